@@ -1,0 +1,138 @@
+#!/usr/bin/env node
+// First thing every npm script runs, on whatever Node the machine has (18 or newer), with nothing
+// installed yet. It makes sure of three things, then becomes the real command:
+//   1. Node 24: taken from the npm registry into .runtime/ when the running Node is older;
+//   2. node_modules as package-lock.json says, installed *under that Node*: npm on Node 20 skips
+//      optional packages whose `engines` want 22 and says nothing, and Hardhat then cannot start;
+//   3. signals, exit code and death of this process reach the real command.
+import { spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..");
+const runtimeDir = join(root, ".runtime");
+const nodeVersion = "24.21.0";
+const nodeMajor = 24;
+
+function fail(message) {
+  process.stderr.write(`mintyard: ${message}\n`);
+  process.exit(1);
+}
+
+/** The registry's package that carries the Node binary of this platform, and where the binary lies in it. */
+function runtimePackage() {
+  const platform = process.platform === "win32" ? "win" : process.platform;
+  const prefix = process.platform === "darwin" && process.arch === "arm64" ? "node-bin" : "node";
+  return `${prefix}-${platform}-${process.arch}`;
+}
+
+/** npm's own script, so that it can be run by a Node of our choice. */
+function npmCli() {
+  const given = process.env.npm_execpath;
+  if (given?.endsWith("npm-cli.js") && existsSync(given)) return given;
+  const beside = [
+    join(dirname(process.execPath), "../lib/node_modules/npm/bin/npm-cli.js"),
+    join(dirname(process.execPath), "node_modules/npm/bin/npm-cli.js"),
+    "/usr/share/nodejs/npm/bin/npm-cli.js",
+    "/usr/lib/node_modules/npm/bin/npm-cli.js",
+  ].find(existsSync);
+  return beside ?? fail("npm was not found beside Node; start with `npm run <command>`");
+}
+
+function runNpm(node, args, env) {
+  const done = spawnSync(node, [npmCli(), ...args], { cwd: root, stdio: ["ignore", 2, 2], env });
+  if (done.status !== 0) fail(`\`npm ${args.join(" ")}\` failed; its output is above`);
+}
+
+/** Two commands started at once must not install over each other. */
+function locked(work) {
+  mkdirSync(runtimeDir, { recursive: true });
+  const lock = join(runtimeDir, "install.lock");
+  for (let waited = 0; ; waited += 1) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: "wx" });
+      break;
+    } catch (error) {
+      if (error.code !== "EEXIST") throw error;
+      if (abandoned(lock)) rmSync(lock, { force: true });
+      else if (waited === 1) process.stderr.write("mintyard: waiting for another installation\n");
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500);
+    }
+  }
+  try {
+    return work();
+  } finally {
+    rmSync(lock, { force: true });
+  }
+}
+
+function abandoned(lock) {
+  try {
+    const pid = Number(readFileSync(lock, "utf8"));
+    // Just created and not yet written counts as alive.
+    if (!pid) return Date.now() - statSync(lock).mtimeMs > 10_000;
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error.code === "ESRCH";
+  }
+}
+
+function ensureNode() {
+  if (Number(process.versions.node.split(".")[0]) >= nodeMajor) return process.execPath;
+  const name = runtimePackage();
+  const binary = join(runtimeDir, "node_modules", name, "bin", process.platform === "win32" ? "node.exe" : "node");
+  const wanted = join(runtimeDir, "node_modules", name, "package.json");
+  const installed = () => existsSync(binary) && JSON.parse(readFileSync(wanted, "utf8")).version === nodeVersion;
+  if (installed()) return binary;
+  return locked(() => {
+    if (installed()) return binary;
+    process.stderr.write(
+      `mintyard: Node ${process.versions.node} is too old, installing ${nodeVersion} into .runtime/\n`,
+    );
+    runNpm(process.execPath, [
+      "install",
+      "--prefix",
+      runtimeDir,
+      "--no-save",
+      "--no-package-lock",
+      "--ignore-scripts",
+      "--no-audit",
+      "--no-fund",
+      `${name}@${nodeVersion}`,
+    ]);
+    return existsSync(binary)
+      ? binary
+      : fail(`${name}@${nodeVersion} holds no binary; install Node ${nodeMajor} by hand`);
+  });
+}
+
+function ensurePackages(node, env) {
+  const stamp = join(root, "node_modules", ".mintyard-lock");
+  const lock = readFileSync(join(root, "package-lock.json"));
+  const major = spawnSync(node, ["-p", "process.versions.modules"], { encoding: "utf8" }).stdout.trim();
+  const want = `${createHash("sha256").update(lock).digest("hex")} ${major}`;
+  const current = () => existsSync(stamp) && readFileSync(stamp, "utf8") === want;
+  if (current()) return;
+  locked(() => {
+    if (current()) return;
+    process.stderr.write("mintyard: installing packages (about a minute, once)\n");
+    runNpm(node, ["ci", "--include=dev", "--no-audit", "--no-fund"], env);
+    writeFileSync(stamp, want);
+  });
+}
+
+const node = ensureNode();
+const separator = process.platform === "win32" ? ";" : ":";
+const env = { ...process.env, PATH: `${dirname(node)}${separator}${process.env.PATH ?? ""}` };
+ensurePackages(node, env);
+
+const [script, ...args] = process.argv.slice(2);
+if (!script) process.exit(0);
+// The channel carries nothing; when this process is killed it closes, and the command sees that.
+const child = spawn(node, [join(root, script), ...args], { stdio: ["inherit", "inherit", "inherit", "ipc"], env });
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
+child.on("error", (error) => fail(`could not start ${script}: ${error.message}`));
+child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGKILL" ? 137 : 1)));

@@ -1,0 +1,15 @@
+import { findChain } from "../src/chains.ts";
+import { loadConfig } from "../src/config.ts";
+import { createLogger } from "../src/log.ts";
+import { deployFactory } from "../src/relay/deploy-factory.ts";
+
+/** Deploys the factory of a configured chain and prints the two variables that name it. */
+export async function deployFactoryCommand(name: string): Promise<number> {
+  const config = loadConfig();
+  const chain = findChain(config.chains, name);
+  const suffix = chain.name.toUpperCase();
+  if (chain.factory) throw new Error(`FACTORY_${suffix} names a factory already: ${chain.factory.address}`);
+  const factory = await deployFactory(chain, createLogger("factory", config.logLevel));
+  process.stdout.write(`FACTORY_${suffix}=${factory.address}\nFACTORY_BLOCK_${suffix}=${factory.block}\n`);
+  return 0;
+}

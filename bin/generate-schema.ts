@@ -1,0 +1,10 @@
+// Writes schema/schema.graphql and schema/openapi.json from the code: `npm run generate:schema`.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { lexicographicSortSchema, printSchema } from "graphql";
+import { createSchema } from "../src/graphql/schema.ts";
+import { createOpenApi } from "../src/v0/openapi.ts";
+
+const folder = join(import.meta.dirname, "../schema");
+writeFileSync(join(folder, "schema.graphql"), `${printSchema(lexicographicSortSchema(createSchema()))}\n`);
+writeFileSync(join(folder, "openapi.json"), `${JSON.stringify(createOpenApi(), null, 2)}\n`);

@@ -1,0 +1,63 @@
+// The command line: `node bin/mintyard.ts <command>`, or `npm run <command>`.
+import { parseArgs } from "node:util";
+import { createKey } from "./create-key.ts";
+import { runDemo } from "./demo.ts";
+import { deployFactoryCommand } from "./factory.ts";
+import { runTests } from "./run-tests.ts";
+import { runStart } from "./start.ts";
+
+const usage = `usage: mintyard <command>
+
+  start                            run the whole service; what the environment does not name runs embedded
+  demo [--keep]                    launch a collection on embedded parts, step by step, and read it back
+  keys create --tier T --name N    print a new API key (T: free, growth, scale, enterprise)
+  factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
+  test                             lint, types, contracts and the tests of the whole service
+`;
+
+const [command = "", ...rest] = process.argv.slice(2);
+try {
+  process.exitCode = await run(command, rest);
+} catch (error) {
+  process.stderr.write(`mintyard ${command}: ${describe(error)}\n`);
+  process.exitCode = 1;
+}
+// An open channel to the process that started this one would keep it running.
+if (process.connected) process.disconnect();
+
+async function run(name: string, args: string[]): Promise<number> {
+  switch (name) {
+    case "start":
+      return await runStart();
+    case "demo":
+      return await runDemo(parseArgs({ args, options: { keep: { type: "boolean", default: false } } }).values);
+    case "keys": {
+      const options = {
+        tier: { type: "string", default: "free" },
+        name: { type: "string", default: "unnamed" },
+      } as const;
+      const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+      if (positionals[0] !== "create") break;
+      return await createKey(values);
+    }
+    case "factory": {
+      const { values, positionals } = parseArgs({
+        args,
+        allowPositionals: true,
+        options: { chain: { type: "string" } },
+      });
+      if (positionals[0] !== "deploy" || !values.chain) break;
+      return await deployFactoryCommand(values.chain);
+    }
+    case "test":
+      return await runTests(args);
+  }
+  process.stderr.write(usage);
+  return name === "" || name === "help" || name === "--help" ? 0 : 2;
+}
+
+function describe(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const cause = error.cause instanceof Error ? `\n  because: ${error.cause.message}` : "";
+  return `${error.message}${cause}`;
+}

@@ -1,0 +1,110 @@
+import { type Context, ponder } from "ponder:registry";
+import { collection, metadataUpdate, quarantine, transfer } from "ponder:schema";
+import type { Hex } from "viem";
+import {
+  decodeConsecutiveTransfer,
+  decodeTransfer,
+  decodeTransferBatch,
+  decodeTransferSingle,
+  type Movement,
+} from "./movements.ts";
+import { bytes, dataWord, type RawLog, topicAddress, topicWord, Undecodable } from "./raw-log.ts";
+
+interface LogEvent {
+  block: { number: bigint; hash: Hex; timestamp: bigint };
+  transaction: { hash: Hex; from: Hex };
+  log: { address: Hex; logIndex: number; topics: readonly Hex[]; data: Hex };
+}
+
+interface Occurrence {
+  event: LogEvent;
+  context: Context;
+}
+
+ponder.on("Nft:Transfer", (occurrence) => recordMovements(occurrence, "Transfer", decodeTransfer));
+ponder.on("Nft:TransferSingle", (occurrence) => recordMovements(occurrence, "TransferSingle", decodeTransferSingle));
+ponder.on("Nft:TransferBatch", (occurrence) => recordMovements(occurrence, "TransferBatch", decodeTransferBatch));
+ponder.on("Nft:ConsecutiveTransfer", (occurrence) =>
+  recordMovements(occurrence, "ConsecutiveTransfer", decodeConsecutiveTransfer),
+);
+
+ponder.on("Nft:MetadataUpdate", (occurrence) =>
+  recordMetadataUpdate(occurrence, "MetadataUpdate", (log) => [dataWord(log, 0), dataWord(log, 0)]),
+);
+ponder.on("Nft:BatchMetadataUpdate", (occurrence) =>
+  recordMetadataUpdate(occurrence, "BatchMetadataUpdate", (log) => [dataWord(log, 0), dataWord(log, 1)]),
+);
+ponder.on("Nft:URI", (occurrence) =>
+  recordMetadataUpdate(occurrence, "URI", (log) => [topicWord(log, 1), topicWord(log, 1)]),
+);
+
+ponder.on("Factory:CollectionDeployed", async ({ event, context }) => {
+  const { blockNumber, logIndex, blockHash, blockTimestamp, txHash, contract: factory, log } = placeOf(event);
+  // No guard: the factory is ours. A log of it that does not decode shall stop the indexer.
+  const deployed = { intentId: topicWord(log, 1), address: topicAddress(log, 2), owner: topicAddress(log, 3) };
+  const intentId = bytes(`0x${deployed.intentId.toString(16).padStart(64, "0")}`);
+  const place = { blockNumber, logIndex, blockHash, blockTimestamp, txHash, factory };
+  await context.db.insert(collection).values({ ...place, ...deployed, intentId });
+});
+
+async function recordMovements({ event, context }: Occurrence, name: string, decode: (log: RawLog) => Movement[]) {
+  const { log, ...place } = placeOf(event);
+  const movements = attempt(() => decode(log));
+  if (movements instanceof Undecodable) return putAside(context, place, name, movements);
+  const rows = movements.map((movement, batchIndex) => ({ ...place, batchIndex, ...movement }));
+  if (rows.length > 0) await context.db.insert(transfer).values(rows);
+}
+
+async function recordMetadataUpdate(
+  { event, context }: Occurrence,
+  name: string,
+  decode: (log: RawLog) => [bigint, bigint],
+) {
+  const { log, ...place } = placeOf(event);
+  const range = attempt(() => decode(log));
+  if (range instanceof Undecodable) return putAside(context, place, name, range);
+  const [fromTokenId, toTokenId] = range;
+  if (fromTokenId > toTokenId)
+    return putAside(context, place, name, new Undecodable("the range ends before it begins"));
+  const { blockNumber, logIndex, blockTimestamp, contract } = place;
+  const row = { blockNumber, logIndex, blockTimestamp, contract, fromTokenId, toTokenId };
+  await context.db.insert(metadataUpdate).values(row);
+}
+
+/**
+ * Reads all of the event that handlers use, outside of any `catch`: Ponder loads event fields at
+ * first sight by throwing an error of its own, which has to reach it.
+ */
+function placeOf({ block, transaction, log }: LogEvent) {
+  return {
+    blockNumber: block.number,
+    blockHash: bytes(block.hash),
+    blockTimestamp: block.timestamp,
+    txHash: bytes(transaction.hash),
+    txFrom: bytes(transaction.from),
+    logIndex: log.logIndex,
+    contract: bytes(log.address),
+    log: { topics: log.topics, data: log.data },
+  };
+}
+
+/** A stranger's log must not stop the indexer, whatever it does to the decoder. */
+function attempt<T>(decode: () => T): T | Undecodable {
+  try {
+    return decode();
+  } catch (error) {
+    return error instanceof Undecodable ? error : new Undecodable(`decoder failed: ${String(error).slice(0, 200)}`);
+  }
+}
+
+async function putAside(
+  context: Context,
+  place: Omit<ReturnType<typeof placeOf>, "log">,
+  event: string,
+  { message: reason }: Undecodable,
+) {
+  const { blockNumber, logIndex, blockTimestamp, txHash, contract } = place;
+  await context.db
+    .insert(quarantine)
+    .values({ blockNumber, logIndex, blockTimestamp, txHash, contract, event, reason });
+}

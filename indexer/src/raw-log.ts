@@ -1,0 +1,43 @@
+import { type Hex, hexToBytes } from "viem";
+
+/** The parts of a log that decoding needs; nothing that Ponder decoded is trusted. */
+export interface RawLog {
+  topics: readonly Hex[];
+  data: Hex;
+}
+
+/** Why a log became no ledger row; its text is stored. */
+export class Undecodable extends Error {}
+
+export function bytes(hex: Hex): Uint8Array {
+  return hexToBytes(hex);
+}
+
+export function topicWord(log: RawLog, index: number): bigint {
+  const topic = log.topics[index];
+  if (topic === undefined || topic === null) throw new Undecodable(`topic ${index} is missing`);
+  return BigInt(topic);
+}
+
+/** @throws Undecodable when the upper 12 bytes are not zero: no ABI encoder writes such an address. */
+export function topicAddress(log: RawLog, index: number): Uint8Array {
+  const word = topicWord(log, index);
+  if (word >> 160n !== 0n) throw new Undecodable(`topic ${index} is not an address`);
+  return bytes(`0x${word.toString(16).padStart(40, "0")}`);
+}
+
+export function dataWord(log: RawLog, index: number): bigint {
+  const word = log.data.slice(2 + index * 64, 2 + (index + 1) * 64);
+  if (word.length !== 64) throw new Undecodable(`data ends before word ${index}`);
+  return BigInt(`0x${word}`);
+}
+
+/** The dynamic array of uint256 whose offset is in word `index` of the data. */
+export function dataArray(log: RawLog, index: number, maxLength: number): bigint[] {
+  const offset = dataWord(log, index);
+  if (offset % 32n !== 0n || offset > BigInt(log.data.length)) throw new Undecodable("array offset is not usable");
+  const start = Number(offset / 32n);
+  const length = dataWord(log, start);
+  if (length > BigInt(maxLength)) throw new Undecodable(`array has ${length} entries, more than ${maxLength}`);
+  return Array.from({ length: Number(length) }, (_, position) => dataWord(log, start + 1 + position));
+}

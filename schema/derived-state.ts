@@ -1,0 +1,221 @@
+const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
+const position = ["block_number", "log_index", "batch_index"] as const;
+
+/**
+ * Tables of the present state (contract, token, holding, account_total) and the triggers that keep
+ * them equal to the ledger, as statements to run once in the schema that holds table `transfer`.
+ *
+ * Every trigger works on a whole statement's rows and is symmetric: deleting ledger rows, in any
+ * order, leaves what would be there had they never come. So a reorg needs no code of its own.
+ *
+ * - ERC-721: the owner is the receiver of the token's last ledger row. Balances would forget the
+ *   owner of a token that was minted before the first indexed block and came back to an old holder.
+ * - ERC-1155: balances are sums, in `holding`; they and their totals are `numeric` without a size,
+ *   because a hostile contract can add up more than 2^256. They may fall below zero.
+ * - A token that has both kinds of events counts as ERC-1155 (contracts exist that emit both for
+ *   one movement).
+ */
+export function derivedStateStatements(schema: string): string[] {
+  const s = `"${schema}"`;
+  return [...tables(s), ...ledgerTriggers(s), ...holdingTriggers(s), ...tokenTriggers(s)];
+}
+
+function tables(s: string): string[] {
+  return [
+    `CREATE TABLE ${s}.contract (
+      address bytea PRIMARY KEY,
+      first_block bigint NOT NULL,
+      transfers_721 bigint NOT NULL,
+      transfers_1155 bigint NOT NULL,
+      token_count bigint NOT NULL DEFAULT 0,
+      token_count_ever bigint NOT NULL DEFAULT 0,
+      standard text NOT NULL GENERATED ALWAYS AS (CASE WHEN transfers_1155 > 0 THEN 'ERC1155' ELSE 'ERC721' END) STORED
+    )`,
+    `CREATE TABLE ${s}.token (
+      contract bytea NOT NULL,
+      token_id numeric(78,0) NOT NULL,
+      transfers_721 bigint NOT NULL,
+      transfers_1155 bigint NOT NULL,
+      last_block bigint,
+      last_log_index integer,
+      last_batch_index integer,
+      last_to bytea,
+      supply_1155 numeric NOT NULL DEFAULT 0,
+      mint_block bigint,
+      mint_log_index integer,
+      mint_batch_index integer,
+      mint_timestamp bigint,
+      mint_tx bytea,
+      creator bytea,
+      standard text NOT NULL GENERATED ALWAYS AS (CASE WHEN transfers_1155 > 0 THEN 'ERC1155' ELSE 'ERC721' END) STORED,
+      owner bytea GENERATED ALWAYS AS (
+        CASE WHEN transfers_1155 = 0 AND last_to <> ${zeroAddress} THEN last_to END) STORED,
+      supply numeric NOT NULL GENERATED ALWAYS AS (
+        CASE WHEN transfers_1155 > 0 THEN supply_1155 WHEN last_to <> ${zeroAddress} THEN 1 ELSE 0 END) STORED,
+      PRIMARY KEY (contract, token_id)
+    )`,
+    `CREATE TABLE ${s}.holding (
+      contract bytea NOT NULL,
+      token_id numeric(78,0) NOT NULL,
+      owner bytea NOT NULL,
+      amount numeric NOT NULL,
+      PRIMARY KEY (contract, token_id, owner)
+    )`,
+    `CREATE TABLE ${s}.account_total (
+      owner bytea NOT NULL,
+      standard text NOT NULL,
+      holding_count bigint NOT NULL,
+      PRIMARY KEY (owner, standard)
+    )`,
+    // The triggers look up a token's last and first rows and a contract's first block when rows are taken back.
+    `CREATE INDEX transfer_token ON ${s}.transfer (contract, token_id, ${position.join(", ")})`,
+    `CREATE INDEX transfer_contract ON ${s}.transfer (contract, ${position.join(", ")})`,
+  ];
+}
+
+function ledgerTriggers(s: string): string[] {
+  const counts = `count(*) FILTER (WHERE standard = 'ERC721') AS n721, count(*) FILTER (WHERE standard = 'ERC1155') AS n1155`;
+  const newest = `(excluded.last_block, excluded.last_log_index, excluded.last_batch_index) > (t.last_block, t.last_log_index, t.last_batch_index)`;
+  const earlier = `(excluded.mint_block, excluded.mint_log_index, excluded.mint_batch_index) < (t.mint_block, t.mint_log_index, t.mint_batch_index)`;
+  const ofLast = ["last_block", "last_log_index", "last_batch_index", "last_to"];
+  const ofMint = ["mint_block", "mint_log_index", "mint_batch_index", "mint_timestamp", "mint_tx", "creator"];
+  const pick = (column: string, mine: string, better: string) =>
+    `${column} = CASE WHEN t.${mine} IS NULL OR ${better} THEN excluded.${column} ELSE t.${column} END`;
+
+  const added = `
+    INSERT INTO ${s}.contract AS c (address, first_block, transfers_721, transfers_1155)
+    SELECT contract, min(block_number), ${counts} FROM rows GROUP BY contract ORDER BY contract
+    ON CONFLICT (address) DO UPDATE SET
+      first_block = least(c.first_block, excluded.first_block),
+      transfers_721 = c.transfers_721 + excluded.transfers_721,
+      transfers_1155 = c.transfers_1155 + excluded.transfers_1155;
+
+    INSERT INTO ${s}.token AS t (contract, token_id, transfers_721, transfers_1155, ${ofLast.join(", ")}, ${ofMint.join(", ")})
+    SELECT n.contract, n.token_id, n.n721, n.n1155, l.block_number, l.log_index, l.batch_index, l.to_address,
+      m.block_number, m.log_index, m.batch_index, m.block_timestamp, m.tx_hash, m.tx_from
+    FROM (SELECT contract, token_id, ${counts} FROM rows GROUP BY contract, token_id) n
+    LEFT JOIN (SELECT DISTINCT ON (contract, token_id) * FROM rows WHERE standard = 'ERC721'
+      ORDER BY contract, token_id, ${position.map((column) => `${column} DESC`).join(", ")}) l USING (contract, token_id)
+    LEFT JOIN (SELECT DISTINCT ON (contract, token_id) * FROM rows WHERE from_address = ${zeroAddress}
+      ORDER BY contract, token_id, ${position.join(", ")}) m USING (contract, token_id)
+    ORDER BY n.contract, n.token_id
+    ON CONFLICT (contract, token_id) DO UPDATE SET
+      transfers_721 = t.transfers_721 + excluded.transfers_721,
+      transfers_1155 = t.transfers_1155 + excluded.transfers_1155,
+      ${ofLast.map((column) => pick(column, "last_block", newest)).join(",\n      ")},
+      ${ofMint.map((column) => pick(column, "mint_block", earlier)).join(",\n      ")};
+
+    ${holdingDeltas(s, 1)}`;
+
+  const lookUp = (where: string, direction: string) => `LEFT JOIN LATERAL (
+      SELECT x.* FROM ${s}.transfer x WHERE x.contract = n.contract AND x.token_id = n.token_id AND ${where}
+      ORDER BY ${position.map((column) => `x.${column} ${direction}`).join(", ")} LIMIT 1)`;
+
+  const removed = `
+    ${holdingDeltas(s, -1)}
+
+    UPDATE ${s}.token t SET
+      transfers_721 = t.transfers_721 - n.n721, transfers_1155 = t.transfers_1155 - n.n1155,
+      last_block = l.block_number, last_log_index = l.log_index, last_batch_index = l.batch_index, last_to = l.to_address,
+      mint_block = m.block_number, mint_log_index = m.log_index, mint_batch_index = m.batch_index,
+      mint_timestamp = m.block_timestamp, mint_tx = m.tx_hash, creator = m.tx_from
+    FROM (SELECT contract, token_id, ${counts} FROM rows GROUP BY contract, token_id) n
+    ${lookUp("x.standard = 'ERC721'", "DESC")} l ON true
+    ${lookUp(`x.from_address = ${zeroAddress}`, "ASC")} m ON true
+    WHERE t.contract = n.contract AND t.token_id = n.token_id;
+
+    DELETE FROM ${s}.token t USING (SELECT DISTINCT contract, token_id FROM rows) n
+    WHERE t.contract = n.contract AND t.token_id = n.token_id AND t.transfers_721 = 0 AND t.transfers_1155 = 0;
+
+    UPDATE ${s}.contract c SET
+      transfers_721 = c.transfers_721 - n.n721, transfers_1155 = c.transfers_1155 - n.n1155,
+      first_block = coalesce((SELECT min(x.block_number) FROM ${s}.transfer x WHERE x.contract = c.address), c.first_block)
+    FROM (SELECT contract, ${counts} FROM rows GROUP BY contract) n
+    WHERE c.address = n.contract;
+
+    DELETE FROM ${s}.contract c USING (SELECT DISTINCT contract FROM rows) n
+    WHERE c.address = n.contract AND c.transfers_721 = 0 AND c.transfers_1155 = 0;`;
+
+  return [
+    triggerFunction(s, "ledger_added", added),
+    triggerFunction(s, "ledger_removed", removed),
+    `CREATE TRIGGER derive_added AFTER INSERT ON ${s}.transfer REFERENCING NEW TABLE AS rows
+      FOR EACH STATEMENT EXECUTE FUNCTION ${s}.ledger_added()`,
+    `CREATE TRIGGER derive_removed AFTER DELETE ON ${s}.transfer REFERENCING OLD TABLE AS rows
+      FOR EACH STATEMENT EXECUTE FUNCTION ${s}.ledger_removed()`,
+  ];
+}
+
+/** Rows whose balance has come back to zero stay: they are few, and deleting them would cost a check per movement. */
+function holdingDeltas(s: string, sign: 1 | -1): string {
+  return `INSERT INTO ${s}.holding AS h (contract, token_id, owner, amount)
+    SELECT contract, token_id, owner, sum(delta) FROM (
+      SELECT contract, token_id, to_address AS owner, ${sign} * amount AS delta FROM rows
+        WHERE standard = 'ERC1155' AND to_address <> ${zeroAddress}
+      UNION ALL
+      SELECT contract, token_id, from_address, ${-sign} * amount FROM rows
+        WHERE standard = 'ERC1155' AND from_address <> ${zeroAddress}) moved
+    GROUP BY contract, token_id, owner HAVING sum(delta) <> 0 ORDER BY contract, token_id, owner
+    ON CONFLICT (contract, token_id, owner) DO UPDATE SET amount = h.amount + excluded.amount;`;
+}
+
+/** `holding` rows are never deleted, so there is no trigger for it. */
+function holdingTriggers(s: string): string[] {
+  const changed = (changes: string) => `
+    UPDATE ${s}.token t SET supply_1155 = t.supply_1155 + d.delta
+    FROM (SELECT contract, token_id, sum(sign * greatest(amount, 0)) AS delta FROM (${changes}) changes
+      GROUP BY contract, token_id HAVING sum(sign * greatest(amount, 0)) <> 0) d
+    WHERE t.contract = d.contract AND t.token_id = d.token_id;
+    ${totalDeltas(s, "ERC1155", "SELECT owner, sign FROM changes WHERE amount > 0", changes)}`;
+  return [...transitionTriggers(s, "holding", "contract, token_id, owner, amount", ["INSERT", "UPDATE"], changed)];
+}
+
+function tokenTriggers(s: string): string[] {
+  const changed = (changes: string) => `
+    UPDATE ${s}.contract c SET token_count = c.token_count + d.live, token_count_ever = c.token_count_ever + d.ever
+    FROM (SELECT contract, sum(sign) AS ever, coalesce(sum(sign) FILTER (WHERE supply > 0), 0) AS live
+      FROM (${changes}) changes GROUP BY contract) d
+    WHERE c.address = d.contract AND (d.live <> 0 OR d.ever <> 0);
+    ${totalDeltas(s, "ERC721", "SELECT owner, sign FROM changes WHERE owner IS NOT NULL", changes)}`;
+  return transitionTriggers(s, "token", "contract, owner, supply", ["INSERT", "UPDATE", "DELETE"], changed);
+}
+
+function totalDeltas(s: string, standard: string, holders: string, changes: string): string {
+  return `
+    WITH changes AS (${changes}), holders AS (${holders})
+    INSERT INTO ${s}.account_total AS a (owner, standard, holding_count)
+    SELECT owner, '${standard}', sum(sign) FROM holders GROUP BY owner HAVING sum(sign) <> 0 ORDER BY owner
+    ON CONFLICT (owner, standard) DO UPDATE SET holding_count = a.holding_count + excluded.holding_count;`;
+}
+
+type Operation = "INSERT" | "UPDATE" | "DELETE";
+
+/** Postgres allows transition tables only on triggers of a single operation: hence one function for each. */
+function transitionTriggers(
+  s: string,
+  table: string,
+  columns: string,
+  operations: readonly Operation[],
+  body: (changes: string) => string,
+): string[] {
+  const gained = `SELECT ${columns}, 1 AS sign FROM new_rows`;
+  const lost = `SELECT ${columns}, -1 AS sign FROM old_rows`;
+  const changes = { INSERT: gained, UPDATE: `${gained} UNION ALL ${lost}`, DELETE: lost };
+  const names = {
+    INSERT: "NEW TABLE AS new_rows",
+    UPDATE: "OLD TABLE AS old_rows NEW TABLE AS new_rows",
+    DELETE: "OLD TABLE AS old_rows",
+  };
+  return operations.flatMap((operation) => {
+    const name = `${table}_${operation.toLowerCase()}`;
+    return [
+      triggerFunction(s, name, body(changes[operation])),
+      `CREATE TRIGGER derive_${name} AFTER ${operation} ON ${s}.${table} REFERENCING ${names[operation]}
+        FOR EACH STATEMENT EXECUTE FUNCTION ${s}.${name}()`,
+    ];
+  });
+}
+
+function triggerFunction(s: string, name: string, body: string): string {
+  return `CREATE FUNCTION ${s}.${name}() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN ${body} RETURN NULL; END $body$`;
+}

@@ -1,0 +1,166 @@
+/** A chain's schema that readers shall see. */
+export interface LiveSchema {
+  chainId: number;
+  schema: string;
+}
+
+interface View {
+  name: string;
+  /** Column names with their SQL types: the contract with every reader. */
+  columns: Record<string, string>;
+  /** SELECT lists and FROM parts of one chain, without `chain_id`; several are added up. */
+  parts: readonly { select?: Record<string, string>; from: string; where?: string }[];
+}
+
+const place = { block_number: "bigint", log_index: "integer" };
+
+const holdingColumns = {
+  contract: "bytea",
+  token_id: "numeric(78,0)",
+  owner: "bytea",
+  amount: "numeric",
+  standard: "text",
+};
+const holding721 = { amount: "1::numeric", standard: "'ERC721'::text" };
+const holding1155 = { standard: "'ERC1155'::text" };
+
+const views: readonly View[] = [
+  {
+    name: "transfers",
+    columns: {
+      ...place,
+      batch_index: "integer",
+      block_hash: "bytea",
+      block_timestamp: "bigint",
+      tx_hash: "bytea",
+      tx_from: "bytea",
+      contract: "bytea",
+      token_id: "numeric(78,0)",
+      from_address: "bytea",
+      to_address: "bytea",
+      operator: "bytea",
+      amount: "numeric(78,0)",
+      standard: "text",
+    },
+    parts: [{ from: "transfer" }],
+  },
+  {
+    name: "tokens",
+    columns: {
+      contract: "bytea",
+      token_id: "numeric(78,0)",
+      standard: "text",
+      supply: "numeric",
+      owner: "bytea",
+      mint_block: "bigint",
+      mint_log_index: "integer",
+      mint_batch_index: "integer",
+      mint_timestamp: "bigint",
+      mint_tx: "bytea",
+      creator: "bytea",
+      transfer_count: "bigint",
+    },
+    parts: [{ from: "token", select: { transfer_count: "transfers_721 + transfers_1155" } }],
+  },
+  {
+    name: "holdings",
+    columns: holdingColumns,
+    parts: [
+      { from: "token", select: holding721, where: "owner IS NOT NULL" },
+      { from: "holding", select: holding1155, where: "amount > 0" },
+    ],
+  },
+  {
+    // The same with the rows of nobody and of nothing, for the account page, which filters by itself:
+    // a WHERE in the arms keeps PostgreSQL from merging them in index order.
+    name: "holding_rows",
+    columns: holdingColumns,
+    parts: [
+      { from: "token", select: holding721 },
+      { from: "holding", select: holding1155 },
+    ],
+  },
+  {
+    name: "contracts",
+    columns: {
+      address: "bytea",
+      standard: "text",
+      first_block: "bigint",
+      token_count: "bigint",
+      token_count_ever: "bigint",
+      transfer_count: "bigint",
+    },
+    parts: [{ from: "contract", select: { transfer_count: "transfers_721 + transfers_1155" } }],
+  },
+  {
+    name: "collections",
+    columns: {
+      address: "bytea",
+      owner: "bytea",
+      intent_id: "bytea",
+      factory: "bytea",
+      block_number: "bigint",
+      block_hash: "bytea",
+      block_timestamp: "bigint",
+      tx_hash: "bytea",
+    },
+    parts: [{ from: "collection" }],
+  },
+  {
+    name: "account_totals",
+    columns: { owner: "bytea", standard: "text", holding_count: "bigint" },
+    parts: [{ from: "account_total", where: "holding_count > 0" }],
+  },
+  {
+    name: "metadata_updates",
+    columns: {
+      ...place,
+      block_timestamp: "bigint",
+      contract: "bytea",
+      from_token_id: "numeric(78,0)",
+      to_token_id: "numeric(78,0)",
+    },
+    parts: [{ from: "metadata_update" }],
+  },
+  {
+    // Ponder writes its checkpoint in the transaction of each block, with NFT events or without:
+    // timestamp (10 digits), chain id (16), block number (16), and more.
+    name: "heads",
+    columns: { block_number: "bigint", block_timestamp: "bigint" },
+    parts: [
+      {
+        from: "_ponder_checkpoint",
+        select: {
+          block_number: "substr(latest_checkpoint, 27, 16)::bigint",
+          block_timestamp: "substr(latest_checkpoint, 1, 10)::bigint",
+        },
+      },
+    ],
+  },
+];
+
+/**
+ * One CREATE OR REPLACE VIEW per view of schema `nft` over the given chains; without chains the
+ * views are empty but typed, so that readers can start first.
+ */
+export function nftViewStatements(live: readonly LiveSchema[]): { name: string; sql: string }[] {
+  return views.map((view) => {
+    const arms = live.flatMap((chain) => view.parts.map((part) => arm(view, part, chain)));
+    const body = arms.length > 0 ? arms.join("\nUNION ALL\n") : emptyArm(view);
+    return { name: view.name, sql: `CREATE OR REPLACE VIEW nft.${view.name} AS\n${body}` };
+  });
+}
+
+function arm(view: View, part: View["parts"][number], { chainId, schema }: LiveSchema): string {
+  const columns = Object.keys(view.columns).map((column) => {
+    const expression = part.select?.[column];
+    return expression === undefined ? column : `${expression} AS ${column}`;
+  });
+  const where = part.where === undefined ? "" : ` WHERE ${part.where}`;
+  return `SELECT ${chainId}::integer AS chain_id, ${columns.join(", ")} FROM "${schema}".${part.from}${where}`;
+}
+
+function emptyArm(view: View): string {
+  const columns = Object.entries(view.columns).map(([column, type]) => `NULL::${type} AS ${column}`);
+  return `SELECT NULL::integer AS chain_id, ${columns.join(", ")} WHERE false`;
+}

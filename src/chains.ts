@@ -1,0 +1,66 @@
+import type { Address, Hex } from "viem";
+import { ServiceError } from "./errors.ts";
+
+/** One EVM chain as this installation knows it. */
+export interface Chain {
+  /** Name in requests and in the environment's variables: lower case, `ethereum`, `polygon`, `goerli`, … */
+  name: string;
+  /** EIP-155 id. A local stand-in never carries a real network's id: signatures for it could be replayed. */
+  id: number;
+  /** True for a chain that this installation started itself. */
+  local: boolean;
+  /** JSON-RPC endpoints, best first; empty when the chain is only known by name. */
+  rpcUrls: readonly string[];
+  /** Base of transaction links, without a slash at the end: `https://polygonscan.com/tx`. */
+  explorerTxUrl: string;
+  /** Collection factory of the service and the block it was deployed in; null: no deployments on this chain. */
+  factory: { address: Address; block: bigint } | null;
+  /** Private key of the wallet that pays deployments; null: no deployments on this chain. */
+  relayerKey: Hex | null;
+  /** Blocks until a deployment counts as confirmed, the one that holds it included: 1 is as soon as it is mined. */
+  confirmations: number;
+  /** First block to index. */
+  startBlock: number;
+  /** Deploying here books a fee and needs a paid tier (service.md, Limits). */
+  paidTierOnly: boolean;
+}
+
+/** What the well-known names stand for; everything can be overridden in the environment. */
+export const knownChains: Record<
+  string,
+  { id: number; explorerTxUrl: string; confirmations: number; paidTierOnly?: boolean }
+> = {
+  ethereum: { id: 1, explorerTxUrl: "https://etherscan.io/tx", confirmations: 12, paidTierOnly: true },
+  polygon: { id: 137, explorerTxUrl: "https://polygonscan.com/tx", confirmations: 64 },
+  goerli: { id: 5, explorerTxUrl: "https://goerli.etherscan.io/tx", confirmations: 12 },
+};
+
+/** Chain ids of the local stand-ins that `npm start` runs. */
+export const localChainIds: Record<string, number> = { goerli: 31337, polygon: 31338, ethereum: 31339 };
+
+/** The test chain went by this name before; requests that use it get it echoed. */
+export const chainAliases: Record<string, string> = { rinkeby: "goerli" };
+
+/** The names a request may use, aliases included, for error messages. */
+export function chainNames(chains: readonly Chain[]): string[] {
+  const names = chains.map((chain) => chain.name);
+  const aliases = Object.entries(chainAliases).filter(([, target]) => names.includes(target));
+  return [...names, ...aliases.map(([alias]) => alias)];
+}
+
+/**
+ * Finds the chain a request names.
+ *
+ * @throws ServiceError `invalid_enumeration` for a name of no chain, `chain_not_supported` for a
+ *   well-known chain that this installation does not serve.
+ */
+export function findChain(chains: readonly Chain[], name: string): Chain {
+  const wanted = chainAliases[name] ?? name;
+  const chain = chains.find((candidate) => candidate.name === wanted);
+  if (chain) return chain;
+  const facts = { field: "chain", details: { got: name, allowed: chainNames(chains) } };
+  const allowed = chainNames(chains).join(", ");
+  if (wanted in knownChains)
+    throw new ServiceError("chain_not_supported", `chain ${name} is not served here; use one of: ${allowed}`, facts);
+  throw new ServiceError("invalid_enumeration", `chain must be one of: ${allowed}`, facts);
+}

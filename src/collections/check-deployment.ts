@@ -1,0 +1,189 @@
+import type { Address } from "viem";
+import type { Caller } from "../auth/caller.ts";
+import { type Chain, findChain } from "../chains.ts";
+import type { Services } from "../services.ts";
+import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
+import type { DeployCollectionInput } from "./deploy-collection.ts";
+import { Problems } from "./problems.ts";
+
+/** A deployment as accepted: every default filled in, addresses as sent. Kept with the intent as JSON. */
+export interface DeploymentPayload {
+  name: string;
+  symbol: string;
+  ownerAddress: string;
+  treasuryAddress: string;
+  royaltiesAddress: string;
+  royaltiesBps: string;
+  maxSupply: string;
+  reservedSupply: string;
+  tokensPerMint: string;
+  publicMintPriceWei: string;
+  presaleMintPriceWei: string;
+  /** Unix seconds; `presaleMintStart` 0 is no presale. */
+  publicMintStart: string;
+  presaleMintStart: string;
+  metadataUpdatable: boolean;
+  baseUri: string;
+  prerevealTokenUri: string;
+  presaleMerkleRoot: string;
+  grantServiceAdmin: boolean;
+}
+
+export interface CheckedDeployment {
+  chain: Chain;
+  payload: DeploymentPayload;
+  allowlist: AllowlistTree;
+  /** Legal, but probably not meant. */
+  warnings: string[];
+}
+
+const freeTierSupply = 5_000n;
+// Widths of the collection contract's packed word; its own checks say the same on chain.
+const maxSupplyLimit = 2n ** 32n - 1n;
+const maxPriceWei = 2n ** 88n - 1n;
+const maxStart = 2n ** 40n - 2n;
+/** All texts together; they live in contract storage, where each byte is paid for. */
+const maxTextBytes = 8_192;
+
+/**
+ * Checks a deployment request and fills in its defaults; nothing is read or written.
+ *
+ * @throws ServiceError the gravest fault, all of them in `details.problems`.
+ */
+export function checkDeployment(services: Services, caller: Caller, input: DeployCollectionInput): CheckedDeployment {
+  const problems = new Problems();
+  const chain = problems.attempt(() => findDeployChain(services, input.chain));
+  const allowlist = problems.attempt(() => buildAllowlistTree(input.allowlist ?? []));
+  const reserved = reservedAddresses(services, chain);
+  checkWallet(problems, "ownerAddress", input.ownerAddress, reserved);
+  checkWallet(problems, "treasuryAddress", input.treasuryAddress, reserved);
+  checkSupply(problems, input);
+  checkPrices(problems, input);
+  checkTexts(problems, input);
+  const royaltiesBps = input.royaltiesBps ?? 0n;
+  if (royaltiesBps < 0n || royaltiesBps > 10_000n)
+    problems.add("value_error", "royaltiesBps", "the royalty share must be 0 to 10000 basis points");
+  const royaltiesAddress = input.royaltiesAddress ?? input.ownerAddress;
+  if (royaltiesBps > 0n && BigInt(royaltiesAddress) === 0n)
+    problems.add("invalid_address", "royaltiesAddress", "royalties would go to the zero address");
+  const publicMintStart = startSeconds(problems, "publicMintStart", input.publicMintStart);
+  const presaleMintStart = input.presaleMintStart
+    ? startSeconds(problems, "presaleMintStart", input.presaleMintStart)
+    : 0n;
+  const metadataUpdatable = input.metadataUpdatable ?? true;
+  if (!metadataUpdatable && !input.baseUri)
+    problems.add(
+      "value_error",
+      "baseUri",
+      "metadata that is not updatable and has no base URI could never be revealed",
+    );
+  if (chain) checkPlan(problems, caller, chain, input.maxSupply);
+  problems.check();
+  if (!chain || !allowlist) throw new Error("unreachable: a missing part was a problem");
+  return {
+    chain,
+    allowlist,
+    warnings: warn({ publicMintStart, presaleMintStart, listed: allowlist.entries.length }),
+    payload: {
+      name: input.name,
+      symbol: input.symbol,
+      ownerAddress: input.ownerAddress,
+      treasuryAddress: input.treasuryAddress,
+      royaltiesAddress,
+      royaltiesBps: String(royaltiesBps),
+      maxSupply: String(input.maxSupply),
+      reservedSupply: String(input.reservedSupply ?? 0n),
+      tokensPerMint: String(input.tokensPerMint),
+      publicMintPriceWei: String(input.mintPriceWei),
+      presaleMintPriceWei: String(input.presaleMintPriceWei ?? input.mintPriceWei),
+      publicMintStart: String(publicMintStart),
+      presaleMintStart: String(presaleMintStart),
+      metadataUpdatable,
+      baseUri: input.baseUri ?? "",
+      prerevealTokenUri: input.prerevealTokenUri ?? "",
+      presaleMerkleRoot: allowlist.root,
+      grantServiceAdmin: input.grantServiceAdmin ?? true,
+    },
+  };
+}
+
+function findDeployChain(services: Services, name: string): Chain {
+  const chain = findChain(services.chains, name);
+  // Throws where the operator has set no factory or no paying wallet.
+  services.relay.account(chain);
+  return chain;
+}
+
+function reservedAddresses(services: Services, chain: Chain | undefined): Set<string> {
+  if (!chain) return new Set();
+  const own: (Address | undefined)[] = [services.relay.account(chain).address, chain.factory?.address];
+  return new Set(own.flatMap((address) => (address ? [address.toLowerCase()] : [])));
+}
+
+function checkWallet(problems: Problems, field: string, address: string, reserved: Set<string>): void {
+  const what = field === "ownerAddress" ? "the owner" : "the treasury";
+  // Zero, the precompiles and 0x…dEaD are all down there.
+  if (BigInt(address) <= 0xffffn) problems.add("invalid_address", field, `${what} must be a wallet that can sign`);
+  else if (reserved.has(address.toLowerCase()))
+    problems.add("invalid_address", field, `${what} must not be an address of this service`);
+}
+
+function checkSupply(problems: Problems, input: DeployCollectionInput): void {
+  const { maxSupply, tokensPerMint, reservedSupply = 0n } = input;
+  if (maxSupply < 1n || maxSupply > maxSupplyLimit)
+    problems.add("value_error", "maxSupply", `the maximum supply must be 1 to ${maxSupplyLimit}`);
+  if (tokensPerMint < 1n || tokensPerMint > maxSupply)
+    problems.add("value_error", "tokensPerMint", "tokens per mint must be 1 to the maximum supply");
+  if (reservedSupply < 0n || reservedSupply > maxSupply)
+    problems.add("value_error", "reservedSupply", "the team's reserve must be 0 to the maximum supply");
+}
+
+function checkPrices(problems: Problems, input: DeployCollectionInput): void {
+  for (const [field, wei] of [
+    ["mintPriceWei", input.mintPriceWei],
+    ["presaleMintPriceWei", input.presaleMintPriceWei ?? 0n],
+  ] as const) {
+    if (wei < 0n || wei > maxPriceWei)
+      problems.add("value_error", field, `a price must be 0 to ${maxPriceWei} wei of the chain's native token`);
+  }
+}
+
+function checkTexts(problems: Problems, input: DeployCollectionInput): void {
+  let bytes = 0;
+  for (const field of ["name", "symbol", "baseUri", "prerevealTokenUri"] as const) {
+    const text = input[field] ?? "";
+    bytes += Buffer.byteLength(text);
+    if ((field === "name" || field === "symbol") && text === "")
+      problems.add("value_error", field, `the ${field} must not be empty`);
+    // Neither survives the way: Postgres has no NUL, UTF-8 no lone surrogate.
+    if (!text.isWellFormed() || text.includes("\0"))
+      problems.add("value_error", field, `the text of ${field} holds characters that cannot be stored`);
+  }
+  if (bytes > maxTextBytes)
+    problems.add("value_error", "name", `name, symbol and URIs must fit into ${maxTextBytes} bytes together`);
+}
+
+function startSeconds(problems: Problems, field: string, date: Date): bigint {
+  const seconds = BigInt(Math.floor(date.getTime() / 1000));
+  if (seconds < 1n || seconds > maxStart)
+    problems.add("value_error", field, "a mint start must lie between 1970 and the year 36812");
+  return seconds;
+}
+
+function checkPlan(problems: Problems, caller: Caller, chain: Chain, maxSupply: bigint): void {
+  if (caller.tier !== "free") return;
+  if (chain.paidTierOnly)
+    problems.add("plan_limit_exceeded", "chain", `deploying on ${chain.name} needs a Growth or Scale key`);
+  if (maxSupply > freeTierSupply)
+    problems.add("plan_limit_exceeded", "maxSupply", `a free key deploys up to ${freeTierSupply} tokens`);
+}
+
+function warn(facts: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {
+  const warnings: string[] = [];
+  const presale = facts.presaleMintStart > 0n;
+  if (presale && facts.presaleMintStart >= facts.publicMintStart)
+    warnings.push("the presale starts no earlier than the public sale");
+  if (presale && facts.listed === 0) warnings.push("the presale has a start but nobody on its list");
+  if (!presale && facts.listed > 0) warnings.push("the presale list has wallets but the presale has no start");
+  return warnings;
+}

@@ -1,0 +1,28 @@
+import { type ErrorFacts, ServiceError } from "../errors.ts";
+
+/**
+ * Renames the input members in a failure of a use case to what a door's clients call them.
+ *
+ * @param rename from the use case's own name to the door's.
+ */
+export async function withFieldNames<T>(result: Promise<T>, rename: (field: string) => string): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const facts: ErrorFacts = { cause: error };
+    if (error.field !== undefined) facts.field = rename(error.field);
+    if (error.retryAfterSeconds !== undefined) facts.retryAfterSeconds = error.retryAfterSeconds;
+    if (error.details) facts.details = renameProblems(error.details, rename);
+    throw new ServiceError(error.code, error.message, facts);
+  }
+}
+
+function renameProblems(details: Record<string, unknown>, rename: (field: string) => string): Record<string, unknown> {
+  const { problems } = details;
+  if (!Array.isArray(problems)) return details;
+  const renamed = (problems as { field?: string }[]).map((problem) =>
+    problem.field === undefined ? problem : { ...problem, field: rename(problem.field) },
+  );
+  return { ...details, problems: renamed };
+}

@@ -1,0 +1,51 @@
+import { type Address, getAddress, type Hash } from "viem";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
+import { toAddress, toBytes } from "../relay/bytes.ts";
+import type { Services } from "../services.ts";
+import { standing } from "./get-deployment.ts";
+
+export interface FindDeployedContractInput {
+  chain: string;
+  /** Of any transaction that was ever signed for the deployment, in any letter case. */
+  transactionHash: string;
+}
+
+/**
+ * The collection that a deployment transaction of the caller's account made.
+ *
+ * @returns its address in EIP-55 spelling.
+ * @throws ServiceError `value_error` for what is no hash; `not_found`; `transaction_pending` until it is
+ *   confirmed; `transaction_failed` once the chain has refused it for good.
+ */
+export async function findDeployedContract(
+  services: Services,
+  caller: Caller,
+  input: FindDeployedContractInput,
+): Promise<Address> {
+  const chain = findChain(services.chains, input.chain);
+  if (!/^0x[0-9a-f]{64}$/i.test(input.transactionHash)) {
+    throw new ServiceError("value_error", "a transaction hash is 0x and 64 hex digits", { field: "transaction_hash" });
+  }
+  const row = await services.db
+    .selectFrom("service.attempt as a")
+    .innerJoin("service.slot as s", (join) =>
+      join.onRef("s.chain_id", "=", "a.chain_id").onRef("s.addr", "=", "a.addr").onRef("s.nonce", "=", "a.nonce"),
+    )
+    .innerJoin("service.intent as i", "i.id", "s.intent_id")
+    .select(["i.state", "i.predicted_addr"])
+    .where("a.hash", "=", toBytes(input.transactionHash as Hash))
+    .where("a.chain_id", "=", chain.id)
+    .where("i.tenant_id", "=", caller.accountId)
+    .where("i.kind", "=", "deploy")
+    .executeTakeFirst();
+  if (!row) throw new ServiceError("not_found", "no deployment of this account has this transaction hash");
+  if (standing.includes(row.state)) return getAddress(toAddress(row.predicted_addr));
+  if (row.state === "failed_onchain" || row.state === "cancelled") {
+    throw new ServiceError("transaction_failed", "the deployment transaction failed; no contract was created");
+  }
+  throw new ServiceError("transaction_pending", "the deployment is not confirmed yet; ask again in a few seconds", {
+    retryAfterSeconds: 2,
+  });
+}

@@ -1,0 +1,121 @@
+import type { Kysely } from "kysely";
+import { sql } from "kysely";
+import type { Address, Hash } from "viem";
+import type { Caller } from "../auth/caller.ts";
+import type { Chain } from "../chains.ts";
+import type { Database } from "../db/database.ts";
+import type { IntentState } from "../db/tables/relay.ts";
+import { ServiceError } from "../errors.ts";
+import { toAddress, toBytes, toHash } from "../relay/bytes.ts";
+import type { Services } from "../services.ts";
+import type { DeploymentPayload } from "./check-deployment.ts";
+
+/** How far a deployment is. */
+export type DeploymentState = IntentState;
+
+export interface Deployment {
+  id: string;
+  chain: Chain;
+  state: DeploymentState;
+  /** Why it does not go on at the moment. */
+  holdReason: string | null;
+  request: DeploymentPayload;
+  /** Hash of the mined transaction, else of the newest signed one; null before the signature. */
+  transactionHash: Hash | null;
+  /** Where the collection will be. Nothing is there yet, and nothing may be sent there. */
+  predictedAddress: Address;
+  /** Where the collection is; null until the deployment is confirmed, and again after a deep reorganisation. */
+  collection: Address | null;
+  block: bigint | null;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+export type DeploymentKey = { id: string } | { chain: Chain; collection: Address };
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** The states in which a collection's address is an answer and not a promise. */
+export const standing: readonly IntentState[] = ["confirmed", "finalized"];
+
+/**
+ * One deployment of the caller's account.
+ *
+ * @throws ServiceError `not_found`, also for somebody else's.
+ */
+export async function getDeployment(services: Services, caller: Caller, key: DeploymentKey): Promise<Deployment> {
+  if ("id" in key && !uuid.test(key.id)) throw notFound();
+  const base = selectDeployments(services.db).where("i.tenant_id", "=", caller.accountId);
+  const row = await ("id" in key
+    ? base.where("i.id", "=", key.id)
+    : base
+        .where("i.chain_id", "=", key.chain.id)
+        .where("i.predicted_addr", "=", toBytes(key.collection))
+        .where("i.state", "in", standing)
+  ).executeTakeFirst();
+  if (!row) throw notFound();
+  return toDeployment(services, row);
+}
+
+function notFound(): ServiceError {
+  return new ServiceError("not_found", "no such deployment of this account");
+}
+
+/** Deployments with their place in the wallet's queue and the one hash to show. */
+export function selectDeployments(db: Kysely<Database>) {
+  return db
+    .selectFrom("service.intent as i")
+    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoinLateral(
+      (eb) =>
+        eb
+          .selectFrom("service.attempt as t")
+          .select("t.hash")
+          .whereRef("t.chain_id", "=", "s.chain_id")
+          .whereRef("t.addr", "=", "s.addr")
+          .whereRef("t.nonce", "=", "s.nonce")
+          .orderBy(sql`t.hash = s.mined_attempt`, (order) => order.desc().nullsLast())
+          .orderBy("t.created_at", "desc")
+          .limit(1)
+          .as("a"),
+      (join) => join.onTrue(),
+    )
+    .where("i.kind", "=", "deploy")
+    .select([
+      "i.id",
+      "i.chain_id",
+      "i.state",
+      "i.hold_reason",
+      "i.payload",
+      "i.predicted_addr",
+      "i.created_at",
+      "i.updated_at",
+      "s.mined_block",
+      "a.hash",
+    ]);
+}
+
+export type DeploymentRow = Awaited<ReturnType<ReturnType<typeof selectDeployments>["executeTakeFirstOrThrow"]>>;
+
+export function toDeployment(services: Services, row: DeploymentRow): Deployment {
+  const chain = services.chains.find((candidate) => candidate.id === row.chain_id);
+  if (!chain) {
+    throw new ServiceError(
+      "chain_not_supported",
+      `the chain of this deployment (${row.chain_id}) is not served any more`,
+    );
+  }
+  const predictedAddress = toAddress(row.predicted_addr);
+  return {
+    id: row.id,
+    chain,
+    state: row.state,
+    holdReason: row.hold_reason,
+    request: row.payload as DeploymentPayload,
+    transactionHash: row.hash && toHash(row.hash),
+    predictedAddress,
+    collection: standing.includes(row.state) ? predictedAddress : null,
+    block: row.mined_block,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}

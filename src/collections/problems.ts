@@ -1,0 +1,42 @@
+import { type ErrorCode, ServiceError } from "../errors.ts";
+
+/** Shape before range before plan: the order in which clients of the original service expect faults. */
+const ranks: Partial<Record<ErrorCode, number>> = {
+  invalid_enumeration: 0,
+  chain_not_supported: 0,
+  invalid_address: 0,
+  invalid_date: 0,
+  value_error: 1,
+  plan_limit_exceeded: 2,
+};
+
+/** Collects every fault of an input, so that the caller can mend them in one go. */
+export class Problems {
+  readonly #found: ServiceError[] = [];
+
+  add(code: ErrorCode, field: string, message: string): void {
+    this.#found.push(new ServiceError(code, message, { field }));
+  }
+
+  /** Runs a check that throws; what it throws on purpose is collected. */
+  attempt<T>(check: () => T): T | undefined {
+    try {
+      return check();
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      this.#found.push(error);
+      return undefined;
+    }
+  }
+
+  /** Throws the gravest, with all of them in `details.problems`. */
+  check(): void {
+    const first = this.#found.toSorted((a, b) => (ranks[a.code] ?? 1) - (ranks[b.code] ?? 1))[0];
+    if (!first) return;
+    const problems = this.#found.map(({ code, field, message }) => ({ field, code, message }));
+    throw new ServiceError(first.code, first.message, {
+      ...(first.field === undefined ? {} : { field: first.field }),
+      details: { ...first.details, problems },
+    });
+  }
+}

@@ -1,0 +1,179 @@
+import { join, resolve } from "node:path";
+import { type Address, getAddress, type Hex } from "viem";
+import { privateKeyToAddress } from "viem/accounts";
+import { z } from "zod";
+import { type Chain, knownChains } from "./chains.ts";
+
+/** Everything the processes read from their environment, parsed once. See `.env.example` for each variable. */
+export interface Config {
+  /** Folder of every file the service writes. */
+  dataDir: string;
+  host: string;
+  port: number;
+  /** Base of URLs that point at this server, without a slash at the end. */
+  publicUrl: string;
+  databaseUrl: string;
+  /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
+  keyPepper: string;
+  /** A UUID accepted as an enterprise key; set on embedded parts only. */
+  devApiKey: string | null;
+  chains: readonly Chain[];
+  ipfs: {
+    /** Base of the `ipfs_url` in answers, without a slash at the end. */
+    gatewayBase: string;
+    /** Gateways asked for content that this installation does not hold, best first. */
+    fetchGateways: readonly string[];
+    pinata: {
+      jwt: string;
+      uploadUrl: string | null;
+      endpointUrl: string | null;
+      legacyUploadUrl: string | null;
+    } | null;
+  };
+  limits: {
+    fileBytes: number;
+    directoryFiles: number;
+    directoryBytes: number;
+    directoryFileBytes: number;
+    jsonBodyBytes: number;
+  };
+  /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
+  allowPrivateFetch: boolean;
+  logLevel: string;
+}
+
+/** A wrong variable: names it, says what came and what would do. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+const wholeNumber = (text: string) => /^\d{1,15}$/.test(text);
+const count = z.string().refine(wholeNumber, "a whole number is wanted").transform(Number);
+const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ""));
+const hexKey = z
+  .string()
+  .regex(/^(0x)?[0-9a-fA-F]{64}$/, "32 bytes of hex are wanted")
+  .transform((text): Hex => `0x${text.replace(/^0x/, "")}`);
+const evmAddress = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, "an address is wanted: 0x and 40 hex digits")
+  .transform((text) => getAddress(text.toLowerCase()));
+
+type Env = Record<string, string | undefined>;
+
+function read<T>(env: Env, name: string, schema: z.ZodType<T, string>, fallback: T): T {
+  const text = env[name]?.trim();
+  if (text === undefined || text === "") return fallback;
+  const parsed = schema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  // The value itself may be a secret.
+  throw new ConfigError(`${name}: ${parsed.error.issues[0]?.message ?? "not usable"}`);
+}
+
+/**
+ * Parses the environment of one process.
+ *
+ * @throws ConfigError naming the first variable that is missing or wrong. Secrets are never in its text.
+ */
+export function loadConfig(env: Env = process.env): Config {
+  const databaseUrl = env["DATABASE_URL"]?.trim();
+  if (!databaseUrl) throw new ConfigError("DATABASE_URL: missing; set it, or run `npm start` for an embedded database");
+  const port = read(env, "PORT", count, 3000);
+  const devApiKey = read<string | null>(env, "MINTYARD_API_KEY", z.uuid(), null);
+  const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
+  const pinataJwt = env["PINATA_JWT"]?.trim();
+  return {
+    dataDir,
+    host: env["HOST"]?.trim() || "127.0.0.1",
+    port,
+    publicUrl: read(env, "PUBLIC_URL", url, `http://127.0.0.1:${port}`),
+    databaseUrl,
+    keyPepper: env["KEY_PEPPER"]?.trim() || "mintyard-embedded",
+    devApiKey: devApiKey?.toLowerCase() ?? null,
+    chains: loadChains(env),
+    ipfs: {
+      gatewayBase: read(env, "IPFS_GATEWAY_URL", url, "https://ipfs.io/ipfs"),
+      fetchGateways: (env["IPFS_FETCH_GATEWAYS"] ?? "")
+        .split(",")
+        .map((item) => item.trim())
+        .filter(Boolean),
+      pinata: pinataJwt
+        ? {
+            jwt: pinataJwt,
+            uploadUrl: read<string | null>(env, "PINATA_UPLOAD_URL", url, null),
+            endpointUrl: read<string | null>(env, "PINATA_ENDPOINT_URL", url, null),
+            legacyUploadUrl: read<string | null>(env, "PINATA_LEGACY_UPLOAD_URL", url, null),
+          }
+        : null,
+    },
+    limits: {
+      fileBytes: read(env, "MAX_FILE_BYTES", count, 20_971_520),
+      directoryFiles: read(env, "MAX_DIRECTORY_FILES", count, 25_000),
+      directoryBytes: read(env, "MAX_DIRECTORY_BYTES", count, 52_428_800),
+      directoryFileBytes: read(env, "MAX_DIRECTORY_FILE_BYTES", count, 1_048_576),
+      jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
+    },
+    allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
+    logLevel: env["LOG_LEVEL"]?.trim() || "info",
+  };
+}
+
+/**
+ * The chains this process serves: each name with an `RPC_URL_<NAME>`.
+ * `CHAIN_ID_<NAME>` makes any further EVM chain known.
+ */
+export function loadChains(env: Env): Chain[] {
+  const names = Object.keys(env)
+    .filter((name) => name.startsWith("RPC_URL_") && env[name]?.trim())
+    .map((name) => name.slice("RPC_URL_".length));
+  const order = Object.keys(knownChains);
+  const rank = (name: string) => (order.indexOf(name) + order.length + 1) % (order.length + 1);
+  return names
+    .map((suffix) => loadChain(env, suffix))
+    .sort((a, b) => rank(a.name) - rank(b.name) || a.name.localeCompare(b.name));
+}
+
+function loadChain(env: Env, suffix: string): Chain {
+  const name = suffix.toLowerCase();
+  const known = knownChains[name];
+  const id = read(env, `CHAIN_ID_${suffix}`, count, known?.id ?? 0);
+  if (id === 0) throw new ConfigError(`CHAIN_ID_${suffix}: missing; ${name} is not a chain whose id is known`);
+  const rpcUrls = (env[`RPC_URL_${suffix}`] ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean);
+  for (const item of rpcUrls)
+    if (!/^(https?|wss?):\/\//.test(item))
+      throw new ConfigError(`RPC_URL_${suffix}: each entry must be an http(s) or ws(s) URL`);
+  const factory = read<Address | null>(env, `FACTORY_${suffix}`, evmAddress, null);
+  const relayerKey = read<Hex | null>(env, `RELAYER_KEY_${suffix}`, hexKey, null);
+  if (relayerKey) checkKey(relayerKey, suffix);
+  return {
+    name,
+    id,
+    local: env[`LOCAL_${suffix}`] === "true",
+    rpcUrls,
+    explorerTxUrl: read(env, `EXPLORER_TX_URL_${suffix}`, url, known?.explorerTxUrl ?? `https://blockscan.com/tx`),
+    factory: factory && {
+      address: factory.toLowerCase() as Address,
+      block: BigInt(read(env, `FACTORY_BLOCK_${suffix}`, count, 0)),
+    },
+    relayerKey,
+    confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
+    startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),
+    paidTierOnly: (env[`PAID_TIER_ONLY_${suffix}`] ?? String(known?.paidTierOnly ?? false)) === "true",
+  };
+}
+
+function checkKey(key: Hex, suffix: string): void {
+  try {
+    privateKeyToAddress(key);
+  } catch {
+    throw new ConfigError(`RELAYER_KEY_${suffix}: not a usable secp256k1 key`);
+  }
+}
+
+/** Where the content-addressed archives lie. */
+export function ipfsDir(config: Config): string {
+  return join(config.dataDir, "ipfs");
+}

@@ -1,0 +1,8 @@
+import type { AccountTables } from "./tables/accounts.ts";
+import type { MetadataTables } from "./tables/metadata.ts";
+import type { NftViews } from "./tables/nft.ts";
+import type { RelayTables } from "./tables/relay.ts";
+import type { UploadTables } from "./tables/uploads.ts";
+
+/** Every relation the service reads or writes, by its qualified name. */
+export interface Database extends AccountTables, UploadTables, RelayTables, MetadataTables, NftViews {}

@@ -1,0 +1,72 @@
+import type { Generated } from "kysely";
+
+export interface MetadataTables {
+  "service.token_metadata": TokenMetadataTable;
+  "service.contract_metadata": ContractMetadataTable;
+  "service.metadata_cursor": MetadataCursorTable;
+}
+
+export type MetadataStatus = "pending" | "fresh" | "failed";
+
+/** What is known behind a token's URI, and the job of reading it. Key: chain, contract, token id. */
+interface TokenMetadataTable {
+  chain_id: number;
+  contract: Buffer;
+  token_id: string;
+  status: Generated<MetadataStatus>;
+  priority: Generated<number>;
+  attempts: Generated<number>;
+  next_attempt_at: Generated<Date | null>;
+  lease_id: string | null;
+  lease_until: Date | null;
+  wanted_block: bigint | null;
+  fetched_block: bigint | null;
+  attempted_at: Date | null;
+  fetched_at: Date | null;
+  error_code: string | null;
+  token_uri: string | null;
+  /** JSON text of an object, unchanged. */
+  metadata: string | null;
+  metadata_hash: Buffer | null;
+  raw_cid: string | null;
+  name: string | null;
+  description: string | null;
+  image: string | null;
+  animation_url: string | null;
+  cached_image: string | null;
+  cached_animation: string | null;
+  file_width: number | null;
+  file_height: number | null;
+  file_size: bigint | null;
+}
+
+/** Name and symbol of a contract as the contract tells them. Key: chain, address. */
+interface ContractMetadataTable {
+  chain_id: number;
+  address: Buffer;
+  status: Generated<MetadataStatus>;
+  attempts: Generated<number>;
+  next_attempt_at: Generated<Date | null>;
+  lease_id: string | null;
+  lease_until: Date | null;
+  attempted_at: Date | null;
+  fetched_at: Date | null;
+  fetched_block: bigint | null;
+  error_code: string | null;
+  name: string | null;
+  symbol: string | null;
+  description: string | null;
+  thumbnail_url: string | null;
+  banner_url: string | null;
+  cached_thumbnail_url: string | null;
+  cached_banner_url: string | null;
+  refresh_requested_at: Date | null;
+  refresh_applied_at: Date | null;
+}
+
+interface MetadataCursorTable {
+  chain_id: number;
+  mint_block: Generated<bigint>;
+  update_block: Generated<bigint>;
+  swept_at: Date | null;
+}

@@ -1,0 +1,125 @@
+/**
+ * The union views over the live chains' schemas: what readers see of the index. All are read-only
+ * here; the indexer's launcher makes them. Addresses and hashes are raw bytes (Buffer); numeric
+ * columns (token ids, amounts) arrive as decimal text, bigint columns as bigint.
+ */
+export interface NftViews {
+  "nft.transfers": TransferView;
+  "nft.tokens": TokenView;
+  "nft.holdings": HoldingView;
+  /** As `nft.holdings`, with rows whose owner is null or amount zero: filter them. Made for keyset pages. */
+  "nft.holding_rows": Omit<HoldingView, "owner"> & { owner: Buffer | null };
+  "nft.contracts": ContractView;
+  "nft.collections": CollectionView;
+  "nft.account_totals": AccountTotalView;
+  "nft.metadata_updates": MetadataUpdateView;
+  "nft.heads": HeadView;
+}
+
+export type Standard = "ERC721" | "ERC1155";
+
+/** One token moved: a row per token id, also for ERC-1155 batches (`batch_index` counts inside the log). */
+interface TransferView {
+  chain_id: number;
+  block_number: bigint;
+  log_index: number;
+  batch_index: number;
+  block_hash: Buffer;
+  /** Unix seconds. */
+  block_timestamp: bigint;
+  tx_hash: Buffer;
+  /** Sender of the transaction. */
+  tx_from: Buffer;
+  contract: Buffer;
+  token_id: string;
+  /** The zero address: a mint. */
+  from_address: Buffer;
+  /** The zero address: a burn. */
+  to_address: Buffer;
+  /** ERC-1155 operator; null for ERC-721. */
+  operator: Buffer | null;
+  amount: string;
+  standard: Standard;
+}
+
+/** Every token that was ever seen, burned ones too (`supply` 0). Key: chain, contract, token id. */
+interface TokenView {
+  chain_id: number;
+  contract: Buffer;
+  token_id: string;
+  standard: Standard;
+  supply: string;
+  /** Holder of a live ERC-721 token; null for a burned one and for ERC-1155. */
+  owner: Buffer | null;
+  /** Position of the first mint; null when the mint lies before the first indexed block. */
+  mint_block: bigint | null;
+  mint_log_index: number | null;
+  mint_batch_index: number | null;
+  mint_timestamp: bigint | null;
+  mint_tx: Buffer | null;
+  /** Sender of the minting transaction. */
+  creator: Buffer | null;
+  transfer_count: bigint;
+}
+
+/** Positive balances only. Key: chain, contract, token id, owner. */
+interface HoldingView {
+  chain_id: number;
+  contract: Buffer;
+  token_id: string;
+  owner: Buffer;
+  amount: string;
+  standard: Standard;
+}
+
+interface ContractView {
+  chain_id: number;
+  address: Buffer;
+  standard: Standard;
+  first_block: bigint;
+  /** Tokens with a supply above zero now. */
+  token_count: bigint;
+  /** Tokens that were ever seen. */
+  token_count_ever: bigint;
+  transfer_count: bigint;
+}
+
+/** Collections that our factory created. */
+interface CollectionView {
+  chain_id: number;
+  address: Buffer;
+  owner: Buffer;
+  intent_id: Buffer;
+  factory: Buffer;
+  block_number: bigint;
+  block_hash: Buffer;
+  block_timestamp: bigint;
+  tx_hash: Buffer;
+}
+
+/** Number of holdings per owner and standard: the totals of account pages without counting. */
+interface AccountTotalView {
+  chain_id: number;
+  owner: Buffer;
+  standard: Standard;
+  holding_count: bigint;
+}
+
+/** ERC-4906 MetadataUpdate and BatchMetadataUpdate, ERC-1155 URI: token ids from…to, both inclusive. */
+interface MetadataUpdateView {
+  chain_id: number;
+  block_number: bigint;
+  log_index: number;
+  block_timestamp: bigint;
+  contract: Buffer;
+  from_token_id: string;
+  to_token_id: string;
+}
+
+/** The last block the index has taken in, per chain. */
+interface HeadView {
+  chain_id: number;
+  block_number: bigint;
+  /** Unix seconds. */
+  block_timestamp: bigint;
+}

@@ -1,0 +1,115 @@
+import type { ColumnType, Generated } from "kysely";
+
+export interface RelayTables {
+  "service.allowlist": AllowlistTable;
+  "service.intent": IntentTable;
+  "service.intent_edge": { from_state: IntentState; to_state: IntentState };
+  "service.lane": LaneTable;
+  "service.slot": SlotTable;
+  "service.attempt": AttemptTable;
+  "service.attempt_event": AttemptEventTable;
+}
+
+/** The edges between these lie in service.intent_edge; a trigger refuses all others. */
+export type IntentState =
+  | "queued"
+  | "held"
+  | "assigned"
+  | "signed"
+  | "in_flight"
+  | "mined"
+  | "mined_reverted"
+  | "mined_noop"
+  | "confirmed"
+  | "finalized"
+  | "failed_onchain"
+  | "cancelled"
+  | "expired"
+  | "quarantined"
+  | "superseded";
+
+/** Numeric columns arrive as decimal text. */
+type Wei = ColumnType<string, bigint, bigint>;
+
+interface AllowlistTable {
+  id: string;
+  root: Buffer;
+  /** Spelling and order as sent, repeats dropped. */
+  entries: string[];
+  created_at: Generated<Date>;
+}
+
+interface IntentTable {
+  id: string;
+  root_id: string;
+  gen: Generated<number>;
+  tenant_id: string;
+  idem_key: string | null;
+  idem_derived: boolean;
+  req_hash: Buffer;
+  chain_id: number;
+  kind: "deploy" | "update";
+  /** The request as accepted: see `DeploymentPayload`. */
+  payload: ColumnType<unknown, string, never>;
+  allowlist_id: string | null;
+  factory: Buffer;
+  template: Buffer;
+  owner: Buffer;
+  init_data: Buffer;
+  salt: Buffer;
+  /** Where CREATE2 puts the collection; not to be shown as its address before `confirmed`. */
+  predicted_addr: Buffer;
+  state: Generated<IntentState>;
+  hold_reason: Generated<string | null>;
+  version: Generated<number>;
+  reserved_wei: ColumnType<string, bigint | undefined, bigint>;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
+  expires_at: Generated<Date>;
+  settled_at: Generated<Date | null>;
+}
+
+interface LaneTable {
+  chain_id: number;
+  addr: Buffer;
+  genesis_hash: Buffer;
+  next_nonce: bigint;
+  state: Generated<"open" | "paused_funds" | "paused_fee" | "reconcile" | "halted">;
+}
+
+interface SlotTable {
+  chain_id: number;
+  addr: Buffer;
+  nonce: bigint;
+  intent_id: string | null;
+  kind: "deploy" | "update" | "noop";
+  state: Generated<"open" | "mined">;
+  mined_block: Generated<bigint | null>;
+  mined_block_hash: Generated<Buffer | null>;
+  /** Hash of the attempt that was mined. */
+  mined_attempt: Generated<Buffer | null>;
+  created_at: Generated<Date>;
+}
+
+interface AttemptTable {
+  hash: Buffer;
+  chain_id: number;
+  addr: Buffer;
+  nonce: bigint;
+  kind: "deploy" | "update" | "noop" | "adopted";
+  raw: Buffer;
+  max_fee: Wei;
+  tip: Wei;
+  gas: bigint;
+  created_at: Generated<Date>;
+}
+
+interface AttemptEventTable {
+  id: Generated<bigint>;
+  attempt_hash: Buffer;
+  at: Generated<Date>;
+  provider: string;
+  method: string;
+  outcome_code: string;
+  detail: string | null;
+}

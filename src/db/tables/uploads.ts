@@ -1,0 +1,55 @@
+import type { ColumnType, Generated, GeneratedAlways } from "kysely";
+
+export type UploadKind = "file" | "metadata" | "metadata_directory";
+export type PinState = "local" | "queued" | "pinned" | "failed";
+
+export interface UploadTables {
+  "service.car": CarTable;
+  "service.block": BlockTable;
+  "service.content_entry": ContentEntryTable;
+  "service.upload": UploadTable;
+}
+
+/** int8: arrives as bigint, may be written as a number. */
+type Int8 = ColumnType<bigint, bigint | number, bigint | number>;
+
+interface CarTable {
+  id: GeneratedAlways<bigint>;
+  root: string;
+  file: string;
+  size: Int8;
+  created_at: Generated<Date>;
+}
+
+interface BlockTable {
+  multihash: Buffer;
+  car_id: Int8;
+  position: Int8;
+  size: number;
+}
+
+interface ContentEntryTable {
+  car_id: Int8;
+  path: string;
+  cid: string;
+  size: Int8;
+  content_type: string | null;
+}
+
+interface UploadTable {
+  id: Generated<string>;
+  account_id: string;
+  kind: UploadKind;
+  cid: string;
+  car_id: Int8;
+  file_name: string | null;
+  content_type: string | null;
+  size: Int8;
+  profile: string;
+  pin_state: PinState;
+  pin_attempts: Generated<number>;
+  pin_due_at: Generated<Date>;
+  pin_error: string | null;
+  pinned_at: Date | null;
+  created_at: Generated<Date>;
+}

@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { type Chain, knownChains, localChainIds } from "../chains.ts";
+import type { Logger } from "../log.ts";
+import { deployFactory } from "../relay/deploy-factory.ts";
+import { createRpcClients } from "../rpc/clients.ts";
+import type { DataFolder } from "./data-folder.ts";
+import type { Supervisor } from "./supervisor.ts";
+
+export interface LocalChain {
+  name: string;
+  id: number;
+  rpcUrl: string;
+  relayer: Address;
+  relayerKey: Hex;
+  factory: { address: Address; block: bigint };
+}
+
+const script = join(import.meta.dirname, "../../bin/local-chain.ts");
+
+/** Name of the child process that runs a chain. */
+export function chainProcess(name: string): string {
+  return `chain-${name}`;
+}
+
+/** Starts the stand-in of one named chain, with a funded relayer and the collection factory on it. */
+export async function startLocalChain(
+  name: string,
+  folder: DataFolder,
+  supervisor: Supervisor,
+  log: Logger,
+): Promise<LocalChain> {
+  const id = localChainIds[name];
+  if (id === undefined)
+    throw new Error(`MINTYARD_LOCAL_CHAINS: ${name} is none of ${Object.keys(localChainIds).join(", ")}`);
+  const port = await folder.port(chainProcess(name));
+  const dir = folder.folder(`chain-${id}`);
+  await supervisor.start({
+    name: chainProcess(name),
+    args: [script, "--chain-id", String(id), "--port", String(port), "--dir", dir],
+    env: {},
+    readyWithinMs: 120_000,
+  });
+  const rpcUrl = `http://127.0.0.1:${port}`;
+  const relayerKey = folder.relayerKey(name);
+  const relayer = privateKeyToAccount(relayerKey).address;
+  const chain = localChain(name, id, rpcUrl, relayerKey);
+  await fundRelayer(chain, relayer);
+  const factory = await ensureFactory(chain, folder, log);
+  return { name, id, rpcUrl, relayer, relayerKey, factory };
+}
+
+function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): Chain {
+  return {
+    name,
+    id,
+    local: true,
+    rpcUrls: [rpcUrl],
+    explorerTxUrl: knownChains[name]?.explorerTxUrl ?? "",
+    factory: null,
+    relayerKey,
+    confirmations: 1,
+    startBlock: 0,
+    paidTierOnly: false,
+  };
+}
+
+/** A plain transfer from the node's first unlocked account, so that it is part of the chain's history. */
+async function fundRelayer(chain: Chain, relayer: Address): Promise<void> {
+  const client = createRpcClients()(chain);
+  if ((await client.getBalance({ address: relayer })) > parseEther("100")) return;
+  const wallet = createWalletClient({ transport: http(chain.rpcUrls[0]) });
+  const [first] = await wallet.getAddresses();
+  if (!first) throw new Error(`the local chain ${chain.name} has no funded account`);
+  const hash = await wallet.sendTransaction({ account: first, to: relayer, value: parseEther("1000"), chain: null });
+  await client.waitForTransactionReceipt({ hash });
+}
+
+interface FactoryRecord {
+  address: Address;
+  block: string;
+}
+
+async function ensureFactory(chain: Chain, folder: DataFolder, log: Logger): Promise<LocalChain["factory"]> {
+  const file = `chain-${chain.id}/factory.json`;
+  const client = createRpcClients()(chain);
+  const record = folder.readJson<FactoryRecord>(file);
+  if (record && (await client.getCode({ address: record.address }))) {
+    return { address: record.address, block: BigInt(record.block) };
+  }
+  const factory = await deployFactory(chain, log);
+  folder.writeJson(file, { address: factory.address, block: String(factory.block) } satisfies FactoryRecord);
+  return factory;
+}

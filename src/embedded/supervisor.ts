@@ -1,0 +1,127 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+export interface ChildSpec {
+  name: string;
+  /** Script and arguments for this Node. */
+  args: readonly string[];
+  env: Record<string, string>;
+  /** How long it may take until it says that it is ready. */
+  readyWithinMs: number;
+}
+
+type Report = (line: string) => void;
+
+/**
+ * Keeps child processes alive: starts each, waits for its `{type:"ready"}` message, reports and
+ * restarts it when it ends unasked, and stops it on `stop()`.
+ *
+ * Every child has an IPC channel and ends by itself when it closes, so that killing the parent
+ * leaves no process behind.
+ */
+export class Supervisor {
+  readonly #report: Report;
+  readonly #children = new Map<string, SupervisedChild>();
+  #stopping = false;
+
+  constructor(report: Report) {
+    this.#report = report;
+  }
+
+  /** Starts a child and resolves when it is ready. @throws Error when its first start fails. */
+  async start(spec: ChildSpec): Promise<void> {
+    const child = new SupervisedChild(spec, this.#report, () => this.#stopping);
+    this.#children.set(spec.name, child);
+    await child.start();
+  }
+
+  pids(): Record<string, number> {
+    return Object.fromEntries([...this.#children].map(([name, child]) => [name, child.pid]));
+  }
+
+  /** From here on nothing is restarted. Call it first thing when ending. */
+  beginStop(): void {
+    this.#stopping = true;
+  }
+
+  /** Ends the named children together; what does not end within `patienceMs` is killed. */
+  async stop(names: readonly string[], patienceMs: number): Promise<void> {
+    this.beginStop();
+    await Promise.all(names.map((name) => this.#children.get(name)?.stop(patienceMs)));
+  }
+}
+
+class SupervisedChild {
+  readonly #spec: ChildSpec;
+  readonly #report: Report;
+  readonly #stopping: () => boolean;
+  #process: ChildProcess | null = null;
+  #failures = 0;
+
+  constructor(spec: ChildSpec, report: Report, stopping: () => boolean) {
+    this.#spec = spec;
+    this.#report = report;
+    this.#stopping = stopping;
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  async start(): Promise<void> {
+    const { name, args, env, readyWithinMs } = this.#spec;
+    const started = Date.now();
+    const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", ...args], {
+      env: { ...process.env, ...env },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+      // Its own group: Ctrl-C reaches the parent alone, which stops its children in the right order.
+      detached: true,
+    });
+    this.#process = child;
+    for (const stream of [child.stdout, child.stderr]) {
+      if (stream) createInterface({ input: stream }).on("line", (line) => this.#report(`[${name}] ${line}`));
+    }
+    child.once("exit", (code, signal) => {
+      if (this.#process === child) this.#process = null;
+      if (this.#stopping()) return;
+      this.#report(`mintyard: ${name} (process ${child.pid}) ended with ${signal ?? `code ${code}`}; restarting it`);
+      this.#failures = Date.now() - started > 30_000 ? 0 : this.#failures + 1;
+      const delayMs = Math.min(250 * 2 ** this.#failures, 15_000);
+      setTimeout(() => void this.#restart(), delayMs);
+    });
+    await new Promise<void>((ready, failed) => {
+      const timer = setTimeout(() => {
+        failed(new Error(`${name} was not ready within ${readyWithinMs / 1000} s`));
+        child.kill("SIGKILL");
+      }, readyWithinMs);
+      child.once("exit", () => clearTimeout(timer));
+      child.once("error", failed);
+      child.once("exit", (code, signal) =>
+        failed(new Error(`${name} ended with ${signal ?? `code ${code}`} before it was ready`)),
+      );
+      child.on("message", (message: { type?: string }) => {
+        if (message.type !== "ready") return;
+        clearTimeout(timer);
+        ready();
+      });
+    });
+  }
+
+  async #restart(): Promise<void> {
+    if (this.#stopping()) return;
+    await this.start().then(
+      () => this.#report(`mintyard: ${this.#spec.name} is running again (process ${this.pid})`),
+      (error: Error) => this.#report(`mintyard: ${error.message}`),
+    );
+  }
+
+  async stop(patienceMs: number): Promise<void> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise<void>((done) => child.once("exit", () => done()));
+    child.kill("SIGTERM");
+    const impatient = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+    await ended;
+    clearTimeout(impatient);
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Every code a client can meet, with the HTTP status of the `/v0` door and whether sending the same
+ * request again can help. Codes and statuses up to `service_unavailable` are those of the original
+ * service's clients, who switch on `error.code`; the rest are ours.
+ */
+export const errorTable = {
+  authorization_missing: { status: 401, retryable: false },
+  invalid_api_key: { status: 401, retryable: false },
+  invalid_credentials: { status: 403, retryable: false },
+  account_suspended: { status: 403, retryable: false },
+  plan_limit_exceeded: { status: 403, retryable: false },
+  invalid_address: { status: 422, retryable: false },
+  chain_not_supported: { status: 422, retryable: false },
+  invalid_date: { status: 422, retryable: false },
+  invalid_continuation_string: { status: 422, retryable: false },
+  value_error: { status: 422, retryable: false },
+  invalid_enumeration: { status: 422, retryable: false },
+  parameter_missing: { status: 422, retryable: false },
+  invalid_type: { status: 422, retryable: false },
+  metadata_frozen: { status: 422, retryable: false },
+  not_found: { status: 404, retryable: false },
+  transaction_pending: { status: 404, retryable: true },
+  transaction_failed: { status: 404, retryable: false },
+  method_not_allowed: { status: 405, retryable: false },
+  request_timeout: { status: 408, retryable: true },
+  file_too_large: { status: 413, retryable: false },
+  unsupported_media_type: { status: 415, retryable: false },
+  rate_limit_exceeded: { status: 429, retryable: true },
+  internal_error: { status: 500, retryable: true },
+  not_implemented: { status: 501, retryable: false },
+  service_unavailable: { status: 503, retryable: true },
+} as const satisfies Record<string, { status: number; retryable: boolean }>;
+
+export type ErrorCode = keyof typeof errorTable;
+
+export interface ErrorFacts {
+  /** The input member at fault, in the caller's spelling. */
+  field?: string;
+  /** What came and what would do; shown to the client, so never secrets or upstream text. */
+  details?: Record<string, unknown>;
+  /** Seconds after which a retry makes sense. */
+  retryAfterSeconds?: number;
+  cause?: unknown;
+}
+
+/** A failure raised on purpose. Whatever else is thrown is logged and shown as `internal_error`. */
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
+  readonly code: ErrorCode;
+  readonly field: string | undefined;
+  readonly details: Record<string, unknown> | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  /** @param message for the person who has to change something: what is wrong and what would do. */
+  constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
+    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+    this.code = code;
+    this.field = facts.field;
+    this.details = facts.details;
+    this.retryAfterSeconds = facts.retryAfterSeconds;
+  }
+
+  get status(): number {
+    return errorTable[this.code].status;
+  }
+
+  get retryable(): boolean {
+    return errorTable[this.code].retryable;
+  }
+}

@@ -1,0 +1,61 @@
+import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
+import { ServiceError } from "../errors.ts";
+import { maxPageSize, type Page, type PageRequest } from "../nfts/page.ts";
+
+const defaultPageSize = 20;
+
+export interface ConnectionArgs {
+  first?: number | null | undefined;
+  after?: string | null | undefined;
+  last?: number | null | undefined;
+  before?: string | null | undefined;
+}
+
+/**
+ * Reads Relay's four arguments: `first` with `after`, or `last` with `before`.
+ *
+ * @throws ServiceError `value_error` for a mixture or a size out of 1 to 100.
+ */
+export function pageRequestOf(args: ConnectionArgs): PageRequest {
+  const after = args.after ?? undefined;
+  const before = args.before ?? undefined;
+  const backward = args.last != null || before !== undefined;
+  if (backward && (args.first != null || after !== undefined)) {
+    throw new ServiceError("value_error", "use first with after, or last with before, not both", { field: "last" });
+  }
+  const size = args.first ?? args.last ?? defaultPageSize;
+  if (size < 1 || size > maxPageSize) {
+    const field = backward ? "last" : "first";
+    throw new ServiceError("value_error", `${field} must be 1 to ${maxPageSize}`, { field });
+  }
+  return { size, after, before, fromEnd: backward };
+}
+
+/** A connection costs its page size times what is read of an item. */
+export function connectionCost(args: ConnectionArgs): { field: number; multiplier: number } {
+  return { field: 5, multiplier: Math.min(Math.max(args.first ?? args.last ?? defaultPageSize, 1), maxPageSize) };
+}
+
+export function pageInfoOf(page: Page<unknown>) {
+  return {
+    hasNextPage: page.hasNext,
+    hasPreviousPage: page.hasPrevious,
+    startCursor: page.items[0]?.cursor ?? null,
+    endCursor: page.items.at(-1)?.cursor ?? null,
+  };
+}
+
+/** Whether a field of this name is read anywhere below the present one: reads fetch only what is shown. */
+export function selects(info: GraphQLResolveInfo, name: string): boolean {
+  const visited = new Set<SelectionSetNode>();
+  const search = (set: SelectionSetNode | undefined): boolean => {
+    if (!set || visited.has(set)) return false;
+    visited.add(set);
+    return set.selections.some((selection) => {
+      if (selection.kind === Kind.FIELD) return selection.name.value === name || search(selection.selectionSet);
+      if (selection.kind === Kind.INLINE_FRAGMENT) return search(selection.selectionSet);
+      return search(info.fragments[selection.name.value]?.selectionSet);
+    });
+  };
+  return info.fieldNodes.some((node) => search(node.selectionSet));
+}

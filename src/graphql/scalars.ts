@@ -1,0 +1,83 @@
+import { GraphQLError } from "graphql";
+import { type FileUpload, GraphQLUpload } from "graphql-upload-ts";
+import { getAddress } from "viem";
+import type { Builder } from "./builder.ts";
+
+export type Scalars = {
+  /** Lower case inside and outside. */
+  Address: { Input: string; Output: string };
+  TokenId: { Input: bigint; Output: bigint };
+  Uint256: { Input: bigint; Output: bigint };
+  Wei: { Input: bigint; Output: bigint };
+  DateTime: { Input: Date; Output: Date };
+  Hex: { Input: string; Output: string };
+  CID: { Input: string; Output: string };
+  JSON: { Input: unknown; Output: unknown };
+  Upload: { Input: Promise<FileUpload>; Output: never };
+};
+
+const maxUint256 = 2n ** 256n - 1n;
+
+/** Scalars of the API. Whole numbers of chain size are decimal strings: JSON numbers end at 2^53. */
+export function addScalars(builder: Builder): void {
+  builder.scalarType("Address", {
+    description: "An EVM address: 0x and 40 hex digits. Any letter case in, lower case out.",
+    serialize: (value) => String(value).toLowerCase(),
+    parseValue: (value) => parseText(value, "Address", /^0x[0-9a-fA-F]{40}$/, "invalid_address").toLowerCase(),
+  });
+  for (const name of ["TokenId", "Uint256", "Wei"] as const) {
+    builder.scalarType(name, {
+      description: `${name === "Wei" ? "An amount in wei" : "A whole number from 0 to 2^256 - 1"}, as a decimal string.`,
+      serialize: (value) => String(value),
+      parseValue: (value) => parseUint256(value, name),
+    });
+  }
+  builder.scalarType("DateTime", {
+    description: "An instant, RFC 3339, UTC: 2026-01-31T12:00:00.000Z.",
+    serialize: (value) => (value instanceof Date ? value.toISOString() : String(value)),
+    parseValue: parseDateTime,
+  });
+  builder.scalarType("Hex", {
+    description: "Bytes: 0x and an even number of hex digits, lower case out.",
+    serialize: (value) => String(value).toLowerCase(),
+    parseValue: (value) => parseText(value, "Hex", /^0x([0-9a-fA-F]{2})*$/, "value_error").toLowerCase(),
+  });
+  builder.scalarType("CID", {
+    description: "An IPFS content identifier, CIDv1 in base32.",
+    serialize: String,
+    parseValue: (value) => parseText(value, "CID", /^[a-zA-Z0-9]{10,200}$/, "value_error"),
+  });
+  builder.scalarType("JSON", {
+    description: "Any JSON value.",
+    serialize: (value) => value,
+    parseValue: (value) => value,
+  });
+  builder.addScalarType("Upload", GraphQLUpload);
+}
+
+/** The EIP-55 spelling, for the few members that show it. */
+export function checksummed(address: string): string {
+  return getAddress(address.toLowerCase());
+}
+
+function parseText(value: unknown, scalar: string, shape: RegExp, code: string): string {
+  if (typeof value === "string" && shape.test(value)) return value;
+  throw new GraphQLError(`not a value of ${scalar}`, { extensions: { code } });
+}
+
+function parseUint256(value: unknown, scalar: string): bigint {
+  const text = typeof value === "number" && Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof text === "string" && /^\d{1,78}$/.test(text) && BigInt(text) <= maxUint256) return BigInt(text);
+  throw new GraphQLError(`not a value of ${scalar}: a decimal string from 0 to 2^256 - 1 is wanted`, {
+    extensions: { code: "value_error" },
+  });
+}
+
+function parseDateTime(value: unknown): Date {
+  const date =
+    typeof value === "string" && /^\d{4}-\d{2}-\d{2}T.*(Z|[+-]\d{2}:\d{2})$/.test(value) ? new Date(value) : null;
+  if (date && !Number.isNaN(date.getTime())) return date;
+  throw new GraphQLError("not a value of DateTime: RFC 3339 with an offset is wanted", {
+    extensions: { code: "invalid_date" },
+  });
+}

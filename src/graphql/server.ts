@@ -1,0 +1,139 @@
+import { GraphQLError } from "graphql";
+import { processRequest, UploadError } from "graphql-upload-ts";
+import { createYoga, type Plugin } from "graphql-yoga";
+import type { Context } from "hono";
+import { authenticate } from "../accounts/authenticate.ts";
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
+import type { AppEnv } from "../http/app-env.ts";
+import { rawHeaderValues } from "../http/headers.ts";
+import type { Services } from "../services.ts";
+import type { GraphQLContext } from "./builder.ts";
+import { createSchema } from "./schema.ts";
+
+interface ServerContext {
+  hono: Context<AppEnv>;
+  caller: () => Promise<Caller>;
+  /** Operation and open file streams of a multipart request (graphql-multipart-request-spec). */
+  multipart: Record<string, unknown> | null;
+}
+
+/** A browser sends this header across origins only after a preflight, which plain form posts never do. */
+const preflightHeader = "x-graphql-yoga-csrf";
+
+const multipartParser: Plugin<Record<string, never>, ServerContext> = {
+  onRequestParse({ serverContext, setRequestParser }) {
+    const { multipart } = serverContext;
+    if (multipart) setRequestParser(() => multipart);
+  },
+};
+
+/** Names the request in each error, and logs with that name what was not raised on purpose. */
+function stampErrors(services: Services): Plugin<Record<string, never>, ServerContext> {
+  return {
+    onResultProcess({ result, serverContext }) {
+      const requestId = serverContext.hono.get("requestId");
+      for (const error of "errors" in result ? (result.errors ?? []) : []) {
+        error.extensions["requestId"] = requestId;
+        if (error.extensions["code"] !== "internal_error") continue;
+        services.log.error({ err: error.originalError, requestId }, "unexpected failure in a resolver");
+      }
+    },
+  };
+}
+
+/** The GraphQL door: yoga with multipart off, uploads by graphql-upload-ts, errors by code. */
+export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) => Promise<Response> {
+  const yoga = createYoga<ServerContext, GraphQLContext>({
+    schema: createSchema(),
+    graphqlEndpoint: "/graphql",
+    multipart: false,
+    batching: false,
+    landingPage: false,
+    logging: false,
+    maskedErrors: { maskError },
+    graphiql: {
+      title: "Mintyard",
+      headers: JSON.stringify({ Authorization: services.config.devApiKey ?? "<your API key>" }),
+      defaultQuery: "query Status {\n  status {\n    database\n    chains { chain indexedBlock lagSeconds }\n  }\n}\n",
+    },
+    context: ({ hono, caller }) => ({ services, requestId: hono.get("requestId"), caller }),
+    plugins: [multipartParser, stampErrors(services)],
+  });
+  return async (c) => {
+    const requestId = c.get("requestId");
+    let known: Promise<Caller> | undefined;
+    const caller = () => {
+      known ??= authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId);
+      return known;
+    };
+    const multipart = isMultipart(c) ? await readMultipart(c, services, caller) : null;
+    return await yoga.handleRequest(multipart ? emptyPost(c.req.raw) : c.req.raw, { hono: c, caller, multipart });
+  };
+}
+
+function isMultipart(c: Context): boolean {
+  return c.req.method === "POST" && /^multipart\/form-data\b/i.test(c.req.header("content-type") ?? "");
+}
+
+/** The key is checked before a byte of the files is read. */
+async function readMultipart(c: Context<AppEnv>, services: Services, caller: () => Promise<Caller>) {
+  if (!c.req.header(preflightHeader)) {
+    throw new ServiceError(
+      "value_error",
+      `multipart requests must carry the header ${preflightHeader}, with any value`,
+    );
+  }
+  await caller();
+  const { limits } = services.config;
+  try {
+    const operation = await processRequest(c.env.incoming, c.env.outgoing, {
+      maxFieldSize: 1_000_000,
+      maxFileSize: Math.max(limits.fileBytes, limits.directoryFileBytes),
+      maxFiles: limits.directoryFiles,
+    });
+    if (Array.isArray(operation)) throw new ServiceError("value_error", "send one operation per request");
+    return operation as unknown as Record<string, unknown>;
+  } catch (error) {
+    if (error instanceof UploadError) throw new ServiceError("value_error", error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** What yoga sees of a multipart request: its body has been read already. */
+function emptyPost(request: Request): Request {
+  const headers = new Headers(request.headers);
+  headers.set("content-type", "application/json");
+  headers.delete("content-length");
+  return new Request(request.url, { method: "POST", headers, body: "{}" });
+}
+
+/**
+ * What leaves the server of an error: failures raised on purpose by code and text, GraphQL's own
+ * complaints about the document as they are, anything else without its message.
+ */
+function maskError(error: unknown): GraphQLError {
+  const original = error instanceof GraphQLError ? error.originalError : error;
+  const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
+  if (original instanceof ServiceError) {
+    const { code, field, details, status, retryAfterSeconds } = original;
+    const http = status === 401 || status === 403 ? { http: { status } } : {};
+    return new GraphQLError(original.message, {
+      ...place,
+      originalError: original,
+      extensions: {
+        code,
+        ...(field ? { field } : {}),
+        ...(details ? { details } : {}),
+        ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
+        ...http,
+      },
+    });
+  }
+  if (error instanceof GraphQLError && (!original || original instanceof GraphQLError)) return error;
+  return new GraphQLError("an unexpected failure; the operator finds it by its request id", {
+    ...place,
+    ...(original instanceof Error ? { originalError: original } : {}),
+    extensions: { code: "internal_error" },
+  });
+}

@@ -1,0 +1,65 @@
+import { type ErrorCode, errorTable, ServiceError } from "../errors.ts";
+import type { Builder } from "./builder.ts";
+
+/** A failure that the person behind a mutation can mend. */
+export interface UserError {
+  code: string;
+  /** The input member at fault; null when it is none in particular. */
+  field: string | null;
+  message: string;
+}
+
+const made = new WeakMap<Builder, ReturnType<typeof makeUserError>>();
+
+/** The type of `userErrors`, made once per builder: each mutation's payload shows it. */
+export function userErrorType(builder: Builder) {
+  const known = made.get(builder);
+  if (known) return known;
+  const type = makeUserError(builder);
+  made.set(builder, type);
+  return type;
+}
+
+function makeUserError(builder: Builder) {
+  return builder.objectRef<UserError>("UserError").implement({
+    description: "A failure that the caller can mend. Everything else is in the answer's `errors`.",
+    fields: (t) => ({
+      code: t.exposeString("code", { description: "The same codes as in `/v0`." }),
+      field: t.exposeString("field", { nullable: true, description: "The input member at fault." }),
+      message: t.exposeString("message"),
+    }),
+  });
+}
+
+/**
+ * Runs a mutation's use case and sorts its failures: what the caller can mend comes back as user
+ * errors, one for each problem; authentication, limits and outages are thrown on.
+ */
+export async function withUserErrors<T>(
+  run: () => Promise<T>,
+): Promise<{ result: T | null; userErrors: readonly UserError[] }> {
+  try {
+    return { result: await run(), userErrors: [] };
+  } catch (error) {
+    if (error instanceof ServiceError && isMendable(error)) return { result: null, userErrors: toUserErrors(error) };
+    throw error;
+  }
+}
+
+function isMendable(error: ServiceError): boolean {
+  const refused: ErrorCode[] = ["invalid_credentials", "account_suspended", "not_implemented"];
+  const { status, retryable } = errorTable[error.code];
+  return status > 401 && status < 500 && !retryable && !refused.includes(error.code);
+}
+
+function toUserErrors({ code, field, message, details }: ServiceError): UserError[] {
+  const problems = details?.["problems"];
+  if (Array.isArray(problems)) {
+    return (problems as { code: string; field?: string; message: string }[]).map((problem) => ({
+      code: problem.code,
+      field: problem.field ?? null,
+      message: problem.message,
+    }));
+  }
+  return [{ code, field: field ?? null, message }];
+}

@@ -1,0 +1,7 @@
+import type { HttpBindings } from "@hono/node-server";
+
+/** What every handler finds in its context. `c.env.incoming` is Node's request, for bodies that stream. */
+export interface AppEnv {
+  Bindings: HttpBindings;
+  Variables: { requestId: string };
+}

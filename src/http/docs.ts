@@ -1,0 +1,40 @@
+import type { Hono } from "hono";
+import { html } from "hono/html";
+import { errorTable } from "../errors.ts";
+import { createOpenApi } from "../v0/openapi.ts";
+import type { AppEnv } from "./app-env.ts";
+
+interface Operation {
+  summary: string;
+}
+
+/** `/docs`: what is served, for people; `/docs/openapi.json`: the same for programs. */
+export function addDocs(app: Hono<AppEnv>): void {
+  const openApi = createOpenApi();
+  const operations = Object.entries(openApi["paths"] as Record<string, Record<string, Operation>>).flatMap(
+    ([path, methods]) =>
+      Object.entries(methods).map(([method, { summary }]) => ({ method: method.toUpperCase(), path, summary })),
+  );
+  const page = html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8" />
+<title>Mintyard API</title>
+<style>
+  body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
+  code { background: #8882; padding: 0 0.25em; } td { padding: 0.2rem 1rem 0.2rem 0; vertical-align: top; }
+</style>
+<h1>Mintyard API</h1>
+<p>Send your key in the header <code>Authorization</code>. Two doors, the same functions behind them:</p>
+<ul>
+  <li><a href="/graphql">GraphQL</a>, with GraphiQL in a browser</li>
+  <li>REST below <code>/v0</code>: <a href="/docs/openapi.json">OpenAPI 3.1</a></li>
+</ul>
+<h2>REST</h2>
+<table>${operations.map(({ method, path, summary }) => html`<tr><td><code>${method}</code></td><td><code>${path}</code></td><td>${summary}</td></tr>`)}</table>
+<h2>Error codes</h2>
+<table>${Object.entries(errorTable).map(([code, { status, retryable }]) => html`<tr><td><code>${code}</code></td><td>${status}</td><td>${retryable ? "the same request may succeed later" : ""}</td></tr>`)}</table>
+</html>`;
+  app.get("/", (c) => c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.1.0" }));
+  app.get("/docs", (c) => c.html(page));
+  app.get("/docs/openapi.json", (c) => c.json(openApi));
+}

@@ -1,0 +1,151 @@
+import { Readable } from "node:stream";
+import { type Context, Hono } from "hono";
+import type { Services } from "../services.ts";
+import { type ReadContent, readBlock, readContent } from "../uploads/read-content.ts";
+import { parseRange } from "./byte-range.ts";
+import { listingPage } from "./listing-page.ts";
+
+type File = Extract<ReadContent, { kind: "file" }>;
+
+const forEver = "public, max-age=31536000, immutable";
+/** The bytes behind a listing never change, but its page may. */
+const forAWeek = "public, max-age=604800";
+const rawType = "application/vnd.ipld.raw";
+
+/** Types that a browser shows without running anything; everything else is offered as a download. */
+const shown = /^(image\/(?!svg)|audio\/|video\/|application\/json$|text\/plain)/;
+
+/**
+ * GET and HEAD of `/:cid` and `/:cid/<path>`: uploaded content, public by its CID.
+ *
+ * It is strangers' content under our name: nothing may run scripts, and no type is guessed by the browser.
+ */
+export function createGateway(services: Services): Hono {
+  const app = new Hono({ strict: false });
+  app.use(async (c, next) => {
+    c.header("X-Content-Type-Options", "nosniff");
+    c.header("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:");
+    c.header("Cross-Origin-Resource-Policy", "cross-origin");
+    c.header("Access-Control-Allow-Origin", "*");
+    await next();
+  });
+  // Hono answers HEAD by running GET and dropping the body.
+  app.on("GET", ["/:cid", "/:cid/*"], async (c) => {
+    const place = parsePath(c.req.path);
+    if (!place) return plain(c, 400, "this path is not well-formed");
+    const { cid, path } = place;
+    const wantsRaw = c.req.query("format") === "raw" || c.req.header("accept") === rawType;
+    if (wantsRaw && path.length === 0) return await answerBlock(c, services, cid);
+    const content = await readContent(services, cid, path);
+    if (!content) return plain(c, 404, "this content is not here");
+    if (wantsRaw) return await answerBlock(c, services, content.cid);
+    return content.kind === "file" ? await answerFile(c, content) : await answerListing(c, content, place);
+  });
+  app.all("*", (c) => {
+    c.header("Allow", "GET, HEAD");
+    return plain(c, 405, "GET and HEAD are served here");
+  });
+  return app;
+}
+
+interface Place {
+  cid: string;
+  path: string[];
+}
+
+/** Segments of `…/ipfs/<cid>/<path>`, decoded one by one: an encoded slash stays inside its segment. */
+function parsePath(requestPath: string): Place | null {
+  try {
+    const segments = requestPath.split("/").filter(Boolean).map(decodeURIComponent);
+    const [, cid, ...path] = segments;
+    return cid === undefined ? null : { cid, path };
+  } catch {
+    return null;
+  }
+}
+
+async function answerFile(c: Context, file: File): Promise<Response> {
+  const etag = `"${file.cid}"`;
+  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  const ifRange = c.req.header("if-range");
+  const range = ifRange === undefined || ifRange === etag ? parseRange(c.req.header("range"), file.size) : null;
+  if (range === "unsatisfiable") {
+    c.header("Content-Range", `bytes */${file.size}`);
+    return plain(c, 416, "the range lies outside the file");
+  }
+  const { offset, length } = range ?? { offset: 0, length: file.size };
+  // Before any header of success is set: a file that cannot be read must not look like one that can.
+  const chunks = c.req.method === "HEAD" || length === 0 ? null : await begun(file.stream({ offset, length }));
+  c.header("ETag", etag);
+  c.header("Cache-Control", forEver);
+  c.header("Accept-Ranges", "bytes");
+  c.header("Content-Type", withCharset(file.contentType));
+  c.header("Content-Length", String(length));
+  if (!shown.test(file.contentType)) c.header("Content-Disposition", "attachment");
+  if (range) c.header("Content-Range", `bytes ${offset}-${offset + length - 1}/${file.size}`);
+  const status = range ? 206 : 200;
+  if (chunks === null) return c.body(null, status);
+  const bytes = Readable.from(chunks, { objectMode: false });
+  return c.body(Readable.toWeb(bytes) as ReadableStream<Uint8Array>, status);
+}
+
+async function answerListing(
+  c: Context,
+  directory: Exclude<ReadContent, File>,
+  { cid, path }: Place,
+): Promise<Response> {
+  const etag = `"listing-${directory.cid}"`;
+  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forAWeek);
+  const base = `/ipfs/${[cid, ...path].map(encodeURIComponent).join("/")}`;
+  const entries = await directory.entries();
+  c.header("ETag", etag);
+  c.header("Cache-Control", forAWeek);
+  return c.html(listingPage(base, directory.cid, entries));
+}
+
+async function answerBlock(c: Context, services: Services, cid: string): Promise<Response> {
+  const block = await readBlock(services, cid);
+  if (!block) return plain(c, 404, "this block is not here");
+  const etag = `"${cid}.raw"`;
+  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  c.header("ETag", etag);
+  c.header("Cache-Control", forEver);
+  c.header("Content-Type", rawType);
+  c.header("Content-Disposition", `attachment; filename="${cid}.bin"`);
+  return c.body(new Uint8Array(block));
+}
+
+function unchanged(c: Context, etag: string, cacheControl: string): Response {
+  c.header("ETag", etag);
+  c.header("Cache-Control", cacheControl);
+  return c.body(null, 304);
+}
+
+function plain(c: Context, status: 400 | 404 | 405 | 416, text: string): Response {
+  c.header("Content-Type", "text/plain; charset=utf-8");
+  c.header("Cache-Control", "no-store");
+  return c.body(`${text}\n`, status);
+}
+
+function matches(ifNoneMatch: string | undefined, etag: string): boolean {
+  if (ifNoneMatch === undefined) return false;
+  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
+  return tags.includes("*") || tags.includes(etag);
+}
+
+function withCharset(type: string): string {
+  return /^text\/[^;]*$/.test(type) ? `${type}; charset=utf-8` : type;
+}
+
+/** The same chunks, the first of them read: content that cannot be read fails while there is a status to tell it. */
+async function begun(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let next = await iterator.next();
+  return (async function* () {
+    try {
+      for (; !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      await iterator.return?.();
+    }
+  })();
+}

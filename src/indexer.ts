@@ -1,0 +1,29 @@
+// The index of one chain: an RPC gateway and a Ponder process, published in the views of schema `nft`.
+//   node src/indexer.ts --chain polygon
+import { parseArgs } from "node:util";
+import { ConfigError, loadConfig } from "./config.ts";
+import { prepareDatabase } from "./db/prepare.ts";
+import { runIndexer } from "./indexing/run-indexer.ts";
+import { createLogger } from "./log.ts";
+import { endWithParent, onStop } from "./process-life.ts";
+
+const { values } = parseArgs({ options: { chain: { type: "string" } } });
+if (!values.chain) throw new ConfigError("--chain <name> is missing");
+const config = loadConfig();
+const log = createLogger("indexer", config.logLevel);
+await prepareDatabase(config.databaseUrl);
+
+const stop = new AbortController();
+const running = runIndexer(config, values.chain, stop.signal, log, ({ chain, chainId, schema, block }) => {
+  log.info({ chain, chainId, schema, block: String(block) }, "indexer ready");
+  process.send?.({ type: "ready" });
+});
+endWithParent();
+onStop(async () => {
+  stop.abort();
+  await running;
+}, log);
+running.catch((error) => {
+  log.fatal({ err: error }, "indexer ended");
+  process.exit(1);
+});

@@ -1,0 +1,99 @@
+import pg from "pg";
+import { type LiveSchema, nftViewStatements } from "../../schema/nft-views.ts";
+
+/** Any constant does: whoever changes schema `nft` takes turns. */
+const lockKey = 7_241_903_156;
+/** SQLSTATE of CREATE OR REPLACE VIEW when columns were renamed, retyped or dropped. */
+const viewChangedShape = "42P16";
+
+/**
+ * Makes schema `nft` with its views, so that readers can start before any chain is indexed. Safe to
+ * call at every start and from several processes at once; the API calls it after its migrations.
+ */
+export async function ensureNftViews(databaseUrl: string): Promise<void> {
+  const client = await connect(databaseUrl, "nft-views");
+  try {
+    await changeNft(client, async () => undefined);
+  } finally {
+    await client.end();
+  }
+}
+
+export async function connect(databaseUrl: string, name: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: `mintyard-${name}`,
+    keepAlive: true,
+  });
+  // The query under way fails as well, and that is where it is handled.
+  client.on("error", () => undefined);
+  await client.connect();
+  return client;
+}
+
+/** Runs `change` on the record of deployments and publishes the views that follow from it, all or nothing. */
+export async function changeNft<T>(client: pg.Client, change: () => Promise<T>): Promise<T> {
+  await client.query("BEGIN");
+  try {
+    await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
+    await client.query("CREATE SCHEMA IF NOT EXISTS nft");
+    // One row per Ponder schema; those with `live` are what the views show.
+    await client.query(`CREATE TABLE IF NOT EXISTS nft.deployment (
+      schema_name text PRIMARY KEY,
+      chain_id bigint NOT NULL,
+      genesis_hash text NOT NULL,
+      live boolean NOT NULL DEFAULT false,
+      final_block bigint,
+      final_hash text,
+      created_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
+    await client.query(`CREATE TABLE IF NOT EXISTS nft.rebuild (
+      chain_id bigint PRIMARY KEY,
+      count integer NOT NULL)`);
+    // What each view was made from: replacing a view waits for its readers and makes others wait.
+    await client.query("CREATE TABLE IF NOT EXISTS nft.published (view_name text PRIMARY KEY, sql text NOT NULL)");
+    const result = await change();
+    await publish(client);
+    await client.query("COMMIT");
+    return result;
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
+}
+
+async function publish(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ name: string; sql: string }>(
+    "SELECT view_name AS name, sql FROM nft.published WHERE to_regclass('nft.' || view_name) IS NOT NULL",
+  );
+  const published = new Map(rows.map((row) => [row.name, row.sql]));
+  for (const { name, sql } of nftViewStatements(await liveSchemas(client))) {
+    if (published.get(name) === sql) continue;
+    await replaceView(client, name, sql);
+    await client.query(
+      "INSERT INTO nft.published VALUES ($1, $2) ON CONFLICT (view_name) DO UPDATE SET sql = excluded.sql",
+      [name, sql],
+    );
+  }
+}
+
+async function replaceView(client: pg.Client, name: string, sql: string): Promise<void> {
+  await client.query("SAVEPOINT view");
+  try {
+    await client.query(sql);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || error.code !== viewChangedShape) throw error;
+    await client.query("ROLLBACK TO view");
+    await client.query(`DROP VIEW nft.${name} CASCADE`);
+    await client.query(sql);
+  }
+  await client.query("RELEASE view");
+}
+
+/** A schema that was dropped by hand is left out, so that the others stay readable. */
+async function liveSchemas(client: pg.Client): Promise<LiveSchema[]> {
+  const { rows } = await client.query<{ chain: string; schema: string }>(
+    `SELECT chain_id::text AS chain, schema_name AS schema FROM nft.deployment
+     WHERE live AND to_regclass(quote_ident(schema_name) || '.account_total') IS NOT NULL ORDER BY chain_id, schema_name`,
+  );
+  return rows.map((row) => ({ chainId: Number(row.chain), schema: row.schema }));
+}

@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdir } from "node:fs/promises";
+import { findPackageJSON } from "node:module";
+import { dirname, join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as wait } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { freePorts } from "../free-port.ts";
+import type { Logger } from "../log.ts";
+
+export interface PonderOptions {
+  schema: string;
+  databaseUrl: string;
+  /** Working directory: nothing is read from or written to it, but a `.env.local` of the caller's would be. */
+  directory: string;
+  /** What ponder.config.ts reads from MINTYARD_PONDER. */
+  settings: Record<string, unknown>;
+  log: Logger;
+}
+
+export interface PonderExit {
+  code: number | null;
+  signal: string | null;
+  /** Last lines it printed above level info, for an error message. */
+  lastWords: string[];
+}
+
+export interface PonderProcess {
+  pid: number;
+  exited: Promise<PonderExit>;
+  /** Settles when Ponder says that the chain was rolled back further than it can undo; it serves stale rows from then on. */
+  lostTrack: Promise<void>;
+  /** True once the backfill is through and the live part runs. */
+  isReady(): Promise<boolean>;
+  /** Ends it so that its schema is unlocked; kills it after 8 s. */
+  stop(): Promise<void>;
+  kill(): void;
+}
+
+/** Starts Ponder on one chain and one schema. It ends by itself when this process dies. */
+export async function startPonder({
+  schema,
+  databaseUrl,
+  directory,
+  settings,
+  log,
+}: PonderOptions): Promise<PonderProcess> {
+  await mkdir(directory, { recursive: true });
+  const [port = 0] = await freePorts(1);
+  const child = spawn(process.execPath, ponderArguments(schema, port), {
+    cwd: directory,
+    // Nothing is inherited: Ponder runs strangers' packages and needs none of our keys. It would also
+    // prefer PORT and DATABASE_PRIVATE_URL over what it is told.
+    env: {
+      DATABASE_URL: databaseUrl,
+      MINTYARD_PONDER: JSON.stringify({ ...settings, databaseUrl }),
+      NODE_ENV: "production",
+    },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  const { lostTrack, lastWords } = followLog(child, log);
+  const exited = new Promise<PonderExit>((done) => {
+    child.once("error", (error) => done({ code: null, signal: null, lastWords: [error.message] }));
+    child.once("exit", (code, signal) => done({ code, signal, lastWords }));
+  });
+  return {
+    pid: child.pid ?? 0,
+    exited,
+    lostTrack,
+    isReady: () => answersOk(`http://127.0.0.1:${port}/ready`),
+    kill: () => void child.kill("SIGKILL"),
+    stop: async () => {
+      // Not SIGTERM: Ponder would leave its schema locked for 25 s.
+      child.kill("SIGINT");
+      const late = await Promise.race([exited.then(() => false), wait(8_000, true, { ref: false })]);
+      if (late) child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+function ponderArguments(schema: string, port: number): string[] {
+  const bin = join(ponderFolder(), "dist/esm/bin/ponder.js");
+  const root = fileURLToPath(new URL("../../indexer", import.meta.url));
+  return [
+    ...[
+      "--disable-warning=DeprecationWarning",
+      "--import",
+      new URL("./leave-with-parent.ts", import.meta.url).href,
+      bin,
+    ],
+    // With the default root Ponder would execute every file below src/, this one included.
+    ...["--root", root, "--config", "../ponder.config.ts", "--log-format", "json"],
+    ...["start", "--schema", schema, "-p", String(port), "-H", "127.0.0.1"],
+  ];
+}
+
+/** Folder of the installed Ponder package. */
+export function ponderFolder(): string {
+  const file = findPackageJSON("ponder", import.meta.url);
+  if (!file) throw new Error("the package ponder is not installed");
+  return dirname(file);
+}
+
+const warnLevel = 40;
+
+function followLog(child: ChildProcess, log: Logger) {
+  const lastWords: string[] = [];
+  const { promise: lostTrack, resolve } = Promise.withResolvers<void>();
+  const take = (line: string) => {
+    const { level: given, time: _, msg, ...facts } = parseLine(line);
+    // The placeholder in ponder.config.ts has no handlers, and shall have none.
+    const level = facts["name"] === "BuildSalt" ? 0 : given;
+    if (level >= warnLevel) lastWords.splice(0, lastWords.length - 4, `${msg} ${reasonOf(facts)}`.trim());
+    log[level >= warnLevel ? "warn" : "debug"]({ ponder: facts }, msg);
+    if (msg === "Encountered unrecoverable reorg") resolve();
+  };
+  for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on("line", take);
+  return { lostTrack, lastWords };
+}
+
+type LogLine = Record<string, unknown> & { level: number; msg: string };
+
+function parseLine(line: string): LogLine {
+  try {
+    return JSON.parse(line) as LogLine;
+  } catch {
+    return { level: warnLevel, msg: line };
+  }
+}
+
+function reasonOf(facts: Record<string, unknown>): string {
+  const error = facts["error"];
+  return typeof error === "object" && error !== null && "message" in error ? String(error.message) : "";
+}
+
+async function answersOk(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(5_000) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,140 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { Logger } from "../log.ts";
+import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
+import { AnswerTooLarge, type RpcAnswer } from "./json-rpc.ts";
+import { RpcUpstreams } from "./rpc-upstreams.ts";
+
+const maxRequestBytes = 1_048_576;
+const maxAnswerBytes = 134_217_728;
+const timeoutMs = 9_000; // Ponder gives up after 10 s; it shall get our answer, not silence.
+const maxConcurrent = 64;
+
+/** What an indexer has to ask; the gateway is no way to anything else of the node. */
+const methods = new Set([
+  "eth_blockNumber",
+  "eth_chainId",
+  "eth_getBlockByHash",
+  "eth_getBlockByNumber",
+  "eth_getBlockReceipts",
+  "eth_getLogs",
+  "eth_getTransactionReceipt",
+]);
+
+export interface RpcGateway {
+  url: string;
+  /** Asks the nodes as Ponder does. @throws UnusableAnswer, or Error with the node's own error. */
+  request(method: string, params: unknown): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/**
+ * A JSON-RPC server on the loopback interface in front of the chain's nodes: fails over between
+ * them, lets none through that serves another chain, caps answers and leaves out ERC-20 transfers.
+ *
+ * @throws WrongChain, or UnusableAnswer when no node answers.
+ */
+export async function startRpcGateway(
+  chain: { name: string; id: number },
+  urls: readonly string[],
+  log: Logger,
+): Promise<RpcGateway> {
+  const upstreams = new RpcUpstreams(chain, urls, { timeoutMs, maxAnswerBytes }, log);
+  await upstreams.verify();
+  const take = turns(maxConcurrent);
+  const ask = (method: string, params: unknown) => take(() => askFiltered(upstreams, method, params));
+  const server = createServer((request, response) => {
+    serve(request, response, ask).catch((error: unknown) => {
+      log.warn({ reason: error instanceof Error ? error.message : String(error) }, "RPC request failed");
+      reply(response, 503, null, { error: { code: -32000, message: "no RPC endpoint gave a usable answer" } });
+    });
+  });
+  await new Promise<void>((done, failed) => server.once("error", failed).listen(0, "127.0.0.1", done));
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("the RPC gateway got no port");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    request: async (method, params) => {
+      const answer = await ask(method, params);
+      if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
+      return answer.result;
+    },
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((done) => server.close(done));
+    },
+  };
+}
+
+async function askFiltered(upstreams: RpcUpstreams, method: string, params: unknown): Promise<RpcAnswer> {
+  if (method !== "eth_getLogs") return upstreams.request(method, params);
+  try {
+    const answer = await upstreams.request(method, askForNftTransfers(params));
+    return answer.error ? answer : { result: dropErc20Transfers(params, answer.result) };
+  } catch (error) {
+    if (error instanceof AnswerTooLarge) return { error: { code: -32005, message: suggestHalf(params) } };
+    throw error;
+  }
+}
+
+/** In the words of a node provider that Ponder understands and follows. */
+function suggestHalf(params: unknown): string {
+  const [filter] = Array.isArray(params) ? (params as { fromBlock?: string; toBlock?: string }[]) : [];
+  if (!filter?.fromBlock?.startsWith("0x") || !filter.toBlock?.startsWith("0x")) return "response size exceeded";
+  const from = BigInt(filter.fromBlock);
+  const half = from + (BigInt(filter.toBlock) - from) / 2n;
+  return `response size exceeded; this block range should work: [0x${from.toString(16)}, 0x${half.toString(16)}]`;
+}
+
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  ask: (method: string, params: unknown) => Promise<RpcAnswer>,
+): Promise<void> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxRequestBytes)
+      return reply(response, 413, null, { error: { code: -32600, message: "request too large" } });
+    chunks.push(chunk);
+  }
+  const body = parseRequest(Buffer.concat(chunks).toString("utf8"));
+  if (!body) return reply(response, 400, null, { error: { code: -32600, message: "one JSON-RPC request is wanted" } });
+  if (!methods.has(body.method)) {
+    return reply(response, 200, body.id, {
+      error: { code: -32601, message: `method ${body.method} is not served here` },
+    });
+  }
+  reply(response, 200, body.id, await ask(body.method, body.params));
+}
+
+function parseRequest(text: string): { id: unknown; method: string; params: unknown } | null {
+  try {
+    const { id = null, method, params } = JSON.parse(text) as Record<string, unknown>;
+    return typeof method === "string" ? { id, method, params } : null;
+  } catch {
+    return null;
+  }
+}
+
+function reply(response: ServerResponse, status: number, id: unknown, { result, error }: RpcAnswer): void {
+  if (response.headersSent) return;
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(error ? { error } : { result }) }));
+}
+
+/** At most `limit` calls at a time; the others wait in line. */
+function turns(limit: number): <T>(run: () => Promise<T>) => Promise<T> {
+  const waiting: (() => void)[] = [];
+  let running = 0;
+  return async (run) => {
+    if (running >= limit) await new Promise<void>((go) => waiting.push(go));
+    running += 1;
+    try {
+      return await run();
+    } finally {
+      running -= 1;
+      waiting.shift()?.();
+    }
+  };
+}

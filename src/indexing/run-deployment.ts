@@ -1,0 +1,221 @@
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import type pg from "pg";
+import { readIndexStatements } from "../../schema/read-indexes.ts";
+import type { Chain } from "../chains.ts";
+import type { Config } from "../config.ts";
+import type { Logger } from "../log.ts";
+import { type Deployment, orderRebuild, publishDeployment, readRebuilds, recordDeployment } from "./deployments.ts";
+import { checkFinalBlock, readBlockHash, rememberFinalBlock } from "./final-block.ts";
+import { connect, ensureNftViews } from "./nft-views.ts";
+import { type PonderProcess, startPonder } from "./ponder-process.ts";
+import type { RpcGateway } from "./rpc-gateway.ts";
+import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
+
+export interface IndexerReady {
+  chain: string;
+  chainId: number;
+  schema: string;
+  /** The block the index had caught up with. */
+  block: bigint;
+}
+
+export interface DeploymentRun {
+  config: Config;
+  chain: Chain;
+  gateway: RpcGateway;
+  signal: AbortSignal;
+  log: Logger;
+  onReady(ready: IndexerReady): void;
+}
+
+/** First key of the advisory locks by which a chain has one indexer; the second is the chain id. */
+const chainLockClass = 724_190;
+const pollMs = 50;
+const maxUnansweredChecks = 30;
+/** Ponder's word for "start me again": a node or the database was away. */
+const exitForRestart = 75;
+
+/**
+ * Runs one chain's Ponder in one schema until the signal aborts or the chain has to be indexed anew.
+ *
+ * @throws Error when the database or the nodes fail, or Ponder ends for a reason that a restart does not mend.
+ */
+export async function runDeployment(run: DeploymentRun): Promise<void> {
+  const { config, chain, gateway, signal } = run;
+  await ensureNftViews(config.databaseUrl);
+  const client = await connect(config.databaseUrl, `indexer-${chain.name}`);
+  try {
+    await lockChain(client, chain, signal);
+    const genesisHash = await readBlockHash(gateway, 0n);
+    if (genesisHash === null) throw new Error("the RPC endpoint gives no genesis block");
+    const identity = await indexIdentity(chain, genesisHash, await readRebuilds(client, chain.id));
+    const deployment = { schema: identity.schema, chainId: chain.id, genesisHash };
+    const replaces = await recordDeployment(client, deployment);
+    await checkRollback(run, client, deployment.schema, { suspected: false });
+    await supervise(run, client, deployment, identity, replaces);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Restarts Ponder whenever it ends, with growing pauses as long as it does not become ready. */
+async function supervise(
+  run: DeploymentRun,
+  client: pg.Client,
+  deployment: Deployment,
+  identity: IndexIdentity,
+  replaces: boolean,
+): Promise<void> {
+  const { chain, signal, log } = run;
+  const aborted = new Promise<"aborted">((done) => onAbort(signal, () => done("aborted")));
+  for (let failures = 0; !signal.aborted; ) {
+    const ponder = await startPonder(ponderOptions(run, identity));
+    const stopped = new AbortController();
+    const ended = ponder.exited.finally(() => stopped.abort());
+    try {
+      const watch = watchPonder(run, client, deployment, ponder, replaces, stopped.signal, () => {
+        failures = 0;
+      });
+      const lostTrack = ponder.lostTrack.then(() => "lost track" as const);
+      const outcome = await Promise.race([ended, aborted, lostTrack, watch]);
+      if (outcome === "aborted") return;
+      if (outcome === "lost track") {
+        await ponder.stop();
+        await checkRollback(run, client, deployment.schema, { suspected: true });
+        throw new Error("a node gave a head that does not continue the chain; going on from the last final block");
+      }
+      failures += 1;
+      const { code, signal: by, lastWords } = outcome;
+      if (code !== exitForRestart && by === null && failures > 3)
+        throw new Error(`Ponder ended with code ${code}: ${lastWords.join(" | ")}`);
+      log.warn({ chain: chain.name, code, signal: by }, "Ponder ended; starting it again");
+    } finally {
+      await ponder.stop();
+    }
+    // Ponder keeps a dead process's lock for 25 s. This one was ours, we saw it end, and we hold the chain's lock.
+    await unlockSchema(client, deployment.schema);
+    await wait(Math.min(30_000, 100 * 2 ** failures), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/**
+ * Compares what we hold as final with the node. A node that only lags, or a development chain that is
+ * replaying its past, comes back to it; a chain that was rolled back further is indexed anew. Either
+ * way the caller's pause keeps a node that contradicts itself from making us index without end.
+ */
+async function checkRollback(
+  { chain, gateway }: DeploymentRun,
+  client: pg.Client,
+  schema: string,
+  { suspected }: { suspected: boolean },
+): Promise<void> {
+  const check = await checkFinalBlock(client, gateway, schema);
+  if (check === "behind") throw new Error("the node is behind a block that was final; waiting for it");
+  if (check === "agrees" || (check === "unknown" && !suspected)) return;
+  await orderRebuild(client, chain.id);
+  throw new Error("the chain was rolled back beyond finality; indexing it anew");
+}
+
+function ponderOptions({ config, chain, gateway, log }: DeploymentRun, { schema, salt }: IndexIdentity) {
+  return {
+    schema,
+    databaseUrl: config.databaseUrl,
+    directory: join(config.dataDir, "indexer", chain.name),
+    log,
+    settings: {
+      chainId: chain.id,
+      rpcUrl: gateway.url,
+      pollingIntervalMs: chain.local ? 100 : 1_000,
+      startBlock: chain.startBlock,
+      factory: chain.factory && { address: chain.factory.address, startBlock: Number(chain.factory.block) },
+      salt,
+    },
+  };
+}
+
+/** Publishes at the right moment, reports readiness, then looks after Ponder. Settles only by failing. */
+async function watchPonder(
+  { chain, gateway, log, onReady }: DeploymentRun,
+  client: pg.Client,
+  deployment: Deployment,
+  ponder: PonderProcess,
+  replaces: boolean,
+  ended: AbortSignal,
+  onUp: () => void,
+): Promise<never> {
+  const { schema } = deployment;
+  try {
+    // The first index of a chain is shown while it grows; a later one only when it is no step back.
+    while ((await readHead(client, schema)) === null) await wait(pollMs, undefined, { signal: ended });
+    if (!replaces) await publishDeployment(client, deployment);
+    while (!(await ponder.isReady())) await wait(pollMs, undefined, { signal: ended });
+    const block = await catchUp(client, gateway, schema, ended);
+    for (const statement of readIndexStatements(schema)) await client.query(statement);
+    if (replaces) await publishDeployment(client, deployment);
+    onUp();
+    onReady({ chain: chain.name, chainId: chain.id, schema, block });
+    for (let unanswered = 0; ; ) {
+      await wait(1_000, undefined, { signal: ended });
+      unanswered = (await ponder.isReady()) ? 0 : unanswered + 1;
+      if (unanswered > maxUnansweredChecks) {
+        log.error({ chain: chain.name }, "Ponder does not answer any more; killing it");
+        ponder.kill();
+      }
+      // Fails when the session is lost in which the chain's lock lives.
+      await rememberFinalBlock(client, gateway, schema);
+    }
+  } catch (error) {
+    // Ponder's own end is the outcome then, not what it broke here.
+    if (ended.aborted) return new Promise<never>(() => undefined);
+    throw error;
+  }
+}
+
+async function catchUp(client: pg.Client, gateway: RpcGateway, schema: string, ended: AbortSignal): Promise<bigint> {
+  const target = BigInt(String(await gateway.request("eth_blockNumber", [])));
+  for (;;) {
+    const head = await readHead(client, schema);
+    if (head !== null && head >= target) return head;
+    await wait(pollMs, undefined, { signal: ended });
+  }
+}
+
+/** The last block taken in; null before the tables exist. */
+async function readHead(client: pg.Client, schema: string): Promise<bigint | null> {
+  if (!(await tableExists(client, schema, "_ponder_checkpoint"))) return null;
+  const { rows } = await client.query<{ block: string }>(
+    `SELECT substr(latest_checkpoint, 27, 16) AS block FROM "${schema}"._ponder_checkpoint`,
+  );
+  return rows[0] ? BigInt(rows[0].block) : null;
+}
+
+async function tableExists(client: pg.Client, schema: string, table: string): Promise<boolean> {
+  const { rows } = await client.query<{ exists: boolean }>("SELECT to_regclass($1) IS NOT NULL AS exists", [
+    `"${schema}".${table}`,
+  ]);
+  return rows[0]?.exists === true;
+}
+
+async function lockChain(client: pg.Client, chain: Chain, signal: AbortSignal): Promise<void> {
+  for (let attempt = 0; attempt < 100 && !signal.aborted; attempt++) {
+    const { rows } = await client.query<{ locked: boolean }>(
+      "SELECT pg_try_advisory_lock($1::integer, $2::integer) AS locked",
+      [chainLockClass, chain.id],
+    );
+    if (rows[0]?.locked) return;
+    // A killed indexer's session ends a moment after it; so does a rolling restart's.
+    await wait(100, undefined, { signal }).catch(() => undefined);
+  }
+  throw new Error(`another indexer of chain ${chain.name} (id ${chain.id}) works on this database`);
+}
+
+async function unlockSchema(client: pg.Client, schema: string): Promise<void> {
+  if (await tableExists(client, schema, "_ponder_meta"))
+    await client.query(`UPDATE "${schema}"._ponder_meta SET value = jsonb_set(value, '{is_locked}', '0')`);
+}
+
+function onAbort(signal: AbortSignal, run: () => void): void {
+  if (signal.aborted) run();
+  else signal.addEventListener("abort", run, { once: true });
+}

@@ -1,0 +1,70 @@
+import { setTimeout as wait } from "node:timers/promises";
+import type { Chain } from "../chains.ts";
+import { type Config, ConfigError } from "../config.ts";
+import type { Logger } from "../log.ts";
+import { startRpcGateway } from "./rpc-gateway.ts";
+import { WrongChain } from "./rpc-upstreams.ts";
+import { type IndexerReady, runDeployment } from "./run-deployment.ts";
+
+const startAttempts = 5;
+const maxPauseMs = 30_000;
+
+/**
+ * Indexes one chain until the signal aborts: keeps a Ponder process running behind the RPC gateway
+ * and publishes its tables in the views of schema `nft`. Outages of the nodes or the database are
+ * waited out once it was ready for the first time.
+ *
+ * @param onReady called once, when the index has caught up with the chain.
+ * @throws ConfigError for a chain that cannot be indexed as configured, WrongChain when a node serves
+ *   another chain id; before the first readiness also whatever keeps it from starting.
+ */
+export async function runIndexer(
+  config: Config,
+  chainName: string,
+  signal: AbortSignal,
+  log: Logger,
+  onReady: (ready: IndexerReady) => void,
+): Promise<void> {
+  const chain = findIndexableChain(config, chainName);
+  const urls = chain.rpcUrls.filter((url) => url.startsWith("http"));
+  let wasReady = false;
+  let failures = 0;
+  const nowReady = (ready: IndexerReady) => {
+    failures = 0;
+    if (!wasReady) onReady(ready);
+    wasReady = true;
+  };
+  while (!signal.aborted) {
+    try {
+      const gateway = await startRpcGateway(chain, urls, log);
+      try {
+        await runDeployment({ config, chain, gateway, signal, log, onReady: nowReady });
+      } finally {
+        await gateway.close();
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      failures += 1;
+      const hopeless = error instanceof WrongChain || failures >= startAttempts;
+      if (!wasReady && hopeless) throw error;
+      log.error(
+        { error: error instanceof Error ? error.message : String(error), failures },
+        "indexer stopped; trying again",
+      );
+      await wait(Math.min(maxPauseMs, 250 * 2 ** failures), undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+function findIndexableChain(config: Config, name: string): Chain {
+  const chain = config.chains.find((candidate) => candidate.name === name);
+  const variable = name.toUpperCase();
+  if (!chain) {
+    const known = config.chains.map((candidate) => candidate.name).join(", ") || "none";
+    throw new ConfigError(`--chain ${name}: not configured; set RPC_URL_${variable} (configured: ${known})`);
+  }
+  if (!chain.rpcUrls.some((url) => url.startsWith("http")))
+    throw new ConfigError(`RPC_URL_${variable}: the indexer needs at least one http(s) URL`);
+  if (chain.id > 2_147_483_647) throw new ConfigError(`CHAIN_ID_${variable}: ids above 2147483647 cannot be indexed`);
+  return chain;
+}

@@ -1,0 +1,142 @@
+import { randomUUID } from "node:crypto";
+import { type FileHandle, mkdir, open, rename, unlink } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { createWriter, headerLength } from "@ipld/car/buffer-writer";
+import { varint } from "multiformats";
+import { CID } from "multiformats/cid";
+
+/** Blocks gather in memory up to this before they are written: one write per small block would be slow. */
+const bufferBytes = 524_288;
+
+/** Holds the place of the root in the header until the root is known; any CID of the same length does. */
+const placeholder = CID.parse("bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku");
+
+export interface BlockPlace {
+  multihash: Uint8Array;
+  position: number;
+  size: number;
+}
+
+/**
+ * A CARv1 being written: `<id>.part` until it is complete and on disk, then renamed to its place.
+ * A block that comes twice is written once.
+ */
+export class CarFile {
+  readonly id: string;
+  readonly #part: string;
+  readonly #handle: FileHandle;
+  readonly #places = new Map<string, BlockPlace>();
+  #buffered: Uint8Array[] = [];
+  #bufferedBytes = 0;
+  #size = 0;
+  #lastWrite: Promise<void> = Promise.resolve();
+  #open = true;
+
+  private constructor(id: string, part: string, handle: FileHandle) {
+    this.id = id;
+    this.#part = part;
+    this.#handle = handle;
+    this.#append(header(placeholder));
+  }
+
+  static async create(folder: string): Promise<CarFile> {
+    const id = randomUUID();
+    const part = join(folder, `${id}.part`);
+    return new CarFile(id, part, await open(part, "wx"));
+  }
+
+  get sizeBytes(): number {
+    return this.#size;
+  }
+
+  get blocks(): BlockPlace[] {
+    return [...this.#places.values()];
+  }
+
+  /** The importer's block store: resolves when there is room for more. */
+  readonly put = async (cid: CID, bytes: unknown): Promise<CID> => {
+    if (!(bytes instanceof Uint8Array)) throw new TypeError("a block must come in one piece");
+    const { bytes: multihash } = cid.multihash;
+    const key = Buffer.from(multihash).toString("latin1");
+    if (this.#places.has(key)) return cid;
+    this.#append(section(cid, bytes.length));
+    this.#places.set(key, { multihash, position: this.#size, size: bytes.length });
+    this.#append(bytes);
+    if (this.#bufferedBytes >= bufferBytes) await this.#flush();
+    return cid;
+  };
+
+  /** Writes the root into the header and brings every byte to the disk. No `put` after this. */
+  async seal(root: CID): Promise<void> {
+    const bytes = header(root);
+    if (bytes.length !== header(placeholder).length) throw new Error(`root ${root} does not fit the CAR's header`);
+    await this.#flush();
+    await this.#handle.write(bytes, 0, bytes.length, 0);
+    await this.#handle.sync();
+    await this.#close();
+  }
+
+  /** Moves the sealed file to `target`; after this a power cut cannot lose it. */
+  async publish(target: string): Promise<void> {
+    const folder = dirname(target);
+    const made = await mkdir(folder, { recursive: true });
+    await rename(this.#part, target);
+    await syncFolder(folder);
+    // A folder that is new is an entry of its parent, which has to reach the disk as well.
+    for (let child = folder; made !== undefined && child.startsWith(made); child = dirname(child)) {
+      await syncFolder(dirname(child));
+    }
+  }
+
+  /** Removes what there is of a file that was not published. */
+  async discard(): Promise<void> {
+    await this.#lastWrite.catch(() => undefined);
+    await this.#close();
+    await unlink(this.#part).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
+  }
+
+  #append(bytes: Uint8Array): void {
+    this.#buffered.push(bytes);
+    this.#bufferedBytes += bytes.length;
+    this.#size += bytes.length;
+  }
+
+  #flush(): Promise<void> {
+    const bytes = Buffer.concat(this.#buffered);
+    this.#buffered = [];
+    this.#bufferedBytes = 0;
+    // writeFile on a handle goes on from the last position and, unlike write, never stops half-way.
+    this.#lastWrite = this.#lastWrite.then(() => this.#handle.writeFile(bytes));
+    return this.#lastWrite;
+  }
+
+  async #close(): Promise<void> {
+    if (!this.#open) return;
+    this.#open = false;
+    await this.#handle.close();
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+function header(root: CID): Uint8Array {
+  const roots = [root];
+  return createWriter(new ArrayBuffer(headerLength({ roots })), { roots }).close();
+}
+
+function section(cid: CID, dataBytes: number): Uint8Array {
+  const length = cid.bytes.length + dataBytes;
+  const prefix = new Uint8Array(varint.encodingLength(length) + cid.bytes.length);
+  varint.encodeTo(length, prefix);
+  prefix.set(cid.bytes, prefix.length - cid.bytes.length);
+  return prefix;
+}

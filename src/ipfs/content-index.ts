@@ -1,0 +1,113 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { Database } from "../db/database.ts";
+import type { BlockPlace } from "./car-file.ts";
+import type { Entry } from "./import-content.ts";
+
+export interface NewCar {
+  root: string;
+  file: string;
+  sizeBytes: number;
+  blocks: readonly BlockPlace[];
+  entries: readonly Entry[];
+}
+
+/**
+ * Registers a CAR whose file is in place, or finds the one that holds the same root already.
+ *
+ * @param isThere whether the file of an earlier upload still exists; a lost one is replaced by this one.
+ * @returns `used`: false when the earlier file stays and this one is not needed.
+ */
+export async function recordCar(
+  db: Transaction<Database>,
+  car: NewCar,
+  isThere: (file: string) => Promise<boolean>,
+): Promise<{ carId: bigint; used: boolean }> {
+  const { root, file, sizeBytes: size } = car;
+  const added = await db
+    .insertInto("service.car")
+    .values({ root, file, size })
+    .onConflict((conflict) => conflict.column("root").doNothing())
+    .returning("id")
+    .executeTakeFirst();
+  if (added) {
+    await addContents(db, added.id, car);
+    return { carId: added.id, used: true };
+  }
+  const before = await db
+    .selectFrom("service.car")
+    .select(["id", "file"])
+    .where("root", "=", root)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+  if (await isThere(before.file)) return { carId: before.id, used: false };
+  await db.deleteFrom("service.block").where("car_id", "=", before.id).execute();
+  await db.deleteFrom("service.content_entry").where("car_id", "=", before.id).execute();
+  await db.updateTable("service.car").set({ file, size }).where("id", "=", before.id).execute();
+  await addContents(db, before.id, car);
+  return { carId: before.id, used: true };
+}
+
+async function addContents(db: Transaction<Database>, carId: bigint, { blocks, entries }: NewCar): Promise<void> {
+  const hashes = blocks.map(({ multihash }) => Buffer.from(multihash));
+  await sql`INSERT INTO service.block (car_id, multihash, position, size)
+    SELECT ${carId}::bigint, * FROM unnest(${hashes}::bytea[], ${blocks.map((block) => block.position)}::bigint[],
+      ${blocks.map((block) => block.size)}::integer[])`.execute(db);
+  await sql`INSERT INTO service.content_entry (car_id, path, cid, size, content_type)
+    SELECT ${carId}::bigint, * FROM unnest(${entries.map((entry) => entry.path)}::text[],
+      ${entries.map((entry) => entry.cid)}::text[], ${entries.map((entry) => entry.sizeBytes)}::bigint[],
+      ${entries.map((entry) => entry.contentType)}::text[])`.execute(db);
+}
+
+/** Whether this file of ours is registered: tells after a failed commit if it happened all the same. */
+export async function isRecorded(db: Kysely<Database>, file: string): Promise<boolean> {
+  return (await db.selectFrom("service.car").select("id").where("file", "=", file).executeTakeFirst()) !== undefined;
+}
+
+/** Looks a path up below a root: the file there, `nothing` under a root we know, or null for a root we do not. */
+export async function findEntry(db: Kysely<Database>, root: string, path: string) {
+  const row = await db
+    .selectFrom("service.car as car")
+    .leftJoin("service.content_entry as entry", (join) =>
+      join.onRef("entry.car_id", "=", "car.id").on("entry.path", "=", path),
+    )
+    .select(["car.id", "entry.cid", "entry.size", "entry.content_type"])
+    .where("car.root", "=", root)
+    .executeTakeFirst();
+  if (!row) return null;
+  const entry: Entry | null =
+    row.cid === null ? null : { path, cid: row.cid, sizeBytes: Number(row.size), contentType: row.content_type };
+  return { carId: row.id, entry };
+}
+
+export async function listEntries(db: Kysely<Database>, carId: bigint): Promise<Entry[]> {
+  const rows = await db
+    .selectFrom("service.content_entry")
+    .select(["path", "cid", "size", "content_type"])
+    .where("car_id", "=", carId)
+    .orderBy(sql`path COLLATE "C"`)
+    .execute();
+  return rows.map((row) => ({
+    path: row.path,
+    cid: row.cid,
+    sizeBytes: Number(row.size),
+    contentType: row.content_type,
+  }));
+}
+
+export interface BlockAddress {
+  file: string;
+  position: number;
+  size: number;
+}
+
+/** Where a block lies; more than one place when several CARs hold it. */
+export async function findBlock(db: Kysely<Database>, multihash: Uint8Array): Promise<BlockAddress[]> {
+  const rows = await db
+    .selectFrom("service.block as block")
+    .innerJoin("service.car as car", "car.id", "block.car_id")
+    .select(["car.file", "block.position", "block.size"])
+    .where("block.multihash", "=", Buffer.from(multihash))
+    .limit(3)
+    .execute();
+  return rows.map((row) => ({ file: row.file, position: Number(row.position), size: row.size }));
+}

@@ -1,0 +1,139 @@
+import { openAsBlob } from "node:fs";
+import { access, mkdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import type { Kysely, Transaction } from "kysely";
+import { type Config, ipfsDir } from "../config.ts";
+import type { Database } from "../db/database.ts";
+import { ServiceError } from "../errors.ts";
+import { BlockReader } from "./block-reader.ts";
+import { CarFile } from "./car-file.ts";
+import { isRecorded, recordCar } from "./content-index.ts";
+import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
+import { profileName } from "./profile.ts";
+import { parseCid, type ResolvedContent, resolveContent } from "./resolve-content.ts";
+import { sweepParts } from "./sweep-parts.ts";
+
+/** What was stored, for the record that goes into the same transaction. */
+export interface StoredContent {
+  cid: string;
+  carId: bigint;
+  sizeBytes: number;
+  profile: string;
+}
+
+type RecordIn<T> = (transaction: Transaction<Database>, content: StoredContent) => Promise<T>;
+
+/**
+ * Content by CID: CAR files in the data folder, found through the database.
+ *
+ * An `add…` answers only when the bytes are on disk and everything about them is committed; when it
+ * throws, nothing of it is left. The same content twice is one file.
+ */
+export class ContentStore {
+  readonly #db: Kysely<Database>;
+  readonly #folder: string;
+  readonly #blocks: BlockReader;
+  #prepared: Promise<string> | undefined;
+
+  constructor(folder: string, db: Kysely<Database>) {
+    this.#db = db;
+    this.#folder = folder;
+    this.#blocks = new BlockReader(db, (file) => this.carPath(file));
+  }
+
+  addFile<T>(file: NewFile, record: RecordIn<T>): Promise<T> {
+    return this.#add((car) => importFile(file, car), record);
+  }
+
+  addDirectory<T>(files: AsyncIterable<NewDirectoryFile>, record: RecordIn<T>): Promise<T> {
+    return this.#add((car) => importDirectory(files, car), record);
+  }
+
+  /**
+   * Finds what a CID and a path below it name; the path's segments are plain, not URL-encoded.
+   *
+   * @returns null for a text that is no CID and for content that is not here.
+   */
+  resolve(cid: string, path: readonly string[]): Promise<ResolvedContent | null> {
+    return resolveContent(this.#db, this.#blocks, cid, path);
+  }
+
+  /** One block as it is, checked against its hash; null when it is not here. */
+  async readBlock(cid: string): Promise<Uint8Array | null> {
+    const parsed = parseCid(cid);
+    return parsed && (await this.#blocks.get(parsed));
+  }
+
+  /** The CAR of an upload, read from disk as it is consumed. */
+  async openCar(file: string): Promise<Blob> {
+    return await openAsBlob(this.carPath(file), { type: "application/vnd.ipld.car" });
+  }
+
+  carPath(file: string): string {
+    return join(this.#folder, "cars", file.slice(0, 2), `${file}.car`);
+  }
+
+  async close(): Promise<void> {
+    await this.#blocks.close();
+  }
+
+  async #add<T>(build: (car: CarFile) => Promise<Imported>, record: RecordIn<T>): Promise<T> {
+    this.#prepared ??= this.#prepare();
+    const car = await CarFile.create(await this.#prepared);
+    try {
+      const imported = await build(car);
+      await car.seal(imported.root);
+      await car.publish(this.carPath(car.id));
+      return await this.#commit(car, imported, record);
+    } catch (error) {
+      await car.discard();
+      throw storageFault(error);
+    }
+  }
+
+  async #commit<T>(car: CarFile, { root, sizeBytes, entries }: Imported, record: RecordIn<T>): Promise<T> {
+    const path = this.carPath(car.id);
+    const cid = root.toString();
+    const row = { root: cid, file: car.id, sizeBytes: car.sizeBytes, blocks: car.blocks, entries };
+    const isThere = (file: string) => access(this.carPath(file)).then(succeeded, failed);
+    try {
+      const [result, used] = await this.#db.transaction().execute(async (transaction) => {
+        const { carId, used } = await recordCar(transaction, row, isThere);
+        return [await record(transaction, { cid, carId, sizeBytes, profile: profileName }), used] as const;
+      });
+      if (!used) await unlink(path).catch(() => undefined);
+      return result;
+    } catch (error) {
+      // A commit whose answer was lost may stand: the file goes only when the database says that it is unknown.
+      const recorded = await isRecorded(this.#db, car.id).catch(() => true);
+      if (!recorded) await unlink(path);
+      throw error;
+    }
+  }
+
+  async #prepare(): Promise<string> {
+    const folder = join(this.#folder, "incoming");
+    await mkdir(folder, { recursive: true });
+    await sweepParts(folder);
+    return folder;
+  }
+}
+
+/** Opens the store of this installation; nothing is touched on disk before the first upload. */
+export function openContentStore(config: Config, db: Kysely<Database>): ContentStore {
+  return new ContentStore(ipfsDir(config), db);
+}
+
+const succeeded = () => true;
+const failed = () => false;
+
+function storageFault(error: unknown): unknown {
+  const code = (error as NodeJS.ErrnoException | null)?.code;
+  if (code !== "ENOSPC" && code !== "EDQUOT" && code !== "EROFS") return error;
+  return new ServiceError("service_unavailable", "the store is full or cannot be written; ask the operator", {
+    cause: error,
+  });
+}
+
+export type { NewDirectoryFile, NewFile } from "./import-content.ts";
+export type { ByteRange, ContentDirectory, ContentFile, DirectoryEntry, ResolvedContent } from "./resolve-content.ts";

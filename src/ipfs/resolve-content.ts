@@ -1,0 +1,139 @@
+import { exporter } from "ipfs-unixfs-exporter";
+import type { Kysely } from "kysely";
+import { CID } from "multiformats/cid";
+import type { Database } from "../db/database.ts";
+import type { BlockReader } from "./block-reader.ts";
+import { findEntry, listEntries } from "./content-index.ts";
+
+export interface ByteRange {
+  offset: number;
+  length: number;
+}
+
+export interface ContentFile {
+  kind: "file";
+  cid: string;
+  size: number;
+  /** From the bytes or from the sender; null when neither said. */
+  contentType: string | null;
+  /** The bytes, all of them or one range, which must lie inside the file. */
+  stream(range?: ByteRange): AsyncIterable<Uint8Array>;
+}
+
+export interface DirectoryEntry {
+  name: string;
+  cid: string;
+  size: number;
+}
+
+export interface ContentDirectory {
+  kind: "directory";
+  cid: string;
+  /** In byte order of the names. */
+  entries(): Promise<readonly DirectoryEntry[]>;
+}
+
+export type ResolvedContent = ContentFile | ContentDirectory;
+
+const rawCodec = 0x55;
+const dagPbCodec = 0x70;
+
+/** @returns null for a text that is no CID. */
+export function parseCid(text: string): CID | null {
+  try {
+    return CID.parse(text).toV1();
+  } catch {
+    return null;
+  }
+}
+
+/** The table of entries first; a walk over blocks for CIDs that are nobody's root. */
+export async function resolveContent(
+  db: Kysely<Database>,
+  blocks: BlockReader,
+  cidText: string,
+  path: readonly string[],
+): Promise<ResolvedContent | null> {
+  const cid = parseCid(cidText);
+  if (!cid) return null;
+  const known = await findEntry(db, cid.toString(), path.join("/"));
+  if (known?.entry) {
+    const { entry } = known;
+    return fileOf(blocks, CID.parse(entry.cid), entry.sizeBytes, entry.contentType);
+  }
+  if (known) return path.length === 0 ? directoryOfRoot(db, cid, known.carId) : null;
+  if (cid.code === rawCodec) {
+    const size = path.length === 0 ? await blocks.size(cid) : null;
+    return size === null ? null : fileOf(blocks, cid, size, null);
+  }
+  return cid.code === dagPbCodec ? await walk(blocks, cid, path) : null;
+}
+
+function directoryOfRoot(db: Kysely<Database>, cid: CID, carId: bigint): ContentDirectory {
+  return {
+    kind: "directory",
+    cid: cid.toString(),
+    entries: async () =>
+      (await listEntries(db, carId)).map((entry) => ({ name: entry.path, cid: entry.cid, size: entry.sizeBytes })),
+  };
+}
+
+function fileOf(blocks: BlockReader, cid: CID, size: number, contentType: string | null): ContentFile {
+  return {
+    kind: "file",
+    cid: cid.toString(),
+    size,
+    contentType,
+    async *stream({ offset, length } = { offset: 0, length: size }) {
+      if (cid.code === rawCodec) {
+        const block = await blocks.get(cid);
+        if (!block) throw new MissingBlock(cid);
+        yield block.subarray(offset, offset + length);
+        return;
+      }
+      const node = await exporter(cid, storage(blocks));
+      if (node.type !== "file") throw new Error(`${cid} is not a file`);
+      yield* node.content({ offset, length, blockReadConcurrency: 2 });
+    },
+  };
+}
+
+class MissingBlock extends Error {
+  constructor(cid: CID) {
+    super(`block ${cid} is not here`);
+  }
+}
+
+/** What the exporter reads from. */
+function storage(blocks: BlockReader) {
+  return {
+    async *get(cid: CID) {
+      const block = await blocks.get(cid);
+      if (!block) throw new MissingBlock(cid);
+      yield block;
+    },
+  };
+}
+
+async function walk(blocks: BlockReader, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
+  try {
+    const node = await exporter(path.length === 0 ? cid : `${cid}/${path.join("/")}`, storage(blocks));
+    if (node.type === "file" || node.type === "raw") return fileOf(blocks, node.cid, Number(node.size), null);
+    if (node.type !== "directory") return null;
+    const { cid: found } = node;
+    return { kind: "directory", cid: found.toString(), entries: () => listNode(blocks, found) };
+  } catch (error) {
+    if (error instanceof MissingBlock || (error as Error).name === "NotFoundError") return null;
+    throw error;
+  }
+}
+
+async function listNode(blocks: BlockReader, cid: CID): Promise<DirectoryEntry[]> {
+  const node = await exporter(cid, storage(blocks));
+  if (node.type !== "directory") return [];
+  const entries: DirectoryEntry[] = [];
+  for await (const { name, cid: child, size } of node.entries()) {
+    entries.push({ name, cid: child.toString(), size: Number(size) });
+  }
+  return entries.sort((a, b) => Buffer.compare(Buffer.from(a.name), Buffer.from(b.name)));
+}

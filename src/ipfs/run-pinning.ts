@@ -1,0 +1,72 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Services } from "../services.ts";
+import type { PinDriver } from "./pin-driver.ts";
+import { claimPin, type PinJob, pinDone, pinFailed, pinLater } from "./pin-queue.ts";
+import { createPinata } from "./pinata.ts";
+
+const pollMs = 1_000;
+const firstRetryMs = 5_000;
+const longestRetryMs = 3_600_000;
+
+/**
+ * Hands uploads on to the remote pinning service until `signal` ends it; several workers share the queue.
+ * Returns at once when none is configured. An upload under way is left at the signal and claimed again later.
+ */
+export async function runPinning(services: Services, signal: AbortSignal): Promise<void> {
+  const { pinata } = services.config.ipfs;
+  if (!pinata) return;
+  const driver = createPinata(pinata);
+  const stopped = new Promise<null>((done) => {
+    if (signal.aborted) done(null);
+    signal.addEventListener("abort", () => done(null), { once: true });
+  });
+  while (!signal.aborted) {
+    const worked = await Promise.race([pinNext(services, driver), stopped]);
+    if (!worked) await sleep(pollMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** @returns whether there was something to do. */
+async function pinNext(services: Services, driver: PinDriver): Promise<boolean> {
+  const { db, log } = services;
+  try {
+    const job = await claimPin(db);
+    if (job) await pinOne(services, driver, job);
+    return job !== null;
+  } catch (error) {
+    // The database is away; the claim expires by itself.
+    log.error({ err: error }, "the pin queue cannot be reached");
+    return false;
+  }
+}
+
+async function pinOne({ db, log, content }: Services, driver: PinDriver, job: PinJob): Promise<void> {
+  const { cid, attempts } = job;
+  const facts = { cid, attempts, driver: driver.name };
+  let stored: string;
+  try {
+    stored = await driver.pin(cid, await content.openCar(job.file));
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (isFinal(error)) {
+      log.error({ ...facts, err: error }, "a pin was refused");
+      return await pinFailed(db, job, message);
+    }
+    const waitMs = Math.min(firstRetryMs * 2 ** (attempts - 1), longestRetryMs);
+    log.warn({ ...facts, waitMs, err: error }, "a pin is tried again later");
+    return await pinLater(db, job, message, waitMs);
+  }
+  if (stored !== cid) {
+    // Under another CID the content is not found by those who look for it: worse than no pin, since it looks like one.
+    log.error({ ...facts, stored }, "the pinning service stored another root");
+    return await pinFailed(db, job, `${driver.name} stored the root ${stored} instead of ${cid}`);
+  }
+  await pinDone(db, cid);
+  log.info(facts, "pinned");
+}
+
+/** An answer that the same request will get again. A wrong key is not one: the operator mends it and the pin goes on. */
+function isFinal(error: unknown): boolean {
+  const status = (error as { statusCode?: unknown } | null)?.statusCode;
+  return typeof status === "number" && status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
+}

@@ -1,0 +1,73 @@
+import type { LookupAddress } from "node:dns";
+import { lookup } from "node:dns/promises";
+import type { LookupFunction } from "node:net";
+import ipaddr from "ipaddr.js";
+
+/** All addresses of a name. */
+export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
+
+/** What a stranger's URL may reach. */
+export interface GuardRules {
+  /** Hosts that are not on the public internet, odd ports and bare names too. */
+  allowPrivate: boolean;
+  /** As in a URL; 80 and 443 when absent. */
+  ports?: readonly string[];
+  /** The system's resolver when absent. */
+  resolve?: Resolve;
+}
+
+export class AddressRefused extends Error {
+  override readonly name = "AddressRefused";
+}
+
+/** True for an address on the public internet; false for every special range, and for what is no address. */
+export function isPublicAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.parse(text);
+  if (address.range() !== "unicast") return false;
+  // ipaddr.js calls ::7f00:1 unicast; all of ::/96 once meant the IPv4 address in its last bytes.
+  return (
+    address.kind() === "ipv4" ||
+    address
+      .toByteArray()
+      .slice(0, 12)
+      .some((byte) => byte !== 0)
+  );
+}
+
+/**
+ * Checks the text of a URL: scheme, port, user, and the host when it is an address. WHATWG parsing
+ * has turned decimal, octal, hexadecimal and short IPv4 spellings into the dotted form before.
+ * A name is checked by `guardedLookup` when its addresses are known.
+ */
+export function isAllowedUrl(url: URL, rules: GuardRules): boolean {
+  if (url.protocol !== "http:" && url.protocol !== "https:") return false;
+  if (url.username !== "" || url.password !== "") return false;
+  if (rules.allowPrivate) return true;
+  const port = url.port || (url.protocol === "https:" ? "443" : "80");
+  if (!(rules.ports ?? ["80", "443"]).includes(port)) return false;
+  const host = url.hostname.replace(/^\[|\]$/g, "").replace(/\.$/, "");
+  if (ipaddr.isValid(host)) return isPublicAddress(host);
+  return host.includes(".");
+}
+
+/**
+ * A `lookup` for connections that refuses a name as soon as one of its addresses is not public: it
+ * runs for the very connection that is made, so a second answer of the name server changes nothing.
+ * Node does not call it for literal addresses; `isAllowedUrl` covers those.
+ */
+export function guardedLookup(rules: GuardRules): LookupFunction {
+  const resolve = rules.resolve ?? ((hostname: string) => lookup(hostname, { all: true }));
+  return (hostname, options, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const [first] = addresses;
+        if (!first || (!rules.allowPrivate && !addresses.every(({ address }) => isPublicAddress(address)))) {
+          callback(new AddressRefused(`${hostname} has no public address`), "", 0);
+        } else if (options.all) callback(null, addresses);
+        else callback(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, "", 0),
+    );
+  };
+}

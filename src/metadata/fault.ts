@@ -1,0 +1,53 @@
+/**
+ * Why a token's metadata could not be read. A stranger's bad contract, server or file is a result to
+ * store in the token's row, not an exception.
+ */
+export type FaultCode =
+  /** The node did not answer; nothing is known about the contract. */
+  | "rpc_unavailable"
+  | "call_failed"
+  | "call_timeout"
+  | "call_too_large"
+  | "call_bad_return"
+  | "uri_empty"
+  | "uri_unsupported"
+  | "address_refused"
+  | "ipfs_not_found"
+  | "ipfs_is_directory"
+  | "cid_mismatch"
+  | "http_status"
+  | "too_many_redirects"
+  | "bad_encoding"
+  | "fetch_failed"
+  | "fetch_timeout"
+  | "too_large"
+  | "not_json"
+  | "not_an_object"
+  | "too_complex"
+  /** A defect of ours; the log has it. */
+  | "internal_error";
+
+export interface Fault {
+  fault: FaultCode;
+}
+
+export function isFault(value: object): value is Fault {
+  return "fault" in value;
+}
+
+const longestMs = 7 * 24 * 3_600_000;
+
+/**
+ * When to try again after a fault: in a minute, then four times as long each time, up to 7 days.
+ *
+ * @param attempts how often it was tried, this time included.
+ */
+export function retryAfterMs(fault: FaultCode, attempts: number): number {
+  const steps = Math.min(attempts - 1, 12);
+  // A silent node says nothing about the token; and a node that lags behind its siblings refuses a
+  // block that it will know in seconds.
+  if (fault === "rpc_unavailable") return Math.min(2_000 * 2 ** steps, 300_000);
+  const first = fault === "call_failed" || fault === "call_timeout" ? 5_000 : 60_000;
+  // Tokens of one contract fail together; they need not all come back together.
+  return Math.min(first * 4 ** steps, longestMs) * (0.9 + Math.random() * 0.2);
+}

@@ -1,0 +1,117 @@
+import { sql } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { bytesToUint, uintToBytes } from "../db/bytes.ts";
+import { sealCursor } from "../db/cursor.ts";
+import type { Services } from "../services.ts";
+import { contractColumns, fetchedAtMicros, tokenColumns } from "./columns.ts";
+import { cachedBase, contractRecordOf, isPresent, type Nft, type NftParts, toNft } from "./nft-record.ts";
+import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+
+export interface ListChainNftsInput {
+  chain: string;
+  page: PageRequest;
+  parts: NftParts;
+}
+
+/** Without an enterprise plan only the mints of these days are shown (service.md, Limits). */
+const windowDays = 90;
+
+/**
+ * The live tokens of a chain, newest mint first. Tokens minted before the first indexed block have
+ * no place in this order and are not in it. There is no total: it would cost more than the page.
+ */
+export async function listChainNfts(services: Services, caller: Caller, input: ListChainNftsInput): Promise<Page<Nft>> {
+  const chain = findChain(services.chains, input.chain);
+  const list = `chain-nfts:${chain.id}`;
+  const bounds = boundsOf(input.page, services.config.keyPepper, list, 16);
+  refuseTooDeep(bounds, input.page, null);
+  const direction = bounds.backward ? "asc" : "desc";
+
+  let keys = services.db
+    .selectFrom("nft.tokens as k")
+    .select(["k.contract", "k.token_id", "k.mint_block", "k.mint_log_index", "k.mint_batch_index"])
+    .where("k.chain_id", "=", chain.id)
+    .where("k.mint_block", "is not", null)
+    .where("k.supply", ">", sql.lit("0"))
+    .orderBy("k.mint_block", direction)
+    .orderBy("k.mint_log_index", direction)
+    .orderBy("k.mint_batch_index", direction)
+    .limit(bounds.limit)
+    .offset(bounds.offset);
+  if (caller.tier !== "enterprise") {
+    // The window as a block, so that one index gives both order and bound: filtering the walk by
+    // time would read every older token to find that a short page ends.
+    const since = BigInt(Math.floor(Date.now() / 1000) - windowDays * 86_400);
+    keys = keys.where("k.mint_block", ">=", ({ selectFrom }) =>
+      selectFrom("nft.tokens as w")
+        .select("w.mint_block")
+        .where("w.chain_id", "=", chain.id)
+        .where("w.mint_timestamp", ">=", since)
+        .orderBy("w.mint_timestamp")
+        .orderBy("w.mint_block")
+        .limit(1),
+    );
+  }
+  if (bounds.position) {
+    const [block, logIndex, batchIndex] = readPosition(bounds.position);
+    const operator = sql.raw(bounds.backward ? ">" : "<");
+    keys = keys.where(
+      sql<boolean>`(k.mint_block, k.mint_log_index, k.mint_batch_index) ${operator} (${block}, ${logIndex}, ${batchIndex})`,
+    );
+  }
+
+  const rows = await services.db
+    .selectFrom(keys.as("k"))
+    .innerJoin("nft.tokens as t", (join) =>
+      join
+        .on("t.chain_id", "=", chain.id)
+        .onRef("t.contract", "=", "k.contract")
+        .onRef("t.token_id", "=", "k.token_id"),
+    )
+    .leftJoin("service.token_metadata as m", (join) =>
+      join
+        .on("m.chain_id", "=", chain.id)
+        .onRef("m.contract", "=", "k.contract")
+        .onRef("m.token_id", "=", "k.token_id"),
+    )
+    .select([...tokenColumns, fetchedAtMicros, "k.mint_block", "k.mint_log_index", "k.mint_batch_index"])
+    .$if(input.parts.metadata, (query) => query.select("m.metadata"))
+    .$if(input.parts.contract, (query) =>
+      query
+        .leftJoin("nft.contracts as c", (join) =>
+          join.on("c.chain_id", "=", chain.id).onRef("c.address", "=", "k.contract"),
+        )
+        .leftJoin("service.contract_metadata as cm", (join) =>
+          join.on("cm.chain_id", "=", chain.id).onRef("cm.address", "=", "k.contract"),
+        )
+        .select(contractColumns),
+    )
+    .orderBy("k.mint_block", direction)
+    .orderBy("k.mint_log_index", direction)
+    .orderBy("k.mint_batch_index", direction)
+    .execute();
+
+  return pageOf(rows.filter(isPresent), bounds, (row) => ({
+    node: toNft(input.chain, cachedBase(services.config), row, contractRecordOf(input.chain, row)),
+    cursor: sealCursor(services.config.keyPepper, list, positionOf(row)),
+  }));
+}
+
+interface MintPosition {
+  mint_block: bigint | null;
+  mint_log_index: number | null;
+  mint_batch_index: number | null;
+}
+
+function positionOf(row: MintPosition): Buffer {
+  return Buffer.concat([
+    uintToBytes(row.mint_block ?? 0n, 8),
+    uintToBytes(BigInt(row.mint_log_index ?? 0), 4),
+    uintToBytes(BigInt(row.mint_batch_index ?? 0), 4),
+  ]);
+}
+
+function readPosition(bytes: Buffer): [block: bigint, logIndex: bigint, batchIndex: bigint] {
+  return [bytesToUint(bytes.subarray(0, 8)), bytesToUint(bytes.subarray(8, 12)), bytesToUint(bytes.subarray(12))];
+}

@@ -1,0 +1,144 @@
+import { type Kysely, sql, type Transaction } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes } from "../db/bytes.ts";
+import type { Database } from "../db/database.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+
+export interface RefreshMetadataInput {
+  chain: string;
+  /** Any letter case. */
+  contract: string;
+  /** Absent: all tokens of the contract. */
+  tokenId?: bigint | undefined;
+}
+
+/** `ADDED`: queued now. `PENDING`: was queued already. `PROCESSING`: being read at this moment. */
+export type RefreshStatus = "ADDED" | "PENDING" | "PROCESSING" | "REFRESHED_RECENTLY";
+
+export const refreshMessages: Record<RefreshStatus, string> = {
+  ADDED: "The metadata was queued to be read again.",
+  PENDING: "The metadata is already queued to be read.",
+  PROCESSING: "The metadata is being read now.",
+  REFRESHED_RECENTLY: "The metadata was read a few minutes ago; ask again later.",
+};
+
+const recently = sql<Date>`clock_timestamp() - interval '5 minutes'`;
+const now = sql<Date>`clock_timestamp()`;
+
+/**
+ * Has the metadata of a token, or of a whole contract, read again before everything else.
+ *
+ * @throws ServiceError `not_found` for a contract or token the index has never seen.
+ */
+export async function refreshMetadata(
+  services: Services,
+  _caller: Caller,
+  input: RefreshMetadataInput,
+): Promise<RefreshStatus> {
+  const chain = findChain(services.chains, input.chain);
+  const contract = toBytes(input.contract);
+  return await services.db
+    .transaction()
+    .execute((db) =>
+      input.tokenId === undefined
+        ? refreshContract(db, chain.id, contract)
+        : refreshToken(db, chain.id, contract, String(input.tokenId)),
+    );
+}
+
+async function refreshToken(
+  db: Transaction<Database>,
+  chainId: number,
+  contract: Buffer,
+  tokenId: string,
+): Promise<RefreshStatus> {
+  const added = await db
+    .insertInto("service.token_metadata")
+    .columns(["chain_id", "contract", "token_id", "priority"])
+    .expression((eb) =>
+      eb
+        .selectFrom("nft.tokens as t")
+        .select(["t.chain_id", "t.contract", "t.token_id", sql<number>`0`.as("priority")])
+        .where("t.chain_id", "=", chainId)
+        .where("t.contract", "=", contract)
+        .where("t.token_id", "=", tokenId),
+    )
+    .onConflict((conflict) => conflict.doNothing())
+    .returning("chain_id")
+    .executeTakeFirst();
+  if (added) return "ADDED";
+  const row = await db
+    .selectFrom("service.token_metadata as m")
+    .select([
+      sql<boolean>`coalesce(m.lease_until > ${now}, false)`.as("leased"),
+      sql<boolean>`m.status = 'pending'`.as("pending"),
+      sql<boolean>`coalesce(m.fetched_at > ${recently}, false)`.as("recent"),
+    ])
+    .where("m.chain_id", "=", chainId)
+    .where("m.contract", "=", contract)
+    .where("m.token_id", "=", tokenId)
+    .forUpdate()
+    .executeTakeFirst();
+  if (!row) throw new ServiceError("not_found", "this contract has no such token");
+  if (row.leased) return "PROCESSING";
+  if (!row.pending && row.recent) return "REFRESHED_RECENTLY";
+  await db
+    .updateTable("service.token_metadata")
+    .set({ status: "pending", priority: 0, next_attempt_at: now })
+    .where("chain_id", "=", chainId)
+    .where("contract", "=", contract)
+    .where("token_id", "=", tokenId)
+    .execute();
+  return row.pending ? "PENDING" : "ADDED";
+}
+
+/** Only notes the wish; the worker marks the tokens, in portions: a contract can have millions. */
+async function refreshContract(db: Transaction<Database>, chainId: number, address: Buffer): Promise<RefreshStatus> {
+  const known = await db
+    .selectFrom("nft.contracts")
+    .select("address")
+    .where("chain_id", "=", chainId)
+    .where("address", "=", address)
+    .executeTakeFirst();
+  if (!known) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+  await db
+    .insertInto("service.contract_metadata")
+    .values({ chain_id: chainId, address })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const row = await db
+    .selectFrom("service.contract_metadata as m")
+    .select((eb) => [
+      sql<boolean>`m.refresh_requested_at is not null and m.refresh_applied_at is null`.as("waiting"),
+      sql<boolean>`coalesce(m.refresh_requested_at > ${recently}, false)`.as("recent"),
+      eb
+        .exists(
+          eb
+            .selectFrom("service.token_metadata as t")
+            .select("t.token_id")
+            .where("t.chain_id", "=", chainId)
+            .where("t.contract", "=", address)
+            .where("t.status", "=", "pending"),
+        )
+        .as("reading"),
+    ])
+    .where("m.chain_id", "=", chainId)
+    .where("m.address", "=", address)
+    .forUpdate()
+    .executeTakeFirstOrThrow();
+  if (row.waiting) return "PENDING";
+  if (row.recent) return row.reading ? "PROCESSING" : "REFRESHED_RECENTLY";
+  await requestContractRefresh(db, chainId, address);
+  return "ADDED";
+}
+
+async function requestContractRefresh(db: Kysely<Database>, chainId: number, address: Buffer): Promise<void> {
+  await db
+    .updateTable("service.contract_metadata")
+    .set({ refresh_requested_at: now, refresh_applied_at: null, status: "pending", next_attempt_at: now })
+    .where("chain_id", "=", chainId)
+    .where("address", "=", address)
+    .execute();
+}

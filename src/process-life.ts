@@ -1,0 +1,31 @@
+import type { Logger } from "./log.ts";
+
+const patienceMs = 4_500;
+
+/** Ends this process when the one that started it is gone: a killed parent leaves no orphan behind. */
+export function endWithParent(): void {
+  process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
+}
+
+/**
+ * Runs `close` once on SIGTERM or SIGINT, then exits 0; exits 1 when it takes longer than the
+ * launcher waits.
+ */
+export function onStop(close: () => Promise<void>, log: Logger): void {
+  let stopping = false;
+  const stop = (signal: NodeJS.Signals) => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, "stopping");
+    setTimeout(() => process.exit(1), patienceMs).unref();
+    close().then(
+      () => process.exit(0),
+      (error) => {
+        log.error({ err: error }, "stopping failed");
+        process.exit(1);
+      },
+    );
+  };
+  process.on("SIGTERM", stop);
+  process.on("SIGINT", stop);
+}

@@ -1,0 +1,106 @@
+import { keccak256, serializeTransaction } from "viem";
+import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
+import type { Chain } from "../chains.ts";
+import type { Services } from "../services.ts";
+import { lockLane } from "./assign-slot.ts";
+import { toAddress, toBytes } from "./bytes.ts";
+import { intentName } from "./encode-deploy.ts";
+import { getIntent, type Intent, moveIntent } from "./intents.ts";
+import { askNode } from "./node-failure.ts";
+import { findSlot, markMined } from "./slots.ts";
+import { verifyDeployment } from "./verify-deployment.ts";
+
+/**
+ * Takes over a collection that stands at an intent's address although no attempt is remembered: the
+ * database was restored to a state before the signature. The chain would refuse a second one anyway.
+ *
+ * @returns the intent, now mined; null when there is nothing to adopt.
+ */
+export async function adoptDeployment(services: Services, chain: Chain, intent: Intent): Promise<Intent | null> {
+  const found = await askNode(chain, () => findDeployment(services, chain, intent));
+  if (!found) return null;
+  const { receipt, raw, nonce, sender, fees, gas } = found;
+  const problem = await askNode(chain, () => verifyDeployment(services.rpc(chain), intent, receipt.blockNumber));
+  if (problem) {
+    services.log.error({ intent: intent.id, problem }, "a foreign collection stands at the address of an intent");
+    return null;
+  }
+  const { genesisHash } = await services.relay.factory(chain);
+  const slot = await findSlot(services.db, intent.id);
+  if (slot && slot.nonce !== nonce) {
+    services.log.error({ intent: intent.id, slot: slot.nonce, nonce }, "deployed with another nonce than its own");
+    return null;
+  }
+  services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "adopting a deployment found on the chain");
+  return await services.db.transaction().execute(async (transaction) => {
+    const addr = toBytes(sender);
+    const lane = await lockLane(transaction, chain.id, addr, nonce, genesisHash);
+    const queued = intent.state === "held" ? await moveIntent(transaction, intent, "queued") : intent;
+    if (!queued) return await getIntent(transaction, intent.id);
+    const place = { chain_id: chain.id, addr, nonce };
+    if (!slot) {
+      await transaction
+        .insertInto("service.slot")
+        .values({ ...place, intent_id: intent.id, kind: intent.kind })
+        .execute();
+      if (lane.next_nonce <= nonce) {
+        await transaction
+          .updateTable("service.lane")
+          .set({ next_nonce: nonce + 1n })
+          .where("chain_id", "=", chain.id)
+          .where("addr", "=", addr)
+          .execute();
+      }
+    }
+    await transaction
+      .insertInto("service.attempt")
+      .values({
+        ...place,
+        hash: toBytes(receipt.transactionHash),
+        kind: "adopted",
+        raw: toBytes(raw),
+        max_fee: fees.maxFeePerGas,
+        tip: fees.maxPriorityFeePerGas,
+        gas,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const block = { number: receipt.blockNumber, hash: receipt.blockHash };
+    return await markMined(transaction, queued, "mined", receipt.transactionHash, block);
+  });
+}
+
+async function findDeployment(services: Services, chain: Chain, intent: Intent) {
+  const client = services.rpc(chain);
+  const collection = toAddress(intent.predicted_addr);
+  if (!(await client.getCode({ address: collection }))) return null;
+  const logs = await client.getContractEvents({
+    address: toAddress(intent.factory),
+    abi: collectionFactoryAbi,
+    eventName: "CollectionDeployed",
+    args: { intentId: intentName(intent.root_id) },
+    fromBlock: chain.factory?.block ?? 0n,
+    strict: true,
+  });
+  const log = logs.find((item) => item.args.collection.toLowerCase() === collection);
+  if (!log) return null;
+  const [receipt, transaction] = await Promise.all([
+    client.getTransactionReceipt({ hash: log.transactionHash }),
+    client.getTransaction({ hash: log.transactionHash }),
+  ]);
+  if (transaction.type !== "eip1559") return null;
+  const { r, s, yParity, maxFeePerGas, maxPriorityFeePerGas } = transaction;
+  const raw = serializeTransaction(
+    { ...transaction, type: "eip1559", data: transaction.input, chainId: chain.id },
+    { r, s, yParity },
+  );
+  if (keccak256(raw) !== log.transactionHash) return null;
+  return {
+    receipt,
+    raw,
+    nonce: BigInt(transaction.nonce),
+    sender: transaction.from,
+    fees: { maxFeePerGas, maxPriorityFeePerGas },
+    gas: transaction.gas,
+  };
+}

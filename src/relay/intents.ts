@@ -1,0 +1,44 @@
+import type { Kysely, Selectable } from "kysely";
+import type { Database } from "../db/database.ts";
+import type { IntentState } from "../db/tables/relay.ts";
+
+/** A wish that will reach the chain once or not at all, as its row stands. */
+export type Intent = Selectable<Database["service.intent"]>;
+
+/** States before a nonce was taken: such an intent may still be held, cancelled or expire. */
+export const unassignedStates = ["queued", "held"] as const satisfies readonly IntentState[];
+
+/** States whose fate the chain decides; the worker looks at them in every round. */
+export const watchedStates = [
+  "signed",
+  "in_flight",
+  "mined",
+  "mined_reverted",
+  "confirmed",
+] as const satisfies readonly IntentState[];
+
+export async function getIntent(db: Kysely<Database>, id: string): Promise<Intent> {
+  return await db.selectFrom("service.intent").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+}
+
+/**
+ * Moves an intent on if it still is what the caller saw (compare and set on state and version).
+ *
+ * @returns the new row; null when another process was faster: read again and decide anew.
+ */
+export async function moveIntent(
+  db: Kysely<Database>,
+  seen: Pick<Intent, "id" | "state" | "version">,
+  to: IntentState,
+  holdReason: string | null = null,
+): Promise<Intent | null> {
+  const row = await db
+    .updateTable("service.intent")
+    .set({ state: to, version: seen.version + 1, hold_reason: holdReason })
+    .where("id", "=", seen.id)
+    .where("state", "=", seen.state)
+    .where("version", "=", seen.version)
+    .returningAll()
+    .executeTakeFirst();
+  return row ?? null;
+}

@@ -1,0 +1,66 @@
+import type { Kysely, Selectable, Transaction } from "kysely";
+import type { Hash, Hex } from "viem";
+import type { Database } from "../db/database.ts";
+import { toBytes } from "./bytes.ts";
+import { type Intent, moveIntent } from "./intents.ts";
+
+export type Attempt = Selectable<Database["service.attempt"]>;
+export type Slot = Selectable<Database["service.slot"]>;
+
+/** Where a transaction stands on the chain. */
+export interface BlockRef {
+  number: bigint;
+  hash: Hash;
+}
+
+/** Every set of bytes that was signed for an intent's nonce, newest first. */
+export async function listAttempts(db: Kysely<Database>, intentId: string): Promise<Attempt[]> {
+  return await db
+    .selectFrom("service.slot as s")
+    .innerJoin("service.attempt as a", (join) =>
+      join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
+    )
+    .selectAll("a")
+    .where("s.intent_id", "=", intentId)
+    .orderBy("a.created_at", "desc")
+    .execute();
+}
+
+export async function findSlot(db: Kysely<Database>, intentId: string): Promise<Slot | undefined> {
+  return await db.selectFrom("service.slot").selectAll().where("intent_id", "=", intentId).executeTakeFirst();
+}
+
+/** Notes which of an intent's attempts is in which block, and moves the intent; both or neither. */
+export async function markMined(
+  transaction: Transaction<Database>,
+  intent: Intent,
+  to: "mined" | "mined_reverted",
+  hash: Hex,
+  block: BlockRef,
+): Promise<Intent | null> {
+  const moved = await moveIntent(transaction, intent, to);
+  if (!moved) return null;
+  await transaction
+    .updateTable("service.slot")
+    .set({
+      state: "mined",
+      mined_block: block.number,
+      mined_block_hash: toBytes(block.hash),
+      mined_attempt: toBytes(hash),
+    })
+    .where("intent_id", "=", intent.id)
+    .execute();
+  return moved;
+}
+
+/** Takes `markMined` back: the block is no longer on the chain. */
+export async function markUnmined(transaction: Transaction<Database>, intent: Intent): Promise<Intent | null> {
+  const moved = await moveIntent(transaction, intent, "in_flight");
+  if (!moved) return null;
+  await transaction
+    .updateTable("service.slot")
+    .set({ state: "open", mined_block: null, mined_block_hash: null, mined_attempt: null })
+    .where("intent_id", "=", intent.id)
+    .execute();
+  return moved;
+}

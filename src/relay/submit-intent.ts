@@ -1,0 +1,96 @@
+import type { Chain } from "../chains.ts";
+import type { Services } from "../services.ts";
+import { adoptDeployment } from "./adopt-deployment.ts";
+import { assignSlot, isLaneFull } from "./assign-slot.ts";
+import { getIntent, type Intent, moveIntent } from "./intents.ts";
+import { type Preflight, preflight } from "./preflight.ts";
+import { signAttempt } from "./sign-attempt.ts";
+
+export type Submission =
+  /** Its bytes are on disk: it will be driven to an end whatever happens to this process. */
+  | { kind: "signed"; intent: Intent }
+  /** Not yet, and trying again at once may help; `ready` saves the next try its questions to the node. */
+  | { kind: "waiting"; intent: Intent; reason: string; ready: Preflight | null }
+  /** Not until something changes: funds, the lane, what the simulation says. */
+  | { kind: "held"; intent: Intent; reason: string }
+  /** It ended without a transaction. */
+  | { kind: "over"; intent: Intent };
+
+/**
+ * Takes an intent from wherever it stands to signed and stored. Requests and workers call it alike and
+ * at the same time; each step is one transaction that only one of them wins.
+ *
+ * @param known what an earlier try a moment ago learned from the node.
+ * @throws ServiceError `service_unavailable` while the node does not answer; the intent keeps its state.
+ */
+export async function submitIntent(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  known: Preflight | null = null,
+): Promise<Submission> {
+  let current = intent;
+  // Each pass moves on or learns that somebody else did; a few suffice, more would be a livelock.
+  for (let pass = 0; pass < 8; pass += 1) {
+    const step = await takeStep(services, chain, current, known);
+    if ("intent" in step) return step;
+    current = step;
+  }
+  return { kind: "waiting", intent: current, reason: "other processes are working on it", ready: null };
+}
+
+async function takeStep(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  known: Preflight | null,
+): Promise<Submission | Intent> {
+  const again = () => getIntent(services.db, intent.id);
+  switch (intent.state) {
+    case "queued":
+    case "held":
+    case "assigned":
+      break;
+    case "cancelled":
+    case "expired":
+      return { kind: "over", intent };
+    default:
+      return { kind: "signed", intent };
+  }
+  const { address } = services.relay.account(chain);
+  if (intent.state !== "assigned" && (await isLaneFull(services.db, chain, address)))
+    return { kind: "waiting", intent, reason: "many deployments are being mined", ready: known };
+  const ready = known ?? (await preflight(services, chain, intent));
+  if ("refused" in ready) {
+    // Another process may have deployed it since: then the refusal is the second deployment's.
+    const now = await again();
+    if (now.version !== intent.version) return now;
+    return (await adoptDeployment(services, chain, intent)) ?? (await refuse(ready.refused));
+  }
+  if (intent.state === "assigned") return (await signAttempt(services, chain, intent, ready)) ?? (await again());
+  const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
+  if (!queued) return await again();
+  const { genesisHash } = await services.relay.factory(chain);
+  const assignment = await assignSlot(services, queued, address, ready, genesisHash);
+  switch (assignment.kind) {
+    case "assigned":
+      return (await signAttempt(services, chain, assignment.intent, ready)) ?? (await again());
+    case "lost":
+      return await again();
+    case "wait":
+      return { kind: "waiting", intent: queued, reason: assignment.reason, ready };
+    case "hold":
+      return await holdIntent(queued, assignment.reason, assignment.message);
+  }
+
+  async function refuse(reason: string): Promise<Submission | Intent> {
+    // With a nonce there is no way back to held: the lane waits behind it until the simulation passes.
+    return await holdIntent(intent, "simulation", `the collection's contract would refuse it: ${reason}`);
+  }
+
+  async function holdIntent(seen: Intent, code: string, reason: string): Promise<Submission | Intent> {
+    services.log.warn({ intent: intent.id, chain: chain.name, state: seen.state, reason }, "deployment held");
+    const held = await moveIntent(services.db, seen, seen.state === "assigned" ? "assigned" : "held", code);
+    return held ? { kind: "held", intent: held, reason } : await again();
+  }
+}

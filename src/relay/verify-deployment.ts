@@ -1,0 +1,54 @@
+import { concatHex, type Hex, type PublicClient, parseEventLogs, type TransactionReceipt } from "viem";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
+import { encodeInitData } from "../../contracts/abi/config.ts";
+import { toAddress, toHex } from "./bytes.ts";
+import { intentName } from "./encode-deploy.ts";
+import type { Intent } from "./intents.ts";
+
+/** ERC-1167: the code of a clone, up to and after its template's address. Arguments may follow. */
+const cloneHead: Hex = "0x363d3d373d3d3d363d73";
+const cloneTail: Hex = "0x5af43d82803e903d91602b57fd5bf3";
+
+/**
+ * Compares what stands at an intent's address, as of one block, with what was asked for.
+ *
+ * @returns what is wrong; null when code, owner and the whole configuration are right.
+ */
+export async function verifyDeployment(
+  client: PublicClient,
+  intent: Intent,
+  blockNumber: bigint,
+): Promise<string | null> {
+  const address = toAddress(intent.predicted_addr);
+  const code = await client.getCode({ address, blockNumber });
+  if (!code) return "no code at the predicted address";
+  if (!code.startsWith(concatHex([cloneHead, toHex(intent.template), cloneTail]))) return "not a clone of the template";
+  const call = { address, abi: collectionAbi, blockNumber } as const;
+  const [owner, info] = await Promise.all([
+    client.readContract({ ...call, functionName: "owner" }),
+    client.readContract({ ...call, functionName: "getInfo" }),
+  ]);
+  if (owner.toLowerCase() !== toAddress(intent.owner)) return `its owner is ${owner}`;
+  // The flag is not part of what a collection tells; one of both encodings is the request's.
+  const asked = toHex(intent.init_data);
+  const same = [true, false].some(
+    (grant) => encodeInitData(info.deploymentConfig, info.runtimeConfig, grant) === asked,
+  );
+  return same ? null : "its configuration is not the one of the request";
+}
+
+/** True when the factory says in this receipt that it created the intent's collection. */
+export function announcesCollection(receipt: TransactionReceipt, intent: Intent): boolean {
+  const logs = parseEventLogs({
+    abi: collectionFactoryAbi,
+    eventName: "CollectionDeployed",
+    logs: receipt.logs.filter((log) => log.address.toLowerCase() === toAddress(intent.factory)),
+  });
+  return logs.some(
+    ({ args }) =>
+      args.intentId === intentName(intent.root_id) &&
+      args.collection.toLowerCase() === toAddress(intent.predicted_addr) &&
+      args.owner.toLowerCase() === toAddress(intent.owner),
+  );
+}

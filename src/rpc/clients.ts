@@ -1,0 +1,37 @@
+import { createPublicClient, fallback, http, type PublicClient, webSocket } from "viem";
+import type { Chain } from "../chains.ts";
+
+export type RpcClients = (chain: Chain) => PublicClient;
+
+/**
+ * One client per chain over all its endpoints, tried in order.
+ *
+ * CCIP-Read is off: with it, a hostile view function makes this server request any URL (EIP-3668).
+ * Retries are the caller's decision: a repeated send must never be hidden.
+ */
+export function createRpcClients(): RpcClients {
+  const clients = new Map<number, PublicClient>();
+  return (chain) => {
+    const known = clients.get(chain.id);
+    if (known) return known;
+    const transports = chain.rpcUrls.map((url) =>
+      /^ws/.test(url)
+        ? webSocket(url, { timeout: 10_000, retryCount: 0 })
+        : http(url, { timeout: 10_000, retryCount: 0 }),
+    );
+    const client = createPublicClient({
+      chain: {
+        id: chain.id,
+        name: chain.name,
+        nativeCurrency: { name: "Native", symbol: "NATIVE", decimals: 18 },
+        rpcUrls: { default: { http: [...chain.rpcUrls] } },
+      },
+      transport: fallback(transports, { retryCount: 0 }),
+      ccipRead: false,
+      cacheTime: 0,
+      pollingInterval: chain.local ? 200 : 2_000,
+    });
+    clients.set(chain.id, client as PublicClient);
+    return client as PublicClient;
+  };
+}

@@ -1,0 +1,35 @@
+import { ServiceError } from "../errors.ts";
+
+/** What follows the last slash or backslash: no part of a sender's folders is kept. */
+export function baseName(fileName: string): string {
+  return fileName.slice(Math.max(fileName.lastIndexOf("/"), fileName.lastIndexOf("\\")) + 1);
+}
+
+/**
+ * The names under which a directory links a file: without its last extension, which is what token
+ * URIs use, and in full.
+ *
+ * @throws ServiceError `value_error` for a name that cannot be an entry.
+ */
+export function entryNames(fileName: string | null): string[] {
+  const full = baseName(fileName ?? "");
+  const dot = full.lastIndexOf(".");
+  const names = dot < 0 ? [full] : [full.slice(0, dot), full];
+  for (const name of names) {
+    if (name === "" || name === "." || name === ".." || hasControlCharacter(name)) {
+      throw new ServiceError(
+        "value_error",
+        `a file named ${JSON.stringify(fileName ?? "")} cannot be linked; name it by its token: 0.json`,
+      );
+    }
+  }
+  return names;
+}
+
+function hasControlCharacter(name: string): boolean {
+  for (const character of name) {
+    const code = character.codePointAt(0) ?? 0;
+    if (code < 0x20 || code === 0x7f) return true;
+  }
+  return false;
+}

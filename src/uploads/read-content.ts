@@ -1,0 +1,38 @@
+import type { ContentDirectory, ContentFile } from "../ipfs/content-store.ts";
+import { sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
+import type { Services } from "../services.ts";
+
+export type ReadContent = (ContentFile & { contentType: string }) | ContentDirectory;
+
+/**
+ * Reads what is public by its CID: everything that was uploaded here.
+ *
+ * @param path plain segments, not URL-encoded.
+ * @returns null for content that is not here, and for a text that is no CID.
+ */
+export async function readContent(
+  services: Services,
+  cid: string,
+  path: readonly string[],
+): Promise<ReadContent | null> {
+  const content = await services.content.resolve(cid, path);
+  if (content?.kind !== "file") return content;
+  return { ...content, contentType: content.contentType ?? (await guessType(content, path.at(-1) ?? "")) };
+}
+
+/** One block as it is, for clients that check hashes themselves; null when it is not here. */
+export async function readBlock(services: Services, cid: string): Promise<Uint8Array | null> {
+  return await services.content.readBlock(cid);
+}
+
+async function guessType(file: ContentFile, name: string): Promise<string> {
+  const head: Uint8Array[] = [];
+  const length = Math.min(sniffedBytes, file.size);
+  if (length > 0) for await (const chunk of file.stream({ offset: 0, length })) head.push(chunk);
+  const bytes = Buffer.concat(head);
+  return (
+    sniffType(bytes) ??
+    typeOfName(name) ??
+    (/^\s*[{[]/.test(bytes.toString("latin1")) ? "application/json" : "application/octet-stream")
+  );
+}

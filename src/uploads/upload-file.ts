@@ -1,0 +1,53 @@
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import { baseName } from "./entry-names.ts";
+import { type FileInput, recordUpload, type Upload } from "./upload-record.ts";
+
+const unknownType = "application/octet-stream";
+const longestName = 255;
+
+/**
+ * Stores one file of any type, unchanged, as its bytes arrive.
+ *
+ * @returns the upload once it is on disk and committed; the type of a file without one is
+ *   `application/octet-stream`.
+ * @throws ServiceError `file_too_large`; whatever the stream throws. Nothing is kept then.
+ */
+export async function uploadFile(services: Services, caller: Caller, input: FileInput): Promise<Upload> {
+  const contentType = plainType(input.contentType) ?? unknownType;
+  const fileName = plainName(input.fileName);
+  return await services.content.addFile(
+    {
+      stream: upTo(services.config.limits.fileBytes, input.stream),
+      contentType: contentType === unknownType ? null : contentType,
+    },
+    recordUpload(services, caller, { kind: "file", fileName, contentType }),
+  );
+}
+
+async function* upTo(limit: number, stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > limit) {
+      throw new ServiceError("file_too_large", `the file is over ${limit} bytes`, { field: "file" });
+    }
+    yield chunk;
+  }
+}
+
+/** `type/subtype` in lower case, without parameters; null for a text that is no media type. */
+export function plainType(contentType: string | null): string | null {
+  const type = (contentType ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
+  return /^[a-z0-9!#$&^_.+-]{1,100}\/[a-z0-9!#$&^_.+-]{1,100}$/.test(type) ? type : null;
+}
+
+/** The name without folders and without characters that no name needs; Postgres refuses NUL. */
+function plainName(fileName: string | null): string | null {
+  const name = baseName(fileName ?? "")
+    .replace(/\p{Cc}/gu, "")
+    .slice(0, longestName)
+    .toWellFormed();
+  return name === "" ? null : name;
+}

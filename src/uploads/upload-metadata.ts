@@ -1,0 +1,27 @@
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
+import { chunkBytes } from "../ipfs/profile.ts";
+import type { Services } from "../services.ts";
+import { type MetadataInput, metadataDocument } from "./metadata-document.ts";
+import { recordUpload, type Upload } from "./upload-record.ts";
+
+/**
+ * Stores one metadata document; its CID is that of a raw block, so `b` + base32 of the hash.
+ *
+ * @throws ServiceError `file_too_large` for a document over 1 MiB.
+ */
+export async function uploadMetadata(services: Services, caller: Caller, input: MetadataInput): Promise<Upload> {
+  const bytes = Buffer.from(metadataDocument(input), "utf8");
+  if (bytes.length > chunkBytes) {
+    throw new ServiceError("file_too_large", `the metadata document is over ${chunkBytes} bytes`);
+  }
+  const contentType = "application/json";
+  return await services.content.addFile(
+    { stream: only(bytes), contentType },
+    recordUpload(services, caller, { kind: "metadata", fileName: null, contentType }),
+  );
+}
+
+async function* only(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}

@@ -1,0 +1,61 @@
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import { uploadMetadata } from "../uploads/upload-metadata.ts";
+import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";
+import type { FileInput } from "../uploads/upload-record.ts";
+import { ok } from "./answer.ts";
+import type { V0App } from "./app.ts";
+import { withDrainedBody } from "./drain.ts";
+import { parseJsonObject, readBody } from "./json-body.ts";
+import { legacyTraits, readMetadata } from "./metadata-body.ts";
+import { readMultipart } from "./multipart.ts";
+
+/** Room for the header lines of each part. */
+const partOverheadBytes = 1_024;
+
+/** POST /metadata, POST /metadata/directory */
+export function addMetadata(app: V0App, services: Services): void {
+  const { config } = services;
+  app.post("/metadata", async (c) => {
+    const body = parseJsonObject(await readBody(c.env.incoming, config.limits.jsonBodyBytes));
+    const input = readMetadata(body);
+    const upload = await uploadMetadata(services, c.get("caller"), input);
+    return ok(c, {
+      metadata_uri: `ipfs://${upload.cid}`,
+      name: input.name,
+      description: input.description,
+      file_url: input.fileUrl,
+      external_url: input.externalUrl,
+      animation_url: input.animationUrl,
+      custom_fields: input.customFields,
+      attributes: legacyTraits(input.attributes),
+    });
+  });
+  app.post("/metadata/directory", (c) =>
+    withDrainedBody(c, async () => {
+      const { directoryFiles, directoryBytes } = config.limits;
+      // Some more than are allowed, so that the use case is the one to say so.
+      const parts = directoryFiles + 100;
+      const form = readMultipart(c.env.incoming, { parts, bodyBytes: directoryBytes + parts * partOverheadBytes });
+      const upload = await uploadMetadataDirectory(services, c.get("caller"), metadataFiles(form));
+      return ok(c, {
+        metadata_directory_ipfs_uri: `ipfs://${upload.cid}/`,
+        metadata_directory_ipfs_url: `${config.ipfs.gatewayBase}/${upload.cid}`,
+      });
+    }),
+  );
+}
+
+async function* metadataFiles(form: ReturnType<typeof readMultipart>): AsyncGenerator<FileInput> {
+  const field = "metadata_files";
+  let some = false;
+  for await (const { name, fileName, contentType, stream } of form) {
+    if (name !== field) continue;
+    if (fileName === null) {
+      throw new ServiceError("value_error", `each part ${field} must be a file with a name`, { field });
+    }
+    some = true;
+    yield { fileName, contentType, stream };
+  }
+  if (!some) throw new ServiceError("parameter_missing", `send the files as parts ${field}`, { field });
+}

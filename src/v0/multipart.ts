@@ -1,0 +1,183 @@
+import type { IncomingMessage } from "node:http";
+import type { Readable } from "node:stream";
+import { Writable } from "node:stream";
+import { Dicer } from "@fastify/busboy";
+import { ServiceError } from "../errors.ts";
+import { type PartHeader, parseBoundary, parsePartHeader } from "./part-header.ts";
+
+/** One part of a form, to be read before the next one is asked for; what is left of it is dropped. */
+export interface Part extends PartHeader {
+  stream: Readable;
+}
+
+export interface MultipartLimits {
+  parts: number;
+  /** Of the whole body, so that parts which nobody reads end somewhere too. */
+  bodyBytes: number;
+  /** Between two pieces of the body. */
+  idleMs?: number;
+  totalMs?: number;
+}
+
+/** Parts that may wait to be read before the connection is held back. */
+const waitingParts = 32;
+
+/**
+ * Reads a multipart body part by part, as it arrives.
+ *
+ * The parser is busboy's own, Dicer, without busboy around it: busboy shows a part without a type
+ * as text/plain, which many clients' images would then become. A body that breaks off looks to both
+ * like a part that ended; here the iteration throws instead, so whoever saw its end saw all of it.
+ *
+ * @throws ServiceError `unsupported_media_type`, `value_error` for a form that is broken or has too
+ *   many parts, `file_too_large` for the body, `request_timeout` also when the client went away.
+ */
+export async function* readMultipart(request: IncomingMessage, limits: MultipartLimits): AsyncGenerator<Part> {
+  const form = new FormReader(request, parseBoundary(request.headers["content-type"]), limits);
+  try {
+    for (;;) {
+      const part = await form.next();
+      if (!part) return;
+      yield part;
+      part.stream.resume();
+    }
+  } finally {
+    form.stop();
+  }
+}
+
+class FormReader {
+  readonly #request: IncomingMessage;
+  readonly #limits: MultipartLimits;
+  readonly #queue: Part[] = [];
+  /** Parts that have not ended: they must hear of a failure. */
+  readonly #unread = new Set<Readable>();
+  readonly #sink: Writable;
+  readonly #timers: NodeJS.Timeout[];
+  #parts = 0;
+  #finished = false;
+  #failure: unknown = null;
+  #wake: () => void = () => undefined;
+  #resumeSink: (() => void) | null = null;
+  readonly #idleMs: number;
+  #bodyBytes = 0;
+  #lastPiece = Date.now();
+  #stopped = false;
+
+  constructor(request: IncomingMessage, boundary: string, limits: MultipartLimits) {
+    this.#request = request;
+    this.#limits = limits;
+    const { idleMs = 10_000, totalMs = 300_000 } = limits;
+    this.#idleMs = idleMs;
+    const dicer = new Dicer({ boundary, maxHeaderPairs: 20 });
+    dicer.on("part", (part) => this.#onPart(part));
+    dicer.on("finish", () => {
+      this.#finished = true;
+      this.#wake();
+    });
+    dicer.on("error", (cause) => this.#fail(brokenForm(cause)));
+    this.#sink = new Writable({
+      write: (chunk: Buffer, _encoding, done) => {
+        this.#lastPiece = Date.now();
+        this.#bodyBytes += chunk.length;
+        if (this.#bodyBytes > limits.bodyBytes) this.#fail(tooLarge(limits.bodyBytes));
+        else dicer.write(chunk, () => this.#whenRoom(done));
+      },
+      final: (done) => {
+        dicer.end();
+        done();
+      },
+    });
+    this.#sink.on("error", (error) => this.#fail(error));
+    request.on("error", this.#onAbort);
+    request.on("close", this.#onAbort);
+    this.#timers = [
+      setInterval(() => this.#checkIdle(), Math.max(idleMs / 10, 10)),
+      setTimeout(() => this.#fail(tooSlow("the upload took too long")), totalMs),
+    ];
+    if (Number(request.headers["content-length"] ?? 0) > limits.bodyBytes) this.#fail(tooLarge(limits.bodyBytes));
+    else request.pipe(this.#sink);
+  }
+
+  async next(): Promise<Part | null> {
+    for (;;) {
+      const part = this.#queue.shift();
+      if (part) {
+        this.#resumeSink?.();
+        return part;
+      }
+      if (this.#failure !== null) throw this.#failure;
+      if (this.#finished) return null;
+      await new Promise<void>((wake) => {
+        this.#wake = wake;
+      });
+    }
+  }
+
+  /** Lets go of the request, which stays open for an answer. What is unread of it is the caller's to drop. */
+  stop(): void {
+    this.#stopped = true;
+    this.#timers.forEach(clearTimeout);
+    this.#request.unpipe(this.#sink);
+    this.#request.off("close", this.#onAbort);
+    this.#resumeSink?.();
+    for (const part of this.#unread) part.resume();
+  }
+
+  #onPart(stream: Dicer.PartStream): void {
+    this.#unread.add(stream);
+    // Without a listener an error of a part ends the process; a part that ended hears of no later failure.
+    stream.on("error", () => undefined);
+    stream.on("close", () => this.#unread.delete(stream));
+    if (++this.#parts > this.#limits.parts) this.#fail(new ServiceError("value_error", "the form has too many parts"));
+    if (this.#failure !== null || this.#stopped) return void stream.resume();
+    stream.on("header", (lines) => {
+      try {
+        this.#queue.push({ ...parsePartHeader(lines as Record<string, string[]>), stream });
+        this.#wake();
+      } catch (error) {
+        this.#fail(error);
+      }
+    });
+  }
+
+  #whenRoom(done: () => void): void {
+    this.#resumeSink = () => {
+      if (this.#queue.length >= waitingParts && !this.#stopped) return;
+      this.#resumeSink = null;
+      done();
+    };
+    this.#resumeSink();
+  }
+
+  readonly #onAbort = () => {
+    if (!this.#request.complete) this.#fail(tooSlow("the client went away during its upload"));
+  };
+
+  #checkIdle(): void {
+    // Time in which it is us who hold the connection back is not the client's.
+    if (this.#sink.writableNeedDrain || this.#request.complete) this.#lastPiece = Date.now();
+    if (Date.now() - this.#lastPiece > this.#idleMs) this.#fail(tooSlow("no data came for too long"));
+  }
+
+  #fail(error: unknown): void {
+    if (this.#failure !== null || this.#stopped) return;
+    this.#failure = error;
+    this.#request.unpipe(this.#sink);
+    for (const part of this.#unread) part.destroy(error as Error);
+    for (const { stream } of this.#queue.splice(0)) stream.destroy();
+    this.#wake();
+  }
+}
+
+function brokenForm(cause: unknown): ServiceError {
+  return new ServiceError("value_error", "the multipart form breaks off or is malformed", { cause });
+}
+
+function tooLarge(limit: number): ServiceError {
+  return new ServiceError("file_too_large", `the body is over ${limit} bytes`);
+}
+
+function tooSlow(message: string): ServiceError {
+  return new ServiceError("request_timeout", message);
+}

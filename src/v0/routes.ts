@@ -1,0 +1,42 @@
+import type { Hono } from "hono";
+import { authenticate } from "../accounts/authenticate.ts";
+import { ServiceError } from "../errors.ts";
+import { rawHeaderValues } from "../http/headers.ts";
+import type { Services } from "../services.ts";
+import { addAccounts } from "./accounts.ts";
+import { createV0App, type V0Env } from "./app.ts";
+import { addCollections } from "./collections.ts";
+import { addContracts } from "./contracts.ts";
+import { addFiles } from "./files.ts";
+import { addMetadata } from "./metadata.ts";
+import { addNfts } from "./nfts.ts";
+import { addUnbuilt } from "./unbuilt.ts";
+
+/** The legacy REST door: every path needs a key, and the key is looked at before anything else. */
+export function createV0(services: Services): Hono<V0Env> {
+  const app = createV0App();
+  app.use(async (c, next) => {
+    c.set("caller", await authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), c.get("requestId")));
+    await next();
+  });
+  addFiles(app, services);
+  addMetadata(app, services);
+  addCollections(app, services);
+  addContracts(app, services);
+  addAccounts(app, services);
+  addNfts(app, services);
+  addUnbuilt(app);
+  app.all("*", (c) => {
+    const known = app.routes.some((route) => route.method !== "ALL" && matches(route.path, c.req.path));
+    if (known) throw new ServiceError("method_not_allowed", `${c.req.method} is not served at ${c.req.path}`);
+    throw new ServiceError("not_found", `nothing is served at ${c.req.path}`);
+  });
+  return app;
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split("/").filter(Boolean);
+  // The pattern lacks the mount's prefix when the routes are read from the mounted app itself.
+  const given = path.split("/").filter(Boolean).slice(1);
+  return wanted.length === given.length && wanted.every((part, index) => part.startsWith(":") || part === given[index]);
+}

@@ -1,0 +1,48 @@
+import { ServiceError } from "../errors.ts";
+import type { V0App } from "./app.ts";
+
+/** Operations of the original service that are not built yet: a client learns that, not `not_found`. */
+const operations: readonly [method: string, path: string][] = [
+  ["PUT", "/contracts/collections"],
+  ["GET", "/me/contracts/collections"],
+  ["GET", "/me/contracts/abis/:contract"],
+  ["GET", "/me/contracts"],
+  ["GET", "/me/storage"],
+  ["GET", "/me/settings"],
+  ["GET", "/me/mints"],
+  ["GET", "/search"],
+  ["GET", "/transactions"],
+  ["GET", "/transactions/accounts/:account"],
+  ["GET", "/transactions/nfts/:contract"],
+  ["GET", "/transactions/nfts/:contract/:token"],
+  ["GET", "/transactions/stats/:contract"],
+  ["GET", "/accounts/contracts/:account"],
+  ["GET", "/accounts/creators/:account"],
+  ["GET", "/reports/:type"],
+  ["POST", "/contracts"],
+  ["PUT", "/contracts"],
+  ["POST", "/mints/customizable"],
+  ["PUT", "/mints/customizable"],
+  ["DELETE", "/mints/customizable"],
+  ["POST", "/mints/customizable/batch"],
+  ["DELETE", "/mints/customizable/batch"],
+  ["POST", "/mints/transfers"],
+  ["POST", "/mints/transfers/batch"],
+  ["POST", "/mints/easy/urls"],
+  ["POST", "/mints/easy/files"],
+  ["GET", "/mints/batch/:hash"],
+  ["GET", "/mints/:hash"],
+  ["POST", "/recommendations/similar_nfts/urls"],
+  ["POST", "/recommendations/similar_nfts/files"],
+  ["POST", "/duplicates/urls"],
+  ["POST", "/duplicates/files"],
+  ["POST", "/duplicates/tokens"],
+];
+
+export function addUnbuilt(app: V0App): void {
+  for (const [method, path] of operations) {
+    app.on(method, path, () => {
+      throw new ServiceError("not_implemented", `${method} /v0${path} is not built yet`);
+    });
+  }
+}

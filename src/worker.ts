@@ -1,0 +1,30 @@
+// The background process: drives deployments to their end, fetches metadata, pins uploads.
+import { loadConfig } from "./config.ts";
+import { prepareDatabase } from "./db/prepare.ts";
+import { runPinning } from "./ipfs/run-pinning.ts";
+import { runMetadata } from "./metadata/run-metadata.ts";
+import { endWithParent, onStop } from "./process-life.ts";
+import { runRelay } from "./relay/run-relay.ts";
+import { createServices } from "./services.ts";
+
+const config = loadConfig();
+const services = createServices(config, "worker");
+await prepareDatabase(config.databaseUrl);
+
+const stop = new AbortController();
+const loops = [runRelay, runMetadata, runPinning].map((run) => run(services, stop.signal));
+for (const loop of loops) {
+  loop.catch((error) => {
+    services.log.fatal({ err: error }, "a loop ended; restarting the process");
+    process.exit(1);
+  });
+}
+endWithParent();
+onStop(async () => {
+  stop.abort();
+  await Promise.allSettled(loops);
+  await services.content.close();
+  await services.pool.end();
+}, services.log);
+services.log.info({ chains: services.chains.map((chain) => chain.name) }, "working");
+process.send?.({ type: "ready" });

@@ -1,0 +1,158 @@
+import { unlink } from "node:fs/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
+
+const text = "0123456789".repeat(150_000);
+let server: UploadServer;
+let file: string;
+let directory: string;
+let script: string;
+
+beforeAll(async () => {
+  server = await startUploadServer();
+  file = await upload("a.txt", text, "text/plain");
+  script = await upload("x.html", "<script>alert(1)</script>", "text/html");
+  const files = [
+    { filename: "0.json", text: '{"id":0}' },
+    { filename: `<img src=x onerror=alert(1)>&".json`, text: '{"id":1}' },
+    { filename: "100% fine?#.json", text: '{"id":2}' },
+  ];
+  const answer = await fetch(`${server.url}/v0/metadata/directory`, {
+    method: "POST",
+    body: form("metadata_files", files),
+  });
+  const body = (await answer.json()) as { metadata_directory_ipfs_url: string };
+  directory = body.metadata_directory_ipfs_url.replace("https://ipfs.io/ipfs/", "");
+});
+afterAll(() => server.close());
+
+async function upload(filename: string, content: string, type: string): Promise<string> {
+  const body = form("file", [{ filename, text: content, type }]);
+  const answer = await fetch(`${server.url}/v0/files`, { method: "POST", body });
+  return ((await answer.json()) as { ipfs_url: string }).ipfs_url.replace("https://ipfs.io/ipfs/", "");
+}
+
+const get = (path: string, headers: Record<string, string> = {}, method = "GET") =>
+  fetch(`${server.url}/ipfs/${path}`, { headers, method });
+
+test("a file comes with its type, a strong ETag and for ever", async () => {
+  const answer = await get(file);
+  expect(await answer.text()).toBe(text);
+  expect(Object.fromEntries(answer.headers)).toMatchObject({
+    "content-type": "text/plain; charset=utf-8",
+    "content-length": String(text.length),
+    "accept-ranges": "bytes",
+    "cache-control": "public, max-age=31536000, immutable",
+    etag: `"${file}"`,
+    "x-content-type-options": "nosniff",
+    "access-control-allow-origin": "*",
+  });
+  expect(answer.headers.get("content-security-policy")).toMatch(/^sandbox;/);
+});
+
+test("HEAD answers as GET does, without the bytes", async () => {
+  const [got, head] = [await get(file), await get(file, {}, "HEAD")];
+  expect(await head.text()).toBe("");
+  // undici asks for HEAD without keep-alive, which shows in the answer.
+  const own = new Set(["date", "connection", "keep-alive"]);
+  const headers = (answer: Response) => [...answer.headers].filter(([name]) => !own.has(name));
+  expect(headers(head)).toEqual(headers(got));
+  await got.body?.cancel();
+});
+
+test("what a browser has is not sent again", async () => {
+  for (const tag of [`"${file}"`, `W/"${file}"`, `"other", "${file}"`, "*"]) {
+    const answer = await get(file, { "If-None-Match": tag });
+    expect([answer.status, await answer.text()]).toEqual([304, ""]);
+  }
+  expect((await get(file, { "If-None-Match": '"other"' })).status).toBe(200);
+});
+
+test("one range is served, from the first, the middle and the end", async () => {
+  for (const [range, from, to] of [
+    ["bytes=0-0", 0, 1],
+    ["bytes=1048570-1048589", 1_048_570, 1_048_590],
+    ["bytes=1499990-", 1_499_990, 1_500_000],
+    ["bytes=-7", 1_499_993, 1_500_000],
+    ["bytes=1499990-9999999", 1_499_990, 1_500_000],
+  ] as const) {
+    const answer = await get(file, { Range: range });
+    expect(answer.status).toBe(206);
+    expect(answer.headers.get("content-range")).toBe(`bytes ${from}-${to - 1}/${text.length}`);
+    expect(await answer.text()).toBe(text.slice(from, to));
+  }
+});
+
+test("a range past the end is 416, one that is not understood is ignored", async () => {
+  const past = await get(file, { Range: "bytes=1500000-" });
+  expect([past.status, past.headers.get("content-range")]).toEqual([416, "bytes */1500000"]);
+  for (const range of ["bytes=0-1,4-5", "lines=1-2", "bytes=9-3", "bytes=-"]) {
+    const answer = await get(file, { Range: range }, "HEAD");
+    expect([answer.status, answer.headers.get("content-length")]).toEqual([200, String(text.length)]);
+  }
+  expect((await get(file, { Range: "bytes=0-0", "If-Range": '"other"' }, "HEAD")).status).toBe(200);
+});
+
+test("a directory serves its files under both names", async () => {
+  for (const name of ["0", "0.json"]) {
+    const answer = await get(`${directory}/${name}`);
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(await answer.json()).toEqual({ id: 0 });
+  }
+  expect(await (await get(`${directory}/${encodeURIComponent("100% fine?#.json")}`)).json()).toEqual({ id: 2 });
+});
+
+test("a listing is a page whose names cannot do anything, and its links work", async () => {
+  for (const path of [directory, `${directory}/`]) {
+    const answer = await get(path);
+    expect(answer.headers.get("content-type")).toMatch(/^text\/html/);
+    expect(answer.headers.get("content-security-policy")).toMatch(/^sandbox; default-src 'none'/);
+    const page = await answer.text();
+    expect(page).not.toContain("<img");
+    const links = [...page.matchAll(/href="([^"]+)"/g)].map(([, link]) => link?.replaceAll("&#38;", "&") ?? "");
+    expect(links.length).toBe(6);
+    for (const link of links) expect((await fetch(server.url + link)).status).toBe(200);
+  }
+});
+
+test("what could run is a download in a sandbox", async () => {
+  const answer = await get(script);
+  expect(answer.headers.get("content-disposition")).toBe("attachment");
+  expect(answer.headers.get("content-security-policy")).toContain("sandbox");
+});
+
+test("format=raw gives the block itself", async () => {
+  const answer = await get(`${directory}?format=raw`);
+  expect(answer.headers.get("content-type")).toBe("application/vnd.ipld.raw");
+  const block = Buffer.from(await answer.arrayBuffer());
+  expect(block.includes("0.json")).toBe(true);
+  expect((await get(`${directory}/0?format=raw`)).status).toBe(200);
+});
+
+test("what is not here is 404 and is not cached", async () => {
+  const unknown = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy";
+  for (const path of [unknown, `${directory}/9`, `${directory}/0/deeper`, "not-a-cid", `${unknown}?format=raw`]) {
+    const answer = await get(path);
+    expect([answer.status, answer.headers.get("cache-control")]).toEqual([404, "no-store"]);
+  }
+  expect((await get(file, {}, "POST")).status).toBe(405);
+});
+
+test("content that was lost on disk is 503, not a broken 200", async () => {
+  const cid = await upload("lost.txt", "soon lost", "text/plain");
+  const { file: car } = await server.services.db
+    .selectFrom("service.car")
+    .select("file")
+    .where("root", "=", cid)
+    .executeTakeFirstOrThrow();
+  await unlink(server.services.content.carPath(car));
+  expect((await get(cid)).status).toBe(503);
+});
+
+test("a client that leaves in the middle of a file does no harm", async () => {
+  const stop = new AbortController();
+  const answer = await fetch(`${server.url}/ipfs/${file}`, { signal: stop.signal });
+  await answer.body?.getReader().read();
+  stop.abort();
+  expect((await get(file, {}, "HEAD")).status).toBe(200);
+});

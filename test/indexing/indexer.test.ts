@@ -1,0 +1,281 @@
+import { type Address, type Hex, keccak256, pad, parseAbi, stringToBytes, toHex } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import {
+  accounts,
+  type Chain,
+  contracts,
+  type Indexer,
+  isRunning,
+  startChain,
+  startIndexer,
+  until,
+  untilIndexed,
+} from "./indexed-chain.ts";
+
+let database: TestDatabase;
+let chain: Chain;
+let indexer: Indexer;
+const [alice, bob] = accounts.slice(1).map((account) => account.address) as [Address, Address];
+const factory = "0x00000000000000000000000000000000000fac70";
+
+beforeAll(async () => {
+  [database, chain] = await Promise.all([createTestDatabase(), startChain()]);
+  indexer = await startIndexer(database.url, chain.url, { FACTORY_GOERLI: factory });
+});
+afterAll(async () => {
+  await indexer.end();
+  await chain.stop();
+  await database.drop();
+});
+
+async function query(sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  const { rows } = await database.pool.query<Record<string, unknown>>(sql, values);
+  return rows;
+}
+const raw = (hex: Hex) => Buffer.from(hex.slice(2), "hex");
+
+/** Every holding the index shows of these contracts, asked of the chain itself, and the number of them. */
+async function expectHoldingsAsOnChain(...addresses: Address[]): Promise<number> {
+  await untilIndexed(database.pool, chain);
+  const holdings = await query(
+    "SELECT contract, token_id, owner, amount, standard FROM nft.holdings WHERE contract = ANY($1)",
+    [addresses.map(raw)],
+  );
+  const abi = parseAbi([
+    "function ownerOf(uint256) view returns (address)",
+    "function balanceOf(address, uint256) view returns (uint256)",
+  ]);
+  for (const holding of holdings) {
+    const address = toHex(holding["contract"] as Buffer);
+    const owner = toHex(holding["owner"] as Buffer);
+    const tokenId = BigInt(holding["token_id"] as string);
+    if (holding["standard"] === "ERC721") {
+      const actual = await chain.client.readContract({ address, abi, functionName: "ownerOf", args: [tokenId] });
+      expect(actual.toLowerCase()).toBe(owner);
+    } else {
+      const actual = await chain.client.readContract({
+        address,
+        abi,
+        functionName: "balanceOf",
+        args: [owner, tokenId],
+      });
+      expect(String(actual)).toBe(holding["amount"]);
+    }
+  }
+  return holdings.length;
+}
+
+test("an empty chain is caught up within seconds, its head shown and its views typed", async () => {
+  console.log(`empty chain: ready after ${indexer.readyAfterMs} ms`);
+  expect(indexer.readyAfterMs).toBeLessThan(20_000);
+  expect(await query("SELECT chain_id, block_number FROM nft.heads")).toEqual([{ chain_id: 31337, block_number: 0n }]);
+});
+
+test("ERC-721 and ERC-1155 movements show as the chain has them, ERC-20 ones not at all", async () => {
+  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+  const many = await chain.deploy(contracts().Erc1155, ["ipfs://y/"]);
+  const coin = await chain.deploy(contracts().Erc20, ["Coin", "COIN"]);
+  const deployer = chain.client.account.address;
+  for (const to of [deployer, alice, bob]) await chain.call(nft, "mint", [to]);
+  await chain.call(nft, "transferFrom", [deployer, bob, 0n]);
+  await chain.call(nft, "burn", [1n], accounts[1]);
+  await chain.call(many, "mint", [alice, 2n ** 256n - 1n, 5n, "0x"]);
+  await chain.call(many, "mintBatch", [bob, [1n, 2n], [10n, 20n], "0x"]);
+  await chain.call(many, "safeTransferFrom", [bob, alice, 2n, 8n, "0x"], accounts[2]);
+  await chain.call(coin, "mint", [alice, 100n]);
+  expect(await expectHoldingsAsOnChain(nft.address, many.address)).toBe(6);
+
+  expect(await query("SELECT 1 FROM nft.transfers WHERE contract = $1", [raw(coin.address)])).toEqual([]);
+  const burned = await query(
+    "SELECT supply, owner, transfer_count, creator FROM nft.tokens WHERE contract = $1 AND token_id = 1",
+    [raw(nft.address)],
+  );
+  expect(burned).toEqual([{ supply: "0", owner: null, transfer_count: 2n, creator: raw(deployer) }]);
+  const [totals] = await query("SELECT * FROM nft.contracts WHERE address = $1", [raw(nft.address)]);
+  expect(totals).toMatchObject({ standard: "ERC721", token_count: 2n, token_count_ever: 3n, transfer_count: 5n });
+  expect(
+    await query("SELECT standard, holding_count FROM nft.account_totals WHERE owner = $1 ORDER BY 1", [raw(bob)]),
+  ).toEqual([
+    { standard: "ERC1155", holding_count: 2n },
+    { standard: "ERC721", holding_count: 2n },
+  ]);
+});
+
+test("a block is readable soon after it was mined", async () => {
+  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+  const delays: number[] = [];
+  for (let round = 0; round < 5; round++) {
+    await chain.call(nft, "mint", [alice]);
+    const mined = performance.now();
+    const shown = async () =>
+      (await query("SELECT 1 FROM nft.tokens WHERE contract = $1", [raw(nft.address)])).length > round;
+    await until(shown, "the minted token");
+    delays.push(Math.round(performance.now() - mined));
+  }
+  console.log(`mined to readable: ${delays.join(", ")} ms`);
+  expect(Math.min(...delays)).toBeLessThan(1_000);
+});
+
+const topics = {
+  Transfer: "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
+  TransferSingle: "0xc3d58168c5ae7397731d063d5bbf3d657854427343f4c083240f7aacaa2d0f62",
+  TransferBatch: "0x4a39dc06d4c0dbc64b70af90fd698a233a518aa5d07e595d983b8c0526c8f7fb",
+  ConsecutiveTransfer: "0xdeaa91b6123d068f5821d0fb0678463d1a8a6079fe8af5de3ce5e896dcf9133d",
+  BatchMetadataUpdate: "0x6bd5c950a8d8df17f772f5af37cb3655737899cbf903264b9795592da439661c",
+  MetadataUpdate: "0xf8e1a15aba9398e019f0b49df1a4fde98ee17ae345cb5f6b5e2c27f5033e8ce7",
+  URI: "0x6bb7ff708619ba0610cba295a58592e0451dee2622938c8755667688daf3529b",
+} as const;
+const word = (value: bigint | Hex) =>
+  typeof value === "bigint" ? toHex(value, { size: 32 }) : pad(value, { size: 32 });
+const words = (...values: bigint[]): Hex => `0x${values.map((value) => word(value).slice(2)).join("")}`;
+const zero = word(0n);
+const max = 2n ** 256n - 1n;
+
+test("hostile logs are set aside with a reason and later ones of everybody are still taken in", async () => {
+  const forger = await chain.deploy(contracts().Forger);
+  const say = (logTopics: readonly Hex[], data: Hex = "0x") => chain.call(forger, "emitLog", [logTopics, data]);
+  const batch = [topics.TransferBatch, word(bob), zero, word(alice)];
+  await say([topics.Transfer, zero, word(max), word(1n)]); // dirty upper bytes
+  await say(batch, words(64n, 128n, 1n, 7n, 2n, 1n, 1n)); // lengths differ
+  await say(batch, words(64n, 2n ** 64n, 1n, 7n)); // offset beyond the data
+  await say(batch, words(64n, 128n, 2n ** 64n, 7n)); // length beyond the data
+  await say([topics.ConsecutiveTransfer, word(0n), zero, word(alice)], words(max));
+  await say([topics.BatchMetadataUpdate], words(5n, 1n));
+  await say([topics.TransferSingle, word(bob), zero, word(alice)], words(max, max));
+  await say([topics.TransferSingle, word(bob), zero, word(alice)], words(max, max));
+  await say([topics.Transfer, word(alice), word(bob), word(max)], "0x1234"); // extra data, never minted
+  await say(batch, words(64n, 160n, 2n, 7n, 8n, 2n, 3n, 4n)); // a good one at last
+  await say([topics.ConsecutiveTransfer, word(10n), zero, word(bob)], words(12n));
+  await say([topics.BatchMetadataUpdate], words(0n, max));
+  await say([topics.MetadataUpdate], words(3n));
+  await say([topics.URI, word(9n)], words(32n, 0n));
+  await untilIndexed(database.pool, chain);
+
+  const of = [raw(forger.address)];
+  const held = await query(
+    "SELECT token_id, owner, amount, standard FROM nft.holdings WHERE contract = $1 ORDER BY token_id",
+    of,
+  );
+  expect(held.map((row) => [row["token_id"], toHex(row["owner"] as Buffer), row["amount"]])).toEqual([
+    ["7", alice.toLowerCase(), "3"],
+    ["8", alice.toLowerCase(), "4"],
+    ["10", bob.toLowerCase(), "1"],
+    ["11", bob.toLowerCase(), "1"],
+    ["12", bob.toLowerCase(), "1"],
+    [String(max), alice.toLowerCase(), String(2n * max)],
+  ]);
+  const updates = await query(
+    "SELECT from_token_id, to_token_id FROM nft.metadata_updates WHERE contract = $1 ORDER BY block_number",
+    of,
+  );
+  expect(updates.map((row) => [row["from_token_id"], row["to_token_id"]])).toEqual([
+    ["0", String(max)],
+    ["3", "3"],
+    ["9", "9"],
+  ]);
+  const [{ schema } = {}] = await query("SELECT schema_name AS schema FROM nft.deployment WHERE live");
+  const aside = await query(`SELECT event, reason FROM "${String(schema)}".quarantine ORDER BY block_number`);
+  expect(aside.map((row) => row["event"])).toEqual(
+    expect.arrayContaining(["Transfer", "TransferBatch", "ConsecutiveTransfer", "BatchMetadataUpdate"]),
+  );
+});
+
+test("only the configured factory's CollectionDeployed makes a collection", async () => {
+  const forger = await chain.deploy(contracts().Forger);
+  const intentId = word(77n);
+  const topic = keccak256(stringToBytes("CollectionDeployed(bytes32,address,address)"));
+  await chain.call(forger, "emitLog", [[topic, word(78n), word(alice), word(bob)], "0x"]);
+  const code = await chain.client.getCode({ address: forger.address });
+  await chain.client.setCode({ address: factory, bytecode: code ?? "0x" });
+  await chain.call({ ...forger, address: factory }, "emitLog", [[topic, intentId, word(alice), word(bob)], "0x"]);
+  await untilIndexed(database.pool, chain);
+  expect(await query("SELECT address, owner, intent_id, factory FROM nft.collections")).toEqual([
+    { address: raw(alice), owner: raw(bob), intent_id: raw(intentId), factory: raw(factory) },
+  ]);
+});
+
+test("a reorg takes rows, state and head back to what the chain has", async () => {
+  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+  await chain.call(nft, "mint", [alice]);
+  const snapshot = await chain.client.snapshot();
+  await chain.call(nft, "transferFrom", [alice, bob, 0n], accounts[1]);
+  for (let count = 0; count < 3; count++) await chain.call(nft, "mint", [bob]);
+  await untilIndexed(database.pool, chain);
+  const shown = () =>
+    query("SELECT token_id, owner FROM nft.holdings WHERE contract = $1 ORDER BY token_id", [raw(nft.address)]);
+  expect(await shown()).toHaveLength(4);
+
+  await chain.client.revert({ id: snapshot });
+  await chain.client.mine({ blocks: 1 });
+  for (let count = 0; count < 6; count++) await chain.call(nft, "mint", [alice]);
+  await until(async () => (await shown()).length === 7, "the other branch");
+  expect((await shown()).every((row) => (row["owner"] as Buffer).equals(raw(alice)))).toBe(true);
+  expect(await expectHoldingsAsOnChain(nft.address)).toBe(7);
+  expect(
+    await query("SELECT transfer_count, token_count_ever FROM nft.contracts WHERE address = $1", [raw(nft.address)]),
+  ).toEqual([{ transfer_count: 7n, token_count_ever: 7n }]);
+});
+
+test("Ponder killed and started again loses and doubles nothing", async () => {
+  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+  await chain.call(nft, "mint", [alice]);
+  await untilIndexed(database.pool, chain);
+  process.kill(await indexer.ponderPid(), "SIGKILL");
+  const killed = performance.now();
+  await chain.call(nft, "mint", [bob]);
+  // One by one: the node's bulk mining makes blocks that do not name their parents.
+  for (let count = 0; count < 40; count++) await chain.client.mine({ blocks: 1 });
+  await chain.call(nft, "transferFrom", [alice, bob, 0n], accounts[1]);
+  await untilIndexed(database.pool, chain);
+  console.log(`caught up ${Math.round(performance.now() - killed)} ms after the kill`);
+  const rows = await query("SELECT token_id, owner FROM nft.holdings WHERE contract = $1 ORDER BY token_id", [
+    raw(nft.address),
+  ]);
+  expect(rows).toEqual([
+    { token_id: "0", owner: raw(bob) },
+    { token_id: "1", owner: raw(bob) },
+  ]);
+});
+
+test("a killed indexer leaves no Ponder behind, and the next one goes on where it stopped", async () => {
+  const ponder = await indexer.ponderPid();
+  const [before] = await query("SELECT schema_name FROM nft.deployment WHERE live");
+  await indexer.end("SIGKILL");
+  await until(async () => !(await isRunning(ponder)), "Ponder to end");
+  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+  await chain.call(nft, "mint", [alice]);
+  indexer = await startIndexer(database.url, chain.url, { FACTORY_GOERLI: factory });
+  console.log(`restart: ready after ${indexer.readyAfterMs} ms`);
+  expect(await query("SELECT schema_name FROM nft.deployment")).toEqual([before]);
+  expect(await query("SELECT 1 FROM nft.holdings WHERE contract = $1", [raw(nft.address)])).toHaveLength(1);
+});
+
+test("other settings are indexed into another schema, and the old one goes when it has caught up", async () => {
+  const [before] = await query("SELECT schema_name FROM nft.deployment WHERE live");
+  await indexer.end();
+  indexer = await startIndexer(database.url, chain.url, { START_BLOCK_GOERLI: "1", FACTORY_GOERLI: factory });
+  const after = await query("SELECT schema_name, live FROM nft.deployment");
+  expect(after).toHaveLength(1);
+  expect(after[0]).not.toMatchObject(before ?? {});
+  expect(await query("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'c31337%'")).toHaveLength(1);
+  expect(await query("SELECT 1 FROM nft.collections")).toHaveLength(1);
+});
+
+test("a node of another chain id is refused with the variables to correct", async () => {
+  const started = startIndexer(database.url, chain.url, { CHAIN_ID_GOERLI: "5" });
+  await expect(started).rejects.toThrow(/serves chain id 31337, but goerli is configured as 5/);
+});
+
+test("a chain that was reset under the same id is indexed anew and nothing of the old one stays", async () => {
+  await indexer.end();
+  const { port } = chain;
+  await chain.stop();
+  chain = await startChain(port);
+  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+  await chain.call(nft, "mint", [bob]);
+  indexer = await startIndexer(database.url, chain.url);
+  expect(await expectHoldingsAsOnChain(nft.address)).toBe(1);
+  expect(await query("SELECT 1 FROM nft.holdings")).toHaveLength(1);
+  expect(await query("SELECT schema_name FROM nft.deployment")).toHaveLength(1);
+});

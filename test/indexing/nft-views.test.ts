@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { NftViews } from "../../src/db/tables/nft.ts";
+import { ensureNftViews } from "../../src/indexing/nft-views.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase({ migrated: false });
+});
+afterAll(() => database.drop());
+
+/** The columns that readers are promised, in the words of src/db/tables/nft.ts. */
+const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
+  "nft.transfers": [
+    ...(["chain_id", "block_number", "log_index", "batch_index", "block_hash", "block_timestamp", "tx_hash"] as const),
+    ...(["tx_from", "contract", "token_id", "from_address", "to_address", "operator", "amount", "standard"] as const),
+  ],
+  "nft.tokens": [
+    ...(["chain_id", "contract", "token_id", "standard", "supply", "owner", "mint_block", "mint_log_index"] as const),
+    ...(["mint_batch_index", "mint_timestamp", "mint_tx", "creator", "transfer_count"] as const),
+  ],
+  "nft.holdings": ["chain_id", "contract", "token_id", "owner", "amount", "standard"],
+  "nft.holding_rows": ["chain_id", "contract", "token_id", "owner", "amount", "standard"],
+  "nft.contracts": [
+    "chain_id",
+    "address",
+    "standard",
+    "first_block",
+    "token_count",
+    "token_count_ever",
+    "transfer_count",
+  ],
+  "nft.collections": [
+    ...(["chain_id", "address", "owner", "intent_id", "factory", "block_number", "block_hash"] as const),
+    ...(["block_timestamp", "tx_hash"] as const),
+  ],
+  "nft.account_totals": ["chain_id", "owner", "standard", "holding_count"],
+  "nft.metadata_updates": [
+    ...([
+      "chain_id",
+      "block_number",
+      "log_index",
+      "block_timestamp",
+      "contract",
+      "from_token_id",
+      "to_token_id",
+    ] as const),
+  ],
+  "nft.heads": ["chain_id", "block_number", "block_timestamp"],
+};
+
+async function expectViewsAsPromised(): Promise<void> {
+  for (const [view, columns] of Object.entries(promised)) {
+    const { rows, fields } = await database.pool.query(`SELECT * FROM ${view}`);
+    expect({ view, columns: fields.map(({ name }) => name), rows }).toEqual({ view, columns, rows: [] });
+  }
+}
+
+test("before any chain is indexed the views exist, typed and empty, whoever comes first", async () => {
+  await Promise.all(Array.from({ length: 4 }, () => ensureNftViews(database.url)));
+  await expectViewsAsPromised();
+});
+
+test("views that have not changed are not replaced, and so wait for no reader", async () => {
+  const reader = await database.pool.connect();
+  await reader.query("BEGIN");
+  await reader.query("SELECT * FROM nft.tokens");
+  await ensureNftViews(database.url);
+  await reader.query("COMMIT");
+  reader.release();
+});
+
+test("a view of another shape, from another version, is replaced together with what hangs on it", async () => {
+  await database.pool.query("DROP VIEW nft.heads; CREATE VIEW nft.heads AS SELECT 1 AS height");
+  await database.pool.query("CREATE VIEW public.lag AS SELECT height FROM nft.heads");
+  await database.pool.query("DELETE FROM nft.published WHERE view_name = 'heads'");
+  await ensureNftViews(database.url);
+  await expectViewsAsPromised();
+});
+
+test("a live schema that somebody dropped by hand does not take the other chains along", async () => {
+  await database.pool.query("INSERT INTO nft.deployment VALUES ('c1_gone', 1, '0x00', true)");
+  await ensureNftViews(database.url);
+  await expectViewsAsPromised();
+});

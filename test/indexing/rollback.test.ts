@@ -1,0 +1,61 @@
+import { type Address, zeroHash } from "viem";
+import { expect, test } from "vitest";
+import { createTestDatabase } from "../setup/database.ts";
+import { contracts, startChain, startIndexer, until, untilIndexed } from "./indexed-chain.ts";
+
+// More than Ponder's 30 blocks of finality for a chain it does not know.
+const beyondFinality = 70;
+
+test("rolled back beyond finality, while it ran or while it was down, a chain is indexed anew", async () => {
+  const database = await createTestDatabase();
+  let chain = await startChain();
+  let indexer = await startIndexer(database.url, chain.url);
+  const ownerOf = async (address: Address) =>
+    (
+      await database.pool.query("SELECT owner FROM nft.tokens WHERE contract = $1", [
+        Buffer.from(address.slice(2), "hex"),
+      ])
+    ).rows;
+  const mint = async () => {
+    const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+    await chain.call(nft, "mint", [chain.client.account.address]);
+    return nft.address;
+  };
+  const mine = async () => {
+    for (let count = 0; count < beyondFinality; count++) await chain.client.mine({ blocks: 1 });
+  };
+  const untilFinal = () =>
+    until(async () => {
+      const { rows } = await database.pool.query("SELECT 1 FROM nft.deployment WHERE live AND final_block > 0");
+      return rows.length === 1;
+    }, "a final block to be noted");
+  try {
+    const first = await mint();
+    await mine();
+    await untilIndexed(database.pool, chain);
+
+    const { port } = chain;
+    await chain.stop();
+    chain = await startChain(port);
+    await mint();
+    const second = await mint();
+    await until(async () => (await ownerOf(second)).length === 1, "the other chain's token");
+    expect((await database.pool.query("SELECT 1 FROM nft.deployment")).rows).toHaveLength(1);
+    expect(second).not.toBe(first);
+
+    await mine();
+    await untilFinal();
+    await indexer.end();
+    // Stands for a deeper reorg while the indexer was down: the noted block is not the node's any more.
+    await database.pool.query("UPDATE nft.deployment SET final_hash = $1", [zeroHash]);
+    const [before] = (await database.pool.query("SELECT schema_name FROM nft.deployment")).rows;
+    indexer = await startIndexer(database.url, chain.url);
+    const [after] = (await database.pool.query("SELECT schema_name FROM nft.deployment WHERE live")).rows;
+    expect(after).not.toEqual(before);
+    expect(await ownerOf(second)).toHaveLength(1);
+  } finally {
+    await indexer.end();
+    await chain.stop();
+    await database.drop();
+  }
+}, 180_000);

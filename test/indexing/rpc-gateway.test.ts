@@ -1,0 +1,154 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import { startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
+import { createLogger } from "../../src/log.ts";
+
+const log = createLogger("test", "silent");
+const chain = { name: "goerli", id: 31337 };
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+type Answer = Record<string, unknown> | string;
+interface Node {
+  url: string;
+  asked: { method: string; params: unknown[] }[];
+  status: number;
+  chainId: string;
+  close(): Promise<void>;
+}
+
+/** A node that answers as told. */
+async function node(answer: (method: string, params: unknown[]) => Answer, chainId = "0x7a69"): Promise<Node> {
+  const asked: Node["asked"] = [];
+  const self = { asked, status: 200, chainId } as Node;
+  const server: Server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString()) as {
+      id: number;
+      method: string;
+      params: unknown[];
+    };
+    asked.push({ method, params });
+    const said = method === "eth_chainId" ? { result: self.chainId } : answer(method, params);
+    response
+      .writeHead(self.status)
+      .end(typeof said === "string" ? said : JSON.stringify({ jsonrpc: "2.0", id, ...said }));
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  self.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  self.close = () =>
+    new Promise((done) => {
+      server.close(() => done());
+      server.closeAllConnections();
+    });
+  closing.push(self.close);
+  return self;
+}
+
+async function gateway(...nodes: Node[]) {
+  const started = await startRpcGateway(
+    chain,
+    nodes.map(({ url }) => url),
+    log,
+  );
+  closing.push(started.close);
+  return started;
+}
+
+async function post(
+  url: string,
+  method: string,
+  params: unknown[] = [],
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 7, method, params });
+  const response = await fetch(url, { method: "POST", body });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
+const transfer = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+const erc20 = { topics: [transfer, "0x1", "0x2"] };
+const erc721 = { topics: [transfer, "0x1", "0x2", "0x3"] };
+const other = { topics: ["0xabcd"] };
+
+test("ERC-20 transfers are asked away of the node and dropped from what it still sends", async () => {
+  const upstream = await node(() => ({ result: [erc20, erc721, other] }));
+  const { url } = await gateway(upstream);
+  const range = { fromBlock: "0x1", toBlock: "0x2", topics: [transfer] };
+  expect((await post(url, "eth_getLogs", [range])).body).toEqual({ jsonrpc: "2.0", id: 7, result: [erc721, other] });
+  expect(upstream.asked.at(-1)?.params).toEqual([{ ...range, topics: [transfer, null, null, null] }]);
+});
+
+test("a block with nothing but noise keeps one log, a range none", async () => {
+  const { url } = await gateway(await node(() => ({ result: [erc20, erc20] })));
+  expect((await post(url, "eth_getLogs", [{ blockHash: "0xaa" }])).body["result"]).toEqual([erc20]);
+  expect((await post(url, "eth_getLogs", [{ fromBlock: "0x1", toBlock: "0x2" }])).body["result"]).toEqual([]);
+});
+
+const failures: [string, (node: Node) => unknown][] = [
+  ["is overloaded", (node) => Object.assign(node, { status: 429 })],
+  ["breaks down", (node) => Object.assign(node, { status: 502 })],
+  ["is gone", (node) => node.close()],
+];
+test.each(failures)("when the first node %s the second answers", async (_, fail) => {
+  const first = await node(() => ({ result: "first" }));
+  const { url } = await gateway(first, await node(() => ({ result: "second" })));
+  expect((await post(url, "eth_blockNumber")).body["result"]).toBe("first");
+  await fail(first);
+  expect((await post(url, "eth_blockNumber")).body["result"]).toBe("second");
+});
+
+test("a node's own error is passed on: another node would say the same", async () => {
+  const error = { code: -32005, message: "query returned more than 10000 results" };
+  const second = await node(() => ({ result: [] }));
+  const { url } = await gateway(await node(() => ({ error })), second);
+  expect((await post(url, "eth_getLogs", [{}])).body["error"]).toEqual(error);
+  expect(second.asked.map(({ method }) => method)).toEqual(["eth_chainId"]);
+});
+
+test("no usable answer from any node is a 503 without their addresses", async () => {
+  const { url } = await gateway(await node(() => "<html>busy</html>"));
+  const { status, body } = await post(url, "eth_blockNumber");
+  expect(status).toBe(503);
+  expect(JSON.stringify(body)).not.toContain("127.0.0.1");
+});
+
+test("a node of another chain keeps the gateway from starting, also beside a right one", async () => {
+  const nodes = await Promise.all([node(() => ({ result: 1 })), node(() => ({ result: 1 }), "0x1")]);
+  await expect(gateway(...nodes)).rejects.toThrow(/serves chain id 1, but goerli is configured as 31337/);
+});
+
+test("a node that comes back as another chain is not asked any more", async () => {
+  const fickle = await node(() => ({ result: "fickle" }));
+  const steady = await node(() => ({ result: "steady" }));
+  const { url } = await gateway(fickle, steady);
+  fickle.status = 502;
+  await post(url, "eth_blockNumber");
+  Object.assign(fickle, { status: 200, chainId: "0x1" });
+  const asked = fickle.asked.length;
+  const checkedAgain = () => fickle.asked.length > asked;
+  for (let tries = 0; tries < 100 && !checkedAgain(); tries++) {
+    expect((await post(url, "eth_blockNumber")).body["result"]).toBe("steady");
+    await new Promise((done) => setTimeout(done, 20));
+  }
+  expect(fickle.asked.slice(asked).map(({ method }) => method)).toEqual(["eth_chainId"]);
+});
+
+test("only what an indexer asks is let through", async () => {
+  const upstream = await node(() => ({ result: "0x" }));
+  const { url } = await gateway(upstream);
+  expect((await post(url, "eth_sendRawTransaction", ["0x00"])).body["error"]).toMatchObject({ code: -32601 });
+  expect(upstream.asked.map(({ method }) => method)).toEqual(["eth_chainId"]);
+});
+
+test("an answer beyond the cap becomes the advice to ask for half the range", async () => {
+  const flood = `{"result":"${"x".repeat(140_000_000)}"}`;
+  const { url } = await gateway(await node(() => flood));
+  const { body } = await post(url, "eth_getLogs", [{ fromBlock: "0x10", toBlock: "0x20" }]);
+  expect(body["error"]).toMatchObject({
+    message: expect.stringContaining("this block range should work: [0x10, 0x18]"),
+  });
+});

@@ -1,0 +1,194 @@
+import { randomUUID } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { mkdir, readdir, readFile, truncate, unlink, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { CarReader } from "@ipld/car/reader";
+import { exporter } from "ipfs-unixfs-exporter";
+import { importer } from "ipfs-unixfs-importer";
+import { CID } from "multiformats/cid";
+import { sha256 } from "multiformats/hashes/sha2";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openContentStore } from "../../src/ipfs/content-store.ts";
+import { abandonedAfterMs } from "../../src/ipfs/sweep-parts.ts";
+import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
+
+let server: UploadServer;
+beforeAll(async () => {
+  server = await startUploadServer();
+});
+afterAll(() => server.close());
+
+const store = () => server.services.content;
+const ipfsFolder = () => join(server.services.config.dataDir, "ipfs");
+const noRecord = async (_transaction: unknown, content: { cid: string }) => content.cid;
+
+async function* chunks(bytes: Uint8Array, size = 65_536): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+/** Bytes that do not repeat, the same in every run. */
+function noise(length: number, seed: number): Buffer {
+  const bytes = Buffer.alloc(length);
+  for (let at = 0, value = seed; at < length; at += 4) {
+    value = (Math.imul(value, 1_664_525) + 1_013_904_223) >>> 0;
+    bytes.writeUInt32LE(value, Math.min(at, length - 4));
+  }
+  return bytes;
+}
+
+const addBytes = (bytes: Uint8Array) => store().addFile({ stream: chunks(bytes), contentType: null }, noRecord);
+
+async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+async function carOf(cid: string): Promise<string> {
+  const { file } = await server.services.db
+    .selectFrom("service.car")
+    .select("file")
+    .where("root", "=", cid)
+    .executeTakeFirstOrThrow();
+  return store().carPath(file);
+}
+
+test("a CAR is complete and correct for other readers: root, hashes, file", async () => {
+  const bytes = noise(2_500_001, 1);
+  const cid = await addBytes(bytes);
+  const reader = await CarReader.fromIterable(createReadStream(await carOf(cid)));
+  expect((await reader.getRoots()).map(String)).toEqual([cid]);
+  const blocks = new Map<string, Uint8Array>();
+  for await (const block of reader.blocks()) {
+    expect((await sha256.digest(block.bytes)).bytes).toEqual(block.cid.multihash.bytes);
+    blocks.set(block.cid.toString(), block.bytes);
+  }
+  const node = await exporter(CID.parse(cid), {
+    async *get(key: CID) {
+      yield blocks.get(key.toString()) ?? new Uint8Array();
+    },
+  });
+  expect(node.type === "file" && (await readAll(node.content())).equals(bytes)).toBe(true);
+});
+
+test("the profile is IPIP-499's unixfs-v1-2025: raw up to 1 MiB, then chunks of it", async () => {
+  const exact = noise(1_048_576, 2);
+  const raw = CID.createV1(0x55, await sha256.digest(exact));
+  expect(await addBytes(exact)).toBe(raw.toString());
+
+  const more = noise(1_048_577, 3);
+  const sink = { put: async (cid: CID) => cid };
+  let expected = "";
+  for await (const { cid } of importer([{ content: more }], sink, { profile: "unixfs-v1-2025" }))
+    expected = String(cid);
+  expect(await addBytes(more)).toBe(expected);
+});
+
+test("ranges of a file of several blocks are the file's bytes, at every edge", async () => {
+  const bytes = noise(2_200_000, 4);
+  const file = await store().resolve(await addBytes(bytes), []);
+  if (file?.kind !== "file") throw new Error("no file");
+  for (const [offset, length] of [
+    [0, 1],
+    [1_048_575, 2],
+    [1_048_576, 1_048_576],
+    [2_199_999, 1],
+    [5, 2_100_000],
+  ] as const) {
+    expect((await readAll(file.stream({ offset, length }))).equals(bytes.subarray(offset, offset + length))).toBe(true);
+  }
+});
+
+test("a directory of 5,000 files is sharded, and each name is found by the table and by a walk", async () => {
+  async function* files() {
+    for (let id = 0; id < 5_000; id++) {
+      const bytes = Buffer.from(`{"id":${id}}`);
+      yield { names: [`${id}`, `${id}.json`], bytes, contentType: "application/json" };
+    }
+  }
+  const cid = await store().addDirectory(files(), noRecord);
+  const file = await store().resolve(cid, ["4321"]);
+  expect(file?.kind === "file" && (await readAll(file.stream())).toString()).toBe('{"id":4321}');
+  expect(await store().resolve(cid, ["5000"])).toBeNull();
+
+  const storage = {
+    async *get(key: CID) {
+      yield (await store().readBlock(key.toString())) ?? new Uint8Array();
+    },
+  };
+  const root = await exporter(CID.parse(cid), storage);
+  expect(root.type === "directory" && root.unixfs.type).toBe("hamt-sharded-directory");
+  const names: string[] = [];
+  if (root.type === "directory") for await (const { name } of root.entries()) names.push(name);
+  const listed = await store().resolve(cid, []);
+  const entries = listed?.kind === "directory" ? await listed.entries() : [];
+  expect(entries.map(({ name }) => name)).toEqual(names.sort());
+  expect(entries.length).toBe(10_000);
+});
+
+test("an unknown CID, a text that is none and a path below a file are not found", async () => {
+  const cid = await addBytes(Buffer.from("leaf"));
+  expect(await store().resolve(cid, ["below"])).toBeNull();
+  expect(await store().resolve("bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy", [])).toBeNull();
+  expect(await store().resolve("../../etc/passwd", [])).toBeNull();
+});
+
+test("when the record fails, neither rows nor files stay", async () => {
+  const before = [await server.rows(), (await server.files()).length];
+  const failing = store().addFile({ stream: chunks(Buffer.from("x".repeat(100))), contentType: null }, async () => {
+    throw new Error("no room in the table");
+  });
+  await expect(failing).rejects.toThrow("no room in the table");
+  expect([await server.rows(), (await server.files()).length]).toEqual(before);
+});
+
+test("a lost CAR is replaced when its content comes again", async () => {
+  const bytes = noise(1_500_000, 5);
+  const cid = await addBytes(bytes);
+  await unlink(await carOf(cid));
+  const lost = await store().resolve(cid, []);
+  if (lost?.kind !== "file") throw new Error("no file");
+  // A store of its own: the first one may still hold the deleted file open.
+  const other = openContentStore(server.services.config, server.services.db);
+  const again = await other.resolve(cid, []);
+  await expect(readAll(again?.kind === "file" ? again.stream() : chunks(bytes))).rejects.toMatchObject({
+    code: "service_unavailable",
+  });
+  expect(await addBytes(bytes)).toBe(cid);
+  const file = await other.resolve(cid, []);
+  expect(file?.kind === "file" && (await readAll(file.stream())).equals(bytes)).toBe(true);
+  await other.close();
+});
+
+test("damaged bytes are never served", async () => {
+  const cid = await addBytes(noise(5_000, 6));
+  const path = await carOf(cid);
+  const car = await readFile(path);
+  car[car.length - 10] = (car[car.length - 10] ?? 0) ^ 1;
+  await writeFile(path, car);
+  const file = await store().resolve(cid, []);
+  await expect(readAll(file?.kind === "file" ? file.stream() : chunks(car))).rejects.toMatchObject({
+    code: "service_unavailable",
+  });
+  await truncate(path, 50);
+  await expect(store().readBlock(cid)).rejects.toMatchObject({ code: "service_unavailable" });
+});
+
+test("the bytes tell the type before the sender does", async () => {
+  const png = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), noise(100, 7)]);
+  const cid = await store().addFile({ stream: chunks(png, 3), contentType: "text/html" }, noRecord);
+  expect(await store().resolve(cid, [])).toMatchObject({ contentType: "image/png" });
+});
+
+test("parts of dead processes are swept at the first upload, fresh ones stay", async () => {
+  const incoming = join(ipfsFolder(), "incoming");
+  await mkdir(incoming, { recursive: true });
+  const [old, fresh] = [join(incoming, `${randomUUID()}.part`), join(incoming, `${randomUUID()}.part`)];
+  await Promise.all([writeFile(old, "x"), writeFile(fresh, "x")]);
+  const then = (Date.now() - abandonedAfterMs - 1_000) / 1_000;
+  await utimes(old, then, then);
+  const other = openContentStore(server.services.config, server.services.db);
+  await other.addFile({ stream: chunks(Buffer.from("sweeper")), contentType: null }, noRecord);
+  await other.close();
+  expect(await readdir(incoming)).toEqual([fresh.slice(incoming.length + 1)]);
+});

@@ -1,0 +1,99 @@
+import { encodeAbiParameters } from "viem";
+import { expect, test } from "vitest";
+import { decodeLabel, decodeText } from "../../src/metadata/call-contract.ts";
+import { decodeDataUri } from "../../src/metadata/data-uri.ts";
+import { retryAfterMs } from "../../src/metadata/fault.ts";
+import { parseIpfsUri } from "../../src/metadata/ipfs-location.ts";
+import { parseDocument } from "../../src/metadata/parse-document.ts";
+
+const v0 = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG";
+const v1 = "bafybeie5nqv6kd3qnfjupgvz34woh3oksc3iau6abmyajn7qvtf6d2ho34";
+const raw = "bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e";
+
+test.each([
+  [`ipfs://${raw}`, raw, []],
+  [`ipfs://ipfs/${raw}/7.json`, raw, ["7.json"]],
+  [`IPFS://${raw}/a%20b/7?x=1#y`, raw, ["a b", "7"]],
+  [v0, v1, []],
+  [`/ipfs/${v0}/7`, v1, ["7"]],
+  [`https://ipfs.io/ipfs/${v0}/7`, v1, ["7"]],
+  [`https://my.pinata.cloud/ipfs/${raw}?token=1`, raw, []],
+  [`https://${raw}.ipfs.dweb.link/7`, raw, ["7"]],
+])("%s names IPFS content", (uri, cid, path) => {
+  expect(parseIpfsUri(uri)).toEqual({ cid, path });
+});
+
+test.each(["https://example.com/7", "ipfs://nonsense", "", "7", "https://example.com/ipfs/none"])(
+  "%s names none",
+  (uri) => {
+    expect(parseIpfsUri(uri)).toBeNull();
+  },
+);
+
+test.each([
+  ["data:application/json;base64,eyJhIjoi8J+QiSJ9", '{"a":"🐉"}'],
+  ["data:application/json,%7B%22a%22%3A%20100%25%7D", '{"a": 100%}'],
+  ['data:application/json;utf8,{"a":"100% #1 ü"}', '{"a":"100% #1 ü"}'],
+  ["data:,", ""],
+])("%s is decoded", (uri, text) => {
+  const answer = decodeDataUri(uri);
+  expect("bytes" in answer && Buffer.from(answer.bytes).toString()).toBe(text);
+});
+
+test("a data URI over its limit or without a comma is a fault", () => {
+  expect(decodeDataUri(`data:,${"a".repeat(300_000)}`)).toEqual({ fault: "too_large" });
+  expect(decodeDataUri("data:application/json")).toEqual({ fault: "uri_unsupported" });
+});
+
+test.each([
+  ["", "not_json"],
+  ["<html>", "not_json"],
+  ["[]", "not_an_object"],
+  ["null", "not_an_object"],
+  ['"text"', "not_an_object"],
+  [`{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, "too_complex"],
+  [`{${Array.from({ length: 6_000 }, (_, at) => `"${at}":1`).join(",")}}`, "too_complex"],
+  ['{"a":"\0"}', "not_json"],
+])("%.20s… is stored as a fault", (text, fault) => {
+  expect(parseDocument(Buffer.from(text))).toEqual({ fault });
+});
+
+test("what Postgres cannot hold is taken out of the columns; the text stays as it is", () => {
+  const text =
+    '{"name":"a\\u0000b\\ud800","description":7,"image":"","image_url":"ipfs://x","animation_url":{"a":1e400000}}';
+  expect(parseDocument(Buffer.from(`\ufeff${text}`))).toMatchObject({
+    ...{ text, name: "ab\ufffd", description: "7", image: "ipfs://x", animationUrl: null },
+  });
+});
+
+const returned = (text: string) => Buffer.from(encodeAbiParameters([{ type: "string" }], [text]).slice(2), "hex");
+
+test("a returned string is decoded, also from the bytes32 of old contracts", () => {
+  expect(decodeText(returned("ipfs://x/7"))).toBe("ipfs://x/7");
+  expect(decodeText(returned(""))).toBe("");
+  expect(decodeLabel(Buffer.from("MKR".padEnd(32, "\0")))).toBe("MKR");
+  expect(decodeLabel(returned(`\u202eevil\n\0${"x".repeat(1000)}`))).toBe(`evil${"x".repeat(252)}`);
+});
+
+test("a return value that lies about its offset or length is no text", () => {
+  const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
+  for (const words of [
+    [],
+    [32n],
+    [2n ** 256n - 1n, 1n],
+    [32n, 2n ** 64n],
+    [32n, 2n ** 255n],
+    [64n, 1n],
+    [32n, 33n, 0n],
+  ]) {
+    const data = Buffer.concat(words.map(word));
+    if (data.length !== 32) expect([words, decodeText(data)]).toEqual([words, null]);
+  }
+});
+
+test("the back-off grows to a week and never beyond", () => {
+  expect(retryAfterMs("http_status", 1)).toBeLessThan(70_000);
+  expect(retryAfterMs("http_status", 2)).toBeGreaterThan(200_000);
+  expect(retryAfterMs("http_status", 1_000)).toBeLessThan(8 * 24 * 3_600_000);
+  expect(retryAfterMs("rpc_unavailable", 1_000)).toBeLessThanOrEqual(300_000);
+});

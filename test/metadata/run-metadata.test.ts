@@ -1,0 +1,299 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runMetadata } from "../../src/metadata/run-metadata.ts";
+import { type Chain, startChain } from "../indexing/indexed-chain.ts";
+import { compileSolidity } from "../setup/compile.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, type Movement, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+
+const source = `// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+/// Answers whatever it was told to.
+contract Talker {
+  string public name = "Keys \\u202e";
+  mapping(uint256 => string) answers;
+  string base;
+  function set(uint256 id, string calldata text) external { answers[id] = text; }
+  function setBase(string calldata text) external { base = text; }
+  function uri(uint256) external view returns (string memory) { return base; }
+  function symbol() external pure returns (bytes32) { return "TSK"; }
+  function tokenURI(uint256 id) external view returns (string memory) {
+    if (id == 900) revert("no such token");
+    if (id == 901) while (true) {}
+    if (id == 902) assembly { return(0, 300000) }
+    if (id == 903) assembly { mstore(0, 32) mstore(32, not(0)) return(0, 64) }
+    return answers[id];
+  }
+}`;
+
+const alice = addressOf(0x11);
+let folder: string;
+let database: TestDatabase;
+let chain: Chain;
+let index: NftFixture;
+let doors: ReadDoors;
+let web: Server;
+let webUrl: string;
+let talker: { address: `0x${string}`; abi: readonly unknown[] };
+const asked: string[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mintyard-metadata-"));
+  web = createServer((request, response) => {
+    asked.push(request.url ?? "");
+    if (request.url === "/slow") return;
+    if (request.url === "/missing") response.writeHead(404).end();
+    else response.end(JSON.stringify({ name: `web ${request.url}`, image_url: "https://example.com/1.png" }));
+  });
+  await new Promise<void>((done) => web.listen(0, "127.0.0.1", done));
+  webUrl = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+  chain = await startChain();
+  const contract = compileSolidity(source)["Talker"];
+  if (!contract) throw new Error("not compiled");
+  talker = await chain.deploy(contract);
+  await chain.client.mine({ blocks: 300 });
+  database = await createTestDatabase();
+  const [fixture] = await NftFixture.create(database.pool, [31337, 31338]);
+  if (!fixture) throw new Error("no fixture");
+  index = fixture;
+  doors = openReadDoors(database, {
+    env: { RPC_URL_GOERLI: chain.url, METADATA_ALLOW_PRIVATE: "true", MINTYARD_DATA_DIR: folder },
+  });
+});
+afterAll(async () => {
+  await chain?.stop();
+  web.closeAllConnections();
+  await new Promise((done) => web.close(done));
+  await doors.services.pool.end();
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Runs the worker while `work` goes on. */
+async function withWorker<T>(work: () => Promise<T>): Promise<T> {
+  const stop = new AbortController();
+  const running = runMetadata(doors.services, stop.signal);
+  try {
+    return await work();
+  } finally {
+    stop.abort();
+    await running;
+  }
+}
+
+async function row(tokenId: bigint) {
+  return await database.db
+    .selectFrom("service.token_metadata")
+    .selectAll()
+    .where("token_id", "=", String(tokenId))
+    .where("chain_id", "=", 31337)
+    .executeTakeFirst();
+}
+
+async function until<T>(ask: () => Promise<T | undefined>, holds: (value: T) => boolean): Promise<T> {
+  for (let tries = 0; ; tries += 1) {
+    const value = await ask();
+    if (value !== undefined && holds(value)) return value;
+    if (tries > 150)
+      throw new Error(
+        `still ${JSON.stringify(value, (_key, part) => (typeof part === "bigint" ? String(part) : part))}`,
+      );
+    await sleep(100);
+  }
+}
+
+/** A token that burns all gas holds up the others' calls on a node of one thread: they come again. */
+const settled = (tokenId: bigint) =>
+  until(
+    () => row(tokenId),
+    (token) => token.status !== "pending" && (tokenId === 901n || token.error_code !== "call_timeout"),
+  );
+const mint = (tokenId: bigint, more: Partial<Movement> = {}): Movement => ({
+  ...{ contract: talker.address.toLowerCase(), tokenId, from: nobody, to: alice },
+  ...more,
+});
+const say = (tokenId: bigint, text: string) => chain.call(talker as never, "set", [tokenId, text]);
+
+/** Stores one file in the content store, and gives its CID. */
+async function store(text: string): Promise<string> {
+  async function* stream() {
+    yield Buffer.from(text);
+  }
+  const file = { stream: stream(), contentType: null };
+  return await doors.services.content.addFile(file, async (_transaction, content) => content.cid);
+}
+
+test("tokens of every kind of URI are read, and every failure is a row with its code", async () => {
+  const image = await store("not really a png");
+  const document = await store(`{"name":"Key","edition":1.0,"image":"https://ipfs.io/ipfs/${image}"}`);
+  const uris: [bigint, string, string | null][] = [
+    [1n, `ipfs://${document}`, null],
+    [2n, `https://gateway.example/ipfs/${document}`, null],
+    [3n, `${webUrl}/3`, null],
+    [4n, `data:application/json;base64,${Buffer.from('{"name":"data"}').toString("base64")}`, null],
+    [2n ** 256n - 1n, 'data:application/json,{"name":"a\\u0000b\\ud800"}', null],
+    [10n, "", "uri_empty"],
+    [11n, "ftp://example.com/1", "uri_unsupported"],
+    [12n, `${webUrl}/missing`, "http_status"],
+    [13n, "data:,[]", "not_an_object"],
+    [14n, "ipfs://bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e", "ipfs_not_found"],
+    [15n, "http://127.0.0.1:9/x", "fetch_failed"],
+  ];
+  for (const [tokenId, uri] of uris) await say(tokenId, uri);
+  await chain.call(talker as never, "setBase", [`${webUrl}/{id}.json`]);
+  const hostile: [bigint, string][] = [
+    [900n, "call_failed"],
+    [902n, "call_too_large"],
+    [903n, "call_bad_return"],
+  ];
+  await index.add([...uris, ...hostile, [901n]].map(([tokenId]) => mint(tokenId as bigint)));
+  await index.add([mint(314n, { amount: 5n, standard: "ERC1155" })]);
+
+  await withWorker(async () => {
+    for (const [tokenId, , fault] of uris) {
+      const token = await settled(tokenId);
+      expect([tokenId, token.status, token.error_code]).toEqual([tokenId, fault ? "failed" : "fresh", fault]);
+    }
+    for (const [tokenId, fault] of hostile)
+      expect([tokenId, (await settled(tokenId)).error_code]).toEqual([tokenId, fault]);
+    expect(["call_failed", "call_timeout"]).toContain((await settled(901n)).error_code);
+    const potion = await settled(314n);
+    expect(potion.token_uri).toBe(`${webUrl}/{id}.json`);
+    expect(potion.name).toBe(`web /${"0".repeat(61)}13a.json`);
+  });
+
+  await database.db
+    .updateTable("service.token_metadata")
+    .set({ next_attempt_at: null })
+    .where("token_id", "=", "901")
+    .execute();
+  const own = await row(1n);
+  expect(own).toMatchObject({
+    name: "Key",
+    raw_cid: document,
+    cached_image: image,
+    image: `https://ipfs.io/ipfs/${image}`,
+  });
+  expect(own?.metadata).toContain('"edition":1.0');
+  expect((await row(2n))?.name).toBe("Key");
+  expect(await row(3n)).toMatchObject({ name: "web /3", image: "https://example.com/1.png", cached_image: null });
+  expect((await row(2n ** 256n - 1n))?.name).toBe("ab\ufffd");
+
+  const { body } = await doors.v0(`/nfts/${talker.address}/1?chain=goerli`);
+  expect(body.nft.cached_file_url).toBe(`https://mintyard.test/ipfs/${image}`);
+  expect(body.contract).toMatchObject({ name: "Keys", symbol: "TSK" });
+});
+
+test("a token is read again after its contract announces a change, and not for an old announcement", async () => {
+  await say(1n, `${webUrl}/revealed`);
+  const head = Number(await chain.client.getBlockNumber());
+  await index.announce(talker.address.toLowerCase(), 0n, 2n ** 256n - 1n);
+  await withWorker(() => sleep(800));
+  expect((await row(1n))?.name).toBe("Key");
+
+  await index.setHead(head + 1);
+  await index.announce(talker.address.toLowerCase(), 0n, 5n);
+  await withWorker(async () => {
+    // The node has not reached the announcement's block: what it says now may be the old answer.
+    await until(
+      () => row(1n),
+      (token) => token.name === "web /revealed" && token.status === "pending",
+    );
+    await chain.client.mine({ blocks: 5 });
+    const token = await until(
+      () => row(1n),
+      (found) => found.status === "fresh",
+    );
+    expect(token.fetched_block).toBeGreaterThanOrEqual(token.wanted_block ?? 0n);
+  });
+});
+
+test("a client's refresh of a token and of a contract reads again", async () => {
+  await database.db
+    .updateTable("service.token_metadata")
+    .set({ fetched_at: new Date(0), attempted_at: new Date(0) })
+    .execute();
+  await say(4n, `${webUrl}/four`);
+  const { body } = await doors.v0(`/nfts/${talker.address}/4?chain=goerli&refresh_metadata=true`);
+  expect(body.status).toBe("ADDED");
+  await withWorker(() =>
+    until(
+      () => row(4n),
+      (token) => token.name === "web /four",
+    ),
+  );
+  await say(3n, `${webUrl}/three`);
+  const all = await doors.v0(`/nfts/${talker.address}?chain=goerli&refresh_metadata=true`);
+  expect(all.body.status).toBe("ADDED");
+  await withWorker(() =>
+    until(
+      () => row(3n),
+      (token) => token.name === "web /three",
+    ),
+  );
+});
+
+test("a token that a reorg took loses its row, and gets a new one when it comes back", async () => {
+  await index.add([mint(50n)]);
+  await say(50n, `${webUrl}/50`);
+  await withWorker(() => settled(50n));
+  await database.pool.query("DELETE FROM c31337_test.transfer WHERE token_id = 50");
+  await database.db
+    .updateTable("service.token_metadata")
+    .set({ next_attempt_at: new Date(0) })
+    .where("token_id", "=", "50")
+    .execute();
+  await withWorker(async () => {
+    await until(
+      async () => (await row(50n)) ?? null,
+      (token) => token === null,
+    );
+    await index.add([mint(50n)]);
+    expect((await settled(50n)).name).toBe("web /50");
+  });
+});
+
+test("two workers share the queue, and each token is read once", async () => {
+  const ids = Array.from({ length: 60 }, (_, at) => BigInt(1_000 + at));
+  for (const id of ids) await say(id, `${webUrl}/once/${id}`);
+  await index.add(ids.map((id) => mint(id)));
+  await withWorker(() =>
+    withWorker(async () => {
+      for (const id of ids) await settled(id);
+    }),
+  );
+  const seen = asked.filter((url) => url.startsWith("/once/"));
+  expect(seen.sort()).toEqual(ids.map((id) => `/once/${id}`).sort());
+});
+
+test("a worker that stops in the middle of a slow file gives its job back at once", async () => {
+  await say(60n, `${webUrl}/slow`);
+  await index.add([mint(60n)]);
+  const before = performance.now();
+  await withWorker(() => until(async () => asked.includes("/slow") || undefined, Boolean));
+  expect(performance.now() - before).toBeLessThan(8_000);
+  const token = await row(60n);
+  expect(token).toMatchObject({ status: "pending", attempts: 0, lease_id: null });
+  expect(token?.next_attempt_at?.getTime()).toBeLessThanOrEqual(Date.now());
+  await say(60n, `${webUrl}/60`);
+});
+
+test("the worker waits out a database and a node that are away", async () => {
+  await withWorker(async () => {
+    await database.pool.query("ALTER TABLE service.token_metadata RENAME TO away");
+    await sleep(700);
+    await database.pool.query("ALTER TABLE service.away RENAME TO token_metadata");
+    expect((await settled(60n)).name).toBe("web /60");
+    await chain.stop();
+    await index.add([mint(61n)]);
+    await sleep(1_000);
+    // Nothing was learned about the token, so nothing is held against it.
+    expect(await row(61n)).toMatchObject({ status: "pending", attempts: 0, error_code: null });
+  });
+});

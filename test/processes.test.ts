@@ -1,0 +1,98 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { Client } from "./setup/client.ts";
+import { type RunningStack, startStackProcess } from "./setup/stack.ts";
+
+/** Processes of a stack, found by the operating system through its data folder's environment. */
+function processesOf(stack: RunningStack): { pid: number; command: string }[] {
+  const rows = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" }).trim().split("\n");
+  return rows
+    .map((row) => ({ pid: Number.parseInt(row, 10), command: row.trim().replace(/^\d+\s+/, "") }))
+    .filter(({ pid }) => belongsTo(pid, stack.dir));
+}
+
+function belongsTo(pid: number, dir: string): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").includes(`MINTYARD_DATA_DIR=${dir}\0`);
+  } catch {
+    return false;
+  }
+}
+
+describe("npm start", () => {
+  let stack: RunningStack;
+  beforeAll(async () => {
+    stack = await startStackProcess();
+  });
+  afterAll(() => stack.remove());
+
+  test("prints the ready line within 30 seconds, with everything a client needs", () => {
+    expect(stack.startMs).toBeLessThan(30_000);
+    expect(stack.ready).toMatchObject({
+      graphql: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/),
+      rest: expect.stringMatching(/\/v0$/),
+      gateway: expect.stringMatching(/\/ipfs$/),
+      rpcUrl: expect.stringMatching(/^http/),
+      chainId: 31337,
+      databaseUrl: expect.stringMatching(/^postgres:/),
+      factory: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
+      relayer: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
+    });
+  });
+
+  test.each([
+    ["api", "src/api.ts"],
+    ["worker", "src/worker.ts"],
+    ["indexer-goerli", "src/indexer.ts"],
+    ["chain-goerli", "bin/local-chain.ts"],
+    ["postgres", "postgres -D"],
+  ])("kill -9 of %s is reported, and it runs again", async (name, command) => {
+    const before = stack.lines.length;
+    const found = processesOf(stack).filter((candidate) => candidate.command.includes(command));
+    expect(found).not.toEqual([]);
+    const victim = found[0]?.pid ?? 0;
+    process.kill(victim, "SIGKILL");
+    await stack.untilLine(new RegExp(`^mintyard: ${name} \\(process ${victim}\\) ended with SIGKILL; restarting it`));
+    await stack.untilLine(new RegExp(`^mintyard: ${name} is running again`), 60_000);
+    expect(stack.lines.length).toBeGreaterThan(before);
+    const answer = await new Client(stack.ready).until("/nfts?chain=goerli", ({ status }) => status === 200);
+    expect(answer.body["response"]).toBe("OK");
+  });
+
+  test("SIGTERM ends it with code 0 within 10 seconds and leaves no process behind", async () => {
+    const running = processesOf(stack);
+    expect(running.length).toBeGreaterThanOrEqual(6);
+    const { code, tookMs } = await stack.terminate();
+    expect(code).toBe(0);
+    expect(tookMs).toBeLessThan(10_000);
+    expect(processesOf(stack)).toEqual([]);
+  });
+});
+
+describe("two stacks", () => {
+  test("run side by side, and a folder in use is refused by name", async () => {
+    const stacks = await Promise.all([startStackProcess(), startStackProcess()]);
+    try {
+      const [one, two] = stacks;
+      for (const stack of stacks) expect((await new Client(stack.ready).get("/nfts?chain=goerli")).status).toBe(200);
+      expect((await new Client(one.ready, two.ready.apiKey).get("/nfts?chain=goerli")).status).toBe(403);
+      await expect(startStackProcess({ dir: one.dir })).rejects.toThrow(
+        /uses .* already; stop it, or set MINTYARD_DATA_DIR/,
+      );
+    } finally {
+      await Promise.all(stacks.map((stack) => stack.remove()));
+    }
+  });
+
+  test("a stack whose launcher is killed leaves nothing running but its database, which the next start takes over", async () => {
+    const stack = await startStackProcess();
+    await stack.terminate("SIGKILL");
+    await new Promise((done) => setTimeout(done, 6_000));
+    expect(processesOf(stack).filter(({ command }) => !command.includes("postgres"))).toEqual([]);
+    const next = await startStackProcess({ dir: stack.dir });
+    expect((await new Client(next.ready).get("/nfts?chain=goerli")).status).toBe(200);
+    await next.remove();
+    expect(processesOf(next)).toEqual([]);
+  });
+});

@@ -1,0 +1,219 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  type Address,
+  createTestClient,
+  createWalletClient,
+  type Hex,
+  http,
+  keccak256,
+  parseEther,
+  publicActions,
+  zeroHash,
+} from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
+import type { Caller } from "../../src/auth/caller.ts";
+import { createAccount } from "../../src/auth/keys.ts";
+import type { Chain } from "../../src/chains.ts";
+import type { DeployCollectionInput } from "../../src/collections/deploy-collection.ts";
+import { loadConfig } from "../../src/config.ts";
+import type { Tier } from "../../src/db/tables/accounts.ts";
+import { createLogger } from "../../src/log.ts";
+import { deployFactory } from "../../src/relay/deploy-factory.ts";
+import { relayRound } from "../../src/relay/relay-round.ts";
+import { createServices, type Services } from "../../src/services.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { startTestChain, type TestChain } from "../setup/local-chain.ts";
+import { RpcProxy } from "../setup/rpc-proxy.ts";
+
+const logLevel = process.env["TEST_LOG_LEVEL"] ?? "silent";
+
+/** A chain with a funded relayer and a factory, a database, and processes that reach the chain through a proxy. */
+export class RelayHarness {
+  readonly database: TestDatabase;
+  readonly node: TestChain;
+  readonly proxy: RpcProxy;
+  readonly relayerKey: Hex;
+  readonly factory: { address: Address; block: bigint };
+  readonly #dir: string;
+  readonly #opened: Services[] = [];
+
+  private constructor(
+    parts: Pick<RelayHarness, "database" | "node" | "proxy" | "relayerKey" | "factory">,
+    dir: string,
+  ) {
+    this.database = parts.database;
+    this.node = parts.node;
+    this.proxy = parts.proxy;
+    this.relayerKey = parts.relayerKey;
+    this.factory = parts.factory;
+    this.#dir = dir;
+  }
+
+  static async start(): Promise<RelayHarness> {
+    const [database, node, dir] = await Promise.all([
+      createTestDatabase(),
+      startTestChain(),
+      mkdtemp(join(tmpdir(), "mintyard-relay-")),
+    ]);
+    const proxy = await RpcProxy.start(node.url);
+    const relayerKey = generatePrivateKey();
+    const relayer = privateKeyToAccount(relayerKey);
+    const chain = directClient(node);
+    await chain.setBalance({ address: relayer.address, value: parseEther("1000") });
+    const factory = await deployFactory(
+      {
+        name: "goerli",
+        id: node.id,
+        local: true,
+        rpcUrls: [node.url],
+        explorerTxUrl: "https://goerli.etherscan.io/tx",
+        factory: null,
+        relayerKey,
+        confirmations: 1,
+        startBlock: 0,
+        paidTierOnly: false,
+      },
+      createLogger("test", logLevel),
+    );
+    // Pausing needs an admin whose transactions do not take the relayer's nonces.
+    const wallet = createWalletClient({ account: relayer, transport: http(node.url) });
+    const [admin = relayer.address] = await chain
+      .request({ method: "eth_accounts" } as never)
+      .then((all) => all as Address[]);
+    const hash = await wallet.writeContract({
+      address: factory.address,
+      abi: collectionFactoryAbi,
+      functionName: "grantRole",
+      args: [zeroHash, admin],
+      chain: null,
+    });
+    await chain.waitForTransactionReceipt({ hash });
+    return new RelayHarness({ database, node, proxy, relayerKey, factory }, dir);
+  }
+
+  /** The node itself, past the proxy: the judge of what happened. */
+  get chain() {
+    return directClient(this.node);
+  }
+
+  get relayer(): Address {
+    return privateKeyToAccount(this.relayerKey).address;
+  }
+
+  /** The services of one process, with a database pool of its own. */
+  process(env: Record<string, string> = {}): Services {
+    const config = loadConfig({
+      DATABASE_URL: this.database.url,
+      MINTYARD_DATA_DIR: this.#dir,
+      LOG_LEVEL: logLevel,
+      RPC_URL_GOERLI: this.proxy.url,
+      CHAIN_ID_GOERLI: String(this.node.id),
+      LOCAL_GOERLI: "true",
+      CONFIRMATIONS_GOERLI: "1",
+      FACTORY_GOERLI: this.factory.address,
+      FACTORY_BLOCK_GOERLI: String(this.factory.block),
+      RELAYER_KEY_GOERLI: this.relayerKey,
+      ...env,
+    });
+    const services = createServices(config, "test");
+    this.#opened.push(services);
+    return services;
+  }
+
+  async caller(tier: Tier = "growth", services?: Services): Promise<Caller> {
+    const db = services?.db ?? this.database.db;
+    const accountId = await createAccount(db, "mintyard-embedded", { name: "test", tier, key: randomUUID() });
+    return { accountId, tier, requestId: "req_test" };
+  }
+
+  /** Runs worker rounds until the intent is in one of the states. */
+  async until(services: Services, id: string, states: readonly string[], pool = this.database.pool): Promise<void> {
+    const sent = new Map<string, number>();
+    await this.untilState(id, states, () => relayRound(services, goerli(services), sent), pool);
+  }
+
+  /** Waits until the intent is in one of the states; `round` runs before each look. */
+  async untilState(
+    id: string,
+    states: readonly string[],
+    round: () => Promise<void> = async () => undefined,
+    pool = this.database.pool,
+  ): Promise<void> {
+    for (const end = Date.now() + 20_000; ; ) {
+      await round();
+      const { rows } = await pool.query("SELECT state FROM service.intent WHERE id = $1", [id]);
+      if (states.includes(rows[0]?.state)) return;
+      if (Date.now() > end) throw new Error(`intent ${id} is still ${rows[0]?.state}, not ${states.join(" or ")}`);
+      await new Promise((done) => setTimeout(done, 50));
+    }
+  }
+
+  /** Every collection the factory ever announced, asked of the node. */
+  async announced(): Promise<{ intentId: Hex; collection: Address }[]> {
+    const logs = await this.chain.getContractEvents({
+      address: this.factory.address,
+      abi: collectionFactoryAbi,
+      eventName: "CollectionDeployed",
+      fromBlock: 0n,
+      strict: true,
+    });
+    return logs.map(({ args }) => ({ intentId: args.intentId, collection: args.collection.toLowerCase() as Address }));
+  }
+
+  async pauseFactory(paused: boolean): Promise<void> {
+    const [admin] = (await this.chain.request({ method: "eth_accounts" } as never)) as Address[];
+    const wallet = createWalletClient({ transport: http(this.node.url) });
+    const hash = await wallet.writeContract({
+      account: admin ?? this.relayer,
+      address: this.factory.address,
+      abi: collectionFactoryAbi,
+      functionName: paused ? "pause" : "unpause",
+      chain: null,
+    });
+    await this.chain.waitForTransactionReceipt({ hash });
+  }
+
+  async stop(): Promise<void> {
+    for (const services of this.#opened) if (!services.pool.ended) await services.pool.end();
+    await this.proxy.stop();
+    await this.node.stop();
+    await this.database.drop();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+}
+
+export function goerli(services: Services): Chain {
+  const chain = services.chains.find((candidate) => candidate.name === "goerli");
+  if (!chain) throw new Error("no goerli");
+  return chain;
+}
+
+function directClient(node: TestChain) {
+  return createTestClient({ mode: "hardhat", transport: http(node.url), pollingInterval: 20 }).extend(publicActions);
+}
+
+export function randomAddress(): Address {
+  return `0x${keccak256(randomBytes(32)).slice(26)}`;
+}
+
+/** A valid request, different each time. */
+export function launch(changes: Partial<DeployCollectionInput> = {}): DeployCollectionInput {
+  return {
+    chain: "goerli",
+    name: `Keys ${randomBytes(6).toString("hex")}`,
+    symbol: "TSK",
+    maxSupply: 100n,
+    reservedSupply: 5n,
+    tokensPerMint: 10n,
+    mintPriceWei: parseEther("0.01"),
+    ownerAddress: randomAddress(),
+    treasuryAddress: randomAddress(),
+    publicMintStart: new Date("2022-07-12T11:30:48Z"),
+    prerevealTokenUri: "ipfs://bafkreiepfwroxy47wzvllrfyu5dwecz6blkiztzmc3r3frryasdve74zii",
+    ...changes,
+  };
+}

@@ -1,0 +1,108 @@
+import type pg from "pg";
+import { nftViewStatements } from "../../schema/nft-views.ts";
+import { readIndexStatements } from "../../schema/read-indexes.ts";
+import { createLedger } from "../indexing/ledger-fixture.ts";
+
+/** One movement of a token as the ledger holds it. */
+export interface Movement {
+  contract: string;
+  tokenId: bigint;
+  from: string;
+  to: string;
+  amount?: bigint;
+  standard?: "ERC721" | "ERC1155";
+  /** Unix seconds. */
+  timestamp?: number;
+  sender?: string;
+}
+
+export const nobody = `0x${"00".repeat(20)}`;
+
+/** `0x2a2a…2a` for 0x2a. */
+export function addressOf(byte: number): string {
+  return `0x${byte.toString(16).padStart(2, "0").repeat(20)}`;
+}
+
+/**
+ * The indexer's tables of one chain without an indexer: the real ledger schema with its triggers,
+ * views and indexes, filled by `add`.
+ */
+export class NftFixture {
+  readonly #pool: pg.Pool;
+  readonly #schema: string;
+  #block = 100;
+
+  private constructor(pool: pg.Pool, schema: string) {
+    this.#pool = pool;
+    this.#schema = schema;
+  }
+
+  static async create(pool: pg.Pool, chainIds: readonly number[]): Promise<NftFixture[]> {
+    const live = chainIds.map((chainId) => ({ chainId, schema: `c${chainId}_test` }));
+    await pool.query("CREATE SCHEMA nft");
+    for (const { schema } of live) await createTables(pool, schema);
+    for (const { sql } of nftViewStatements(live)) await pool.query(sql);
+    return live.map(({ schema }) => new NftFixture(pool, schema));
+  }
+
+  /** One block with these movements, one log each. @returns its number. */
+  async add(movements: readonly Movement[]): Promise<number> {
+    this.#block += 1;
+    for (const [log, move] of movements.entries()) {
+      await this.#pool.query(
+        `INSERT INTO ${this.#schema}.transfer VALUES ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+        [
+          this.#block,
+          log,
+          Buffer.alloc(32, this.#block),
+          move.timestamp ?? Math.floor(Date.now() / 1000) - 1_000 + this.#block,
+          Buffer.alloc(32, this.#block + log),
+          bytes(move.sender ?? addressOf(0xcc)),
+          bytes(move.contract),
+          String(move.tokenId),
+          bytes(move.from),
+          bytes(move.to),
+          move.standard === "ERC1155" ? bytes(addressOf(0xdd)) : null,
+          String(move.amount ?? 1n),
+          move.standard ?? "ERC721",
+        ],
+      );
+    }
+    await this.setHead(this.#block);
+    return this.#block;
+  }
+
+  async announce(contract: string, from: bigint, to: bigint): Promise<number> {
+    this.#block += 1;
+    await this.#pool.query(`INSERT INTO ${this.#schema}.metadata_update VALUES ($1, 0, 0, $2, $3, $4)`, [
+      this.#block,
+      bytes(contract),
+      String(from),
+      String(to),
+    ]);
+    await this.setHead(this.#block);
+    return this.#block;
+  }
+
+  async setHead(block: number): Promise<void> {
+    this.#block = block;
+    const time = String(Math.floor(Date.now() / 1000)).padStart(10, "0");
+    const checkpoint = `${time}${"0".repeat(16)}${String(block).padStart(16, "0")}${"0".repeat(33)}`;
+    await this.#pool.query(`DELETE FROM ${this.#schema}._ponder_checkpoint`);
+    await this.#pool.query(`INSERT INTO ${this.#schema}._ponder_checkpoint VALUES ($1)`, [checkpoint]);
+  }
+}
+
+async function createTables(pool: pg.Pool, schema: string): Promise<void> {
+  await createLedger(pool, schema);
+  await pool.query(`CREATE TABLE ${schema}.collection (address bytea, owner bytea, intent_id bytea, factory bytea,
+    block_number bigint, block_hash bytea, block_timestamp bigint, tx_hash bytea)`);
+  await pool.query(`CREATE TABLE ${schema}.metadata_update (block_number bigint, log_index integer,
+    block_timestamp bigint, contract bytea, from_token_id numeric(78), to_token_id numeric(78))`);
+  await pool.query(`CREATE TABLE ${schema}._ponder_checkpoint (latest_checkpoint text)`);
+  for (const statement of readIndexStatements(schema)) await pool.query(statement);
+}
+
+function bytes(hex: string): Buffer {
+  return Buffer.from(hex.slice(2), "hex");
+}

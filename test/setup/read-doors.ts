@@ -1,0 +1,102 @@
+import { createYoga } from "graphql-yoga";
+import { Kysely, PostgresDialect } from "kysely";
+import type { Caller } from "../../src/auth/caller.ts";
+import { loadConfig } from "../../src/config.ts";
+import type { Database } from "../../src/db/database.ts";
+import type { Tier } from "../../src/db/tables/accounts.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { addAccounts as addAccountFields } from "../../src/graphql/accounts.ts";
+import { createBuilder } from "../../src/graphql/builder.ts";
+import { addNfts as addNftFields } from "../../src/graphql/nfts.ts";
+import { createServices, type Services } from "../../src/services.ts";
+import { addAccounts } from "../../src/v0/accounts.ts";
+import { nok } from "../../src/v0/answer.ts";
+import { createV0App } from "../../src/v0/app.ts";
+import { addNfts } from "../../src/v0/nfts.ts";
+import type { TestDatabase } from "./database.ts";
+
+/** An answer, read by the shape that the test expects. */
+type Json = ReturnType<typeof JSON.parse>;
+
+export type ReadDoors = ReturnType<typeof openReadDoors>;
+
+/** Both doors' token reads over one set of services, for a caller of the given plan. */
+export function openReadDoors(database: TestDatabase, options: { tier?: Tier; env?: Record<string, string> } = {}) {
+  const statements: string[] = [];
+  const config = loadConfig({
+    DATABASE_URL: database.url,
+    RPC_URL_GOERLI: "http://127.0.0.1:9",
+    CHAIN_ID_GOERLI: "31337",
+    RPC_URL_POLYGON: "http://127.0.0.1:9",
+    CHAIN_ID_POLYGON: "31338",
+    LOCAL_GOERLI: "true",
+    LOCAL_POLYGON: "true",
+    LOG_LEVEL: "silent",
+    PUBLIC_URL: "https://mintyard.test",
+    ...options.env,
+  });
+  const services: Services = {
+    ...createServices(config, "test"),
+    db: new Kysely<Database>({
+      dialect: new PostgresDialect({ pool: database.pool }),
+      log: (event) => {
+        statements.push(event.query.sql);
+      },
+    }),
+  };
+  const caller: Caller = { accountId: "a", tier: options.tier ?? "enterprise", requestId: "req_test" };
+
+  const app = createV0App();
+  app.use(async (c, next) => {
+    c.set("caller", caller);
+    await next();
+  });
+  addAccounts(app, services);
+  addNfts(app, services);
+  app.onError((error, c) => {
+    if (error instanceof ServiceError) return nok(c, error, caller.requestId);
+    throw error;
+  });
+
+  const builder = createBuilder();
+  addNftFields(builder);
+  addAccountFields(builder);
+  // Through yoga as in production: vitest loads a second copy of `graphql` for files of ours.
+  const yoga = createYoga({
+    schema: builder.toSchema(),
+    context: () => ({ services, requestId: caller.requestId, caller: async () => caller }),
+    logging: false,
+    maskedErrors: {
+      maskError: (error) => {
+        const failure = error as Error & { originalError?: Error; extensions: Record<string, unknown> };
+        if (failure.originalError instanceof ServiceError) failure.extensions["code"] = failure.originalError.code;
+        return failure;
+      },
+    },
+  });
+
+  return {
+    services,
+    caller,
+    /** SQL of everything asked since the last call. */
+    takeStatements: () => statements.splice(0),
+    /** A GET of the legacy door: status and body, and the body's text. */
+    async v0(path: string): Promise<{ status: number; body: Json; text: string }> {
+      const response = await app.request(path);
+      const text = await response.text();
+      return { status: response.status, body: JSON.parse(text), text };
+    },
+    /** A GraphQL operation; `code` is that of the first error. */
+    async graphql(source: string, variableValues: Record<string, unknown> = {}) {
+      const response = await yoga.fetch("http://mintyard.test/graphql", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify({ query: source, variables: variableValues }),
+      });
+      const { data, errors }: { data: Json; errors?: Json[] } = await response.json();
+      const [error] = errors ?? [];
+      if (error && !error.extensions?.code) throw new Error(JSON.stringify(errors));
+      return { data, code: error?.extensions.code as string | undefined };
+    },
+  };
+}

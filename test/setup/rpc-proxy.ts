@@ -1,0 +1,68 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** Stands between the service and a node, and breaks what it is told to break. */
+export class RpcProxy {
+  readonly #server: Server;
+  readonly #target: string;
+  #lost = new Set<string>();
+  #down = false;
+  /** Methods in the order in which they came, for questions about what was asked. */
+  readonly seen: string[] = [];
+
+  private constructor(target: string) {
+    this.#target = target;
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        this.#answer(Buffer.concat(chunks).toString("utf8"), response).catch(() => response.destroy());
+      });
+    });
+  }
+
+  static async start(target: string): Promise<RpcProxy> {
+    const proxy = new RpcProxy(target);
+    await new Promise<void>((done) => proxy.#server.listen(0, "127.0.0.1", done));
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  /** The node takes these requests, and their answers never arrive. */
+  loseAnswers(method: string): void {
+    this.#lost.add(method);
+  }
+
+  /** Nothing arrives in either direction. */
+  goDown(): void {
+    this.#down = true;
+  }
+
+  heal(): void {
+    this.#lost = new Set();
+    this.#down = false;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((done) => this.#server.close(done));
+  }
+
+  async #answer(body: string, response: ServerResponse): Promise<void> {
+    const { method } = JSON.parse(body) as { method: string };
+    this.seen.push(method);
+    if (this.#down) throw new Error("down");
+    const lost = this.#lost.has(method);
+    const answer = await fetch(this.#target, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+    });
+    const text = await answer.text();
+    if (lost) throw new Error("lost");
+    response.writeHead(answer.status, { "content-type": "application/json" }).end(text);
+  }
+}

@@ -1,0 +1,94 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { ReadyInfo } from "../../src/embedded/stack.ts";
+import { freePorts } from "../../src/free-port.ts";
+
+const command = join(import.meta.dirname, "../../bin/mintyard.ts");
+
+/** `npm start` as a process of its own, the way an operator runs it. */
+export class RunningStack {
+  readonly ready: ReadyInfo;
+  readonly dir: string;
+  /** From the command to the ready line. */
+  readonly startMs: number;
+  /** Everything the processes said, one line each. */
+  readonly lines: string[];
+  readonly #process: ChildProcess;
+
+  constructor(ready: ReadyInfo, dir: string, startMs: number, lines: string[], child: ChildProcess) {
+    this.ready = ready;
+    this.dir = dir;
+    this.startMs = startMs;
+    this.lines = lines;
+    this.#process = child;
+  }
+
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
+  /** Waits until a line of the output matches. */
+  async untilLine(pattern: RegExp, withinMs = 60_000): Promise<string> {
+    for (const end = Date.now() + withinMs; Date.now() < end; ) {
+      const line = this.lines.find((candidate) => pattern.test(candidate));
+      if (line) return line;
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    throw new Error(`no line matches ${pattern}; the last ones:\n${this.lines.slice(-30).join("\n")}`);
+  }
+
+  /** SIGTERM; resolves with the exit code and how long it took. */
+  async terminate(signal: NodeJS.Signals = "SIGTERM"): Promise<{ code: number | null; tookMs: number }> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null)
+      return { code: this.#process.exitCode, tookMs: 0 };
+    const started = Date.now();
+    const ended = new Promise<number | null>((done) => this.#process.once("exit", done));
+    this.#process.kill(signal);
+    const code = await ended;
+    return { code, tookMs: Date.now() - started };
+  }
+
+  /** Ends the stack and removes its folder. */
+  async remove(): Promise<void> {
+    await this.terminate();
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}
+
+export interface StackOptions {
+  /** Folder of an earlier stack, to continue it. */
+  dir?: string;
+  env?: Record<string, string>;
+}
+
+export async function startStackProcess(options: StackOptions = {}): Promise<RunningStack> {
+  const dir = options.dir ?? (await mkdtemp(join(tmpdir(), "mintyard-stack-")));
+  const [port = 0] = await freePorts(1);
+  const started = Date.now();
+  const lines: string[] = [];
+  const child = spawn(process.execPath, [command, "start"], {
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      PORT: String(port),
+      MINTYARD_DATA_DIR: dir,
+      MINTYARD_API_KEY: randomUUID(),
+      ...options.env,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ready = await new Promise<ReadyInfo>((done, failed) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      createInterface({ input: stream }).on("line", (line) => {
+        lines.push(line);
+        if (line.startsWith("MINTYARD_READY ")) done(JSON.parse(line.slice("MINTYARD_READY ".length)) as ReadyInfo);
+      });
+    }
+    child.once("exit", (code) => failed(new Error(`start ended with code ${code}:\n${lines.slice(-40).join("\n")}`)));
+  });
+  return new RunningStack(ready, dir, Date.now() - started, lines, child);
+}

@@ -1,0 +1,106 @@
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import { execute, parse } from "graphql";
+import { type FileUpload, Upload } from "graphql-upload-ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAccount } from "../../src/auth/keys.ts";
+import { createBuilder, type GraphQLContext } from "../../src/graphql/builder.ts";
+import { addUploads } from "../../src/graphql/uploads.ts";
+import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
+
+const builder = createBuilder();
+addUploads(builder);
+const schema = builder.toSchema();
+
+let server: UploadServer;
+beforeAll(async () => {
+  server = await startUploadServer();
+});
+afterAll(() => server.close());
+
+function context(accountId: string): GraphQLContext {
+  const caller = async () => ({ accountId, tier: "free" as const, requestId: "test" });
+  return { services: server.services, requestId: "test", caller };
+}
+
+async function run(document: string, variableValues: Record<string, unknown> = {}, accountId = server.accountId) {
+  const answer = await execute({ schema, document: parse(document), variableValues, contextValue: context(accountId) });
+  return JSON.parse(JSON.stringify(answer)) as { data: Record<string, unknown> | null; errors?: unknown[] };
+}
+
+const payload = "{ upload { id kind cid uri fileName sizeBytes pinState profile } userErrors { code field } }";
+const metadata = `mutation ($input: MetadataInput!) { uploadMetadata(input: $input) ${payload} }`;
+
+test("both doors store one document under one CID", async () => {
+  const input = {
+    name: "One",
+    description: "Just one",
+    fileUrl: "ipfs://x",
+    attributes: [{ traitType: "Level", value: 2, maxValue: 10, displayType: "number" }],
+    customFields: { edition: 1 },
+  };
+  const legacy = {
+    name: "One",
+    description: "Just one",
+    file_url: "ipfs://x",
+    attributes: [{ trait_type: "Level", value: 2, max_value: 10, display_type: "number" }],
+    custom_fields: { edition: 1 },
+  };
+  const answer = await fetch(`${server.url}/v0/metadata`, { method: "POST", body: JSON.stringify(legacy) });
+  const { metadata_uri } = (await answer.json()) as { metadata_uri: string };
+  expect(await run(metadata, { input })).toMatchObject({
+    data: { uploadMetadata: { upload: { uri: metadata_uri, kind: "METADATA", pinState: "LOCAL" }, userErrors: [] } },
+  });
+});
+
+test("what the caller can mend is a user error", async () => {
+  const input = { name: "a", description: "b", fileUrl: "c", attributes: [{ traitType: "x", value: true }] };
+  expect(await run(metadata, { input })).toEqual({
+    data: {
+      uploadMetadata: { upload: null, userErrors: [{ code: "invalid_type", field: "input.attributes.0.value" }] },
+    },
+  });
+});
+
+test("an upload is found by its account and by no other", async () => {
+  const input = { name: "mine", description: "", fileUrl: "c" };
+  const stored = await run(metadata, { input });
+  const { id } = (stored.data as { uploadMetadata: { upload: { id: string } } }).uploadMetadata.upload;
+  const query = "query ($id: ID!) { upload(id: $id) { id } }";
+  expect(await run(query, { id })).toEqual({ data: { upload: { id } } });
+  const other = await createAccount(server.services.db, "p", { name: "other", tier: "free", key: randomUUID() });
+  for (const [asked, account] of [
+    [id, other],
+    ["nonsense", server.accountId],
+  ] as const) {
+    expect((await run(query, { id: asked }, account)).errors?.length).toBe(1);
+  }
+});
+
+/** What graphql-upload-ts puts in the place of a file's variable. */
+function arrived(filename: string, text: string): Upload {
+  const upload = new Upload();
+  const createReadStream = () => Readable.from([Buffer.from(text)]);
+  upload.resolve({ filename, mimetype: "application/json", createReadStream } as unknown as FileUpload);
+  return upload;
+}
+
+test("files and directories are the same uploads as in /v0", async () => {
+  const texts = ["0", "1"].map((id) => ({ filename: `${id}.json`, text: `{"id":${id}}` }));
+  const body = form("metadata_files", texts);
+  const answer = await fetch(`${server.url}/v0/metadata/directory`, { method: "POST", body });
+  const legacy = (await answer.json()) as { metadata_directory_ipfs_uri: string };
+  const files = texts.map(({ filename, text }) => arrived(filename, text));
+  const directory = `mutation ($files: [Upload!]!) { uploadMetadataDirectory(files: $files) ${payload} }`;
+  expect(await run(directory, { files })).toMatchObject({
+    data: { uploadMetadataDirectory: { upload: { uri: legacy.metadata_directory_ipfs_uri, sizeBytes: 16 } } },
+  });
+  const file = `mutation ($file: Upload!) { uploadFile(file: $file) ${payload} }`;
+  expect(await run(file, { file: arrived("a/b.txt", "hello") })).toMatchObject({
+    data: {
+      uploadFile: {
+        upload: { cid: "bafkreibm6jg3ux5qumhcn2b3flc3tyu6dmlb4xa7u5bf44yegnrjhc4yeq", fileName: "b.txt", kind: "FILE" },
+      },
+    },
+  });
+});

@@ -1,0 +1,91 @@
+import fc from "fast-check";
+import { formatUnits } from "viem";
+import { describe, expect, test } from "vitest";
+import { decimalToWei, Input, parseIsoDate } from "../../src/v0/input.ts";
+import { parseJsonObject } from "../../src/v0/json-body.ts";
+
+describe("prices", () => {
+  test.each([
+    ["0.01", 10n ** 16n],
+    ["1e-2", 10n ** 16n],
+    ["1E2", 10n ** 20n],
+    ["0", 0n],
+    [".5", 5n * 10n ** 17n],
+    ["0.1000000000000000000000", 10n ** 17n],
+    ["0.000000000000000001", 1n],
+    ["0.0000000000000000001", "too fine"],
+    ["-1", -(10n ** 18n)],
+    ["1,5", null],
+    ["", null],
+    [".", null],
+    ["0x10", null],
+    ["Infinity", null],
+    ["1e400", null],
+  ])("%s", (text, wei) => {
+    expect(decimalToWei(text)).toBe(wei);
+  });
+
+  test("every amount of wei survives its decimal text, as a string or as a JSON number", () => {
+    fc.assert(
+      fc.property(fc.bigInt({ min: 0n, max: 2n ** 88n }), (wei) => {
+        const text = formatUnits(wei, 18);
+        expect(decimalToWei(text)).toBe(wei);
+        const input = Input.fromBody(parseJsonObject(`{"mint_price":${text}}`));
+        expect(input.wei("mint_price")).toBe(wei);
+      }),
+    );
+  });
+});
+
+describe("dates", () => {
+  test.each([
+    ["2022-07-12T11:30:48", "2022-07-12T11:30:48.000Z"],
+    ["2022-07-12T11:30:48Z", "2022-07-12T11:30:48.000Z"],
+    ["2022-07-12T11:30:48+02:00", "2022-07-12T09:30:48.000Z"],
+    ["2022-07-12T11:30:48.388951+00:00", "2022-07-12T11:30:48.388Z"],
+    ["2022-07-12", "2022-07-12T00:00:00.000Z"],
+    ["2024-02-29T00:00:00", "2024-02-29T00:00:00.000Z"],
+  ])("%s", (text, instant) => {
+    expect(parseIsoDate(text)?.toISOString()).toBe(instant);
+  });
+
+  test.each(["", "tomorrow", "2022-02-29", "2022-13-01", "1657625448", "2022-07-12T25:00:00", "12.07.2022"])(
+    "not %s",
+    (text) => {
+      expect(parseIsoDate(text)).toBeNull();
+    },
+  );
+});
+
+describe("legacy members", () => {
+  test("null and empty text are absent, digits in a string are a number, the service's own spelling wins", () => {
+    const input = Input.fromBody(
+      parseJsonObject(
+        '{"a":null,"b":"","n":"0012","m":7.0,"public_mint_start":"2026-01-02","public_mint_start_date":"2020-01-01"}',
+      ),
+    );
+    expect([input.text("a"), input.text("b"), input.text("c")]).toEqual([undefined, undefined, undefined]);
+    expect([input.integer("n"), input.integer("m")]).toEqual([12n, 7n]);
+    expect(input.date(["public_mint_start", "public_mint_start_date"])?.toISOString()).toBe("2026-01-02T00:00:00.000Z");
+    expect(() => input.check()).not.toThrow();
+  });
+
+  test("faults are reported missing first, then type, then form, whatever their place in the body", () => {
+    const read = (text: string) => {
+      const input = Input.fromBody(parseJsonObject(text));
+      input.address("owner", { required: true });
+      input.integer("supply", { required: true });
+      input.text("name", { required: true });
+      input.check();
+    };
+    expect(() => read('{"owner":"bob","supply":"x"}')).toThrow("name is missing");
+    expect(() => read('{"owner":"bob","supply":"x","name":"n"}')).toThrow("supply must be a whole number");
+    expect(() => read('{"owner":"bob","supply":1,"name":"n"}')).toThrow("owner must be 0x and 40 hex digits");
+  });
+
+  test("a member named like a property of every object is just a member", () => {
+    const input = Input.fromBody(parseJsonObject('{"name":"a"}'));
+    expect(input.text("constructor")).toBeUndefined();
+    expect(input.text("__proto__")).toBeUndefined();
+  });
+});
