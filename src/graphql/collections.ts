@@ -3,6 +3,7 @@ import { findChain } from "../chains.ts";
 import { type DeployCollectionResult, deployCollection } from "../collections/deploy-collection.ts";
 import { type Eligibility, getEligibility, type Ineligibility } from "../collections/eligibility.ts";
 import { withFieldNames } from "../collections/field-names.ts";
+import { findDeployedContract } from "../collections/find-deployed-contract.ts";
 import { getDeployment } from "../collections/get-deployment.ts";
 import { type DeploymentPage, listDeployments } from "../collections/list-deployments.ts";
 import { ServiceError } from "../errors.ts";
@@ -129,6 +130,19 @@ function addDeployments(builder: Builder, deployment: DeploymentRef): void {
         const place = { chain: findChain(services.chains, chain), collection: collection as Address };
         return await getDeployment(services, caller, place);
       },
+    }),
+  );
+  builder.queryField("deployedContract", (t) =>
+    t.field({
+      type: "Address",
+      nullable: true,
+      description:
+        "Address of the collection that a deployment transaction of the caller's account made; fails with transaction_pending until it is confirmed. Any hash that was ever signed for the deployment leads there.",
+      args: { chain: t.arg.string({ required: true }), transactionHash: t.arg({ type: "Hex", required: true }) },
+      resolve: async (_root, input, context) =>
+        await withFieldNames(findDeployedContract(context.services, await context.caller(), input), (field) =>
+          field === "transaction_hash" ? "transactionHash" : field,
+        ),
     }),
   );
   const edge = builder.objectRef<DeploymentPage["deployments"][number]>("DeploymentEdge").implement({

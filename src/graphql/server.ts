@@ -1,5 +1,5 @@
 import { GraphQLError } from "graphql";
-import { processRequest, UploadError } from "graphql-upload-ts";
+import { processRequest } from "graphql-upload-ts";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "hono";
 import { authenticate } from "../accounts/authenticate.ts";
@@ -10,6 +10,7 @@ import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
 import type { GraphQLContext } from "./builder.ts";
 import { createSchema } from "./schema.ts";
+import { uploadFailure } from "./upload-failure.ts";
 
 interface ServerContext {
   hono: Context<AppEnv>;
@@ -95,8 +96,7 @@ async function readMultipart(c: Context<AppEnv>, services: Services, caller: () 
     if (Array.isArray(operation)) throw new ServiceError("value_error", "send one operation per request");
     return operation as unknown as Record<string, unknown>;
   } catch (error) {
-    if (error instanceof UploadError) throw new ServiceError("value_error", error.message, { cause: error });
-    throw error;
+    throw uploadFailure(error);
   }
 }
 

@@ -8,6 +8,7 @@ import { uploadMetadata } from "../uploads/upload-metadata.ts";
 import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";
 import type { FileInput, Upload } from "../uploads/upload-record.ts";
 import type { Builder } from "./builder.ts";
+import { uploadBytes, uploadFailure } from "./upload-failure.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 
 /** Uploads of files, metadata documents and metadata directories. */
@@ -22,7 +23,7 @@ export function addUploads(builder: Builder): void {
       args: { file: t.arg({ type: "Upload", required: true }) },
       resolve: async (_root, { file }, { services, caller }) => {
         const account = await caller();
-        return await withUserErrors(async () => await uploadFile(services, account, fileInput(await file)));
+        return await withUserErrors(async () => await uploadFile(services, account, await fileInput(file)));
       },
     }),
     uploadMetadata: t.field({
@@ -142,12 +143,17 @@ function gatewayUrl({ config }: Services, cid: string): string {
   return `${config.ipfs.gatewayBase}/${cid}`;
 }
 
-function fileInput({ filename, mimetype, createReadStream }: FileUpload): FileInput {
-  return { fileName: filename || null, contentType: mimetype || null, stream: createReadStream() };
+async function fileInput(upload: Promise<FileUpload>): Promise<FileInput> {
+  try {
+    const { filename, mimetype, createReadStream } = await upload;
+    return { fileName: filename || null, contentType: mimetype || null, stream: uploadBytes(createReadStream()) };
+  } catch (error) {
+    throw uploadFailure(error);
+  }
 }
 
 async function* fileInputs(files: readonly Promise<FileUpload>[]): AsyncGenerator<FileInput> {
-  for (const file of files) yield fileInput(await file);
+  for (const file of files) yield await fileInput(file);
 }
 
 interface GivenMetadata {

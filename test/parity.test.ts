@@ -1,0 +1,290 @@
+import { type Address, getContract, type Hex, type PublicClient } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { connect, type Wallet } from "../bin/demo-wallets.ts";
+import { collectionAbi } from "../contracts/abi/collection.ts";
+import { type Answer, Client } from "./setup/client.ts";
+import { type RunningStack, startStackProcess } from "./setup/stack.ts";
+
+// Each operation once through either door of a running stack: the same result, and for wrong input the same code.
+let stack: RunningStack;
+let client: Client;
+let owner: Wallet;
+let address: Address;
+let hash: string;
+
+const chain = "goerli";
+const unknown = "0x38eb6d83ed5b7b771a50cd26eaf55accbd5ab000";
+const account = () => owner.account.address.toLowerCase();
+
+beforeAll(async () => {
+  stack = await startStackProcess();
+  client = new Client(stack.ready);
+  const { node, createWallet } = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
+  owner = await createWallet();
+  const metadata = await client.form("/metadata/directory", [
+    ["metadata_files", json({ name: "Key", image: "ipfs://x" }), "0.json"],
+  ]);
+  const deployed = await client.json("/contracts/collections", {
+    ...launch(),
+    base_uri: metadata.body["metadata_directory_ipfs_uri"],
+  });
+  hash = String(deployed.body["transaction_hash"]);
+  const found = await client.until(`/contracts/${hash}?chain=${chain}`, ({ status }) => status === 200);
+  address = found.body["contract_address"] as Address;
+  const contract = getContract({
+    address,
+    abi: collectionAbi,
+    client: { public: node as PublicClient, wallet: owner },
+  });
+  await node.waitForTransactionReceipt({ hash: await contract.write.mint([1n]) });
+  await client.until(
+    `/nfts/${address}/0?chain=${chain}`,
+    ({ body }) => (body["nft"] as { metadata?: unknown } | undefined)?.metadata != null,
+  );
+});
+afterAll(() => stack.remove());
+
+function launch() {
+  const { address: wallet } = owner.account;
+  return {
+    chain,
+    name: "Keys",
+    symbol: "TSK",
+    max_supply: 3,
+    mint_price: 0,
+    tokens_per_mint: 1,
+    owner_address: wallet,
+    treasury_address: wallet,
+    public_mint_start: "2026-01-01T00:00:00Z",
+  };
+}
+
+function launchInput() {
+  const { address: wallet } = owner.account;
+  return {
+    chain,
+    name: "Keys",
+    symbol: "TSK",
+    maxSupply: "3",
+    mintPriceWei: "0",
+    tokensPerMint: "1",
+    owner: wallet,
+    treasury: wallet,
+    publicMintStart: "2026-01-01T00:00:00Z",
+  };
+}
+
+function json(value: unknown): Blob {
+  return new Blob([JSON.stringify(value)], { type: "application/json" });
+}
+
+/** The first field of a GraphQL answer's data. */
+function field(answer: Answer): Record<string, unknown> {
+  expect(answer.body["errors"]).toBeUndefined();
+  return Object.values(answer.body["data"] as Record<string, Record<string, unknown>>)[0] ?? {};
+}
+
+/** The code of a failure, wherever the door puts it: errors[] or a mutation's userErrors. */
+function code(answer: Answer): unknown {
+  const { error, errors, data } = answer.body as {
+    error?: { code: string } | null;
+    errors?: { extensions: { code: string } }[];
+    data?: Record<string, { userErrors?: { code: string }[] }>;
+  };
+  return error?.code ?? errors?.[0]?.extensions.code ?? Object.values(data ?? {})[0]?.userErrors?.[0]?.code;
+}
+
+async function multipart(
+  document: string,
+  files: readonly { path: string; blob: Blob; name: string }[],
+  variables: unknown,
+): Promise<Answer> {
+  const form = new FormData();
+  form.append("operations", JSON.stringify({ query: document, variables }));
+  form.append("map", JSON.stringify(Object.fromEntries(files.map((file, index) => [index, [file.path]]))));
+  for (const [index, file] of files.entries()) form.append(String(index), file.blob, file.name);
+  const response = await fetch(stack.ready.graphql, {
+    method: "POST",
+    headers: { Authorization: stack.ready.apiKey, "x-graphql-yoga-csrf": "1" },
+    body: form,
+  });
+  return {
+    status: response.status,
+    body: (await response.json()) as Record<string, unknown>,
+    headers: response.headers,
+  };
+}
+
+const tokenFields = "tokenId name metadataUrl metadata fileUrl owner creator chain contractAddress";
+
+describe("the same result", () => {
+  test("files", async () => {
+    const blob = new Blob(["hello"], { type: "text/plain" });
+    const rest = await client.form("/files", [["file", blob, "hello.txt"]]);
+    const document =
+      "mutation ($file: Upload!) { uploadFile(file: $file) { upload { url fileName contentType sizeBytes } userErrors { code } } }";
+    const graph = await multipart(document, [{ path: "variables.file", blob, name: "hello.txt" }], { file: null });
+    expect(field(graph)).toEqual({
+      upload: {
+        url: rest.body["ipfs_url"],
+        fileName: rest.body["file_name"],
+        contentType: rest.body["content_type"],
+        sizeBytes: rest.body["file_size"],
+      },
+      userErrors: [],
+    });
+  });
+
+  test("metadata directories", async () => {
+    const files = [0, 1].map((index) => ({
+      path: `variables.files.${index}`,
+      blob: json({ name: `#${index}` }),
+      name: `${index}.json`,
+    }));
+    const rest = await client.form(
+      "/metadata/directory",
+      files.map(({ blob, name }) => ["metadata_files", blob, name]),
+    );
+    const document =
+      "mutation ($files: [Upload!]!) { uploadMetadataDirectory(files: $files) { upload { uri url } userErrors { code } } }";
+    const graph = await multipart(document, files, { files: [null, null] });
+    expect(field(graph)).toEqual({
+      upload: { uri: rest.body["metadata_directory_ipfs_uri"], url: rest.body["metadata_directory_ipfs_url"] },
+      userErrors: [],
+    });
+  });
+
+  test("deployments and their contracts", async () => {
+    const body = { ...launch(), symbol: "PAR" };
+    const rest = await client.json("/contracts/collections", body);
+    const document = `mutation ($input: DeployCollectionInput!) {
+      deployCollection(input: $input) { deployment { transactionHash name symbol owner } userErrors { code message } }
+    }`;
+    const graph = await client.graphql(document, { input: { ...launchInput(), symbol: "PAR" } });
+    expect(field(graph)).toEqual({
+      deployment: { transactionHash: rest.body["transaction_hash"], name: "Keys", symbol: "PAR", owner: account() },
+      userErrors: [],
+    });
+    const query = "query ($chain: String!, $hash: Hex!) { deployedContract(chain: $chain, transactionHash: $hash) }";
+    const found = await client.graphql(query, { chain, hash });
+    expect((found.body["data"] as { deployedContract: string }).deployedContract).toBe(address.toLowerCase());
+  });
+
+  test("one NFT", async () => {
+    const rest = (await client.get(`/nfts/${address}/0?chain=${chain}`)).body["nft"] as Record<string, unknown>;
+    const query = `query ($c: Address!) { nft(chain: "${chain}", contract: $c, tokenId: "0") { ${tokenFields} contract { name symbol standard } } }`;
+    expect(field(await client.graphql(query, { c: address }))).toEqual({
+      tokenId: rest["token_id"],
+      name: "Key",
+      metadataUrl: rest["metadata_url"],
+      metadata: rest["metadata"],
+      fileUrl: rest["file_url"],
+      owner: rest["owner"],
+      creator: rest["creator_address"],
+      chain,
+      contractAddress: rest["contract_address"],
+      contract: { name: "Keys", symbol: "TSK", standard: "ERC721" },
+    });
+  });
+
+  test.each([
+    [
+      "an account",
+      () => `/accounts/${account()}?chain=${chain}`,
+      () => `{ account(address: "${account()}") { nfts(chain: "${chain}") { nodes { tokenId contractAddress } } } }`,
+    ],
+    [
+      "a contract",
+      () => `/nfts/${address}?chain=${chain}`,
+      () => `{ nfts(chain: "${chain}", contract: "${address}") { nodes { tokenId contractAddress } } }`,
+    ],
+    [
+      "a chain",
+      () => `/nfts?chain=${chain}`,
+      () => `{ nfts(chain: "${chain}") { nodes { tokenId contractAddress } } }`,
+    ],
+  ])("the NFTs of %s", async (_whose, path, query) => {
+    const rest = (await client.get(path())).body["nfts"] as Record<string, unknown>[];
+    const graph = field(await client.graphql(query()));
+    const { nodes } = (graph["nfts"] ?? graph) as { nodes: Record<string, unknown>[] };
+    expect(nodes).toEqual(rest.map((nft) => ({ tokenId: nft["token_id"], contractAddress: nft["contract_address"] })));
+    expect(nodes).not.toEqual([]);
+  });
+});
+
+describe("the same code for wrong input", () => {
+  const zeroHash = `0x${"00".repeat(32)}` satisfies Hex;
+  const deployMutation =
+    "mutation ($input: DeployCollectionInput!) { deployCollection(input: $input) { userErrors { code } } }";
+  const bad = (
+    what: Record<string, unknown>,
+    input: Record<string, unknown>,
+  ): [() => Promise<Answer>, () => Promise<Answer>] => [
+    () => client.json("/contracts/collections", { ...launch(), ...what }),
+    () => client.graphql(deployMutation, { input: { ...launchInput(), ...input } }),
+  ];
+  const zero = `0x${"00".repeat(20)}`;
+  const cases: [what: string, expected: string, rest: () => Promise<Answer>, graph: () => Promise<Answer>][] = [
+    [
+      "a directory file that is no JSON",
+      "value_error",
+      () =>
+        client.form("/metadata/directory", [
+          ["metadata_files", new Blob(["{"], { type: "application/json" }), "0.json"],
+        ]),
+      () =>
+        multipart(
+          "mutation ($files: [Upload!]!) { uploadMetadataDirectory(files: $files) { userErrors { code } } }",
+          [{ path: "variables.files.0", blob: new Blob(["{"], { type: "application/json" }), name: "0.json" }],
+          { files: [null] },
+        ),
+    ],
+    [
+      "a file over the limit",
+      "file_too_large",
+      () => client.form("/files", [["file", new Blob([new Uint8Array(20_971_521)]), "big"]]),
+      () =>
+        multipart(
+          "mutation ($file: Upload!) { uploadFile(file: $file) { userErrors { code } } }",
+          [{ path: "variables.file", blob: new Blob([new Uint8Array(20_971_521)]), name: "big" }],
+          { file: null },
+        ),
+    ],
+    ["a supply of zero", "value_error", ...bad({ max_supply: 0 }, { maxSupply: "0" })],
+    ["the zero address as treasury", "invalid_address", ...bad({ treasury_address: zero }, { treasury: zero })],
+    ["a chain of no name", "invalid_enumeration", ...bad({ chain: "mars" }, { chain: "mars" })],
+    ["a chain that is not served", "chain_not_supported", ...bad({ chain: "polygon" }, { chain: "polygon" })],
+    [
+      "a hash of nobody",
+      "not_found",
+      () => client.get(`/contracts/${zeroHash}?chain=${chain}`),
+      () => client.graphql(`{ deployedContract(chain: "${chain}", transactionHash: "${zeroHash}") }`),
+    ],
+    [
+      "an unknown token",
+      "not_found",
+      () => client.get(`/nfts/${unknown}/1?chain=${chain}`),
+      () => client.graphql(`{ nft(chain: "${chain}", contract: "${unknown}", tokenId: "1") { tokenId } }`),
+    ],
+    [
+      "an unknown contract",
+      "not_found",
+      () => client.get(`/nfts/${unknown}?chain=${chain}`),
+      () => client.graphql(`{ nfts(chain: "${chain}", contract: "${unknown}") { nodes { tokenId } } }`),
+    ],
+    [
+      "a continuation of somewhere else",
+      "invalid_continuation_string",
+      () => client.get(`/accounts/${unknown}?chain=${chain}&continuation=abc`),
+      () =>
+        client.graphql(
+          `{ account(address: "${unknown}") { nfts(chain: "${chain}", after: "abc") { nodes { tokenId } } } }`,
+        ),
+    ],
+  ];
+
+  test.each(cases)("%s: %s", async (_what, expected, rest, graph) => {
+    expect(code(await rest())).toBe(expected);
+    expect(code(await graph())).toBe(expected);
+  });
+});
