@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { CID } from "multiformats/cid";
 import pg from "pg";
 import { type Address, getAddress, getContract, type Hex, type PublicClient, parseEther } from "viem";
@@ -68,6 +69,13 @@ test("a file is stored unchanged under the CID of its bytes", async () => {
   expect(served.headers.get("content-type")).toBe("image/png");
   expect(new Uint8Array(await served.arrayBuffer())).toEqual(bytes);
   image = `ipfs://${cid}`;
+});
+
+test("the README's upload answers as the README says", async () => {
+  const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
+  const shown = /```json\n(\{\s*"response"[^]*?\})\n```/.exec(readme)?.[1] ?? "";
+  const { body } = await client.form("/files", [["file", new Blob(["hello"], { type: "text/plain" }), "hello.txt"]]);
+  expect(JSON.stringify(body)).toBe(JSON.stringify(JSON.parse(shown)));
 });
 
 test("a metadata folder resolves under both names of each file", async () => {

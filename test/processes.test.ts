@@ -1,22 +1,26 @@
-import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Client } from "./setup/client.ts";
 import { type RunningStack, startStackProcess } from "./setup/stack.ts";
 
-/** Processes of a stack, found by the operating system through its data folder's environment. */
+/** Processes of a stack, found by the data folder in their environment (Linux). */
 function processesOf(stack: RunningStack): { pid: number; command: string }[] {
-  const rows = execFileSync("ps", ["-eo", "pid=,args="], { encoding: "utf8" }).trim().split("\n");
-  return rows
-    .map((row) => ({ pid: Number.parseInt(row, 10), command: row.trim().replace(/^\d+\s+/, "") }))
-    .filter(({ pid }) => belongsTo(pid, stack.dir));
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      if (!readProc(name, "environ").includes(`MINTYARD_DATA_DIR=${stack.dir}\0`)) return [];
+      const command = readProc(name, "cmdline").replaceAll("\0", " ").trim();
+      // A process that has ended but was not collected yet has no command.
+      return command === "" ? [] : [{ pid: Number(name), command }];
+    });
 }
 
-function belongsTo(pid: number, dir: string): boolean {
+/** Empty for a process that is gone, or somebody else's. */
+function readProc(pid: string, file: string): string {
   try {
-    return readFileSync(`/proc/${pid}/environ`, "utf8").includes(`MINTYARD_DATA_DIR=${dir}\0`);
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
   } catch {
-    return false;
+    return "";
   }
 }
 
