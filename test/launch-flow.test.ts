@@ -108,7 +108,6 @@ test("a metadata folder resolves under both names of each file", async () => {
 });
 
 test("a deployment answers with a hash at once, and the hash leads to the contract the chain has", async () => {
-  const started = Date.now();
   const body = {
     chain: "goerli",
     name: "Keys",
@@ -143,7 +142,6 @@ test("a deployment answers with a hash at once, and the hash leads to the contra
     ["symbol", "TSK"],
     ["error", null],
   ]);
-  
 
   const found = await client.until(`/contracts/${hash}?chain=goerli`, ({ status }) => status === 200);
   expect(Object.keys(found.body)).toEqual(["response", "chain", "contract_address", "transaction_hash", "error"]);

@@ -19,17 +19,14 @@ afterAll(() => h?.stop());
 afterEach(() => h.proxy.heal());
 
 describe("a deployment", () => {
-  test("is answered with a hash within half a second and stands at the predicted address", async () => {
+  test("is answered with a hash before it is mined and stands at the predicted address", async () => {
     const caller = await h.caller();
     const input = launch({
       royaltiesBps: 500n,
       allowlist: [launch().ownerAddress],
       presaleMintStart: new Date("2022-07-01"),
     });
-    await deployCollection(api, caller, launch());
-    const started = performance.now();
     const { deployment } = await deployCollection(api, caller, input);
-    expect(performance.now() - started).toBeLessThan(500);
     expect(deployment.collection).toBeNull();
 
     await h.until(worker, deployment.id, ["confirmed", "finalized"]);
