@@ -47,6 +47,11 @@ const hre = await createHardhatRuntimeEnvironment({
               if (replaying || !changesChain(request.method)) return await next(context, connection, request);
               const ask = (method: string, params: unknown = []) =>
                 connection.provider.request({ method, params: params as unknown[] });
+              if (request.method === "evm_setIntervalMining") {
+                // Blocks that nobody asked for cannot be replayed.
+                const error = { code: -32004, message: "interval mining is off on this node; use evm_mine" };
+                return { jsonrpc: "2.0", id: request.id, error };
+              }
               const entry = { method: request.method, params: request.params ?? [] };
               const run = () => next(context, connection, request);
               const mine = turn.then(() => journal.record(ask, entry, run, (response) => "error" in response));

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
@@ -7,7 +7,7 @@ const root = resolve(import.meta.dirname, "..");
 
 const useCases = ["accounts", "collections", "nfts", "transfers", "uploads"];
 const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "relay", "rpc"];
-const base = ["chains.ts", "config.ts", "errors.ts", "free-port.ts", "log.ts", "services.ts"];
+const base = ["chains.ts", "config.ts", "errors.ts", "free-port.ts", "log.ts", "services.ts", "unavailable.ts"];
 
 /** The layers of `src/`, outermost first; each may import its own and those below it. */
 const layers: readonly { name: string; holds: readonly string[] }[] = [
@@ -24,6 +24,7 @@ interface Import {
 }
 
 function sources(folder: string): string[] {
+  if (!existsSync(join(root, folder))) return [];
   return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".ts"))
     .map((name) => `${folder}/${name}`);

@@ -42,6 +42,8 @@ const freeTierSupply = 5_000n;
 const maxSupplyLimit = 2n ** 32n - 1n;
 const maxPriceWei = 2n ** 88n - 1n;
 const maxStart = 2n ** 40n - 2n;
+/** A tree of that many takes about a second of this process. */
+const maxAllowlist = 20_000;
 /** All texts together; they live in contract storage, where each byte is paid for. */
 const maxTextBytes = 8_192;
 
@@ -53,7 +55,6 @@ const maxTextBytes = 8_192;
 export function checkDeployment(services: Services, caller: Caller, input: DeployCollectionInput): CheckedDeployment {
   const problems = new Problems();
   const chain = problems.attempt(() => findDeployChain(services, input.chain));
-  const allowlist = problems.attempt(() => buildAllowlistTree(input.allowlist ?? []));
   const reserved = reservedAddresses(services, chain);
   checkWallet(problems, "ownerAddress", input.ownerAddress, reserved);
   checkWallet(problems, "treasuryAddress", input.treasuryAddress, reserved);
@@ -77,7 +78,13 @@ export function checkDeployment(services: Services, caller: Caller, input: Deplo
       "baseUri",
       "metadata that is not updatable and has no base URI could never be revealed",
     );
+  const listed = input.allowlist ?? [];
+  if (listed.length > maxAllowlist)
+    problems.add("value_error", "allowlist", `the presale list may hold ${maxAllowlist} wallets`);
   if (chain) checkPlan(problems, caller, chain, input.maxSupply);
+  problems.check();
+  // Last, as the one check that costs time: about 50 µs a wallet.
+  const allowlist = problems.attempt(() => buildAllowlistTree(listed));
   problems.check();
   if (!chain || !allowlist) throw new Error("unreachable: a missing part was a problem");
   return {

@@ -23,6 +23,8 @@ export function createPool(databaseUrl: string, name: string, max = 10): pg.Pool
   });
   // An idle connection that Postgres closes (restart, failover) raises here; the next query opens a new one.
   pool.on("error", () => undefined);
+  // While a connection is lent out, losing it raises here instead; whoever uses it sees its query fail.
+  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 

@@ -4,6 +4,9 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import type { Hex } from "viem";
 import { freePorts } from "../free-port.ts";
+import { isCommand } from "./is-command.ts";
+
+type Ports = Record<string, number>;
 
 /** The one folder that holds all state of `npm start`: database, chains, archives, keys and chosen ports. */
 export class DataFolder {
@@ -20,7 +23,7 @@ export class DataFolder {
     chmodSync(path, 0o711);
     const lock = join(path, "lock");
     const holder = existsSync(lock) ? Number(readFileSync(lock, "utf8")) : 0;
-    if (holder && holder !== process.pid && isAlive(holder)) {
+    if (holder && holder !== process.pid && isCommand(holder, /mintyard/)) {
       throw new Error(`process ${holder} uses ${path} already; stop it, or set MINTYARD_DATA_DIR to another folder`);
     }
     writeFileSync(lock, String(process.pid));
@@ -60,12 +63,11 @@ export class DataFolder {
 
   /** The port this part had last time, when it is still free, so that clients and wallets find it again. */
   async port(part: string): Promise<number> {
-    const file = join(this.path, "ports.json");
-    const known: Record<string, number> = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {};
-    const before = known[part];
+    const before = this.readJson<Ports>("ports.json")?.[part];
     if (before && (await isFree(before))) return before;
     const [port = 0] = await freePorts(1);
-    writeFileSync(file, `${JSON.stringify({ ...known, [part]: port })}\n`);
+    // Read again: other parts were given theirs meanwhile.
+    this.writeJson("ports.json", { ...this.readJson<Ports>("ports.json"), [part]: port });
     return port;
   }
 
@@ -93,12 +95,4 @@ export async function isFree(port: number): Promise<boolean> {
   });
   if (free) await new Promise((done) => server.close(done));
   return free;
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
 }

@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
+import { isCommand } from "./is-command.ts";
 
 export interface EmbeddedPostgres {
   /** Connection string of the service's database. */
@@ -168,7 +169,7 @@ async function stopLeftover(data: string): Promise<void> {
   const text = await readFile(join(data, "postmaster.pid"), "utf8").catch(() => "");
   const [pidLine, dataLine] = text.split("\n");
   const pid = Number(pidLine);
-  if (!pid || dataLine !== data || !signal(pid, 0)) return;
+  if (!pid || dataLine !== data || !isCommand(pid, /postgres/)) return;
   signal(pid, "SIGINT");
   for (let waited = 0; waited < 100 && signal(pid, 0); waited += 1) await new Promise((done) => setTimeout(done, 100));
   if (signal(pid, 0)) throw new Error(`another PostgreSQL (process ${pid}) holds ${data}; stop it first`);

@@ -8,7 +8,9 @@ import { ServiceError } from "../errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
+import { asUnavailable } from "../unavailable.ts";
 import type { GraphQLContext } from "./builder.ts";
+import { documentLimits } from "./document-limits.ts";
 import { createSchema } from "./schema.ts";
 import { uploadFailure } from "./upload-failure.ts";
 
@@ -21,6 +23,9 @@ interface ServerContext {
 
 /** A browser sends this header across origins only after a preflight, which plain form posts never do. */
 const preflightHeader = "x-graphql-yoga-csrf";
+
+/** Between two pieces of an upload. */
+const idleMs = 10_000;
 
 const multipartParser: Plugin<Record<string, never>, ServerContext> = {
   onRequestParse({ serverContext, setRequestParser }) {
@@ -50,16 +55,19 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
     graphqlEndpoint: "/graphql",
     multipart: false,
     batching: false,
+    // The app answers for all paths alike; yoga's own would add credentials.
+    cors: false,
     landingPage: false,
     logging: false,
     maskedErrors: { maskError },
     graphiql: {
       title: "Mintyard",
-      headers: JSON.stringify({ Authorization: services.config.devApiKey ?? "<your API key>" }),
+      // Never a real key: any page in the same browser can read this one.
+      headers: JSON.stringify({ Authorization: "<your API key>" }),
       defaultQuery: "query Status {\n  status {\n    database\n    chains { chain indexedBlock lagSeconds }\n  }\n}\n",
     },
     context: ({ hono, caller }) => ({ services, requestId: hono.get("requestId"), caller }),
-    plugins: [multipartParser, stampErrors(services)],
+    plugins: [multipartParser, documentLimits, stampErrors(services)],
   });
   return async (c) => {
     const requestId = c.get("requestId");
@@ -87,8 +95,12 @@ async function readMultipart(c: Context<AppEnv>, services: Services, caller: () 
   }
   await caller();
   const { limits } = services.config;
+  const { incoming } = c.env;
+  // A client that stops sending must not hold a connection and a temporary file.
+  incoming.setTimeout(idleMs, () => incoming.destroy());
+  incoming.once("end", () => incoming.setTimeout(0));
   try {
-    const operation = await processRequest(c.env.incoming, c.env.outgoing, {
+    const operation = await processRequest(incoming, c.env.outgoing, {
       maxFieldSize: 1_000_000,
       maxFileSize: Math.max(limits.fileBytes, limits.directoryFileBytes),
       maxFiles: limits.directoryFiles,
@@ -96,7 +108,10 @@ async function readMultipart(c: Context<AppEnv>, services: Services, caller: () 
     if (Array.isArray(operation)) throw new ServiceError("value_error", "send one operation per request");
     return operation as unknown as Record<string, unknown>;
   } catch (error) {
-    throw uploadFailure(error);
+    const failure = uploadFailure(error);
+    if (failure instanceof ServiceError) throw failure;
+    // Whatever it stumbled over, it was something in the request.
+    throw new ServiceError("value_error", "the multipart request is malformed", { cause: error });
   }
 }
 
@@ -113,7 +128,8 @@ function emptyPost(request: Request): Request {
  * complaints about the document as they are, anything else without its message.
  */
 function maskError(error: unknown): GraphQLError {
-  const original = error instanceof GraphQLError ? error.originalError : error;
+  const thrown = error instanceof GraphQLError ? error.originalError : error;
+  const original = asUnavailable(thrown) ?? thrown;
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   if (original instanceof ServiceError) {
     const { code, field, details, status, retryAfterSeconds } = original;

@@ -3,6 +3,7 @@ import { cors } from "hono/cors";
 import { ServiceError } from "../errors.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { Services } from "../services.ts";
+import { asUnavailable } from "../unavailable.ts";
 import { nok } from "../v0/answer.ts";
 import { createV0 } from "../v0/routes.ts";
 import type { AppEnv } from "./app-env.ts";
@@ -40,6 +41,11 @@ export function createApp(services: Services): Hono<AppEnv> {
   app.onError((error, c) => {
     const requestId = c.get("requestId");
     if (error instanceof ServiceError) return nok(c, error, requestId);
+    const unavailable = asUnavailable(error);
+    if (unavailable) {
+      services.log.warn({ err: error, requestId }, "database unavailable");
+      return nok(c, unavailable, requestId);
+    }
     services.log.error({ err: error, requestId }, "unexpected failure");
     return nok(
       c,

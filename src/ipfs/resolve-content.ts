@@ -55,7 +55,8 @@ export async function resolveContent(
   path: readonly string[],
 ): Promise<ResolvedContent | null> {
   const cid = parseCid(cidText);
-  if (!cid) return null;
+  // No entry has such a name, and Postgres refuses the text.
+  if (!cid || path.some((name) => name.includes("\0") || !name.isWellFormed())) return null;
   const known = await findEntry(db, cid.toString(), path.join("/"));
   if (known?.entry) {
     const { entry } = known;

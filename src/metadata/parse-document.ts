@@ -45,7 +45,7 @@ export function cleanText(text: string): string {
 }
 
 function textOf(value: unknown): string | null {
-  if (typeof value === "number" || typeof value === "bigint") return String(value);
+  if (typeof value === "number") return Number.isFinite(value) ? String(value) : null;
   return typeof value === "string" ? cleanText(value) : null;
 }
 

@@ -36,7 +36,7 @@ export interface NewIntent {
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
   return await db.transaction().execute(async (transaction) => {
     const key =
-      intent.idempotencyKey === null ? await deriveKey(transaction, intent) : `client:${intent.idempotencyKey}`;
+      intent.idempotencyKey === null ? await deriveKey(transaction, intent) : storedKey(intent.idempotencyKey);
     if (typeof key !== "string") return key;
     const inserted = await insertIntent(transaction, intent, key);
     if (inserted) return inserted;
@@ -53,6 +53,11 @@ export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Pro
       { field: "idempotencyKey" },
     );
   });
+}
+
+/** A key that we derived and told the client means the same when it comes back. */
+function storedKey(given: string): string {
+  return /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given) ? given : `client:${given}`;
 }
 
 /** The intent that an equal request without a key made lately, or the key for a new one. */

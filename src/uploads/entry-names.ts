@@ -1,5 +1,8 @@
 import { ServiceError } from "../errors.ts";
 
+/** In bytes, as file systems have it; a directory must be extractable. */
+const longestName = 255;
+
 /** What follows the last slash or backslash: no part of a sender's folders is kept. */
 export function baseName(fileName: string): string {
   return fileName.slice(Math.max(fileName.lastIndexOf("/"), fileName.lastIndexOf("\\")) + 1);
@@ -16,10 +19,11 @@ export function entryNames(fileName: string | null): string[] {
   const dot = full.lastIndexOf(".");
   const names = dot < 0 ? [full] : [full.slice(0, dot), full];
   for (const name of names) {
-    if (name === "" || name === "." || name === ".." || hasControlCharacter(name)) {
+    const sizeBytes = Buffer.byteLength(name);
+    if (name === "" || name === "." || name === ".." || sizeBytes > longestName || hasControlCharacter(name)) {
       throw new ServiceError(
         "value_error",
-        `a file named ${JSON.stringify(fileName ?? "")} cannot be linked; name it by its token: 0.json`,
+        `a file named ${JSON.stringify(fileName ?? "").slice(0, 100)} cannot be linked; name it by its token: 0.json`,
       );
     }
   }

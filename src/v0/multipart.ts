@@ -126,8 +126,8 @@ class FormReader {
 
   #onPart(stream: Dicer.PartStream): void {
     this.#unread.add(stream);
-    // Without a listener an error of a part ends the process; a part that ended hears of no later failure.
-    stream.on("error", () => undefined);
+    // A part that is cut says so before its form does.
+    stream.on("error", (cause) => this.#fail(cause instanceof ServiceError ? cause : brokenForm(cause)));
     stream.on("close", () => this.#unread.delete(stream));
     if (++this.#parts > this.#limits.parts) this.#fail(new ServiceError("value_error", "the form has too many parts"));
     if (this.#failure !== null || this.#stopped) return void stream.resume();

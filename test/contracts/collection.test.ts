@@ -1,6 +1,7 @@
 import { type Address, getAddress, parseEther } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { adminRole, allowlist, chain, defaultAdminRole, never, presalePriceWei, priceWei } from "./setup.ts";
+import { allowlist } from "./allowlist-tree.ts";
+import { adminRole, chain, defaultAdminRole, never, presalePriceWei, priceWei } from "./setup.ts";
 
 let c: Awaited<ReturnType<typeof chain>>;
 beforeAll(async () => {

@@ -1,5 +1,4 @@
 import hre from "hardhat";
-import { MerkleTree } from "merkletreejs";
 import { type Address, getContract, type Hex, parseEventLogs, keccak256 as viemKeccak } from "viem";
 import { collectionAbi, collectionBytecode } from "../../contracts/abi/collection.ts";
 import { collectionFactoryAbi, collectionFactoryBytecode } from "../../contracts/abi/collection-factory.ts";
@@ -105,15 +104,4 @@ export async function chain() {
     deployStandalone,
     collection,
   };
-}
-
-/** Root and proofs as the service builds them: leaf = keccak256 of the 20 address bytes, sorted pairs. */
-export function allowlist(addresses: readonly Address[]): { root: Hex; proof: (address: Address) => Hex[] } {
-  const leaves = addresses.map((address) => viemKeccak(address.toLowerCase() as Hex));
-  const tree = new MerkleTree(leaves, viemKeccak, { sortPairs: true });
-  const proof = (address: Address) => {
-    const leaf = viemKeccak(address.toLowerCase() as Hex);
-    return tree.getHexProof(leaf, leaves.indexOf(leaf)) as Hex[];
-  };
-  return { root: tree.getHexRoot() as Hex, proof };
 }

@@ -1,0 +1,39 @@
+import { ServiceError } from "./errors.ts";
+
+/** SQLSTATEs and socket errors of a database that is away, starting, full or too busy, not of a wrong statement. */
+const codes = new Set([
+  ...[
+    "08000",
+    "08001",
+    "08003",
+    "08004",
+    "08006",
+    "53000",
+    "53300",
+    "53400",
+    "55P03",
+    "57014",
+    "57P01",
+    "57P02",
+    "57P03",
+  ],
+  ...["25P03", "40001", "40P01", "ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT"],
+]);
+/** pg's own complaints carry no code. */
+const texts =
+  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error)/;
+
+/**
+ * What a client is told of a failure that will pass by itself: `service_unavailable` with a time to wait.
+ *
+ * @returns null for any other error.
+ */
+export function asUnavailable(error: unknown): ServiceError | null {
+  if (!(error instanceof Error)) return null;
+  const { code } = error as Error & { code?: unknown };
+  if (!(typeof code === "string" && codes.has(code)) && !texts.test(error.message)) return null;
+  return new ServiceError("service_unavailable", "the database does not answer in time; try again in a moment", {
+    retryAfterSeconds: 1,
+    cause: error,
+  });
+}
