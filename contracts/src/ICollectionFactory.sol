@@ -24,11 +24,20 @@ interface ICollectionFactory {
     /// @notice An address that must be given is zero.
     error ZeroAddress();
 
+    /// @notice The clone could not be created, for want of gas.
+    error CreationFailed();
+
     /// @notice A collection was deployed.
     /// @param intentId   The service's intent.
     /// @param collection The new contract.
     /// @param owner      Its owner.
     event CollectionDeployed(bytes32 indexed intentId, address indexed collection, address indexed owner);
+
+    /// @notice Deployments are stopped.
+    event Paused(address account);
+
+    /// @notice Deployments go on.
+    event Unpaused(address account);
 
     /// @notice Deploys and initialises the collection of one intent, once, at the address `predict` names.
     /// @dev The salt commits to intent, owner and data: nobody can occupy the address with other data.
@@ -36,7 +45,7 @@ interface ICollectionFactory {
     /// @param owner    Receives both roles; must equal the owner inside `initData`.
     /// @param initData `abi.encode(deploymentConfig, runtimeConfig, grantServiceAdmin)`.
     /// @return collection The clone, initialised in this call.
-    /// @custom:reverts MissingRole, DeploymentsPaused, AlreadyDeployed, OwnerMismatch, every string of `initialize`
+    /// @custom:reverts MissingRole, DeploymentsPaused, AlreadyDeployed, OwnerMismatch, CreationFailed, every string of `initialize`
     /// @custom:source  EIP-1014 (CREATE2), ERC-1167 (minimal proxy)
     function deploy(bytes32 intentId, address owner, bytes calldata initData) external returns (address collection);
 
@@ -45,4 +54,13 @@ interface ICollectionFactory {
 
     /// @notice The code behind every clone of this factory. A new template is a new factory.
     function template() external view returns (address);
+
+    /// @notice Whether deployments are stopped.
+    function paused() external view returns (bool);
+
+    /// @notice Stops deployments; collections that stand are not touched. Needs DEFAULT_ADMIN_ROLE.
+    function pause() external;
+
+    /// @notice Allows deployments again. Needs DEFAULT_ADMIN_ROLE.
+    function unpause() external;
 }

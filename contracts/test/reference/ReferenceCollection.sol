@@ -10,12 +10,12 @@ import {Base64} from "@openzeppelin/contracts/utils/Base64.sol";
 import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {MerkleProof} from "@openzeppelin/contracts/utils/cryptography/MerkleProof.sol";
 import {ERC721A} from "erc721a/contracts/ERC721A.sol";
-import {ContractInfo, DeploymentConfig, RuntimeConfig} from "./CollectionTypes.sol";
+import {ContractInfo, DeploymentConfig, RuntimeConfig} from "../../src/CollectionTypes.sol";
 
 /// @title The collection written to be read: erc721a and OpenZeppelin, one storage field per config field.
 /// @dev The ABI is closed: no custom error or event beyond those of erc721a 3.3 and OpenZeppelin 4.9 may be added,
 ///   other refusals are `require` strings whose wording frontends match on.
-abstract contract PlainCollection is ERC721A, AccessControl, Initializable {
+abstract contract ReferenceCollection is ERC721A, AccessControl, Initializable {
     using Strings for uint256;
     using Strings for address;
 

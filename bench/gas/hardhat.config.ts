@@ -1,0 +1,12 @@
+import { createRequire } from "node:module";
+import { defineConfig } from "hardhat/config";
+
+// The settings of the contracts that the peers are compared with.
+export default defineConfig({
+  solidity: {
+    version: "0.8.37",
+    path: createRequire(import.meta.url).resolve("solc/soljson.js"),
+    npmFilesToBuild: ["@thirdweb-dev/contracts/prebuilts/drop/DropERC721.sol"],
+    settings: { evmVersion: "cancun", optimizer: { enabled: true, runs: 200 } },
+  },
+});

@@ -1,0 +1,34 @@
+import { spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { Defect } from "./defects.ts";
+
+/** Runs the differential test on a copy of the contracts that has the defect; `undefined` is the sound contract. */
+export function runWithDefect(defect: Defect | undefined, runs: number): { passed: boolean; output: string } {
+  const folder = mkdtempSync(join(tmpdir(), "mintyard-defect-"));
+  try {
+    for (const name of ["contracts", "hardhat.config.ts", "package.json"])
+      cpSync(name, join(folder, name), { recursive: true });
+    for (const name of ["Config", "Factory", "Layout", "Roles", "Sale", "Tokens"]) {
+      rmSync(join(folder, `contracts/test/${name}.t.sol`));
+    }
+    symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
+    const config = join(folder, "hardhat.config.ts");
+    writeFileSync(config, readFileSync(config, "utf8").replace("fuzz: { runs: 256 }", `fuzz: { runs: ${runs} }`));
+    if (defect) {
+      const file = join(folder, defect.file);
+      const source = readFileSync(file, "utf8");
+      if (source.split(defect.from).length !== 2) throw new Error(`not once in ${defect.file}: ${defect.from}`);
+      writeFileSync(file, source.replace(defect.from, defect.to));
+    }
+    const args = [resolve("node_modules/hardhat/dist/src/cli.js"), "test", "solidity"];
+    const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+    // Something else than a disagreement, say a compiler error, is no finding.
+    const output = `${stdout}\n${stderr}`;
+    if (status !== 0 && !output.includes("1 failing")) throw new Error(output);
+    return { passed: status === 0, output };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
