@@ -1,5 +1,6 @@
 import pg from "pg";
 import { type LiveSchema, nftViewStatements } from "../../schema/nft-views.ts";
+import { publishAnalytics } from "./analytics.ts";
 
 /** Any constant does: whoever changes schema `nft` takes turns. */
 const lockKey = 7_241_903_156;
@@ -53,6 +54,7 @@ export async function changeNft<T>(client: pg.Client, change: () => Promise<T>):
     await client.query("CREATE TABLE IF NOT EXISTS nft.published (view_name text PRIMARY KEY, sql text NOT NULL)");
     const result = await change();
     await publish(client);
+    await publishAnalytics(client);
     await client.query("COMMIT");
     return result;
   } catch (error) {
