@@ -28,6 +28,26 @@ export async function publishAnalytics(client: pg.Client): Promise<void> {
   await grantToAnalysts(client, objects);
 }
 
+/** Ends the analysts' sessions that hold a relation, as far as the service's user may; part of a transaction. */
+export async function endAnalystsOn(client: pg.Client, relation: string): Promise<void> {
+  await client.query("SAVEPOINT analysts");
+  try {
+    await client.query(
+      `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+       WHERE pg_has_role(a.usesysid, (SELECT oid FROM pg_roles WHERE rolname = $1), 'MEMBER')
+         AND NOT (SELECT rolsuper FROM pg_roles WHERE oid = a.usesysid)
+         AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.relation = $2::regclass
+           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
+      [analystRole, relation],
+    );
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    // Not allowed: they are through when their statement's time is over.
+    await client.query("ROLLBACK TO analysts");
+  }
+  await client.query("RELEASE analysts");
+}
+
 async function hasMetadata(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query<{ exists: boolean }>(
     "SELECT to_regclass('service.token_metadata') IS NOT NULL AND to_regclass('service.contract_metadata') IS NOT NULL AS exists",

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -97,6 +99,18 @@ test("the script makes the role where there is none", async () => {
   await query(urlOf("mintyard"), "DROP OWNED BY mintyard_analyst; DROP ROLE mintyard_analyst");
   await query(urlOf("mintyard"), administratorScript("postgres"));
   expect(await ensureAnalystRole(urlOf("mintyard"))).toEqual([]);
+});
+
+test("the command prints a connection string that works", { timeout: 120_000 }, async () => {
+  const env = { ...process.env, DATABASE_URL: postgres.url, MINTYARD_DATA_DIR: dir };
+  const run = (...args: string[]) =>
+    promisify(execFile)(process.execPath, ["bin/mintyard.ts", "analyst", ...args], { env });
+  const { url, role } = JSON.parse((await run("create", "--name", "cleo")).stdout);
+  expect(role).toBe("mintyard_analyst_cleo");
+  expect(await query(url, "SELECT version FROM version")).toEqual([{ version: 1 }]);
+  expect((await run("check")).stdout).toBe("closed\n");
+  await run("drop", "--name", "cleo");
+  await expect(query(url, "SELECT 1")).rejects.toMatchObject({ code: "28P01" });
 });
 
 test("a power that somebody gave the role by hand is reported", async () => {
