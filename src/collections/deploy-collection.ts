@@ -5,6 +5,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { acceptIntent } from "../relay/accept-intent.ts";
+import { planReservation } from "../relay/budget.ts";
 import { intentName } from "../relay/encode-deploy.ts";
 import type { Intent } from "../relay/intents.ts";
 import { untilSigned } from "../relay/until-signed.ts";
@@ -130,6 +131,11 @@ export async function acceptDeployment(
     owner,
     initData,
     salt: collectionSalt(intentId, owner, initData),
+    reservation: planReservation(services, chain, {
+      tenantId: caller.accountId,
+      kind: "deploy",
+      bytes: initData.length / 2,
+    }),
     predicted: predictCollection({ factory, template, intentId, owner, initData }),
   });
 }
