@@ -22,6 +22,8 @@ export const tokenColumns = [
   "m.file_width",
   "m.file_height",
   "m.file_size",
+  "m.status as metadata_status",
+  "m.error_code as metadata_error",
 ] as const;
 
 /** JavaScript dates end at milliseconds; the legacy answers show microseconds. */
