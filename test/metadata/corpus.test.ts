@@ -23,8 +23,18 @@ contract Teller {
   function set(uint256[] calldata ids, string[] calldata texts) external {
     for (uint256 at = 0; at < ids.length; at++) answers[ids[at]] = texts[at];
   }
-  function tokenURI(uint256 id) external view returns (string memory) { return answers[id]; }
+  error OffchainLookup(address sender, string[] urls, bytes callData, bytes4 callback, bytes extraData);
+  function tokenURI(uint256 id) external view returns (string memory) {
+    if (id != OFFCHAIN) return answers[id];
+    string[] memory urls = new string[](2);
+    urls[0] = answers[id];
+    urls[1] = string.concat(answers[id], "/{sender}/{data}.json");
+    revert OffchainLookup(address(this), urls, "", this.set.selector, "");
+  }
 }`;
+
+/** A token whose contract sends the reader to a server, as EIP-3668 has it. */
+const offchain = 9_999n;
 
 let folder: string;
 let database: TestDatabase;
@@ -34,6 +44,8 @@ const servers: Serving[] = [];
 /** What the operator's gateway and the one that a contract names hold: blocks by CID. */
 const held = { gateway: new Map<string, Uint8Array>(), named: new Map<string, Uint8Array>() };
 const words: Record<string, string> = {};
+/** Requests that a contract caused by EIP-3668. */
+const asked: string[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "mintyard-corpus-"));
@@ -51,6 +63,7 @@ beforeAll(async () => {
   const [gateway, named] = gateways as [Serving, Serving];
   const web = await listen(
     createServer((request, response) => {
+      if (request.url?.startsWith("/ccip")) asked.push(request.url);
       const serve = corpus[Number(request.url?.slice(1))]?.serve;
       if (!serve) return response.end('{"name":"Key"}');
       const headers = Object.entries(serve.headers ?? {}).map(([name, value]) => [
@@ -157,7 +170,7 @@ async function remote(
 
 /** The contract that returns the URIs, and the index that knows its tokens. */
 async function startWithUris(): Promise<void> {
-  const teller = compileSolidity(source)["Teller"];
+  const teller = compileSolidity(source.replaceAll("OFFCHAIN", String(offchain)))["Teller"];
   if (!teller) throw new Error("not compiled");
   const contract = await chain.deploy(teller);
   const uris = corpus.map(({ uri }, at) => fill(uri, `/${at}`));
@@ -165,9 +178,10 @@ async function startWithUris(): Promise<void> {
     const part = uris.slice(at, at + 20);
     await chain.call(contract, "set", [part.map((_, index) => BigInt(at + index)), part]);
   }
+  await chain.call(contract, "set", [[offchain], [`${words["WEB"]}/ccip`]]);
   await chain.client.mine({ blocks: 200 });
   const [index] = await NftFixture.create(database.pool, [31337, 31338]);
-  await index?.add(corpus.map((_, at) => mintOf(contract.address, BigInt(at))));
+  await index?.add([...corpus.map((_, at) => BigInt(at)), offchain].map((id) => mintOf(contract.address, id)));
 }
 
 async function rows() {
@@ -187,7 +201,7 @@ test("every URI and document of the corpus ends as the row that is expected of i
       const media = image?.startsWith(words["WEB"] ?? "") && file_type === null && file_error === null;
       return status === "pending" || media;
     });
-    if (found.length === corpus.length && open.length === 0) break;
+    if (found.length === corpus.length + 1 && open.length === 0) break;
     await sleep(100);
   }
   stop.abort();
@@ -212,6 +226,14 @@ test("documents that were repaired or are no metadata are kept as the bytes they
       .executeTakeFirst();
     expect(kept?.head.toString()).toBe(serve?.body);
   }
+});
+
+test("a contract that answers with an off-chain lookup causes no request", async () => {
+  const row = (await rows()).find(({ token_id }) => token_id === String(offchain));
+  expect(row).toMatchObject({ status: "failed", error_code: "call_failed" });
+  expect(asked).toEqual([]);
+  expect((await fetch(`${words["WEB"]}/ccip`)).status).toBe(200);
+  expect(asked).toEqual(["/ccip"]);
 });
 
 test("every stored document is JSON to PostgreSQL too", async () => {
