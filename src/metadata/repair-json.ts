@@ -9,6 +9,9 @@ export function decodeJsonText(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
+/** Each costs memory of its own; a text that needs more was not written by a slip. */
+const mostRepairs = 10_000;
+
 /**
  * Makes JSON of what hand-written contracts and scripts return in its place: line breaks and other
  * control characters inside strings are escaped, commas before a closing bracket are dropped. The
@@ -24,6 +27,7 @@ export function repairJson(text: string): string {
     from = at + 1;
   };
   for (let at = 0; at < text.length; at += 1) {
+    if (parts.length > mostRepairs * 2) return text;
     const code = text.charCodeAt(at);
     if (inString) {
       if (code === 0x5c) at += 1;
