@@ -43,6 +43,17 @@ export interface Config {
   };
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;
+  /** Bounds of one worker process; what strangers' servers and contracts may take of it. */
+  metadata: {
+    /** Tokens that are read at the same time. One contract gets a twentieth of them. */
+    concurrency: number;
+    /** Requests to one host at the same time. */
+    perHost: number;
+    /** Tokens of one contract whose reading asks servers, per minute. What this installation holds is free. */
+    perContractMinute: number;
+    /** A stranger's contract that announces changes has its tokens read again once in this time. */
+    refreshWindowSeconds: number;
+  };
   logLevel: string;
 }
 
@@ -53,6 +64,7 @@ export class ConfigError extends Error {
 
 const wholeNumber = (text: string) => /^\d{1,15}$/.test(text);
 const count = z.string().refine(wholeNumber, "a whole number is wanted").transform(Number);
+const positive = count.refine((value) => value > 0, "a number above zero is wanted");
 const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ""));
 const hexKey = z
   .string()
@@ -138,6 +150,12 @@ export function loadConfig(env: Env = process.env): Config {
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
     allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
+    metadata: {
+      concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
+      perHost: read(env, "METADATA_PER_HOST", positive, 4),
+      perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
+      refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
+    },
     logLevel: env["LOG_LEVEL"]?.trim() || "info",
   };
 }

@@ -1,6 +1,7 @@
 import { getNft } from "../nfts/get-nft.ts";
 import { listChainNfts } from "../nfts/list-chain-nfts.ts";
 import { listContractNfts } from "../nfts/list-contract-nfts.ts";
+import { getMetadataProgress, type MetadataProgress } from "../nfts/metadata-progress.ts";
 import { type RefreshStatus, refreshMessages, refreshMetadata } from "../nfts/refresh-metadata.ts";
 import type { Builder } from "./builder.ts";
 import { connectionCost, pageRequestOf, selects } from "./connection.ts";
@@ -52,6 +53,8 @@ export function addNfts(builder: Builder): void {
     }),
   );
 
+  addMetadataProgress(builder);
+
   const status = builder.enumType("MetadataRefreshStatus", { values: Object.keys(refreshMessages) as RefreshStatus[] });
   const payload = builder.objectRef<{ status: RefreshStatus }>("RefreshMetadataPayload").implement({
     fields: (t) => ({
@@ -76,6 +79,40 @@ export function addNfts(builder: Builder): void {
           tokenId: tokenId ?? undefined,
         }),
       }),
+    }),
+  );
+}
+
+function addMetadataProgress(builder: Builder): void {
+  const fault = builder.objectRef<MetadataProgress["faults"][number]>("MetadataFault").implement({
+    fields: (t) => ({ code: t.exposeString("code"), count: t.exposeInt("count") }),
+  });
+  const progress = builder.objectRef<MetadataProgress>("MetadataProgress").implement({
+    description: "How far the metadata of a contract's live tokens has been read.",
+    fields: (t) => ({
+      total: t.exposeInt("total"),
+      fresh: t.exposeInt("fresh"),
+      pending: t.exposeInt("pending", { description: "Counted up to 100,000." }),
+      failed: t.exposeInt("failed", { description: "Counted up to 100,000." }),
+      faults: t.field({
+        type: [fault],
+        complexity: { multiplier: 1 },
+        description: "Why tokens failed, the most frequent reason first.",
+        resolve: ({ faults }) => [...faults],
+      }),
+    }),
+  });
+  builder.queryField("metadataProgress", (t) =>
+    t.field({
+      type: progress,
+      nullable: true,
+      description: "`not_found` for a contract the index has never seen.",
+      complexity: 10,
+      args: {
+        chain: t.arg.string({ required: true }),
+        contract: t.arg({ type: "Address", required: true }),
+      },
+      resolve: async (_root, args, context) => getMetadataProgress(context.services, await context.caller(), args),
     }),
   );
 }

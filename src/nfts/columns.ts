@@ -35,6 +35,8 @@ export const tokenColumns = [
   "m.file_width",
   "m.file_height",
   "m.file_size",
+  "m.status as metadata_status",
+  "m.error_code as metadata_error",
 ] as const;
 
 const cappedTexts = ["name", "description", "token_uri", "image", "animation_url"] as const;
