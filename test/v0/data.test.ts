@@ -225,7 +225,9 @@ describe("search", () => {
 
   test("order, pages and the contract filter", async () => {
     expect(await find("chain=goerli&text=gate&order_by=mint_date")).toEqual(["9", "1"]);
-    expect(await find("chain=goerli&text=gate&order_by=mint_date&sort_order=asc&page_size=1&page_number=2")).toEqual(["9"]);
+    expect(await find("chain=goerli&text=gate&order_by=mint_date&sort_order=asc&page_size=1&page_number=2")).toEqual([
+      "9",
+    ]);
     expect(await find(`chain=goerli&text=gate&filter_by_contract_address=${potions}`)).toEqual(["9"]);
     expect(await find("chain=goerli&text=gate&page_number=3")).toEqual([]);
   });
