@@ -7,7 +7,9 @@ import type { Tier } from "../../src/db/tables/accounts.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { addAccounts as addAccountFields } from "../../src/graphql/accounts.ts";
 import { createBuilder } from "../../src/graphql/builder.ts";
+import { addContracts as addContractFields } from "../../src/graphql/contracts.ts";
 import { addNfts as addNftFields } from "../../src/graphql/nfts.ts";
+import { addTransfers as addTransferFields } from "../../src/graphql/transfers.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { addAccounts } from "../../src/v0/accounts.ts";
 import { nok } from "../../src/v0/answer.ts";
@@ -66,6 +68,8 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
   const builder = createBuilder();
   addNftFields(builder);
   addAccountFields(builder);
+  addTransferFields(builder);
+  addContractFields(builder);
   // Through yoga as in production: vitest loads a second copy of `graphql` for files of ours.
   const yoga = createYoga({
     schema: builder.toSchema(),
