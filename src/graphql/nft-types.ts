@@ -5,6 +5,7 @@ import type { ContractRecord, Nft } from "../nfts/nft-record.ts";
 import type { Page } from "../nfts/page.ts";
 import type { Builder } from "./builder.ts";
 import { connectionOf } from "./page-types.ts";
+import { rawText } from "./raw-text.ts";
 
 /** A page of tokens; `total` is null where counting would cost more than the page. */
 export interface NftPage extends Page<Nft> {
@@ -105,7 +106,7 @@ function makeNftTypes(builder: Builder) {
         type: "JSON",
         nullable: true,
         description: "The JSON object behind metadataUrl; every number as it was written.",
-        resolve: (token) => (token.metadata === null ? null : parseKeepingNumbers(token.metadata)),
+        resolve: (token) => (token.metadata === null ? null : rawText(token.metadata)),
       }),
       fileUrl: t.exposeString("fileUrl", { nullable: true }),
       animationUrl: t.exposeString("animationUrl", { nullable: true }),
@@ -139,13 +140,3 @@ function checkedAddress(text: string): string {
 function noNode(): ServiceError {
   return new ServiceError("value_error", "this id is of no node", { field: "id" });
 }
-
-/** Numbers that JavaScript cannot hold go out as they came in. */
-function parseKeepingNumbers(text: string): unknown {
-  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
-    if (typeof value !== "number" || context?.source === undefined || String(value) === context.source) return value;
-    return rawNumber(context.source);
-  });
-}
-
-const rawNumber = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
