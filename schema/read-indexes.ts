@@ -9,6 +9,8 @@ export function readIndexStatements(schema: string): string[] {
     `CREATE INDEX IF NOT EXISTS transfer_to ON ${s}.transfer (to_address, block_number, log_index, batch_index)`,
     `CREATE INDEX IF NOT EXISTS transfer_burn ON ${s}.transfer (contract, block_number, log_index, batch_index)
       WHERE to_address = '\\x${"00".repeat(20)}'::bytea`,
+    `CREATE INDEX IF NOT EXISTS transfer_to_token ON ${s}.transfer (to_address, contract, token_id, block_number, log_index, batch_index)
+      WHERE standard = 'ERC1155'`,
     `CREATE INDEX IF NOT EXISTS transfer_time ON ${s}.transfer (block_timestamp, block_number)`,
     `CREATE INDEX IF NOT EXISTS transfer_tx ON ${s}.transfer (tx_hash)`,
     `CREATE INDEX IF NOT EXISTS token_owner ON ${s}.token (owner, contract, token_id) WHERE owner IS NOT NULL`,

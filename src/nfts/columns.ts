@@ -45,6 +45,7 @@ const cappedTexts = ["name", "description", "token_uri", "image", "animation_url
 export const listedTokenColumns = [
   ...(["t.contract", "t.token_id", "t.standard", "t.owner", "t.supply", "t.creator", "t.mint_timestamp"] as const),
   ...(["m.cached_image", "m.cached_animation", "m.file_width", "m.file_height", "m.file_size"] as const),
+  ...(["m.status as metadata_status", "m.error_code as metadata_error"] as const),
   ...cappedTexts.map((column) => capped(column, listedTextBytes).as(column)),
 ] as const;
 

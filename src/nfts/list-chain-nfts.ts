@@ -17,7 +17,7 @@ export interface ListChainNftsInput {
 }
 
 /** Without an enterprise plan only the mints of these days are shown (service.md, Limits). */
-const windowDays = 90;
+export const windowDays = 90;
 
 /**
  * The live tokens of a chain, or of a creator there, newest mint first. Tokens minted before the first indexed block have

@@ -16,19 +16,22 @@ import {
   toNft,
 } from "./nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+import { type TraitFilter, traitCondition } from "./traits.ts";
 
 export interface ListContractNftsInput {
   chain: string;
   /** Any letter case. */
   contract: string;
+  /** Only tokens whose traits are like that. */
+  traits?: TraitFilter | undefined;
   page: PageRequest;
   parts: NftParts;
 }
 
 export interface ContractNftPage extends Page<Nft> {
   contract: ContractRecord;
-  /** Live tokens of the contract. */
-  total: bigint;
+  /** Live tokens of the contract; null for a filtered list, where counting would cost more than the page. */
+  total: bigint | null;
 }
 
 /**
@@ -57,6 +60,7 @@ export async function listContractNfts(
     .orderBy("k.token_id", direction)
     .limit(bounds.limit)
     .offset(bounds.offset);
+  if (input.traits) keys = keys.where(traitCondition(chain.id, contract, input.traits));
   if (bounds.position) {
     keys = keys.where("k.token_id", bounds.backward ? "<" : ">", String(bytesToUint(bounds.position)));
   }
@@ -82,11 +86,11 @@ export async function listContractNfts(
 
   const [first] = rows;
   if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
-  refuseTooDeep(bounds, input.page, first.total);
+  refuseTooDeep(bounds, input.page, input.traits ? null : first.total);
   const record = toContractRecord(input.chain, first);
   const page = pageOf(rows.filter(isPresent), bounds, (row) => ({
     node: toNft(input.chain, cachedBase(services.config), row, record),
     cursor: sealCursor(services.config.keyPepper, list, uintToBytes(BigInt(row.token_id), 32)),
   }));
-  return { ...page, contract: record, total: first.total };
+  return { ...page, contract: record, total: input.traits ? null : first.total };
 }

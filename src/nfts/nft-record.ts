@@ -169,7 +169,7 @@ export function toContractRecord(chain: string, row: ContractRow): ContractRecor
 }
 
 /** The same for a read that may have been made without its contracts; null then. */
-export function contractRecordOf(chain: string, row: Partial<Nullable<ContractRow>>): ContractRecord | null {
+export function contractRecordOf(chain: string, row: OptionalContractRow): ContractRecord | null {
   const { contract_address: address, contract_standard: standard } = row;
   if (!address || !standard) return null;
   const unknown = {
@@ -184,4 +184,5 @@ export function contractRecordOf(chain: string, row: Partial<Nullable<ContractRo
   return toContractRecord(chain, { ...unknown, ...row, contract_address: address, contract_standard: standard });
 }
 
-type Nullable<T> = { [K in keyof T]: T[K] | null };
+/** A row whose contract was not asked for, or is not known. */
+export type OptionalContractRow = { [K in keyof ContractRow]?: ContractRow[K] | null };

@@ -1,5 +1,5 @@
 import { listAccountContracts } from "../accounts/list-account-contracts.ts";
-import { listAccountNfts } from "../accounts/list-account-nfts.ts";
+import { accountPage } from "../nfts/json-lists.ts";
 import { listChainNfts } from "../nfts/list-chain-nfts.ts";
 import type { Services } from "../services.ts";
 import type { V0App } from "./app.ts";
@@ -13,8 +13,9 @@ import {
   wordParameter,
   wordsParameter,
 } from "./query.ts";
-import { okRaw } from "./raw-json.ts";
-import { accountItemBody, contractBody, createdItemBody } from "./token-body.ts";
+import { okRaw, rawList } from "./raw-json.ts";
+import { contractBody, createdItemBody } from "./token-body.ts";
+import { accountItemShape } from "./token-shape.ts";
 
 export function addAccounts(app: V0App, services: Services): void {
   app.get("/accounts/contracts/:account_address", async (c) => {
@@ -67,16 +68,17 @@ export function addAccounts(app: V0App, services: Services): void {
 
     const show = { metadata: include.has("metadata"), contract: include.has("contract_information") };
     const standards = { erc721: "ERC721", erc1155: "ERC1155" } as const;
-    const found = await listAccountNfts(services, c.get("caller"), {
+    const found = await accountPage(services, c.get("caller"), {
       chain,
       account,
       contract,
       exclude: [...exclude].map((word) => standards[word]),
       page,
-      parts: show,
+      shape: accountItemShape(show),
+      strictContract: false,
     });
     return okRaw(c, {
-      nfts: found.items.map(({ node }) => accountItemBody(node, show)),
+      nfts: rawList(found.items),
       total: Number(found.total),
       continuation: found.continuation,
     });

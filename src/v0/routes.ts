@@ -1,5 +1,8 @@
 import type { Hono } from "hono";
 import { authenticate } from "../accounts/authenticate.ts";
+import { readFreshness } from "../accounts/freshness.ts";
+import { waitForBlock } from "../accounts/wait-for-block.ts";
+import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
@@ -19,6 +22,20 @@ export function createV0(services: Services): Hono<V0Env> {
   const app = createV0App();
   app.use(async (c, next) => {
     c.set("caller", await authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), c.get("requestId")));
+    await next();
+  });
+  app.use(async (c, next) => {
+    const wish = c.env.incoming.headers["x-min-block"];
+    if (typeof wish === "string") await waitForBlock(services, wish);
+    const name = c.req.method === "GET" ? c.req.query("chain") : undefined;
+    if (name !== undefined) {
+      const head = (await readFreshness(services))[chainAliases[name] ?? name];
+      if (head) {
+        c.header("X-Indexed-Block", head.block);
+        c.header("X-Indexed-At", head.timestamp);
+        c.header("X-Indexed-Lag-Seconds", String(head.lagSeconds));
+      }
+    }
     await next();
   });
   addFiles(app, services);
