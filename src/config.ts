@@ -29,6 +29,8 @@ export interface Config {
       endpointUrl: string | null;
       legacyUploadUrl: string | null;
     } | null;
+    /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
+    kubo: { url: string; authorization: string | null } | null;
   };
   limits: {
     fileBytes: number;
@@ -82,6 +84,8 @@ export function loadConfig(env: Env = process.env): Config {
   const devApiKey = read<string | null>(env, "MINTYARD_API_KEY", z.uuid(), null);
   const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
   const pinataJwt = env["PINATA_JWT"]?.trim();
+  const kuboUrl = read<string | null>(env, "KUBO_RPC_URL", url, null);
+  if (pinataJwt && kuboUrl) throw new ConfigError("KUBO_RPC_URL: PINATA_JWT is set too; pin with one of them");
   return {
     dataDir,
     host: env["HOST"]?.trim() || "127.0.0.1",
@@ -105,6 +109,7 @@ export function loadConfig(env: Env = process.env): Config {
             legacyUploadUrl: read<string | null>(env, "PINATA_LEGACY_UPLOAD_URL", url, null),
           }
         : null,
+      kubo: kuboUrl ? { url: kuboUrl, authorization: env["KUBO_RPC_AUTHORIZATION"]?.trim() || null } : null,
     },
     limits: {
       fileBytes: read(env, "MAX_FILE_BYTES", count, 20_971_520),
