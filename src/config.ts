@@ -29,6 +29,8 @@ export interface Config {
       endpointUrl: string | null;
       legacyUploadUrl: string | null;
     } | null;
+    /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
+    kubo: { url: string; authorization: string | null } | null;
   };
   /** Most transactions that all accounts together may ask for in an hour, on all chains. */
   globalHourTransactions: number;
@@ -116,6 +118,8 @@ export function loadConfig(env: Env = process.env): Config {
   const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
   const pinataJwt = env["PINATA_JWT"]?.trim();
   const chains = loadChains(env);
+  const kuboUrl = read<string | null>(env, "KUBO_RPC_URL", url, null);
+  if (pinataJwt && kuboUrl) throw new ConfigError("KUBO_RPC_URL: PINATA_JWT is set too; pin with one of them");
   return {
     dataDir,
     host: env["HOST"]?.trim() || "127.0.0.1",
@@ -141,6 +145,7 @@ export function loadConfig(env: Env = process.env): Config {
             legacyUploadUrl: read<string | null>(env, "PINATA_LEGACY_UPLOAD_URL", url, null),
           }
         : null,
+      kubo: kuboUrl ? { url: kuboUrl, authorization: env["KUBO_RPC_AUTHORIZATION"]?.trim() || null } : null,
     },
     limits: {
       fileBytes: read(env, "MAX_FILE_BYTES", count, 20_971_520),

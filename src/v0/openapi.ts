@@ -30,6 +30,21 @@ const refreshMembers = {
   status: { enum: ["ADDED", "PROCESSING", "PENDING", "REFRESHED_RECENTLY"] },
   status_message: text,
 };
+const storageItem = object(
+  {
+    storage_type: { enum: ["file", "metadata", "metadata_directory"] },
+    type: { enum: ["file", "metadata", "metadata_directory"] },
+    file_name: nullableText,
+    ipfs_uri: text,
+    ipfs_url: text,
+    uploaded_date: text,
+    content_type: nullableText,
+    file_size: integer,
+    file_size_mb: { type: "number" },
+    metadata: { type: ["object", "null"] },
+  },
+  ["file_name", "content_type", "file_size", "file_size_mb", "metadata"],
+);
 const accountItem = object(
   {
     ...tokenKey,
@@ -90,6 +105,20 @@ export function createOpenApi(): Json {
           { type: "array", items: file },
           { metadata_directory_ipfs_uri: text, metadata_directory_ipfs_url: text },
           ["file_too_large"],
+        ),
+      },
+      "/v0/me/storage": {
+        get: operation(
+          "Your uploads, newest first",
+          [
+            { ...list("type", ["file", "metadata", "metadata_directory", "all"]), required: true },
+            pageNumberQuery,
+            query("page_size", { type: "integer", minimum: 1, maximum: 500, default: 50 }, "items per page"),
+            query("start_date", date, "uploaded at this time or later"),
+            query("end_date", date, "uploaded at this time or earlier"),
+          ],
+          { storage: { type: "array", items: storageItem } },
+          [],
         ),
       },
       "/v0/contracts/collections": {

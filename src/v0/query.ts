@@ -28,11 +28,13 @@ export function chainParameter(input: Input, chains: readonly Chain[]): string {
 }
 
 /** `page_number`, `page_size` and `continuation`, which wins over the number. */
-export function pageParameters(input: Input): PageRequest {
+export function pageParameters(input: Input, largest: bigint = 50n): PageRequest {
   const number = input.integer("page_number") ?? 1n;
   const size = input.integer("page_size") ?? BigInt(defaultPageSize);
   if (number < 1n) input.fail("value_error", "page_number", "page_number must be 1 or more");
-  if (size < 1n || size > 50n) input.fail("value_error", "page_size", "page_size must be 1 to 50");
+  if (size < 1n || size > largest) {
+    input.fail("value_error", "page_size", `page_size must be 1 to ${largest}`);
+  }
   return {
     // Past any list there is; only its order of size matters.
     number: Number(number < 1_000_000_000n ? number : 1_000_000_000n),

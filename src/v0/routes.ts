@@ -14,6 +14,7 @@ import { addFiles } from "./files.ts";
 import { addMetadata } from "./metadata.ts";
 import { addNfts } from "./nfts.ts";
 import { addSearch } from "./search.ts";
+import { addStorage } from "./storage.ts";
 import { addTransactions } from "./transactions.ts";
 import { addUnbuilt } from "./unbuilt.ts";
 
@@ -46,6 +47,7 @@ export function createV0(services: Services): Hono<V0Env> {
   addNfts(app, services);
   addTransactions(app, services);
   addSearch(app, services);
+  addStorage(app, services);
   addUnbuilt(app);
   app.all("*", (c) => {
     const known = app.routes.some((route) => route.method !== "ALL" && matches(route.path, c.req.path));
