@@ -62,6 +62,9 @@ function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): 
     relayerKey,
     confirmations: 1,
     startBlock: 0,
+    indexScope: "all",
+    verification: "proofs",
+    requestsPerSecond: 0,
     paidTierOnly: false,
   };
 }
