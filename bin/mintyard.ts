@@ -2,7 +2,9 @@
 import { parseArgs } from "node:util";
 import { createKey } from "./create-key.ts";
 import { runDemo } from "./demo.ts";
+import { doctor } from "./doctor.ts";
 import { deployFactoryCommand } from "./factory.ts";
+import { reindex } from "./reindex.ts";
 import { runTests } from "./run-tests.ts";
 import { runStart } from "./start.ts";
 
@@ -12,6 +14,8 @@ const usage = `usage: mintyard <command>
   demo [--keep]                    launch a collection on embedded parts, step by step, and read it back
   keys create --tier T --name N    print a new API key (T: free, growth, scale, enterprise)
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
+  doctor [--samples N]             check the index of every chain against its invariants; 1 when one fails
+  reindex --chain NAME             make the chain's next indexer start index it anew, while readers keep the old rows
   test                             lint, types, contracts and the tests of the whole service
 `;
 
@@ -48,6 +52,15 @@ async function run(name: string, args: string[]): Promise<number> {
       });
       if (positionals[0] !== "deploy" || !values.chain) break;
       return await deployFactoryCommand(values.chain);
+    }
+    case "doctor": {
+      const { values } = parseArgs({ args, options: { samples: { type: "string", default: "300" } } });
+      return await doctor(Number(values.samples));
+    }
+    case "reindex": {
+      const { values } = parseArgs({ args, options: { chain: { type: "string" } } });
+      if (!values.chain) break;
+      return await reindex(values.chain);
     }
     case "test":
       return await runTests(args);

@@ -2,7 +2,7 @@ import type { Hex } from "viem";
 import type { Logger } from "../log.ts";
 import { type Header, headerHash, isHex, readHeader } from "./header.ts";
 import type { RpcAnswer } from "./json-rpc.ts";
-import { checkLogs, fetchProvenLogs, type LogFilter, matches, mayMatch } from "./proven-logs.ts";
+import { checkLogs, fetchProvenLogs, type LogFilter, matches, mayMatch, type RpcLog } from "./proven-logs.ts";
 import { Absent, Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
 
 /**
@@ -16,6 +16,7 @@ import { Absent, Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
 export type Verification = "proofs" | "logs" | "off";
 
 const keptHeaders = 4_096;
+const keptBlocks = 24;
 const headerConcurrency = 16;
 const rangeLimit = 512n;
 
@@ -26,6 +27,7 @@ export class VerifiedChain {
   readonly #lagPatienceMs: number;
   readonly #log: Logger;
   readonly #headers = new Map<Hex, Header>();
+  readonly #proven = new Map<Hex, Promise<RpcLog[]>>();
   readonly #ranges = new Map<string, Promise<Header[]>>();
   #head: Header | null = null;
   #behindSince: number | null = null;
@@ -131,7 +133,7 @@ export class VerifiedChain {
       return this.#upstreams.request("eth_getLogs", params, (logs) => checkLogs(logs, filter, header));
     }
     if (isHex(blockHash)) {
-      const logs = await fetchProvenLogs(this.#upstreams, await this.#header(blockHash.toLowerCase() as Hex));
+      const logs = await this.#logsOf(await this.#header(blockHash.toLowerCase() as Hex));
       return { result: logs.filter((log) => matches(log, filter)) };
     }
     const [from, to] = [BigInt(filter.fromBlock ?? "0x0"), BigInt(filter.toBlock ?? "0x0")];
@@ -142,9 +144,21 @@ export class VerifiedChain {
     const headers = await this.#range(from, to);
     const logs = await inTurns(
       headers.filter((header) => mayMatch(header, filter)),
-      (header) => fetchProvenLogs(this.#upstreams, header),
+      (header) => this.#logsOf(header),
     );
     return { result: logs.flat().filter((log) => matches(log, filter)) };
+  }
+
+  /** Kept for a moment: Ponder asks again when a large block takes longer than its patience. */
+  #logsOf(header: Header): Promise<RpcLog[]> {
+    const known = this.#proven.get(header.hash);
+    if (known) return known;
+    const logs = fetchProvenLogs(this.#upstreams, header);
+    logs.catch(() => this.#proven.delete(header.hash));
+    this.#proven.set(header.hash, logs);
+    const [oldest] = this.#proven.keys();
+    if (this.#proven.size > keptBlocks && oldest) this.#proven.delete(oldest);
+    return logs;
   }
 
   /** One walk serves all requests for a range: Ponder asks for each event at the same time. */
