@@ -16,6 +16,7 @@ import {
   nullableText,
   object,
   operation,
+  pageNumberQuery,
   pageQueries,
   path,
   query,
