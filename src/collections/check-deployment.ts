@@ -167,21 +167,28 @@ function checkPrices(problems: Problems, input: DeployCollectionInput): void {
 }
 
 function checkTexts(problems: Problems, input: DeployCollectionInput): void {
+  for (const field of ["name", "symbol"] as const)
+    if (input[field] === "") problems.add("value_error", field, `the ${field} must not be empty`);
+  const { name, symbol, baseUri, prerevealTokenUri } = input;
+  checkTextTogether(problems, { name, symbol, baseUri, prerevealTokenUri });
+}
+
+/** The texts of one request: each must survive the way, and all together fit. */
+export function checkTextTogether(problems: Problems, texts: Record<string, string | undefined>): void {
   let bytes = 0;
-  for (const field of ["name", "symbol", "baseUri", "prerevealTokenUri"] as const) {
-    const text = input[field] ?? "";
+  for (const [field, text = ""] of Object.entries(texts)) {
     bytes += Buffer.byteLength(text);
-    if ((field === "name" || field === "symbol") && text === "")
-      problems.add("value_error", field, `the ${field} must not be empty`);
     // Neither survives the way: Postgres has no NUL, UTF-8 no lone surrogate.
     if (!text.isWellFormed() || text.includes("\0"))
       problems.add("value_error", field, `the text of ${field} holds characters that cannot be stored`);
   }
-  if (bytes > maxTextBytes)
-    problems.add("value_error", "name", `name, symbol and URIs must fit into ${maxTextBytes} bytes together`);
+  if (bytes > maxTextBytes) {
+    const [first = "name"] = Object.keys(texts);
+    problems.add("value_error", first, `${Object.keys(texts).join(", ")} must fit into ${maxTextBytes} bytes together`);
+  }
 }
 
-function startSeconds(problems: Problems, field: string, date: Date): bigint {
+export function startSeconds(problems: Problems, field: string, date: Date): bigint {
   const seconds = BigInt(Math.floor(date.getTime() / 1000));
   if (seconds < 1n || seconds > maxStart)
     problems.add("value_error", field, "a mint start must lie between 1970 and the year 36812");

@@ -3,19 +3,22 @@ import { type Collection, getCollection, listCollections } from "../collections/
 import { getContractAbi } from "../collections/contract-abi.ts";
 import type { Builder } from "./builder.ts";
 import { addDeployCollection } from "./deploy-collection.ts";
-import { deploymentType } from "./deployment-type.ts";
+import { deploymentType, stateType } from "./deployment-type.ts";
 import { addDeploymentChanges, addDeployments } from "./deployments.ts";
 import { addEligibility } from "./eligibility.ts";
 import { settingsFields } from "./settings-fields.ts";
+import { addUpdateCollection } from "./update-collection.ts";
 
 /** Launching collections, following their deployments, reading and changing what stands. */
 export function addCollections(builder: Builder): void {
-  const deployment = deploymentType(builder);
+  const state = stateType(builder);
+  const deployment = deploymentType(builder, state);
   addDeployCollection(builder, deployment);
   addDeployments(builder, deployment);
   addDeploymentChanges(builder, deployment);
   addEligibility(builder);
   addCollectionReads(builder);
+  addUpdateCollection(builder, state);
 }
 
 function addCollectionReads(builder: Builder): void {

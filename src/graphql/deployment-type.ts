@@ -21,16 +21,22 @@ const states: Record<DeploymentState, string> = {
 };
 
 /** GraphQL writes enum values in capitals. */
-type StateName = Uppercase<DeploymentState>;
+export type StateName = Uppercase<DeploymentState>;
 
-/** The type of one deployment: what was asked for and how far it is. */
-export function deploymentType(builder: Builder) {
-  const state = builder.enumType("DeploymentState", {
-    description: "How far a deployment is.",
+/** The states of anything the relay drives: deployments and updates alike. */
+export function stateType(builder: Builder) {
+  return builder.enumType("DeploymentState", {
+    description: "How far a deployment or an update is.",
     values: Object.fromEntries(
       Object.entries(states).map(([name, description]) => [name.toUpperCase(), { description }]),
     ) as Record<StateName, { description: string }>,
   });
+}
+
+export type StateRef = ReturnType<typeof stateType>;
+
+/** The type of one deployment: what was asked for and how far it is. */
+export function deploymentType(builder: Builder, state: StateRef) {
   return builder.objectRef<Deployment>("Deployment").implement({
     description: "The deployment of one collection, from the request to the chain.",
     fields: (t) => ({

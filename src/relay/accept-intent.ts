@@ -68,7 +68,11 @@ async function deriveKey(transaction: Transaction<Database>, intent: NewIntent):
     // A clock bucket would make two of one request at its edge: the window starts when the earlier one ends.
     .select(
       sql<boolean>`state NOT IN ('expired', 'cancelled')
-        AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')`.as("live"),
+        AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')
+        AND (kind <> 'update' OR NOT EXISTS (
+          -- After "A, B" a second "A" is a wish of its own.
+          SELECT FROM service.intent later WHERE later.kind = 'update' AND later.chain_id = intent.chain_id
+            AND later.predicted_addr = intent.predicted_addr AND later.seq > intent.seq))`.as("live"),
     )
     .where("tenant_id", "=", intent.tenantId)
     .where("req_hash", "=", intent.requestHash)

@@ -7,6 +7,7 @@ import type { Services } from "../services.ts";
 import { toBytes } from "./bytes.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import type { Preflight } from "./preflight.ts";
+import { waitForTurn } from "./update-order.ts";
 
 /** More pending transactions of one wallet than this, and nodes begin to drop them. */
 const maxOpenSlots = 16;
@@ -44,6 +45,8 @@ export async function assignSlot(
     }
     const open = await openSlots(transaction, intent.chain_id, addr);
     if (open.count >= maxOpenSlots) return { kind: "wait", reason: `${open.count} deployments are being mined` };
+    const turn = await waitForTurn(transaction, intent, ready.call.readAt);
+    if (turn) return { kind: "wait", reason: turn };
     const worstCase = ready.gas * ready.fees.maxFeePerGas;
     if (ready.balanceWei - open.reservedWei < worstCase) {
       return hold("balance", "the wallet that pays deployments has too little; the operator has to fund it");

@@ -8,12 +8,26 @@ export type Intent = Selectable<Database["service.intent"]>;
 /** States before a nonce was taken: such an intent may still be held, cancelled or expire. */
 export const unassignedStates = ["queued", "held"] as const satisfies readonly IntentState[];
 
+/** No step leads out of these but a new generation. */
+export const endedStates = [
+  "finalized",
+  "failed_onchain",
+  "cancelled",
+  "expired",
+  "superseded",
+] as const satisfies readonly IntentState[];
+
+export function isUnassigned(intent: Pick<Intent, "state">): boolean {
+  return intent.state === "queued" || intent.state === "held";
+}
+
 /** States whose fate the chain decides; the worker looks at them in every round. */
 export const watchedStates = [
   "signed",
   "in_flight",
   "mined",
   "mined_reverted",
+  "mined_noop",
   "confirmed",
 ] as const satisfies readonly IntentState[];
 

@@ -2,8 +2,7 @@ import { type Abi, BaseError, ContractFunctionRevertedError, decodeErrorResult, 
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
-import { toAddress } from "./bytes.ts";
-import { encodeDeploy } from "./encode-deploy.ts";
+import { encodeCall, type IntentCall } from "./encode-call.ts";
 import { type Fees, readFees } from "./fees.ts";
 import type { Intent } from "./intents.ts";
 import { askNode, isNodeSilent } from "./node-failure.ts";
@@ -11,7 +10,11 @@ import { askNode, isNodeSilent } from "./node-failure.ts";
 /** What a transaction needs before it is worth a nonce. */
 export interface Preflight {
   fees: Fees;
+  /** What was simulated, and is to be signed. */
+  call: IntentCall;
   gas: bigint;
+  /** The newest block when it was read. */
+  headBlock: bigint;
   /** Of the paying wallet, at the newest block. */
   balanceWei: bigint;
   /** Transactions of the paying wallet in the newest block. */
@@ -34,25 +37,24 @@ const maxTransactionGas = 16_777_216n;
 export async function preflight(services: Services, chain: Chain, intent: Intent): Promise<Preflight | Refusal> {
   const client = services.rpc(chain);
   const { address } = services.relay.account(chain);
-  const transaction = { account: address, to: toAddress(intent.factory), data: encodeDeploy(intent) };
   return await askNode(chain, async () => {
-    const [chainId, block, fees, balanceWei, chainNonce, estimate] = await Promise.all([
-      client.getChainId(),
-      client.getBlock({ blockTag: "latest" }),
+    const [chainId, block] = await Promise.all([client.getChainId(), client.getBlock({ blockTag: "latest" })]);
+    if (chainId !== chain.id) throw new Error(`the node of ${chain.name} serves chain ${chainId}, not ${chain.id}`);
+    const call = await encodeCall(client, intent, block.number);
+    const [fees, balanceWei, chainNonce, estimate] = await Promise.all([
       readFees(client, chain),
       client.getBalance({ address }),
       client.getTransactionCount({ address, blockTag: "latest" }),
-      client.estimateGas(transaction).catch((error: unknown) => {
+      client.estimateGas({ account: address, to: call.to, data: call.data }).catch((error: unknown) => {
         if (isNodeSilent(error)) throw error;
         return { refused: explainRevert(error) };
       }),
     ]);
-    if (chainId !== chain.id) throw new Error(`the node of ${chain.name} serves chain ${chainId}, not ${chain.id}`);
     if (typeof estimate !== "bigint") return estimate;
     const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
     if (estimate > ceiling) return { refused: `needs ${estimate} gas, over the limit of ${ceiling}` };
     const gas = least((estimate * 12n) / 10n, ceiling);
-    return { fees, gas, balanceWei, chainNonce: BigInt(chainNonce) };
+    return { fees, call, gas, headBlock: block.number, balanceWei, chainNonce: BigInt(chainNonce) };
   });
 }
 

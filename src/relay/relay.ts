@@ -14,7 +14,14 @@ export interface FactoryFacts {
   genesisHash: Hash;
 }
 
-/** What a process knows about the paying wallets and factories of its chains. */
+/**
+ * What a process knows about the paying wallets and factories of its chains.
+ *
+ * What use cases call, in this order: `acceptIntent` (deployments) or `acceptUpdate` (accept-intent.ts,
+ * update-intent.ts) makes the request durable and gives its `Intent`; `untilSigned` (until-signed.ts)
+ * takes that to signed and sent, or says 503; `listAttempts` (slots.ts) has the hash, newest first.
+ * `cancelIntent` (cancel-intent.ts) takes a request back while the chain has not decided.
+ */
 export interface Relay {
   /** @throws ServiceError `chain_not_supported` where this installation cannot deploy. */
   account(chain: Chain): PrivateKeyAccount;

@@ -2,7 +2,6 @@ import { type Hex, keccak256 } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toAddress, toBytes } from "./bytes.ts";
-import { encodeDeploy } from "./encode-deploy.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import type { Preflight } from "./preflight.ts";
 
@@ -16,7 +15,7 @@ export async function signAttempt(
   services: Services,
   chain: Chain,
   intent: Intent,
-  { fees, gas }: Pick<Preflight, "fees" | "gas">,
+  { fees, gas, call, headBlock }: Pick<Preflight, "fees" | "gas" | "call" | "headBlock">,
 ): Promise<Intent | null> {
   const account = services.relay.account(chain);
   const slot = await services.db
@@ -31,8 +30,8 @@ export async function signAttempt(
     type: "eip1559",
     chainId: chain.id,
     nonce: Number(slot.nonce),
-    to: toAddress(intent.factory),
-    data: encodeDeploy(intent),
+    to: call.to,
+    data: call.data,
     value: 0n,
     gas,
     ...fees,
@@ -52,6 +51,7 @@ export async function signAttempt(
         max_fee: fees.maxFeePerGas,
         tip: fees.maxPriorityFeePerGas,
         gas,
+        head_block: headBlock,
       })
       .execute();
     return signed;

@@ -5,6 +5,7 @@ import { assignSlot, isLaneFull } from "./assign-slot.ts";
 import { getIntent, type Intent, moveIntent } from "./intents.ts";
 import { type Preflight, preflight } from "./preflight.ts";
 import { signAttempt } from "./sign-attempt.ts";
+import { waitForTurn } from "./update-order.ts";
 
 export type Submission =
   /** Its bytes are on disk: it will be driven to an end whatever happens to this process. */
@@ -60,12 +61,16 @@ async function takeStep(
   const { address } = services.relay.account(chain);
   if (intent.state !== "assigned" && (await isLaneFull(services.db, chain, address)))
     return { kind: "waiting", intent, reason: "many deployments are being mined", ready: known };
-  const ready = known ?? (await preflight(services, chain, intent));
+  const turn = intent.state === "assigned" ? null : await waitForTurn(services.db, intent, null);
+  if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
+  // What an update replaces may have changed since an earlier look.
+  const ready = (intent.kind === "deploy" && known) || (await preflight(services, chain, intent));
   if ("refused" in ready) {
     // Another process may have deployed it since: then the refusal is the second deployment's.
     const now = await again();
     if (now.version !== intent.version) return now;
-    return (await adoptDeployment(services, chain, intent)) ?? (await refuse(ready.refused));
+    const adopted = intent.kind === "deploy" ? await adoptDeployment(services, chain, intent) : null;
+    return adopted ?? (await refuse(ready.refused));
   }
   if (intent.state === "assigned") return (await signAttempt(services, chain, intent, ready)) ?? (await again());
   const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
@@ -85,7 +90,7 @@ async function takeStep(
 
   async function refuse(reason: string): Promise<Submission | Intent> {
     // With a nonce there is no way back to held: the lane waits behind it until the simulation passes.
-    return await holdIntent(intent, "simulation", `the collection's contract would refuse it: ${reason}`);
+    return await holdIntent(intent, "simulation", `the contract would refuse it: ${reason}`);
   }
 
   async function holdIntent(seen: Intent, code: string, reason: string): Promise<Submission | Intent> {

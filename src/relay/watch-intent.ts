@@ -4,7 +4,7 @@ import type { Services } from "../services.ts";
 import { toHash } from "./bytes.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import { depthOf, type Head } from "./read-head.ts";
-import { findSlot, listAttempts, markMined, markUnmined } from "./slots.ts";
+import { costOf, findSlot, listAttempts, markMined, markUnmined } from "./slots.ts";
 import { announcesCollection, verifyDeployment } from "./verify-deployment.ts";
 
 /**
@@ -24,6 +24,7 @@ export async function watchIntent(
       return await lookForReceipt(services, chain, intent);
     case "mined":
     case "mined_reverted":
+    case "mined_noop":
     case "confirmed":
       return await followBlock(services, chain, intent, head);
     default:
@@ -38,13 +39,15 @@ async function lookForReceipt(services: Services, chain: Chain, intent: Intent):
     const receipt = await findReceipt(client, hash);
     if (!receipt || !(await isCanonical(client, receipt.blockNumber, receipt.blockHash))) continue;
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
-    const to = receipt.status === "success" ? "mined" : "mined_reverted";
-    if (to === "mined" && !announcesCollection(receipt, intent)) {
+    const to = attempt.kind === "noop" ? "mined_noop" : receipt.status === "success" ? "mined" : "mined_reverted";
+    if (to === "mined" && intent.kind === "deploy" && !announcesCollection(receipt, intent)) {
       services.log.error({ intent: intent.id, hash }, "a deployment succeeded without its collection");
       continue;
     }
     services.log.info({ intent: intent.id, hash, block: block.number, outcome: to }, "deployment mined");
-    return await services.db.transaction().execute((transaction) => markMined(transaction, intent, to, hash, block));
+    return await services.db
+      .transaction()
+      .execute((transaction) => markMined(transaction, intent, to, hash, block, costOf(receipt)));
   }
   return intent;
 }
@@ -69,13 +72,16 @@ async function followBlock(services: Services, chain: Chain, intent: Intent, hea
       return final ? await moveIntent(services.db, intent, "finalized") : intent;
     case "mined_reverted":
       return final ? await moveIntent(services.db, intent, "failed_onchain") : intent;
+    case "mined_noop":
+      return final ? await moveIntent(services.db, intent, "cancelled") : intent;
     default:
       return intent;
   }
 }
 
 async function confirm(services: Services, chain: Chain, intent: Intent, number: bigint): Promise<Intent | null> {
-  const problem = await verifyDeployment(services.rpc(chain), intent, number);
+  // An update's bytes were ours and succeeded; what others changed in the same block is not our affair.
+  const problem = intent.kind === "deploy" ? await verifyDeployment(services.rpc(chain), intent, number) : null;
   if (problem === null) {
     services.log.info({ intent: intent.id, block: number }, "deployment confirmed");
     return await moveIntent(services.db, intent, "confirmed");

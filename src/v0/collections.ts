@@ -1,10 +1,11 @@
-import { getAddress } from "viem";
+import { type Address, getAddress } from "viem";
 import { deployCollection } from "../collections/deploy-collection.ts";
 import { withFieldNames } from "../collections/field-names.ts";
+import { updateCollection } from "../collections/update-collection.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
-import { checkedDeployment, legacyName, readDeployment } from "./deployment-body.ts";
+import { checkedDeployment, legacyName, readDeployment, readUpdate } from "./deployment-body.ts";
 import { planBody, planRequest } from "./dry-run.ts";
 import { explorerUrl } from "./explorer-url.ts";
 import { Input } from "./input.ts";
@@ -37,6 +38,25 @@ export function addCollections(app: V0App, services: Services): void {
       name: request.name,
       symbol: request.symbol,
       predicted_address: getAddress(deployment.predictedAddress),
+    });
+  });
+
+  app.put("/contracts/collections", async (c) => {
+    const input = Input.fromBody(parseJsonObject(await readBody(c.env.incoming, services.config.limits.jsonBodyBytes)));
+    const { chain = "", collection = "", ...changes } = readUpdate(input);
+    input.check();
+    const place = { chain, collection: collection.toLowerCase() as Address };
+    const idempotencyKey = c.req.header("Idempotency-Key");
+    const result = await withFieldNames(
+      updateCollection(services, c.get("caller"), { ...place, ...changes, idempotencyKey }),
+      legacyName,
+    );
+    const { update } = result;
+    c.header("Idempotency-Key", result.idempotencyKey);
+    return ok(c, {
+      chain,
+      transaction_hash: update.transactionHash,
+      transaction_external_url: explorerUrl(update.chain, chain, update.transactionHash),
     });
   });
 }

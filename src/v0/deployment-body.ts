@@ -67,3 +67,23 @@ export function checkedDeployment(input: Input, request: Read): DeploymentReques
   input.check();
   return request as DeploymentRequest;
 }
+
+/** The members of an update; those that never change are only compared. Faults are left in `input`. */
+export function readUpdate(input: Input) {
+  return {
+    chain: input.text("chain", { required: true }),
+    collection: input.address("contract_address", { required: true }),
+    publicMintStart: input.date(["public_mint_start", "public_mint_start_date"]),
+    ...readSettings(input),
+    freezeMetadata: input.boolean("freeze_metadata"),
+    fixed: {
+      name: input.text("name"),
+      symbol: input.text("symbol"),
+      maxSupply: input.integer("max_supply"),
+      reservedSupply: input.integer("team_reserve"),
+      tokensPerMint: input.integer("tokens_per_mint"),
+      mintPriceWei: input.wei("mint_price"),
+      treasuryAddress: input.address("treasury_address"),
+    },
+  };
+}

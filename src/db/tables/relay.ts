@@ -49,7 +49,7 @@ interface IntentTable {
   req_hash: Buffer;
   chain_id: number;
   kind: "deploy" | "update";
-  /** The request as accepted: see `DeploymentPayload`. */
+  /** The request as accepted: see `DeploymentPayload`; of an update `{contract, changes}`. */
   payload: ColumnType<unknown, string, never>;
   allowlist_id: string | null;
   factory: Buffer;
@@ -57,7 +57,7 @@ interface IntentTable {
   owner: Buffer;
   init_data: Buffer;
   salt: Buffer;
-  /** Where CREATE2 puts the collection; not to be shown as its address before `confirmed`. */
+  /** Where CREATE2 puts the collection, or the one that is updated; not to be shown as its address before `confirmed`. */
   predicted_addr: Buffer;
   state: Generated<IntentState>;
   hold_reason: Generated<string | null>;
@@ -67,6 +67,9 @@ interface IntentTable {
   updated_at: Generated<Date>;
   expires_at: Generated<Date>;
   settled_at: Generated<Date | null>;
+  /** Order of acceptance. */
+  seq: Generated<bigint>;
+  cancel_requested_at: Generated<Date | null>;
 }
 
 interface LaneTable {
@@ -83,11 +86,12 @@ interface SlotTable {
   nonce: bigint;
   intent_id: string | null;
   kind: "deploy" | "update" | "noop";
-  state: Generated<"open" | "mined">;
+  state: Generated<"open" | "mined" | "foreign">;
   mined_block: Generated<bigint | null>;
   mined_block_hash: Generated<Buffer | null>;
   /** Hash of the attempt that was mined. */
   mined_attempt: Generated<Buffer | null>;
+  mined_cost_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
   created_at: Generated<Date>;
 }
 
@@ -102,6 +106,8 @@ interface AttemptTable {
   tip: Wei;
   gas: bigint;
   created_at: Generated<Date>;
+  /** The newest block when it was signed. */
+  head_block: Generated<bigint | null>;
 }
 
 interface AttemptEventTable {
