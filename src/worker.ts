@@ -11,7 +11,7 @@ import { createServices } from "./services.ts";
 
 const config = loadConfig();
 const services = createServices(config, "worker");
-await prepareDatabase(config.databaseUrl);
+await prepareDatabase(config.databaseUrl, services.log);
 
 const stop = new AbortController();
 const loops = [runRelay, runMetadata, runPinning, runRecognition].map((run) => run(services, stop.signal));

@@ -260,7 +260,11 @@ test("every command of docs/launch.md works in its order", { timeout: 300_000 },
     OWNER: owner.account.address,
   };
   const script = ["set -eu -o pipefail", ...blocks].join("\n");
-  const { stdout, stderr } = await promisify(execFile)("bash", ["--norc", "-c", script], { cwd: folder, env, timeout: 280_000 });
+  const { stdout, stderr } = await promisify(execFile)("bash", ["--norc", "-c", script], {
+    cwd: folder,
+    env,
+    timeout: 280_000,
+  });
   rmSync(folder, { recursive: true });
   const lines = stdout.trim().split("\n");
   expect(lines[0], stderr).toBe("1");

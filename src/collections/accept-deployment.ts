@@ -5,6 +5,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { acceptIntent, type NewIntent } from "../relay/accept-intent.ts";
+import { planReservation } from "../relay/budget.ts";
 import { intentName } from "../relay/encode-deploy.ts";
 import type { Intent } from "../relay/intents.ts";
 import type { Services } from "../services.ts";
@@ -56,6 +57,11 @@ export async function draftIntent(
     owner,
     initData,
     salt: collectionSalt(intentId, owner, initData),
+    reservation: planReservation(services, chain, {
+      tenantId: caller.accountId,
+      kind: "deploy",
+      bytes: initData.length / 2,
+    }),
     predicted: predictCollection({ factory, template, intentId, owner, initData }),
   };
 }

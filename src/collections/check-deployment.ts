@@ -1,6 +1,7 @@
 import { type Address, getAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
+import { isDeployable } from "../relay/relay.ts";
 import type { Services } from "../services.ts";
 import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
 import type { DeployCollectionInput } from "./deploy-collection.ts";
@@ -133,9 +134,9 @@ function findDeployChain(services: Services, name: string, mode: DeploymentMode)
 }
 
 function reservedAddresses(services: Services, chain: Chain | undefined): Set<string> {
-  if (!chain?.factory || !chain.relayerKey) return new Set();
-  const own: (Address | undefined)[] = [services.relay.account(chain).address, chain.factory.address];
-  return new Set(own.flatMap((address) => (address ? [address.toLowerCase()] : [])));
+  if (!chain?.factory || !isDeployable(chain)) return new Set();
+  const own: Address[] = [...services.relay.signers(chain).map((signer) => signer.address), chain.factory.address];
+  return new Set(own.map((address) => address.toLowerCase()));
 }
 
 function checkWallet(problems: Problems, field: string, address: string, reserved: Set<string>): void {

@@ -1,12 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { type Address, BaseError } from "viem";
+import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { toBytes } from "../relay/bytes.ts";
+import { calls, parseFeeHistory, parseQuantity } from "../relay/chain-reads.ts";
 import { encodeDeploy } from "../relay/encode-deploy.ts";
-import { readFees } from "../relay/fees.ts";
-import { askNode, isNodeSilent } from "../relay/node-failure.ts";
+import { explainRevert } from "../relay/explain-revert.ts";
+import { freshFees } from "../relay/fees.ts";
+import { askNode } from "../relay/node-failure.ts";
 import type { Services } from "../services.ts";
 import { checkKey, draftIntent, idOfKey } from "./accept-deployment.ts";
 import { checkDeployment } from "./check-deployment.ts";
@@ -54,33 +56,29 @@ export async function planDeployment(
   const id = idOfKey(caller, idempotencyKey);
   const draft = await draftIntent(services, caller, checked, idempotencyKey, id);
   const data = encodeDeploy({ root_id: id, owner: toBytes(draft.owner), init_data: toBytes(draft.initData) });
-  const client = services.rpc(chain);
   const { address } = services.relay.account(chain);
-  return await askNode(chain, async () => {
-    const [fees, estimate] = await Promise.all([
-      readFees(client, chain),
-      client.estimateGas({ account: address, to: draft.factory, data }).catch((error: unknown) => {
-        if (isNodeSilent(error)) throw error;
-        throw refusal(error);
-      }),
-    ]);
-    // `readFees` doubles the base fee to leave room.
-    const price = (fees.maxFeePerGas + fees.maxPriorityFeePerGas) / 2n;
-    return {
-      chain,
-      idempotencyKey,
-      predictedAddress: draft.predicted,
-      gas: estimate,
-      maxFeePerGasWei: fees.maxFeePerGas,
-      costWei: estimate * price,
-      maxCostWei: ((estimate * 12n) / 10n) * fees.maxFeePerGas,
-      warnings: checked.warnings,
-    };
-  });
+  const { gas, fees } = await askNode(chain, () =>
+    services.relay.nodes(chain).first(async (node) => {
+      const [history, estimate] = await node.ask([calls.feeHistory(), calls.estimate(address, draft.factory, data)]);
+      if (estimate && "error" in estimate) throw refusal(estimate.error);
+      return { gas: parseQuantity(estimate, "an estimate"), fees: freshFees(chain, parseFeeHistory(history)) };
+    }),
+  );
+  // Fresh fees double the base fee to leave room.
+  const price = (fees.maxFeePerGas + fees.maxPriorityFeePerGas) / 2n;
+  return {
+    chain,
+    idempotencyKey,
+    predictedAddress: draft.predicted,
+    gas,
+    maxFeePerGasWei: fees.maxFeePerGas,
+    costWei: gas * price,
+    maxCostWei: ((gas * 12n) / 10n) * fees.maxFeePerGas,
+    warnings: checked.warnings,
+  };
 }
 
 /** Not a fault of the input that we know of: what the chain says is all there is to say. */
-function refusal(error: unknown): ServiceError {
-  const reason = error instanceof BaseError ? error.shortMessage.slice(0, 200) : "the simulation failed";
-  return new ServiceError("value_error", `the chain would refuse it: ${reason}`, { cause: error });
+function refusal(error: { message: string; data?: unknown }): ServiceError {
+  return new ServiceError("value_error", `the chain would refuse it: ${explainRevert(error)}`);
 }

@@ -3,9 +3,8 @@ import { sql } from "kysely";
 import { type Address, getContractAddress, type Hex } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
 import { toBytes } from "../relay/bytes.ts";
-import { askNode, isNodeSilent } from "../relay/node-failure.ts";
+import { askNode } from "../relay/node-failure.ts";
 import type { Services } from "../services.ts";
 import { type CheckedDeployment, checkDeployment, type DeploymentPayload } from "./check-deployment.ts";
 import { checkTreasury } from "./check-treasury.ts";
@@ -125,17 +124,11 @@ function hashRequest(chain: Chain, payload: DeploymentPayload): Buffer {
   return createHash("sha256").update(`sign ${chain.id} ${configs}`).digest();
 }
 
+/** Null when the node refuses: the wallet has nothing to pay with yet, and its own estimate comes later. */
 async function estimate(services: Services, chain: Chain, data: Hex, sender: Address): Promise<bigint | null> {
-  try {
-    return ((await services.rpc(chain).estimateGas({ account: sender, data })) * 11n) / 10n;
-  } catch (cause) {
-    if (isNodeSilent(cause)) {
-      throw new ServiceError("service_unavailable", `the ${chain.name} node does not answer`, {
-        retryAfterSeconds: 5,
-        cause,
-      });
-    }
-    // The wallet has nothing to pay with yet: its own estimate comes later.
-    return null;
-  }
+  const gas = await services
+    .rpc(chain)
+    .estimateGas({ account: sender, data })
+    .catch(() => null);
+  return gas && (gas * 11n) / 10n;
 }

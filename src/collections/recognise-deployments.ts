@@ -3,7 +3,6 @@ import { type Address, type Hash, parseAbiItem, zeroAddress } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Chain } from "../chains.ts";
 import { toAddress, toBytes, toHash, toHex } from "../relay/bytes.ts";
-import { type Head, readHead } from "../relay/read-head.ts";
 import type { Services } from "../services.ts";
 import { holdsInitCode } from "./init-code.ts";
 
@@ -25,7 +24,7 @@ const created = parseAbiItem("event OwnershipTransferred(address indexed previou
 export async function recogniseDeployments(services: Services, chain: Chain): Promise<boolean> {
   const [awaited, found] = await Promise.all([listAwaited(services, chain), listFound(services, chain)]);
   if (awaited.length + found.length === 0) return false;
-  const head = await readHead(services.rpc(chain), chain);
+  const head = await readHead(services, chain);
   for (const row of found) await reconsider(services, chain, head, row);
   const [oldest] = awaited;
   if (!oldest) return false;
@@ -165,4 +164,26 @@ async function reconsider(services: Services, chain: Chain, head: Head, row: Fou
     .where("block_hash", "=", hash)
     .execute();
   if (!stands) services.log.warn({ chain: chain.name, id: row.id }, "a recognised deployment left the chain");
+}
+
+interface Head {
+  number: bigint;
+  /** The newest block that cannot be taken back any more. */
+  finalized: bigint;
+}
+
+/** For nodes that do not know the tag: deeper than any reorganisation a chain of ours has had. */
+const depthWithoutTag = 300n;
+
+/** Development chains have no finality worth the name, so there it is the depth of a confirmation. */
+async function readHead(services: Services, chain: Chain): Promise<Head> {
+  const client = services.rpc(chain);
+  const [chainId, number, final] = await Promise.all([
+    client.getChainId(),
+    client.getBlockNumber(),
+    chain.local ? null : client.getBlock({ blockTag: "finalized" }).catch(() => null),
+  ]);
+  if (chainId !== chain.id) throw new Error(`the node of ${chain.name} serves chain ${chainId}, not ${chain.id}`);
+  const depth = chain.local ? BigInt(Math.max(chain.confirmations - 1, 0)) : depthWithoutTag;
+  return { number, finalized: final?.number ?? (number > depth ? number - depth : 0n) };
 }

@@ -99,7 +99,8 @@ export function addDeploymentChanges(builder: Builder, deployment: DeploymentRef
     t.field({
       type: payload,
       nullable: true,
-      description: "Cancels a deployment of the caller's account that has not been signed yet.",
+      description:
+        "Takes a deployment of the caller's account back while the chain has not decided: at once before it has a nonce; later the nonce is used for a transaction that does nothing, if that one is faster.",
       args: { id: t.arg.id({ required: true }) },
       resolve: async (_root, { id }, context) => {
         const caller = await context.caller();

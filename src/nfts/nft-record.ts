@@ -31,6 +31,8 @@ export interface Nft {
   updatedAtMicros: bigint | null;
   /** Null where the read did not ask for it. */
   contractRecord: ContractRecord | null;
+  /** Up to 100 holders by address; null where the read did not ask for them. */
+  holders: string[] | null;
 }
 
 export interface ContractRecord {
@@ -50,6 +52,7 @@ export interface ContractRecord {
 export interface NftParts {
   metadata: boolean;
   contract: boolean;
+  holders?: boolean;
 }
 
 /** Columns of `tokenColumns`, and `metadata` where it was asked for. */
@@ -74,6 +77,7 @@ export interface TokenRow {
   file_size: bigint | null;
   fetched_at_micros: bigint | null;
   amount?: string | null;
+  holders?: Buffer[];
 }
 
 /** Columns of `contractColumns`. */
@@ -136,6 +140,7 @@ export function toNft(
       width === null || height === null || size === null ? null : { width, height, sizeBytes: Number(size) },
     updatedAtMicros: row.fetched_at_micros,
     contractRecord,
+    holders: row.holders?.map(toHex) ?? null,
   };
 }
 

@@ -1,6 +1,5 @@
-import { type Address, encodeFunctionData, type Hex, type PublicClient } from "viem";
+import type { Address, Hex } from "viem";
 import { z } from "zod";
-import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 
 /** What an update changes; absent members stay as the chain has them. Prices and supply are fixed for ever. */
@@ -66,24 +65,4 @@ export function applyChanges(current: RuntimeConfig, changes: ConfigChanges): Ru
     royaltiesBps: changes.royaltiesBps ?? current.royaltiesBps,
     royaltiesAddress: changes.royaltiesAddress ?? current.royaltiesAddress,
   };
-}
-
-/** Reads a collection's configuration as of one block and encodes the call that changes it. */
-export async function encodeUpdate(
-  client: PublicClient,
-  contract: Address,
-  changes: ConfigChanges,
-  blockNumber: bigint,
-): Promise<Hex> {
-  const info = await client.readContract({
-    address: contract,
-    abi: collectionAbi,
-    functionName: "getInfo",
-    blockNumber,
-  });
-  return encodeFunctionData({
-    abi: collectionAbi,
-    functionName: "updateConfig",
-    args: [applyChanges(info.runtimeConfig, changes)],
-  });
 }

@@ -1,6 +1,8 @@
-import type { Address, Hex, PublicClient } from "viem";
+import { type Address, encodeFunctionData, type Hex } from "viem";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
+import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import { toAddress } from "./bytes.ts";
-import { encodeUpdate, readChanges } from "./config-changes.ts";
+import { applyChanges, readChanges } from "./config-changes.ts";
 import { encodeDeploy } from "./encode-deploy.ts";
 import type { Intent } from "./intents.ts";
 
@@ -13,20 +15,15 @@ export interface IntentCall {
 }
 
 /**
- * The call an intent stands for, as of a block. A deployment's is frozen since it was accepted; an
- * update's holds the whole configuration, so it is made from what the chain has right before signing.
+ * The call an intent stands for. A deployment's is frozen since it was accepted; an update's holds the
+ * whole configuration, so it is made from what the chain has right before signing.
+ *
+ * @param current the collection's configuration as of block `readAt`; null for a deployment.
  */
-export async function encodeCall(client: PublicClient, intent: Intent, blockNumber: bigint): Promise<IntentCall> {
-  switch (intent.kind) {
-    case "deploy":
-      return { to: toAddress(intent.factory), data: encodeDeploy(intent), readAt: null };
-    case "update": {
-      const to = toAddress(intent.predicted_addr);
-      return {
-        to,
-        data: await encodeUpdate(client, to, readChanges(intent.payload), blockNumber),
-        readAt: blockNumber,
-      };
-    }
-  }
+export function encodeCall(intent: Intent, current: RuntimeConfig | null, readAt: bigint): IntentCall {
+  if (intent.kind === "deploy") return { to: toAddress(intent.factory), data: encodeDeploy(intent), readAt: null };
+  if (!current) throw new Error(`update ${intent.id} needs the configuration that it changes`);
+  const args = [applyChanges(current, readChanges(intent.payload))] as const;
+  const data = encodeFunctionData({ abi: collectionAbi, functionName: "updateConfig", args });
+  return { to: toAddress(intent.predicted_addr), data, readAt };
 }

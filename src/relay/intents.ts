@@ -23,16 +23,30 @@ export function isUnassigned(intent: Pick<Intent, "state">): boolean {
 
 /** States whose fate the chain decides; the worker looks at them in every round. */
 export const watchedStates = [
+  "assigned",
   "signed",
   "in_flight",
   "mined",
   "mined_reverted",
   "mined_noop",
   "confirmed",
+  "quarantined",
 ] as const satisfies readonly IntentState[];
 
 export async function getIntent(db: Kysely<Database>, id: string): Promise<Intent> {
   return await db.selectFrom("service.intent").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+}
+
+/** A wish goes on in a new generation when its nonce was taken away; every answer is about the newest one. */
+export async function newestGeneration(db: Kysely<Database>, intent: Intent): Promise<Intent> {
+  if (intent.state !== "superseded") return intent;
+  return await db
+    .selectFrom("service.intent")
+    .selectAll()
+    .where("root_id", "=", intent.root_id)
+    .orderBy("gen", "desc")
+    .limit(1)
+    .executeTakeFirstOrThrow();
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
+import { sql } from "kysely";
 import type { Hash, Hex, TransactionReceipt } from "viem";
 import type { Database } from "../db/database.ts";
 import { toBytes } from "./bytes.ts";
@@ -27,6 +28,24 @@ export async function listAttempts(db: Kysely<Database>, intentId: string): Prom
     )
     .selectAll("a")
     .where("s.intent_id", "=", intentId)
+    .orderBy("a.created_at", "desc")
+    .execute();
+}
+
+/** The attempts of many intents at once, newest first. */
+export async function listAttemptsOf(
+  db: Kysely<Database>,
+  intentIds: readonly string[],
+): Promise<(Attempt & { intent_id: string })[]> {
+  if (intentIds.length === 0) return [];
+  return await db
+    .selectFrom("service.slot as s")
+    .innerJoin("service.attempt as a", (join) =>
+      join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
+    )
+    .selectAll("a")
+    .select(sql<string>`s.intent_id`.as("intent_id"))
+    .where("s.intent_id", "in", intentIds)
     .orderBy("a.created_at", "desc")
     .execute();
 }

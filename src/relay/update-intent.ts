@@ -4,6 +4,7 @@ import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { acceptIntent } from "./accept-intent.ts";
+import { planReservation } from "./budget.ts";
 import { toAddress, toBytes } from "./bytes.ts";
 import { type ConfigChanges, storeChanges } from "./config-changes.ts";
 import type { Intent } from "./intents.ts";
@@ -60,5 +61,6 @@ export async function acceptUpdate(services: Services, request: UpdateRequest): 
     initData: "0x",
     salt: zeroHash,
     predicted: contract,
+    reservation: planReservation(services, chain, { tenantId, kind: "update", bytes: canonical.length }),
   });
 }

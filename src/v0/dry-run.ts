@@ -67,7 +67,7 @@ export function planBody(plan: DeploymentPlan, chain: string): Record<string, un
 /** A request without fault, for the members that have one. */
 function standIns(services: Services) {
   const wallet = `0x${"5a".repeat(20)}`;
-  const deployable = services.chains.find((chain) => chain.factory && chain.relayerKey);
+  const deployable = services.chains.find((chain) => chain.factory !== null);
   return {
     chain: deployable?.name ?? "",
     name: "-",

@@ -11,6 +11,8 @@ import { addFiles } from "./files.ts";
 import { addMeContracts } from "./me-contracts.ts";
 import { addMetadata } from "./metadata.ts";
 import { addNfts } from "./nfts.ts";
+import { addSearch } from "./search.ts";
+import { addTransactions } from "./transactions.ts";
 import { addUnbuilt } from "./unbuilt.ts";
 
 /** The legacy REST door: every path needs a key, and the key is looked at before anything else. */
@@ -27,6 +29,8 @@ export function createV0(services: Services): Hono<V0Env> {
   addMeContracts(app, services);
   addAccounts(app, services);
   addNfts(app, services);
+  addTransactions(app, services);
+  addSearch(app, services);
   addUnbuilt(app);
   app.all("*", (c) => {
     const known = app.routes.some((route) => route.method !== "ALL" && matches(route.path, c.req.path));

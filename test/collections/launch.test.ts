@@ -426,7 +426,7 @@ describe("following a deployment", () => {
     expect(await listen(randomUUID())).toEqual(["not_found"]);
   });
 
-  test("one that has not been signed can be cancelled; what was sent cannot", async () => {
+  test("one that has not been signed can be cancelled; what stands cannot", async () => {
     await h.pauseFactory(true);
     const cancel =
       "mutation ($id: ID!) { cancelDeployment(id: $id) { deployment { state } userErrors { code field } } }";
@@ -447,10 +447,12 @@ describe("following a deployment", () => {
       "mutation ($input: DeployCollectionInput!) { deployCollection(input: $input) { deployment { id } } }",
       { input: input() },
     );
-    const refused = await door.graphql(cancel, { id: data["deployCollection"]?.["deployment"]?.["id"] });
+    const id = String(data["deployCollection"]?.["deployment"]?.["id"]);
+    await h.until(door.services, id, ["finalized"]);
+    const refused = await door.graphql(cancel, { id });
     expect(refused.data["cancelDeployment"]).toEqual({
       deployment: null,
-      userErrors: [{ code: "value_error", field: "id" }],
+      userErrors: [{ code: "value_error", field: null }],
     });
   });
 });

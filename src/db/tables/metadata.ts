@@ -4,6 +4,7 @@ export interface MetadataTables {
   "service.token_metadata": TokenMetadataTable;
   "service.contract_metadata": ContractMetadataTable;
   "service.metadata_cursor": MetadataCursorTable;
+  "service.token_trait": TokenTraitTable;
 }
 
 export type MetadataStatus = "pending" | "fresh" | "failed";
@@ -69,4 +70,15 @@ interface MetadataCursorTable {
   mint_block: Generated<bigint>;
   update_block: Generated<bigint>;
   swept_at: Date | null;
+}
+
+/** One trait of a token, kept by a trigger on `service.token_metadata`. */
+interface TokenTraitTable {
+  chain_id: number;
+  contract: Buffer;
+  name: string;
+  value: string;
+  token_id: string;
+  /** Decimal text. */
+  number: string | null;
 }

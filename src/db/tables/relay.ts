@@ -8,6 +8,8 @@ export interface RelayTables {
   "service.slot": SlotTable;
   "service.attempt": AttemptTable;
   "service.attempt_event": AttemptEventTable;
+  "service.budget": BudgetTable;
+  "service.budget_entry": BudgetEntryTable;
 }
 
 /** The edges between these lie in service.intent_edge; a trigger refuses all others. */
@@ -78,6 +80,8 @@ interface LaneTable {
   genesis_hash: Buffer;
   next_nonce: bigint;
   state: Generated<"open" | "paused_funds" | "paused_fee" | "reconcile" | "halted">;
+  /** What its next transaction needs, while it is paused for funds. */
+  needed_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
 }
 
 interface SlotTable {
@@ -118,4 +122,21 @@ interface AttemptEventTable {
   method: string;
   outcome_code: string;
   detail: string | null;
+}
+
+/** Amounts in wei; of scope `global` in transactions. */
+interface BudgetTable {
+  scope: string;
+  period: Date;
+  allowed: Wei;
+  reserved: Wei;
+  spent: Wei;
+}
+
+interface BudgetEntryTable {
+  intent_id: string;
+  scope: string;
+  period: Date;
+  amount: Wei;
+  settled: Generated<boolean>;
 }
