@@ -5,7 +5,7 @@ import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { contractColumns, fetchedAtMicros, tokenColumns } from "./columns.ts";
+import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns } from "./columns.ts";
 import {
   type ContractRecord,
   cachedBase,
@@ -73,8 +73,8 @@ export async function listContractNfts(
     .leftJoin("service.token_metadata as m", (join) =>
       join.on("m.chain_id", "=", chain.id).on("m.contract", "=", contract).onRef("m.token_id", "=", "k.token_id"),
     )
-    .select([...tokenColumns, fetchedAtMicros, ...contractColumns, "c.token_count as total"])
-    .$if(input.parts.metadata, (query) => query.select("m.metadata"))
+    .select([...listedTokenColumns, fetchedAtMicros, ...contractColumns, "c.token_count as total"])
+    .$if(input.parts.metadata, (query) => query.select(listedMetadata))
     .where("c.chain_id", "=", chain.id)
     .where("c.address", "=", contract)
     .orderBy("k.token_id", direction)

@@ -35,6 +35,8 @@ export interface Nft {
   updatedAtMicros: bigint | null;
   /** Null where the read did not ask for it. */
   contractRecord: ContractRecord | null;
+  /** Up to 100 holders by address; null where the read did not ask for them. */
+  holders: string[] | null;
 }
 
 export interface ContractRecord {
@@ -54,6 +56,7 @@ export interface ContractRecord {
 export interface NftParts {
   metadata: boolean;
   contract: boolean;
+  holders?: boolean;
 }
 
 /** Columns of `tokenColumns`, and `metadata` where it was asked for. */
@@ -76,10 +79,11 @@ export interface TokenRow {
   file_width: number | null;
   file_height: number | null;
   file_size: bigint | null;
-  metadata_status: "pending" | "fresh" | "failed" | null;
-  metadata_error: string | null;
+  status: "pending" | "fresh" | "failed" | null;
+  error_code: string | null;
   fetched_at_micros: bigint | null;
   amount?: string | null;
+  holders?: Buffer[];
 }
 
 /** Columns of `contractColumns`. */
@@ -140,10 +144,11 @@ export function toNft(
     cachedAnimationUrl: cached(row.cached_animation),
     fileInformation:
       width === null || height === null || size === null ? null : { width, height, sizeBytes: Number(size) },
-    metadataStatus: row.metadata_status ?? "pending",
-    metadataError: row.metadata_error,
+    metadataStatus: row.status ?? "pending",
+    metadataError: row.error_code,
     updatedAtMicros: row.fetched_at_micros,
     contractRecord,
+    holders: row.holders?.map(toHex) ?? null,
   };
 }
 

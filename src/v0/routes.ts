@@ -10,6 +10,8 @@ import { addContracts } from "./contracts.ts";
 import { addFiles } from "./files.ts";
 import { addMetadata } from "./metadata.ts";
 import { addNfts } from "./nfts.ts";
+import { addSearch } from "./search.ts";
+import { addTransactions } from "./transactions.ts";
 import { addUnbuilt } from "./unbuilt.ts";
 
 /** The legacy REST door: every path needs a key, and the key is looked at before anything else. */
@@ -25,6 +27,8 @@ export function createV0(services: Services): Hono<V0Env> {
   addContracts(app, services);
   addAccounts(app, services);
   addNfts(app, services);
+  addTransactions(app, services);
+  addSearch(app, services);
   addUnbuilt(app);
   app.all("*", (c) => {
     const known = app.routes.some((route) => route.method !== "ALL" && matches(route.path, c.req.path));

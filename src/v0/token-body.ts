@@ -74,6 +74,28 @@ export function detailsBody(nft: Nft): Members {
   };
 }
 
+/** A token in a creator's list. */
+export function createdItemBody(nft: Nft, show: { metadata: boolean; contract: boolean }): Members {
+  return {
+    chain: nft.chain,
+    contract_address: nft.contract,
+    token_id: String(nft.tokenId),
+    name: nft.name,
+    description: nft.description,
+    ...(show.metadata ? { metadata: metadataBody(nft), metadata_url: nft.metadataUrl } : {}),
+    ...fileBody(nft),
+    ...(show.contract ? { contract: contractBody(contractOf(nft)) } : {}),
+    owner_addresses: nft.holders ?? [],
+  };
+}
+
+/** Where a browser gets the file when we hold no copy: IPFS through the configured gateway; null when nowhere. */
+export function servedFileUrl(url: string | null, gateway: string): string | null {
+  if (url === null) return null;
+  const path = /^ipfs:\/\/(?:ipfs\/)?(.+)$/i.exec(url)?.[1];
+  return path === undefined ? (/^https?:\/\//i.test(url) ? url : null) : `${gateway}/${path}`;
+}
+
 function fileBody(nft: Nft): Members {
   return {
     file_url: nft.fileUrl,

@@ -18,6 +18,7 @@ const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
   "nft.tokens": [
     ...(["chain_id", "contract", "token_id", "standard", "supply", "owner", "mint_block", "mint_log_index"] as const),
     ...(["mint_batch_index", "mint_timestamp", "mint_tx", "creator", "transfer_count"] as const),
+    ...(["last_block", "last_log_index", "last_batch_index"] as const),
   ],
   "nft.holdings": ["chain_id", "contract", "token_id", "owner", "amount", "standard"],
   "nft.holding_rows": ["chain_id", "contract", "token_id", "owner", "amount", "standard"],

@@ -13,7 +13,10 @@ import { addAccounts } from "../../src/v0/accounts.ts";
 import { nok } from "../../src/v0/answer.ts";
 import { createV0App } from "../../src/v0/app.ts";
 import { addNfts } from "../../src/v0/nfts.ts";
+import { addSearch } from "../../src/v0/search.ts";
+import { addTransactions } from "../../src/v0/transactions.ts";
 import type { TestDatabase } from "./database.ts";
+import { faultsOfAnswer } from "./openapi-check.ts";
 
 /** An answer, read by the shape that the test expects. */
 type Json = ReturnType<typeof JSON.parse>;
@@ -53,6 +56,8 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
   });
   addAccounts(app, services);
   addNfts(app, services);
+  addTransactions(app, services);
+  addSearch(app, services);
   app.onError((error, c) => {
     if (error instanceof ServiceError) return nok(c, error, caller.requestId);
     throw error;
@@ -80,11 +85,14 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
     caller,
     /** SQL of everything asked since the last call. */
     takeStatements: () => statements.splice(0),
-    /** A GET of the legacy door: status and body, and the body's text. */
+    /** A GET of the legacy door: status and body, and the body's text. It is checked against the OpenAPI document. */
     async v0(path: string): Promise<{ status: number; body: Json; text: string }> {
       const response = await app.request(path);
       const text = await response.text();
-      return { status: response.status, body: JSON.parse(text), text };
+      const body = JSON.parse(text);
+      const faults = faultsOfAnswer("GET", `/v0${path}`, response.status, body);
+      if (faults.length > 0) throw new Error(`GET ${path}: ${faults.join("; ")}`);
+      return { status: response.status, body, text };
     },
     /** A GraphQL operation; `code` is that of the first error. */
     async graphql(source: string, variableValues: Record<string, unknown> = {}) {

@@ -7,6 +7,7 @@ export interface MetadataTables {
   "service.raw_document": RawDocumentTable;
   "service.metadata_announcement": MetadataAnnouncementTable;
   "service.metadata_read_block": MetadataReadBlockTable;
+  "service.token_trait": TokenTraitTable;
 }
 
 export type MetadataStatus = "pending" | "fresh" | "failed";
@@ -105,4 +106,15 @@ interface MetadataReadBlockTable {
   chain_id: number;
   number: bigint;
   hash: Buffer;
+}
+
+/** One trait of a token, kept by a trigger on `service.token_metadata`. */
+interface TokenTraitTable {
+  chain_id: number;
+  contract: Buffer;
+  name: string;
+  value: string;
+  token_id: string;
+  /** Decimal text. */
+  number: string | null;
 }
