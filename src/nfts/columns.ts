@@ -35,8 +35,8 @@ export const tokenColumns = [
   "m.file_width",
   "m.file_height",
   "m.file_size",
-  "m.status as metadata_status",
-  "m.error_code as metadata_error",
+  "m.status",
+  "m.error_code",
 ] as const;
 
 const cappedTexts = ["name", "description", "token_uri", "image", "animation_url"] as const;
@@ -44,8 +44,15 @@ const cappedTexts = ["name", "description", "token_uri", "image", "animation_url
 /** The same for lists, without texts that would make a page boundless. */
 export const listedTokenColumns = [
   ...(["t.contract", "t.token_id", "t.standard", "t.owner", "t.supply", "t.creator", "t.mint_timestamp"] as const),
-  ...(["m.cached_image", "m.cached_animation", "m.file_width", "m.file_height", "m.file_size"] as const),
-  ...(["m.status as metadata_status", "m.error_code as metadata_error"] as const),
+  ...([
+    "m.cached_image",
+    "m.cached_animation",
+    "m.file_width",
+    "m.file_height",
+    "m.file_size",
+    "m.status",
+    "m.error_code",
+  ] as const),
   ...cappedTexts.map((column) => capped(column, listedTextBytes).as(column)),
 ] as const;
 

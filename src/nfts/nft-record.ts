@@ -79,8 +79,8 @@ export interface TokenRow {
   file_width: number | null;
   file_height: number | null;
   file_size: bigint | null;
-  metadata_status: "pending" | "fresh" | "failed" | null;
-  metadata_error: string | null;
+  status: "pending" | "fresh" | "failed" | null;
+  error_code: string | null;
   fetched_at_micros: bigint | null;
   amount?: string | null;
   holders?: Buffer[];
@@ -144,8 +144,8 @@ export function toNft(
     cachedAnimationUrl: cached(row.cached_animation),
     fileInformation:
       width === null || height === null || size === null ? null : { width, height, sizeBytes: Number(size) },
-    metadataStatus: row.metadata_status ?? "pending",
-    metadataError: row.metadata_error,
+    metadataStatus: row.status ?? "pending",
+    metadataError: row.error_code,
     updatedAtMicros: row.fetched_at_micros,
     contractRecord,
     holders: row.holders?.map(toHex) ?? null,

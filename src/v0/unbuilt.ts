@@ -5,6 +5,7 @@ import type { V0App } from "./app.ts";
 const operations: readonly [method: string, path: string][] = [
   ["GET", "/me/settings"],
   ["GET", "/me/mints"],
+  ["GET", "/transactions"],
   ["GET", "/reports/:type"],
   ["POST", "/contracts"],
   ["PUT", "/contracts"],

@@ -4,10 +4,10 @@ export interface MetadataTables {
   "service.token_metadata": TokenMetadataTable;
   "service.contract_metadata": ContractMetadataTable;
   "service.metadata_cursor": MetadataCursorTable;
-  "service.token_trait": TokenTraitTable;
   "service.raw_document": RawDocumentTable;
   "service.metadata_announcement": MetadataAnnouncementTable;
   "service.metadata_read_block": MetadataReadBlockTable;
+  "service.token_trait": TokenTraitTable;
 }
 
 export type MetadataStatus = "pending" | "fresh" | "failed";
@@ -82,17 +82,6 @@ interface MetadataCursorTable {
   swept_at: Date | null;
 }
 
-/** One trait of a token, kept by a trigger on `service.token_metadata`. */
-interface TokenTraitTable {
-  chain_id: number;
-  contract: Buffer;
-  name: string;
-  value: string;
-  token_id: string;
-  /** Decimal text. */
-  number: string | null;
-}
-
 /** Bytes that no column holds as they were. Key: hash. */
 interface RawDocumentTable {
   /** sha256 of all bytes. */
@@ -117,4 +106,15 @@ interface MetadataReadBlockTable {
   chain_id: number;
   number: bigint;
   hash: Buffer;
+}
+
+/** One trait of a token, kept by a trigger on `service.token_metadata`. */
+interface TokenTraitTable {
+  chain_id: number;
+  contract: Buffer;
+  name: string;
+  value: string;
+  token_id: string;
+  /** Decimal text. */
+  number: string | null;
 }
