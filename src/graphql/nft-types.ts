@@ -59,6 +59,13 @@ function makeNftTypes(builder: Builder) {
       sizeBytes: t.exposeInt("sizeBytes"),
     }),
   });
+  const metadataStatus = builder.enumType("MetadataStatus", {
+    values: {
+      PENDING: { description: "Will be read, for the first time or again." },
+      FRESH: {},
+      FAILED: { description: "Could not be read, see `metadataError`; it is tried again, less and less often." },
+    },
+  });
   const nft = builder.node(builder.objectRef<Nft>("Nft"), {
     description: "One token. Texts come from its metadata and are null until that was read.",
     id: { resolve: (token) => `${token.chain}:${token.contract}:${token.tokenId}` },
@@ -116,6 +123,14 @@ function makeNftTypes(builder: Builder) {
       }),
       cachedAnimationUrl: t.exposeString("cachedAnimationUrl", { nullable: true }),
       fileInformation: t.expose("fileInformation", { type: fileInformation, nullable: true }),
+      metadataStatus: t.field({
+        type: metadataStatus,
+        resolve: (token) => token.metadataStatus.toUpperCase() as Uppercase<Nft["metadataStatus"]>,
+      }),
+      metadataError: t.exposeString("metadataError", {
+        nullable: true,
+        description: "Code of why the last try failed; the metadata of an earlier one is still shown.",
+      }),
       metadataUpdatedAt: t.field({
         type: "DateTime",
         nullable: true,

@@ -4,6 +4,7 @@ import { getNft } from "../nfts/get-nft.ts";
 import { getNfts } from "../nfts/get-nfts.ts";
 import { listChainNfts } from "../nfts/list-chain-nfts.ts";
 import { listContractNfts } from "../nfts/list-contract-nfts.ts";
+import { getMetadataProgress, type MetadataProgress } from "../nfts/metadata-progress.ts";
 import { type RefreshStatus, refreshMessages, refreshMetadata } from "../nfts/refresh-metadata.ts";
 import { searchNfts } from "../nfts/search-nfts.ts";
 import type { TraitFilter } from "../nfts/traits.ts";
@@ -70,6 +71,8 @@ export function addNfts(builder: Builder): void {
       },
     }),
   );
+
+  addMetadataProgress(builder);
 
   builder.queryField("contract", (t) =>
     t.field({
@@ -158,6 +161,40 @@ export function addNfts(builder: Builder): void {
           tokenId: tokenId ?? undefined,
         }),
       }),
+    }),
+  );
+}
+
+function addMetadataProgress(builder: Builder): void {
+  const fault = builder.objectRef<MetadataProgress["faults"][number]>("MetadataFault").implement({
+    fields: (t) => ({ code: t.exposeString("code"), count: t.exposeInt("count") }),
+  });
+  const progress = builder.objectRef<MetadataProgress>("MetadataProgress").implement({
+    description: "How far the metadata of a contract's live tokens has been read.",
+    fields: (t) => ({
+      total: t.exposeInt("total"),
+      fresh: t.exposeInt("fresh"),
+      pending: t.exposeInt("pending", { description: "Counted up to 100,000." }),
+      failed: t.exposeInt("failed", { description: "Counted up to 100,000." }),
+      faults: t.field({
+        type: [fault],
+        complexity: { multiplier: 1 },
+        description: "Why tokens failed, the most frequent reason first.",
+        resolve: ({ faults }) => [...faults],
+      }),
+    }),
+  });
+  builder.queryField("metadataProgress", (t) =>
+    t.field({
+      type: progress,
+      nullable: true,
+      description: "`not_found` for a contract the index has never seen.",
+      complexity: 10,
+      args: {
+        chain: t.arg.string({ required: true }),
+        contract: t.arg({ type: "Address", required: true }),
+      },
+      resolve: async (_root, args, context) => getMetadataProgress(context.services, await context.caller(), args),
     }),
   );
 }

@@ -35,6 +35,8 @@ export const tokenColumns = [
   "m.file_width",
   "m.file_height",
   "m.file_size",
+  "m.status as metadata_status",
+  "m.error_code as metadata_error",
 ] as const;
 
 const cappedTexts = ["name", "description", "token_uri", "image", "animation_url"] as const;
@@ -43,6 +45,7 @@ const cappedTexts = ["name", "description", "token_uri", "image", "animation_url
 export const listedTokenColumns = [
   ...(["t.contract", "t.token_id", "t.standard", "t.owner", "t.supply", "t.creator", "t.mint_timestamp"] as const),
   ...(["m.cached_image", "m.cached_animation", "m.file_width", "m.file_height", "m.file_size"] as const),
+  ...(["m.status as metadata_status", "m.error_code as metadata_error"] as const),
   ...cappedTexts.map((column) => capped(column, listedTextBytes).as(column)),
 ] as const;
 
@@ -71,3 +74,10 @@ export const contractColumns = [
   "cm.banner_url as contract_banner_url",
   "cm.cached_banner_url as contract_cached_banner_url",
 ] as const;
+
+/** A column of these lists, an alias included, for statements that are written as text. */
+export function selectionOf(column: (typeof listedTokenColumns)[number] | string) {
+  if (typeof column !== "string") return column;
+  const [from = "", to] = column.split(" as ");
+  return to === undefined ? sql.ref(from) : sql`${sql.ref(from)} AS ${sql.ref(to)}`;
+}

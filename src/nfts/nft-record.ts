@@ -27,6 +27,10 @@ export interface Nft {
   cachedFileUrl: string | null;
   cachedAnimationUrl: string | null;
   fileInformation: { width: number; height: number; sizeBytes: number } | null;
+  /** `pending` also before the worker has seen the token. */
+  metadataStatus: "pending" | "fresh" | "failed";
+  /** Why the last try failed; the members above may be of an earlier one. */
+  metadataError: string | null;
   /** Last fetch of the metadata, microseconds of Unix time. */
   updatedAtMicros: bigint | null;
   /** Null where the read did not ask for it. */
@@ -75,6 +79,8 @@ export interface TokenRow {
   file_width: number | null;
   file_height: number | null;
   file_size: bigint | null;
+  metadata_status: "pending" | "fresh" | "failed" | null;
+  metadata_error: string | null;
   fetched_at_micros: bigint | null;
   amount?: string | null;
   holders?: Buffer[];
@@ -138,6 +144,8 @@ export function toNft(
     cachedAnimationUrl: cached(row.cached_animation),
     fileInformation:
       width === null || height === null || size === null ? null : { width, height, sizeBytes: Number(size) },
+    metadataStatus: row.metadata_status ?? "pending",
+    metadataError: row.metadata_error,
     updatedAtMicros: row.fetched_at_micros,
     contractRecord,
     holders: row.holders?.map(toHex) ?? null,
