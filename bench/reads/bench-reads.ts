@@ -97,9 +97,10 @@ async function measure(scenario: Scenario, bare: Started): Promise<void> {
     { name: "ours", url: scenario.url, requests: scenario.requests },
   ];
   for (const connections of options.connections.split(",").map(Number)) {
-    const seen = new Map<string, { rps: number[]; p50: number[]; p99: number[]; failed: number }>();
+    const seen = new Map<string, { rps: number[]; p50: number[]; p99: number[]; cpu: number[]; failed: number }>();
     for (let round = 0; round <= Number(options.rounds); round += 1) {
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+        const before = cpuOf(side.name);
         const result = await autocannon({
           url: side.url,
           connections,
@@ -108,24 +109,40 @@ async function measure(scenario: Scenario, bare: Started): Promise<void> {
           requests: side.requests,
         });
         if (round === 0) continue;
-        const kept = seen.get(side.name) ?? { rps: [], p50: [], p99: [], failed: 0 };
+        const kept = seen.get(side.name) ?? { rps: [], p50: [], p99: [], cpu: [], failed: 0 };
         kept.rps.push(result.requests.average);
         kept.p50.push(result.latency.p50);
         kept.p99.push(result.latency.p99);
+        kept.cpu.push(((cpuOf(side.name) - before) * 1_000_000) / Math.max(1, result.requests.total));
         kept.failed += result.non2xx + result.errors;
         seen.set(side.name, kept);
       }
     }
     const median = (numbers: number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
-    const [one, other] = ["bare", "ours"].map((name) => seen.get(name) ?? { rps: [], p50: [], p99: [], failed: 0 });
+    const [one, other] = ["bare", "ours"].map(
+      (name) => seen.get(name) ?? { rps: [], p50: [], p99: [], cpu: [], failed: 0 },
+    );
     if (!one || !other) continue;
     const ratios = other.rps.map((rps, index) => rps / (one.rps[index] ?? Number.NaN));
     say(
       `${scenario.name.padEnd(28)} ${String(connections).padStart(3)} connections: ${median(ratios).toFixed(2)} of bare ` +
         `(${median(other.rps).toFixed(0)}/s against ${median(one.rps).toFixed(0)}/s), p50 ${median(other.p50)} against ` +
-        `${median(one.p50)} ms, p99 ${median(other.p99)} against ${median(one.p99)} ms, ${memoryOf("ours")} MB against ` +
+        `${median(one.p50)} ms, p99 ${median(other.p99)} against ${median(one.p99)} ms, processor ${median(other.cpu).toFixed(0)} against ${median(one.cpu).toFixed(0)} us a request, ${memoryOf("ours")} MB against ` +
         `${memoryOf("bare")} MB, failed ${other.failed} and ${one.failed}`,
     );
+  }
+}
+
+/** Seconds of processor time of a server: what is left to compare on a machine that others use too. */
+function cpuOf(side: string): number {
+  const child = children[side === "ours" ? 0 : 1];
+  try {
+    const fields = readFileSync(`/proc/${child?.pid}/stat`, "utf8")
+      .replace(/^.*\) /, "")
+      .split(" ");
+    return (Number(fields[11]) + Number(fields[12])) / 100;
+  } catch {
+    return 0;
   }
 }
 

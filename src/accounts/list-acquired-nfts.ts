@@ -5,7 +5,7 @@ import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { packPosition, positionLength, unpackPosition } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns } from "../nfts/columns.ts";
+import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns, selectionOf } from "../nfts/columns.ts";
 import {
   cachedBase,
   contractRecordOf,
@@ -83,9 +83,9 @@ export async function listAcquiredNfts(
   const order = sql`k.block_timestamp ${direction}, k.chain_id ${direction}, ${place}`;
   const { rows } = await sql<AcquiredRow>`
     SELECT k.chain_id, k.block_timestamp, k.block_number, k.log_index, k.batch_index, k.amount,
-      ${sql.join([...listedTokenColumns.map(columnOf), fetchedAtMicros])}
+      ${sql.join([...listedTokenColumns.map(selectionOf), fetchedAtMicros])}
       ${input.parts.metadata ? sql`, ${listedMetadata}` : sql``}
-      ${input.parts.contract ? sql`, ${sql.join(contractColumns.map(aliasOf))}` : sql``}
+      ${input.parts.contract ? sql`, ${sql.join(contractColumns.map(selectionOf))}` : sql``}
     FROM (SELECT * FROM (${sql.join(arms, sql` UNION ALL `)}) k
       ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}) k
     JOIN nft.tokens t ON t.chain_id = k.chain_id AND t.contract = k.contract AND t.token_id = k.token_id
@@ -128,13 +128,4 @@ function beyond(chainId: number, position: Buffer | null, backward: boolean): Ra
   return sql`x.block_number ${sql.raw(backward ? ">=" : "<=")} (SELECT b.block_number FROM nft.transfers b
     WHERE b.chain_id = ${chainId} AND b.block_timestamp ${operator} ${timestamp}::bigint
     ORDER BY b.block_timestamp ${inwards}, b.block_number ${inwards} LIMIT 1)`;
-}
-
-function columnOf(column: (typeof listedTokenColumns)[number]) {
-  return typeof column === "string" ? sql.ref(column) : column;
-}
-
-function aliasOf(column: string) {
-  const [from = "", to = from] = column.split(" as ");
-  return sql`${sql.ref(from)} AS ${sql.ref(to)}`;
 }

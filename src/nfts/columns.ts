@@ -81,3 +81,10 @@ export const contractColumns = [
   "cm.banner_url as contract_banner_url",
   "cm.cached_banner_url as contract_cached_banner_url",
 ] as const;
+
+/** A column of these lists, an alias included, for statements that are written as text. */
+export function selectionOf(column: (typeof listedTokenColumns)[number] | string) {
+  if (typeof column !== "string") return column;
+  const [from = "", to] = column.split(" as ");
+  return to === undefined ? sql.ref(from) : sql`${sql.ref(from)} AS ${sql.ref(to)}`;
+}
