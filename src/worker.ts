@@ -9,7 +9,7 @@ import { createServices } from "./services.ts";
 
 const config = loadConfig();
 const services = createServices(config, "worker");
-await prepareDatabase(config.databaseUrl);
+await prepareDatabase(config.databaseUrl, services.log);
 
 const stop = new AbortController();
 const loops = [runRelay, runMetadata, runPinning].map((run) => run(services, stop.signal));

@@ -1,17 +1,14 @@
 import { createHash, randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Address, Hex } from "viem";
 import { collectionSalt, encodeInitData, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { acceptIntent } from "../relay/accept-intent.ts";
-import { broadcast } from "../relay/broadcast.ts";
+import { planReservation } from "../relay/budget.ts";
 import { intentName } from "../relay/encode-deploy.ts";
-import { getIntent, type Intent } from "../relay/intents.ts";
-import { loggable } from "../relay/node-failure.ts";
-import type { Preflight } from "../relay/preflight.ts";
-import { type Submission, submitIntent } from "../relay/submit-intent.ts";
+import type { Intent } from "../relay/intents.ts";
+import { untilSigned } from "../relay/until-signed.ts";
 import type { Services } from "../services.ts";
 import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
 import { type Deployment, getDeployment } from "./get-deployment.ts";
@@ -57,11 +54,6 @@ export interface DeployCollectionResult {
   warnings: string[];
 }
 
-const signWithinMs = 10_000;
-const retryAfterMs = 200;
-/** The answer may leave before a slow node has taken the bytes: they are on disk, the worker sends them again. */
-const sendWithinMs = 250;
-
 /**
  * Deploys a collection: the request becomes durable, gets its nonce, is signed and stored, and only then
  * answered with its hash; the relay drives it to an end whatever happens to this process.
@@ -76,8 +68,7 @@ export async function deployCollection(
 ): Promise<DeployCollectionResult> {
   const checked = checkDeployment(services, caller, input);
   const intent = await acceptDeployment(services, caller, input.idempotencyKey, checked);
-  const signed = await untilSigned(services, checked.chain, intent);
-  if (signed.state === "signed") await sendBriefly(services, checked.chain, signed);
+  await untilSigned(services, checked.chain, intent);
   const deployment = await getDeployment(services, caller, { id: intent.id });
   const { transactionHash } = deployment;
   if (!transactionHash) throw new Error(`intent ${intent.id} is ${deployment.state} without a hash`);
@@ -140,6 +131,11 @@ export async function acceptDeployment(
     owner,
     initData,
     salt: collectionSalt(intentId, owner, initData),
+    reservation: planReservation(services, chain, {
+      tenantId: caller.accountId,
+      kind: "deploy",
+      bytes: initData.length / 2,
+    }),
     predicted: predictCollection({ factory, template, intentId, owner, initData }),
   });
 }
@@ -155,63 +151,6 @@ function checkKey(key: string | undefined): string | null {
   throw new ServiceError("value_error", "an Idempotency-Key is 1 to 200 visible ASCII characters", {
     field: "idempotencyKey",
   });
-}
-
-async function untilSigned(services: Services, chain: Chain, intent: Intent): Promise<Intent> {
-  const end = performance.now() + signWithinMs;
-  let ready: Preflight | null = null;
-  for (let current = intent; ; current = await getIntent(services.db, intent.id)) {
-    const submission = await trySubmit(services, chain, current, ready);
-    if ("kind" in submission) {
-      if (submission.kind === "signed") return submission.intent;
-      if (submission.kind === "over") throw ended(submission.intent);
-      if (submission.kind === "held" || performance.now() > end) throw notYet(submission.intent, submission.reason);
-      ready = submission.ready;
-    } else if (performance.now() > end) {
-      throw notYet(current, submission.unavailable.message);
-    }
-    await sleep(retryAfterMs);
-  }
-}
-
-async function trySubmit(
-  services: Services,
-  chain: Chain,
-  intent: Intent,
-  ready: Preflight | null,
-): Promise<Submission | { unavailable: ServiceError }> {
-  try {
-    return await submitIntent(services, chain, intent, ready);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "service_unavailable") return { unavailable: error };
-    throw error;
-  }
-}
-
-function notYet(intent: Intent, reason: string): ServiceError {
-  const expires = intent.expires_at.toISOString();
-  return new ServiceError(
-    "service_unavailable",
-    `accepted but not sent yet: ${reason}. It stays queued until ${expires}; repeat the same request to ask for its hash`,
-    { retryAfterSeconds: 10, details: { deployment: intent.id, expiresAt: expires, reason } },
-  );
-}
-
-function ended(intent: Intent): ServiceError {
-  return new ServiceError(
-    "value_error",
-    `this deployment ended as ${intent.state} before it was sent; use a new Idempotency-Key for a new one`,
-    { field: "idempotencyKey", details: { deployment: intent.id } },
-  );
-}
-
-async function sendBriefly(services: Services, chain: Chain, intent: Intent): Promise<void> {
-  const sending = broadcast(services, chain, intent).catch((error: unknown) =>
-    services.log.warn({ intent: intent.id, ...loggable(error) }, "sending is left to the worker"),
-  );
-  const waiting = new AbortController();
-  await Promise.race([sending, sleep(sendWithinMs, undefined, { signal: waiting.signal }).catch(() => undefined)]);
-  waiting.abort();
 }
 
 function lowerCase(address: string): Address {

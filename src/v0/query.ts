@@ -62,6 +62,14 @@ export function wordsParameter<W extends string>(
   return new Set(words.filter(isAllowed));
 }
 
+/** One word of a fixed list; absent when it was not sent. */
+export function wordParameter<W extends string>(input: Input, name: string, allowed: readonly W[]): W | undefined {
+  const word = input.text(name);
+  if (word === undefined) return undefined;
+  const found = allowed.find((candidate) => candidate === word);
+  return found ?? input.fail("invalid_enumeration", name, `${name} must be one of: ${allowed.join(", ")}`);
+}
+
 /** `include`: which parts of the records are shown. `default` is always there. */
 export function includeParameter<W extends string>(
   query: URLSearchParams,

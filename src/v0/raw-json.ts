@@ -8,6 +8,11 @@ export class RawJson {
   }
 }
 
+/** A list whose items are JSON text already. */
+export function rawList(items: string): RawJson {
+  return new RawJson(`[${items}]`);
+}
+
 /** A success body like `ok`, whose members may hold `RawJson`. */
 export function okRaw(c: Context, members: Record<string, unknown>): Response {
   const text = toJson({ response: "OK", ...members, error: null });
