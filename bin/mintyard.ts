@@ -3,7 +3,9 @@ import { parseArgs } from "node:util";
 import { runAnalyst } from "./analyst.ts";
 import { createKey } from "./create-key.ts";
 import { runDemo } from "./demo.ts";
+import { doctor } from "./doctor.ts";
 import { deployFactoryCommand } from "./factory.ts";
+import { reindex } from "./reindex.ts";
 import { runTests } from "./run-tests.ts";
 import { runStart } from "./start.ts";
 
@@ -17,6 +19,8 @@ const usage = `usage: mintyard <command>
   analyst check                    say what the role of analysts could still do beyond reading
   analyst sql                      print what a database administrator runs where the service's user may not
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
+  doctor [--samples N]             check the index of every chain against its invariants; 1 when one fails
+  reindex --chain NAME             make the chain's next indexer start index it anew, while readers keep the old rows
   test                             lint, types, contracts and the tests of the whole service
 `;
 
@@ -60,6 +64,15 @@ async function run(name: string, args: string[]): Promise<number> {
       });
       if (positionals[0] !== "deploy" || !values.chain) break;
       return await deployFactoryCommand(values.chain);
+    }
+    case "doctor": {
+      const { values } = parseArgs({ args, options: { samples: { type: "string", default: "300" } } });
+      return await doctor(Number(values.samples));
+    }
+    case "reindex": {
+      const { values } = parseArgs({ args, options: { chain: { type: "string" } } });
+      if (!values.chain) break;
+      return await reindex(values.chain);
     }
     case "test":
       return await runTests(args);

@@ -94,6 +94,22 @@ const evmAddress = z
   .regex(/^0x[0-9a-fA-F]{40}$/, "an address is wanted: 0x and 40 hex digits")
   .transform((text) => getAddress(text.toLowerCase()));
 
+const indexScope = z
+  .string()
+  .regex(
+    /^(all|factory|0x[0-9a-fA-F]{40}(\s*,\s*0x[0-9a-fA-F]{40})*)$/,
+    "all, factory or a list of addresses is wanted",
+  )
+  .transform((text): Chain["indexScope"] =>
+    text === "all" || text === "factory"
+      ? text
+      : text
+          .toLowerCase()
+          .split(",")
+          .map((item) => item.trim() as Address)
+          .sort(),
+  );
+
 type Env = Record<string, string | undefined>;
 
 function read<T>(env: Env, name: string, schema: z.ZodType<T, string>, fallback: T): T {
@@ -220,6 +236,14 @@ function loadChain(env: Env, suffix: string): Chain {
     relay: { ...loadRelayPolicy(env, suffix, id, local), moreKeys },
     confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
     startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),
+    indexScope: read<Chain["indexScope"]>(env, `INDEX_SCOPE_${suffix}`, indexScope, "all"),
+    verification: read<Chain["verification"]>(
+      env,
+      `VERIFY_${suffix}`,
+      z.enum(["proofs", "logs", "off"]),
+      env[`LOCAL_${suffix}`] === "true" ? "proofs" : "logs",
+    ),
+    requestsPerSecond: read(env, `RPC_RATE_${suffix}`, count, 0),
     paidTierOnly: (env[`PAID_TIER_ONLY_${suffix}`] ?? String(known?.paidTierOnly ?? false)) === "true",
   };
 }

@@ -41,6 +41,7 @@ export function createBuilder() {
   });
   builder.queryType({ description: "Reads. Every list is a keyset connection." });
   builder.mutationType({ description: "Uploads and deployments." });
+  builder.subscriptionType({ description: "Streams, served as server-sent events." });
   addScalars(builder);
   return builder;
 }

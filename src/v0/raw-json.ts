@@ -19,7 +19,8 @@ export function okRaw(c: Context, members: Record<string, unknown>): Response {
   return c.body(text, 200, { "Content-Type": "application/json" });
 }
 
-function toJson(value: unknown): string {
+/** JSON text of a value that may hold `RawJson`. */
+export function toJson(value: unknown): string {
   if (value instanceof RawJson) return value.text;
   if (Array.isArray(value)) return `[${value.map(toJson).join(",")}]`;
   if (value === null || typeof value !== "object") return JSON.stringify(value) ?? "null";

@@ -11,6 +11,7 @@ import { createV0App, type V0Env } from "./app.ts";
 import { addCollections } from "./collections.ts";
 import { addContracts } from "./contracts.ts";
 import { addFiles } from "./files.ts";
+import { addMeContracts } from "./me-contracts.ts";
 import { addMetadata } from "./metadata.ts";
 import { addNfts } from "./nfts.ts";
 import { addSearch } from "./search.ts";
@@ -43,6 +44,7 @@ export function createV0(services: Services): Hono<V0Env> {
   addMetadata(app, services);
   addCollections(app, services);
   addContracts(app, services);
+  addMeContracts(app, services);
   addAccounts(app, services);
   addNfts(app, services);
   addTransactions(app, services);

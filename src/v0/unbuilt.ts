@@ -3,13 +3,8 @@ import type { V0App } from "./app.ts";
 
 /** Operations of the original service that are not built yet: a client learns that, not `not_found`. */
 const operations: readonly [method: string, path: string][] = [
-  ["PUT", "/contracts/collections"],
-  ["GET", "/me/contracts/collections"],
-  ["GET", "/me/contracts/abis/:contract"],
-  ["GET", "/me/contracts"],
   ["GET", "/me/settings"],
   ["GET", "/me/mints"],
-  ["GET", "/transactions"],
   ["GET", "/reports/:type"],
   ["POST", "/contracts"],
   ["PUT", "/contracts"],

@@ -36,6 +36,19 @@ const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
     ...(["block_timestamp", "tx_hash"] as const),
   ],
   "nft.account_totals": ["chain_id", "owner", "standard", "holding_count"],
+  "nft.contract_flags": ["chain_id", "contract", "flag", "count"],
+  "nft.quarantined_logs": [
+    ...([
+      "chain_id",
+      "block_number",
+      "log_index",
+      "block_timestamp",
+      "tx_hash",
+      "contract",
+      "event",
+      "reason",
+    ] as const),
+  ],
   "nft.metadata_updates": [
     ...([
       "chain_id",
