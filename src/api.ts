@@ -17,6 +17,10 @@ const server = createAdaptorServer({ fetch: createApp(services).fetch });
 limitServer(server);
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
+services.content.sweep().then(
+  (files) => files > 0 && services.log.info({ files }, "cleared away what broken uploads left"),
+  (error) => services.log.warn({ err: error }, "the store could not be swept"),
+);
 endWithParent();
 onStop(async () => {
   const closed = new Promise((done) => server.close(done));

@@ -63,6 +63,14 @@ export async function isRecorded(db: Kysely<Database>, file: string): Promise<bo
   return (await db.selectFrom("service.car").select("id").where("file", "=", file).executeTakeFirst()) !== undefined;
 }
 
+/** Those of the given files that a CAR's row names. */
+export async function recordedFiles(db: Kysely<Database>, files: readonly string[]): Promise<Set<string>> {
+  const uuids = files.filter((file) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(file));
+  const { rows } = await sql<{ file: string }>`
+    SELECT file FROM service.car WHERE file = ANY(${uuids}::uuid[])`.execute(db);
+  return new Set(rows.map((row) => row.file));
+}
+
 /** Looks a path up below a root: the file there, `nothing` under a root we know, or null for a root we do not. */
 export async function findEntry(db: Kysely<Database>, root: string, path: string) {
   const row = await db

@@ -7,11 +7,11 @@ import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
-import { isRecorded, recordCar } from "./content-index.ts";
+import { isRecorded, recordCar, recordedFiles } from "./content-index.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
 import { profileName } from "./profile.ts";
 import { parseCid, type ResolvedContent, resolveContent } from "./resolve-content.ts";
-import { sweepParts } from "./sweep-parts.ts";
+import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
 
 /** What was stored, for the record that goes into the same transaction. */
 export interface StoredContent {
@@ -71,6 +71,20 @@ export class ContentStore {
 
   carPath(file: string): string {
     return join(this.#folder, "cars", file.slice(0, 2), `${file}.car`);
+  }
+
+  /**
+   * Clears away what uploads of killed processes left; run at the start of a process. What is younger
+   * than ten minutes stays, since another process may be writing it.
+   *
+   * @returns how many files went or were put aside.
+   */
+  async sweep(now: number = Date.now()): Promise<number> {
+    const incoming = join(this.#folder, "incoming");
+    await mkdir(incoming, { recursive: true });
+    const known = (files: string[]) => recordedFiles(this.#db, files);
+    const orphans = await sweepOrphans(join(this.#folder, "cars"), incoming, known, now);
+    return orphans + (await sweepParts(incoming, now));
   }
 
   async close(): Promise<void> {

@@ -1,25 +1,70 @@
-import { readdir, stat, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, readdir, rename, stat, unlink, utimes } from "node:fs/promises";
+import { basename, join } from "node:path";
 
 /**
- * Older than any upload can run: a `.part` of this age was left by a process that died. Younger ones
- * may belong to another process that shares the folder.
+ * Older than any upload can run: a file of this age that nobody knows was left by a process that
+ * died. Younger ones may belong to another process that shares the folder.
  */
 export const abandonedAfterMs = 600_000;
 
-/** Removes what dead processes left behind. @returns how many files went. */
+/** How long an orphan is kept aside before it goes for good. */
+export const orphanKeptMs = 7 * 86_400_000;
+
+/**
+ * Removes what dead processes left behind: parts, and orphans that were put aside long ago.
+ *
+ * @returns how many files went.
+ */
 export async function sweepParts(folder: string, now: number = Date.now()): Promise<number> {
   let removed = 0;
   for (const name of await readdir(folder)) {
-    if (!name.endsWith(".part")) continue;
+    const keptMs = name.endsWith(".part") ? abandonedAfterMs : name.endsWith(".orphan") ? orphanKeptMs : Infinity;
     const path = join(folder, name);
     // Another process may sweep at the same time, or finish this very file.
     const info = await stat(path).catch(() => null);
-    if (!info || now - info.mtimeMs < abandonedAfterMs) continue;
+    if (!info || now - info.mtimeMs < keptMs) continue;
     await unlink(path).then(
       () => removed++,
       () => undefined,
     );
   }
   return removed;
+}
+
+/**
+ * Puts aside each CAR that no row names: its process died between the file's rename and the commit.
+ *
+ * It is moved, not removed: where the database was restored from an older backup, the same files hold
+ * uploads that were acknowledged.
+ *
+ * @param known the given files that the database has; when it throws, nothing is moved.
+ * @returns how many files were moved.
+ */
+export async function sweepOrphans(
+  cars: string,
+  aside: string,
+  known: (files: string[]) => Promise<ReadonlySet<string>>,
+  now: number = Date.now(),
+): Promise<number> {
+  let moved = 0;
+  for (const folder of await readdir(cars).catch(() => [])) {
+    const old: string[] = [];
+    for (const name of await readdir(join(cars, folder)).catch(() => [])) {
+      const info = name.endsWith(".car") ? await stat(join(cars, folder, name)).catch(() => null) : null;
+      if (info && now - info.mtimeMs >= abandonedAfterMs) old.push(basename(name, ".car"));
+    }
+    if (old.length === 0) continue;
+    const kept = await known(old);
+    for (const file of old) {
+      if (kept.has(file)) continue;
+      await mkdir(aside, { recursive: true });
+      const target = join(aside, `${file}.orphan`);
+      await rename(join(cars, folder, `${file}.car`), target).then(
+        () => moved++,
+        () => undefined,
+      );
+      await utimes(target, now / 1_000, now / 1_000).catch(() => undefined);
+    }
+  }
+  return moved;
 }

@@ -5,12 +5,8 @@ import { loadConfig } from "../../src/config.ts";
 import type { Database } from "../../src/db/database.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { ServiceError } from "../../src/errors.ts";
-import { addAccounts as addAccountFields } from "../../src/graphql/accounts.ts";
-import { createBuilder } from "../../src/graphql/builder.ts";
-import { addContracts as addContractFields } from "../../src/graphql/contracts.ts";
-import { addNfts as addNftFields } from "../../src/graphql/nfts.ts";
 import { rawTexts } from "../../src/graphql/raw-text.ts";
-import { addTransfers as addTransferFields } from "../../src/graphql/transfers.ts";
+import { createSchema } from "../../src/graphql/schema.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { addAccounts } from "../../src/v0/accounts.ts";
 import { nok } from "../../src/v0/answer.ts";
@@ -77,14 +73,9 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
     throw error;
   });
 
-  const builder = createBuilder();
-  addNftFields(builder);
-  addAccountFields(builder);
-  addTransferFields(builder);
-  addContractFields(builder);
   // Through yoga as in production: vitest loads a second copy of `graphql` for files of ours.
   const yoga = createYoga({
-    schema: builder.toSchema(),
+    schema: createSchema(),
     context: () => ({ services, requestId: caller.requestId, caller: async () => caller }),
     logging: false,
     plugins: [rawTexts],

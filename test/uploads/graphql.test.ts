@@ -4,13 +4,11 @@ import { execute, parse } from "graphql";
 import { type FileUpload, Upload } from "graphql-upload-ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { createBuilder, type GraphQLContext } from "../../src/graphql/builder.ts";
-import { addUploads } from "../../src/graphql/uploads.ts";
+import type { GraphQLContext } from "../../src/graphql/builder.ts";
+import { createSchema } from "../../src/graphql/schema.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
-const builder = createBuilder();
-addUploads(builder);
-const schema = builder.toSchema();
+const schema = createSchema();
 
 let server: UploadServer;
 beforeAll(async () => {

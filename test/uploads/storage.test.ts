@@ -2,14 +2,12 @@ import { randomUUID } from "node:crypto";
 import { execute, parse } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { createBuilder, type GraphQLContext } from "../../src/graphql/builder.ts";
-import { addUploads } from "../../src/graphql/uploads.ts";
+import type { GraphQLContext } from "../../src/graphql/builder.ts";
+import { createSchema } from "../../src/graphql/schema.ts";
 import { listUploads } from "../../src/uploads/list-uploads.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
-const builder = createBuilder();
-addUploads(builder);
-const schema = builder.toSchema();
+const schema = createSchema();
 const document = '{"name":"One","description":"","image":"ipfs://x","big":12345678901234567890}';
 
 let server: UploadServer;
