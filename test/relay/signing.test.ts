@@ -143,7 +143,6 @@ function randomSigner(key: Hex, highS = false): Signer {
     sign: async (hash) => {
       setSignEntropy(bytesToHex(randomBytes(32)));
       const { r, s, yParity } = await sign({ hash, privateKey: key });
-      setSignEntropy(false);
       if (!highS) return serializeSignature({ r, s, yParity: yParity ?? 0 });
       const flipped = `0x${(order - BigInt(s)).toString(16).padStart(64, "0")}` as const;
       return serializeSignature({ r, s: flipped, yParity: yParity === 0 ? 1 : 0 });
