@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { createKey } from "./create-key.ts";
 import { runDemo } from "./demo.ts";
 import { deployFactoryCommand } from "./factory.ts";
+import { lanesCommand, showDeployment } from "./relay-operator.ts";
 import { runTests } from "./run-tests.ts";
 import { runStart } from "./start.ts";
 
@@ -12,6 +13,8 @@ const usage = `usage: mintyard <command>
   demo [--keep]                    launch a collection on embedded parts, step by step, and read it back
   keys create --tier T --name N    print a new API key (T: free, growth, scale, enterprise)
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
+  deployments show ID              all that is known of one: ID, transaction hash or address
+  lanes [open|halt ADDRESS]        the paying wallets; open or halt one
   test                             lint, types, contracts and the tests of the whole service
 `;
 
@@ -49,6 +52,12 @@ async function run(name: string, args: string[]): Promise<number> {
       if (positionals[0] !== "deploy" || !values.chain) break;
       return await deployFactoryCommand(values.chain);
     }
+    case "deployments":
+      if (args[0] !== "show" || !args[1]) break;
+      return await showDeployment(args[1]);
+    case "lanes":
+      if (args[0] !== undefined && !(/^(open|halt)$/.test(args[0]) && args[1])) break;
+      return await lanesCommand(args[0] ?? "", args[1] ?? "");
     case "test":
       return await runTests(args);
   }

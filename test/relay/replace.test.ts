@@ -6,6 +6,7 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { toHash, toHex } from "../../src/relay/bytes.ts";
 import { cancelIntent } from "../../src/relay/cancel-intent.ts";
+import { explainIntent } from "../../src/relay/explain-intent.ts";
 import { getIntent } from "../../src/relay/intents.ts";
 import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
 import { listAttempts } from "../../src/relay/slots.ts";
@@ -57,7 +58,18 @@ test("a transaction that has become too cheap is replaced, and every hash ever s
   expect((second.maxPriorityFeePerGas ?? 0n) * 8n).toBeGreaterThanOrEqual((first.maxPriorityFeePerGas ?? 0n) * 9n);
   await h.chain.setAutomine(true);
   await h.chain.mine({ blocks: 1 });
-  await h.until(worker, deployment.id, done);
+  await h.until(worker, deployment.id, ["finalized"]);
+  const story = (await explainIntent(api.db, first.hash))?.join("\n") ?? "";
+  for (const words of [
+    "finalized: done for good",
+    first.hash,
+    second.hash,
+    "said accepted",
+    `nonce      ${first.nonce} of`,
+  ])
+    expect(story).toContain(words);
+  expect(await explainIntent(api.db, deployment.predictedAddress)).toEqual(story.split("\n"));
+  expect(await explainIntent(api.db, "nothing")).toBeNull();
   for (const transactionHash of [first.hash, second.hash]) {
     const address = await findDeployedContract(api, caller, { chain: "goerli", transactionHash });
     expect(address.toLowerCase()).toBe(deployment.predictedAddress);
