@@ -12,6 +12,8 @@ export class Restarting {
   #child: ChildProcess | undefined;
   #retired = false;
   #ready: Promise<void> = Promise.resolve();
+  /** It serves: started, and not on its way out. */
+  up = false;
   restarts = -1;
 
   constructor(name: string, script: string, env: Record<string, string>, onLine: (line: string) => void) {
@@ -27,6 +29,7 @@ export class Restarting {
   }
 
   signal(name: NodeJS.Signals): boolean {
+    if (name === "SIGKILL") this.up = false;
     return this.#child?.kill(name) ?? false;
   }
 
@@ -52,10 +55,14 @@ export class Restarting {
     for (const stream of [child.stdout, child.stderr])
       if (stream) createInterface({ input: stream }).on("line", this.#onLine);
     this.#ready = new Promise((done) => {
-      child.once("message", () => done());
+      child.once("message", () => {
+        this.up = true;
+        done();
+      });
       child.once("exit", () => done());
     });
     child.once("exit", () => {
+      this.up = false;
       if (this.#retired) return;
       void sleep(100).then(() => this.#retired || this.#launch());
     });

@@ -68,7 +68,14 @@ export async function judge(
   );
   expect("adopted transactions", await count("SELECT count(*) n FROM service.attempt WHERE kind = 'adopted'"));
   expect("lanes not open", await count("SELECT count(*) n FROM service.lane WHERE state <> 'open'"));
+  const standing = await pool.query(
+    "SELECT encode(predicted_addr, 'hex') a, payload->>'name' name, s.mined_block b FROM service.intent i JOIN service.slot s ON s.intent_id = i.id WHERE i.state IN ('confirmed', 'finalized')",
+  );
   const head = await client.getBlockNumber();
+  for (const { a, name, b } of standing.rows) {
+    if (await client.getCode({ address: `0x${a}` })) continue;
+    verdict.violations.push(`${name} is called done in block ${b} of ${head}, and nothing stands there`);
+  }
   let foreign = 0;
   for (let number = 1n; number <= head; number += 1n) {
     const block = await client.getBlock({ blockNumber: number, includeTransactions: true });
