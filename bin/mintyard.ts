@@ -1,8 +1,11 @@
 // The command line: `node bin/mintyard.ts <command>`, or `npm run <command>`.
 import { parseArgs } from "node:util";
+import { runAnalyst } from "./analyst.ts";
 import { createKey } from "./create-key.ts";
 import { runDemo } from "./demo.ts";
+import { doctor } from "./doctor.ts";
 import { deployFactoryCommand } from "./factory.ts";
+import { reindex } from "./reindex.ts";
 import { lanesCommand, showDeployment } from "./relay-operator.ts";
 import { runTests } from "./run-tests.ts";
 import { runStart } from "./start.ts";
@@ -12,9 +15,15 @@ const usage = `usage: mintyard <command>
   start                            run the whole service; what the environment does not name runs embedded
   demo [--keep]                    launch a collection on embedded parts, step by step, and read it back
   keys create --tier T --name N    print a new API key (T: free, growth, scale, enterprise)
+  analyst create --name N          print a connection string that reads schema analytics and nothing else
+  analyst drop --name N            end the analyst's sessions and take the login away
+  analyst check                    say what the role of analysts could still do beyond reading
+  analyst sql                      print what a database administrator runs where the service's user may not
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
   deployments show ID              all that is known of one: ID, transaction hash or address
   lanes [open|halt ADDRESS]        the paying wallets; open or halt one
+  doctor [--samples N]             check the index of every chain against its invariants; 1 when one fails
+  reindex --chain NAME             make the chain's next indexer start index it anew, while readers keep the old rows
   test                             lint, types, contracts and the tests of the whole service
 `;
 
@@ -43,6 +52,13 @@ async function run(name: string, args: string[]): Promise<number> {
       if (positionals[0] !== "create") break;
       return await createKey(values);
     }
+    case "analyst": {
+      const options = { name: { type: "string" } } as const;
+      const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+      const code = await runAnalyst(positionals[0] ?? "", values.name);
+      if (code === null) break;
+      return code;
+    }
     case "factory": {
       const { values, positionals } = parseArgs({
         args,
@@ -58,6 +74,15 @@ async function run(name: string, args: string[]): Promise<number> {
     case "lanes":
       if (args[0] !== undefined && !(/^(open|halt)$/.test(args[0]) && args[1])) break;
       return await lanesCommand(args[0] ?? "", args[1] ?? "");
+    case "doctor": {
+      const { values } = parseArgs({ args, options: { samples: { type: "string", default: "300" } } });
+      return await doctor(Number(values.samples));
+    }
+    case "reindex": {
+      const { values } = parseArgs({ args, options: { chain: { type: "string" } } });
+      if (!values.chain) break;
+      return await reindex(values.chain);
+    }
     case "test":
       return await runTests(args);
   }

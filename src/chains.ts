@@ -22,6 +22,12 @@ export interface Chain {
   /** First block to index. */
   startBlock: number;
   relay: RelayPolicy;
+  /** Which contracts are indexed: all, only what our factory created, or those listed (lower case). */
+  indexScope: "all" | "factory" | readonly Address[];
+  /** How much of what the nodes say the indexer proves (src/indexing/verified-chain.ts). */
+  verification: "proofs" | "logs" | "off";
+  /** Requests per second that each endpoint takes from the indexer; 0: no limit. */
+  requestsPerSecond: number;
   /** Deploying here books a fee and needs a paid tier (service.md, Limits). */
   paidTierOnly: boolean;
 }

@@ -29,6 +29,8 @@ export interface Config {
       endpointUrl: string | null;
       legacyUploadUrl: string | null;
     } | null;
+    /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
+    kubo: { url: string; authorization: string | null } | null;
   };
   /** Most transactions that all accounts together may ask for in an hour, on all chains. */
   globalHourTransactions: number;
@@ -43,6 +45,17 @@ export interface Config {
   };
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;
+  /** Bounds of one worker process; what strangers' servers and contracts may take of it. */
+  metadata: {
+    /** Tokens that are read at the same time. One contract gets a twentieth of them. */
+    concurrency: number;
+    /** Requests to one host at the same time. */
+    perHost: number;
+    /** Tokens of one contract whose reading asks servers, per minute. What this installation holds is free. */
+    perContractMinute: number;
+    /** A stranger's contract that announces changes has its tokens read again once in this time. */
+    refreshWindowSeconds: number;
+  };
   logLevel: string;
 }
 
@@ -53,6 +66,7 @@ export class ConfigError extends Error {
 
 const wholeNumber = (text: string) => /^\d{1,15}$/.test(text);
 const count = z.string().refine(wholeNumber, "a whole number is wanted").transform(Number);
+const positive = count.refine((value) => value > 0, "a number above zero is wanted");
 const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ""));
 const hexKey = z
   .string()
@@ -80,6 +94,22 @@ const evmAddress = z
   .regex(/^0x[0-9a-fA-F]{40}$/, "an address is wanted: 0x and 40 hex digits")
   .transform((text) => getAddress(text.toLowerCase()));
 
+const indexScope = z
+  .string()
+  .regex(
+    /^(all|factory|0x[0-9a-fA-F]{40}(\s*,\s*0x[0-9a-fA-F]{40})*)$/,
+    "all, factory or a list of addresses is wanted",
+  )
+  .transform((text): Chain["indexScope"] =>
+    text === "all" || text === "factory"
+      ? text
+      : text
+          .toLowerCase()
+          .split(",")
+          .map((item) => item.trim() as Address)
+          .sort(),
+  );
+
 type Env = Record<string, string | undefined>;
 
 function read<T>(env: Env, name: string, schema: z.ZodType<T, string>, fallback: T): T {
@@ -104,6 +134,8 @@ export function loadConfig(env: Env = process.env): Config {
   const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
   const pinataJwt = env["PINATA_JWT"]?.trim();
   const chains = loadChains(env);
+  const kuboUrl = read<string | null>(env, "KUBO_RPC_URL", url, null);
+  if (pinataJwt && kuboUrl) throw new ConfigError("KUBO_RPC_URL: PINATA_JWT is set too; pin with one of them");
   return {
     dataDir,
     host: env["HOST"]?.trim() || "127.0.0.1",
@@ -129,6 +161,7 @@ export function loadConfig(env: Env = process.env): Config {
             legacyUploadUrl: read<string | null>(env, "PINATA_LEGACY_UPLOAD_URL", url, null),
           }
         : null,
+      kubo: kuboUrl ? { url: kuboUrl, authorization: env["KUBO_RPC_AUTHORIZATION"]?.trim() || null } : null,
     },
     limits: {
       fileBytes: read(env, "MAX_FILE_BYTES", count, 20_971_520),
@@ -138,6 +171,12 @@ export function loadConfig(env: Env = process.env): Config {
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
     allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
+    metadata: {
+      concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
+      perHost: read(env, "METADATA_PER_HOST", positive, 4),
+      perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
+      refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
+    },
     logLevel: env["LOG_LEVEL"]?.trim() || "info",
   };
 }
@@ -197,6 +236,14 @@ function loadChain(env: Env, suffix: string): Chain {
     relay: { ...loadRelayPolicy(env, suffix, id, local), moreKeys },
     confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
     startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),
+    indexScope: read<Chain["indexScope"]>(env, `INDEX_SCOPE_${suffix}`, indexScope, "all"),
+    verification: read<Chain["verification"]>(
+      env,
+      `VERIFY_${suffix}`,
+      z.enum(["proofs", "logs", "off"]),
+      env[`LOCAL_${suffix}`] === "true" ? "proofs" : "logs",
+    ),
+    requestsPerSecond: read(env, `RPC_RATE_${suffix}`, count, 0),
     paidTierOnly: (env[`PAID_TIER_ONLY_${suffix}`] ?? String(known?.paidTierOnly ?? false)) === "true",
   };
 }

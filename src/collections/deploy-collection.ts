@@ -1,16 +1,10 @@
-import { createHash, randomUUID } from "node:crypto";
-import type { Address, Hex } from "viem";
-import { collectionSalt, encodeInitData, predictCollection } from "../../contracts/abi/config.ts";
+import type { Hex } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
-import { acceptIntent } from "../relay/accept-intent.ts";
-import { planReservation } from "../relay/budget.ts";
-import { intentName } from "../relay/encode-deploy.ts";
-import type { Intent } from "../relay/intents.ts";
 import { untilSigned } from "../relay/until-signed.ts";
 import type { Services } from "../services.ts";
-import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
+import { acceptDeployment } from "./accept-deployment.ts";
+import { checkDeployment } from "./check-deployment.ts";
+import { checkTreasury } from "./check-treasury.ts";
 import { type Deployment, getDeployment } from "./get-deployment.ts";
 
 /** Addresses are `0x` and 40 hex digits in any case; they are answered as they were sent. */
@@ -66,7 +60,8 @@ export async function deployCollection(
   caller: Caller,
   input: DeployCollectionInput,
 ): Promise<DeployCollectionResult> {
-  const checked = checkDeployment(services, caller, input);
+  const checked = await checkDeployment(services, caller, input);
+  await checkTreasury(services, checked.chain, checked.payload.treasuryAddress);
   const intent = await acceptDeployment(services, caller, input.idempotencyKey, checked);
   await untilSigned(services, checked.chain, intent);
   const deployment = await getDeployment(services, caller, { id: intent.id });
@@ -77,82 +72,4 @@ export async function deployCollection(
     idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),
     warnings: checked.warnings,
   };
-}
-
-/** The first stage: the request is on disk, with the one address it can end at; nothing was signed. */
-export async function acceptDeployment(
-  services: Services,
-  caller: Caller,
-  idempotencyKey: string | undefined,
-  { chain, payload, allowlist }: CheckedDeployment,
-): Promise<Intent> {
-  const { address: factory, template } = await services.relay.factory(chain);
-  const id = randomUUID();
-  const owner = lowerCase(payload.ownerAddress);
-  const initData = encodeInitData(
-    {
-      name: payload.name,
-      symbol: payload.symbol,
-      owner,
-      maxSupply: BigInt(payload.maxSupply),
-      reservedSupply: BigInt(payload.reservedSupply),
-      tokensPerMint: BigInt(payload.tokensPerMint),
-      treasuryAddress: lowerCase(payload.treasuryAddress),
-    },
-    {
-      baseURI: payload.baseUri,
-      metadataUpdatable: payload.metadataUpdatable,
-      publicMintPrice: BigInt(payload.publicMintPriceWei),
-      // Prices are promised not to change (service.md), so the chain is told too.
-      publicMintPriceFrozen: true,
-      presaleMintPrice: BigInt(payload.presaleMintPriceWei),
-      presaleMintPriceFrozen: true,
-      publicMintStart: BigInt(payload.publicMintStart),
-      presaleMintStart: BigInt(payload.presaleMintStart),
-      prerevealTokenURI: payload.prerevealTokenUri,
-      presaleMerkleRoot: allowlist.root,
-      royaltiesBps: BigInt(payload.royaltiesBps),
-      royaltiesAddress: lowerCase(payload.royaltiesAddress),
-    },
-    payload.grantServiceAdmin,
-  );
-  const intentId = intentName(id);
-  return await acceptIntent(services.db, {
-    id,
-    tenantId: caller.accountId,
-    idempotencyKey: checkKey(idempotencyKey),
-    requestHash: hashRequest(chain, initData),
-    chainId: chain.id,
-    kind: "deploy",
-    payload,
-    allowlist,
-    factory,
-    template,
-    owner,
-    initData,
-    salt: collectionSalt(intentId, owner, initData),
-    reservation: planReservation(services, chain, {
-      tenantId: caller.accountId,
-      kind: "deploy",
-      bytes: initData.length / 2,
-    }),
-    predicted: predictCollection({ factory, template, intentId, owner, initData }),
-  });
-}
-
-/** Everything a request asks for is in the bytes for the chain, and there in one spelling only. */
-function hashRequest(chain: Chain, initData: Hex): Buffer {
-  return createHash("sha256").update(`deploy ${chain.id} ${initData}`).digest();
-}
-
-function checkKey(key: string | undefined): string | null {
-  if (key === undefined) return null;
-  if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
-  throw new ServiceError("value_error", "an Idempotency-Key is 1 to 200 visible ASCII characters", {
-    field: "idempotencyKey",
-  });
-}
-
-function lowerCase(address: string): Address {
-  return address.toLowerCase() as Address;
 }

@@ -63,6 +63,9 @@ function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): 
     relay: defaultRelayPolicy(id, true),
     confirmations: 1,
     startBlock: 0,
+    indexScope: "all",
+    verification: "proofs",
+    requestsPerSecond: 0,
     paidTierOnly: false,
   };
 }

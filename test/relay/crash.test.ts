@@ -2,12 +2,9 @@ import { createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
+import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
 import { checkDeployment } from "../../src/collections/check-deployment.ts";
-import {
-  acceptDeployment,
-  type DeployCollectionInput,
-  deployCollection,
-} from "../../src/collections/deploy-collection.ts";
+import { type DeployCollectionInput, deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { assignSlot } from "../../src/relay/assign-slot.ts";
@@ -39,7 +36,7 @@ afterEach(() => h.proxy.heal());
 const done = ["confirmed", "finalized"];
 
 async function accept(input: DeployCollectionInput = launch()): Promise<Intent> {
-  return await acceptDeployment(api, caller, undefined, checkDeployment(api, caller, input));
+  return await acceptDeployment(api, caller, undefined, await checkDeployment(api, caller, input));
 }
 
 async function announcedOf(intent: Intent): Promise<number> {
