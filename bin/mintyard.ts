@@ -6,6 +6,7 @@ import { runDemo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { deployFactoryCommand } from "./factory.ts";
 import { reindex } from "./reindex.ts";
+import { lanesCommand, showDeployment } from "./relay-operator.ts";
 import { runTests } from "./run-tests.ts";
 import { runStart } from "./start.ts";
 
@@ -19,6 +20,8 @@ const usage = `usage: mintyard <command>
   analyst check                    say what the role of analysts could still do beyond reading
   analyst sql                      print what a database administrator runs where the service's user may not
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
+  deployments show ID              all that is known of one: ID, transaction hash or address
+  lanes [open|halt ADDRESS]        the paying wallets; open or halt one
   doctor [--samples N]             check the index of every chain against its invariants; 1 when one fails
   reindex --chain NAME             make the chain's next indexer start index it anew, while readers keep the old rows
   test                             lint, types, contracts and the tests of the whole service
@@ -65,6 +68,12 @@ async function run(name: string, args: string[]): Promise<number> {
       if (positionals[0] !== "deploy" || !values.chain) break;
       return await deployFactoryCommand(values.chain);
     }
+    case "deployments":
+      if (args[0] !== "show" || !args[1]) break;
+      return await showDeployment(args[1]);
+    case "lanes":
+      if (args[0] !== undefined && !(/^(open|halt)$/.test(args[0]) && args[1])) break;
+      return await lanesCommand(args[0] ?? "", args[1] ?? "");
     case "doctor": {
       const { values } = parseArgs({ args, options: { samples: { type: "string", default: "300" } } });
       return await doctor(Number(values.samples));

@@ -126,7 +126,7 @@ async function followBlock(
   const now = blocks.get(number);
   // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
   if (number > view.head || now === undefined) return intent;
-  if (now !== toHash(slot.mined_block_hash)) {
+  if (now !== toHash(slot.mined_block_hash) && !hasDefect("receipt-not-canonical")) {
     const facts = { intent: intent.id, block: number, state: intent.state };
     if (intent.state === "confirmed")
       services.log.error(facts, "incident: a confirmed block is gone; the address is withdrawn");

@@ -1,0 +1,180 @@
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Dice } from "./dice.ts";
+import { type Answer, type Call, lies } from "./rpc-lies.ts";
+
+/** Faults of the way to the node and back, beside the lies of a node (rpc-lies.ts). */
+const transport = [
+  "request-dropped",
+  "answer-lost",
+  "answer-slow",
+  "request-doubled",
+  "send-swallowed",
+  "http-429",
+  "http-503",
+  "html-502",
+  "json-cut",
+  "body-empty",
+  "not-utf8",
+  "answers-shuffled",
+  "answers-halved",
+  "answers-doubled",
+  "ids-wrong",
+  "connection-reset",
+  "other-chain",
+  "receipts-of-dead-blocks",
+] as const;
+
+export const proxyFaults: readonly string[] = [...transport, ...Object.keys(lies)];
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+/** Stands between the service and a node; one request in so many meets a seeded fault. */
+export class FaultProxy {
+  readonly #server: Server;
+  readonly #target: string;
+  readonly #dice: Dice;
+  /** Another chain under the same roof: some requests end up there. */
+  readonly #other: string;
+  readonly #receipts = new Map<string, unknown>();
+  readonly #onSend: (raws: string[]) => Promise<void>;
+  /** How often each fault was met. */
+  readonly met = new Map<string, number>();
+  /** Share of requests that meet a fault. */
+  rate = 0;
+  /** For a while everything goes to the other chain. */
+  otherChain = false;
+
+  private constructor(target: string, other: string, dice: Dice, onSend: (raws: string[]) => Promise<void>) {
+    this.#target = target;
+    this.#other = other;
+    this.#dice = dice;
+    this.#onSend = onSend;
+    this.#server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        this.#serve(Buffer.concat(chunks).toString("utf8"), response).catch(() => response.destroy());
+      });
+      request.on("error", () => response.destroy());
+    });
+  }
+
+  /** @param onSend sees the bytes of transactions before the node does. */
+  static async start(
+    target: string,
+    other: string,
+    dice: Dice,
+    onSend: (raws: string[]) => Promise<void>,
+  ): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target, other, dice, onSend);
+    await new Promise<void>((done) => proxy.#server.listen(0, "127.0.0.1", done));
+    return proxy;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections();
+    await new Promise((done) => this.#server.close(done));
+  }
+
+  note(fault: string): void {
+    this.met.set(fault, (this.met.get(fault) ?? 0) + 1);
+  }
+
+  async #serve(body: string, response: ServerResponse): Promise<void> {
+    const parsed = JSON.parse(body) as Call | Call[];
+    const calls = Array.isArray(parsed) ? parsed : [parsed];
+    const raws = calls
+      .filter(({ method }) => method === "eth_sendRawTransaction")
+      .map(({ params }) => String(params[0]));
+    if (raws.length > 0) await this.#onSend(raws);
+    const fault = this.#dice.chance(this.rate) ? this.#chooseFault(calls) : "";
+    if (fault) this.note(fault);
+    const reply = (text: string | Buffer, status = 200, type = "application/json") =>
+      void response.writeHead(status, { "content-type": type }).end(text);
+    switch (fault) {
+      case "request-dropped":
+      case "connection-reset":
+        return void response.destroy();
+      case "http-429":
+        return reply('{"error":"slow down"}', 429);
+      case "http-503":
+        return reply("", 503);
+      case "html-502":
+        return reply("<html><h1>502 Bad Gateway</h1></html>", 502, "text/html");
+      case "body-empty":
+        return reply("");
+      case "send-swallowed": {
+        const answers = calls.map(({ id }) => ({ jsonrpc: "2.0", id, result: `0x${"00".repeat(32)}` }));
+        return reply(JSON.stringify(answers));
+      }
+      case "answer-slow":
+        await sleep(this.#dice.between(200, 1_500));
+        break;
+      case "request-doubled":
+        await this.#forward(body);
+        break;
+    }
+    const elsewhere = this.otherChain || fault === "other-chain";
+    const answers = await this.#forward(body, elsewhere ? this.#other : this.#target);
+    if (fault === "answer-lost") return void response.destroy();
+    const list = this.#tamper(fault, calls, Array.isArray(answers) ? answers : [answers]);
+    const text = JSON.stringify(Array.isArray(parsed) ? list : list[0]);
+    if (fault === "json-cut") return reply(text.slice(0, text.length >> 1));
+    if (fault === "not-utf8") return reply(Buffer.concat([Buffer.from([0xff, 0xfe, 0x00]), Buffer.from(text)]));
+    reply(text);
+  }
+
+  /** A fault that this request can show: a lie about receipts needs somebody who asks for one. */
+  #chooseFault(calls: readonly Call[]): string {
+    const methods = new Set(calls.map(({ method }) => method));
+    for (let tries = 0; tries < 20; tries += 1) {
+      const fault = this.#dice.pick(proxyFaults);
+      if (fault === "send-swallowed" && !methods.has("eth_sendRawTransaction")) continue;
+      if (fault === "receipts-of-dead-blocks" && !methods.has("eth_getTransactionReceipt")) continue;
+      const lie = lies[fault];
+      if (!lie) return fault;
+      const probe = { jsonrpc: "2.0", id: 0, result: "0x5" } as const;
+      if (calls.some((call) => lie(call, probe, this.#dice) !== probe) || /receipt|block|head/.test(fault))
+        return fault;
+    }
+    return "answer-slow";
+  }
+
+  #tamper(fault: string, calls: readonly Call[], answers: Answer[]): Answer[] {
+    for (const [index, call] of calls.entries()) {
+      if (call.method !== "eth_getTransactionReceipt") continue;
+      const hash = String(call.params[0]);
+      const answer = answers[index];
+      if (answer?.result) this.#receipts.set(hash, answer.result);
+      else if (answer && fault === "receipts-of-dead-blocks") answer.result = this.#receipts.get(hash) ?? null;
+    }
+    const lie = lies[fault];
+    if (lie)
+      return answers.map((answer, index) => {
+        const call = calls[index];
+        return call ? lie(call, answer, this.#dice) : answer;
+      });
+    switch (fault) {
+      case "answers-shuffled":
+        return [...answers].reverse();
+      case "answers-halved":
+        return answers.slice(0, answers.length >> 1);
+      case "answers-doubled":
+        return [...answers, ...answers];
+      case "ids-wrong":
+        return answers.map((answer) => ({ ...answer, id: answer.id + 1_000 }));
+      default:
+        return answers;
+    }
+  }
+
+  async #forward(body: string, target = this.#target): Promise<Answer | Answer[]> {
+    const answer = await fetch(target, { method: "POST", headers: { "content-type": "application/json" }, body });
+    return (await answer.json()) as Answer | Answer[];
+  }
+}

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+/** One process of the service that comes back whenever it ends, until it is retired. */
+export class Restarting {
+  readonly name: string;
+  readonly #script: string;
+  readonly #env: Record<string, string>;
+  readonly #onLine: (line: string) => void;
+  #child: ChildProcess | undefined;
+  #retired = false;
+  #ready: Promise<void> = Promise.resolve();
+  /** It serves: started, and not on its way out. */
+  up = false;
+  restarts = -1;
+
+  constructor(name: string, script: string, env: Record<string, string>, onLine: (line: string) => void) {
+    this.name = name;
+    this.#script = script;
+    this.#env = env;
+    this.#onLine = onLine;
+    this.#launch();
+  }
+
+  get ready(): Promise<void> {
+    return this.#ready;
+  }
+
+  signal(name: NodeJS.Signals): boolean {
+    if (name === "SIGKILL") this.up = false;
+    return this.#child?.kill(name) ?? false;
+  }
+
+  async retire(): Promise<void> {
+    this.#retired = true;
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = new Promise((done) => child.once("exit", done));
+    child.kill("SIGCONT");
+    child.kill("SIGTERM");
+    const impatient = setTimeout(() => child.kill("SIGKILL"), 8_000);
+    await ended;
+    clearTimeout(impatient);
+  }
+
+  #launch(): void {
+    this.restarts += 1;
+    const child = spawn(process.execPath, [this.#script], {
+      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...this.#env },
+      stdio: ["ignore", "pipe", "pipe", "ipc"],
+    });
+    this.#child = child;
+    for (const stream of [child.stdout, child.stderr])
+      if (stream) createInterface({ input: stream }).on("line", this.#onLine);
+    this.#ready = new Promise((done) => {
+      child.once("message", () => {
+        this.up = true;
+        done();
+      });
+      child.once("exit", () => done());
+    });
+    child.once("exit", () => {
+      this.up = false;
+      if (this.#retired) return;
+      void sleep(100).then(() => this.#retired || this.#launch());
+    });
+  }
+}
+
+/** An anvil node on loopback. */
+export async function startAnvil(port: number, chainId: number, more: readonly string[]): Promise<ChildProcess> {
+  const binary = new URL("../../node_modules/.bin/anvil", import.meta.url).pathname;
+  const child = spawn(binary, ["--silent", "--port", String(port), "--chain-id", String(chainId), ...more], {
+    stdio: "ignore",
+  });
+  for (let tries = 0; tries < 300; tries += 1) {
+    if (await rpc(`http://127.0.0.1:${port}`, "eth_chainId").catch(() => null)) return child;
+    await sleep(100);
+  }
+  throw new Error("anvil did not start");
+}
+
+export async function rpc<T>(url: string, method: string, params: readonly unknown[] = []): Promise<T> {
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  const answer = (await response.json()) as { result?: T; error?: { message: string } };
+  if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
+  return answer.result as T;
+}

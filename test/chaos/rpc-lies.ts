@@ -1,0 +1,84 @@
+import type { Dice } from "./dice.ts";
+
+export interface Call {
+  id: number;
+  method: string;
+  params: unknown[];
+}
+
+export interface Answer {
+  jsonrpc: "2.0";
+  id: number;
+  result?: unknown;
+  error?: { code: number; message: string };
+}
+
+type Lie = (call: Call, answer: Answer, dice: Dice) => Answer;
+
+const only =
+  (methods: readonly string[], change: (answer: Answer, dice: Dice, call: Call) => Answer): Lie =>
+  (call, answer, dice) =>
+    methods.includes(call.method) ? change(answer, dice, call) : answer;
+const failing = (answer: Answer, code: number, message: string): Answer => ({
+  jsonrpc: "2.0",
+  id: answer.id,
+  error: { code, message },
+});
+const send = ["eth_sendRawTransaction"];
+const asHex = (value: bigint) => `0x${value.toString(16)}`;
+const record = (value: unknown) => value as Record<string, unknown>;
+
+/** Wrong answers of a node that did receive the request. Each changes what it understands and leaves the rest. */
+export const lies: Record<string, Lie> = {
+  "already-known": only(send, (a) => failing(a, -32000, "already known")),
+  "nonce-too-low": only(send, (a) => failing(a, -32000, "nonce too low: next nonce 7, tx nonce 3")),
+  "nonce-too-high": only(send, (a) => failing(a, -32000, "nonce too high")),
+  underpriced: only(send, (a) => failing(a, -32000, "replacement transaction underpriced")),
+  "fee-too-low": only(send, (a) => failing(a, -32000, "max fee per gas less than block base fee")),
+  "no-funds": only(send, (a) => failing(a, -32000, "insufficient funds for gas * price + value")),
+  "pool-full": only(send, (a) => failing(a, -32000, "txpool is full")),
+  "other-hash": only(send, (a) => ({ ...a, result: `0x${"ab".repeat(32)}` })),
+  "rate-limited": (_, a) => failing(a, -32005, "limit exceeded"),
+  "internal-error": only(["eth_getTransactionReceipt", "eth_getBlockByNumber", "eth_feeHistory"], (a) =>
+    failing(a, -32603, "internal error"),
+  ),
+  "wrong-chain-id": only(["eth_chainId"], (a) => ({ ...a, result: "0x1" })),
+  "no-receipt": only(["eth_getTransactionReceipt"], (a) => ({ ...a, result: null })),
+  "receipt-of-another": only(["eth_getTransactionReceipt"], (a) =>
+    a.result ? { ...a, result: { ...record(a.result), transactionHash: `0x${"cd".repeat(32)}` } } : a,
+  ),
+  "receipt-reverted-elsewhere": only(["eth_getTransactionReceipt"], (a) =>
+    a.result ? { ...a, result: { ...record(a.result), status: "0x0", blockHash: `0x${"ef".repeat(32)}` } } : a,
+  ),
+  "receipt-garbage": only(["eth_getTransactionReceipt"], (a) => ({ ...a, result: { blockNumber: "soon" } })),
+  "block-missing": only(["eth_getBlockByNumber"], (a) => ({ ...a, result: null })),
+  "block-garbage": only(["eth_getBlockByNumber"], (a) => ({ ...a, result: { number: 12 } })),
+  "block-of-another-number": only(["eth_getBlockByNumber"], (a) =>
+    a.result ? { ...a, result: { ...record(a.result), number: "0x3" } } : a,
+  ),
+  "head-stale": only(["eth_getBlockByNumber"], (a, dice, call) =>
+    call.params[0] === "latest" && a.result
+      ? { ...a, result: { ...record(a.result), number: back(record(a.result)["number"], dice.between(1, 6)) } }
+      : a,
+  ),
+  "estimate-error": only(["eth_estimateGas"], (a) => failing(a, 3, "execution reverted")),
+  "estimate-high": only(["eth_estimateGas"], (a) =>
+    typeof a.result === "string" ? { ...a, result: asHex(BigInt(a.result) * 2n) } : a,
+  ),
+  "fees-high": only(["eth_feeHistory"], (a) =>
+    a.result ? { ...a, result: { ...record(a.result), baseFeePerGas: ["0x174876e800"] } } : a,
+  ),
+  "fees-missing": only(["eth_feeHistory"], (a) => ({ ...a, result: null })),
+  "balance-zero": only(["eth_getBalance"], (a) => ({ ...a, result: "0x0" })),
+  "nonce-zero": only(["eth_getTransactionCount"], (a) => ({ ...a, result: "0x0" })),
+  "nonce-ahead": only(["eth_getTransactionCount"], (a) =>
+    typeof a.result === "string" ? { ...a, result: asHex(BigInt(a.result) + 4n) } : a,
+  ),
+  "results-of-wrong-type": (_, a) => ({ ...a, result: ["?"] }),
+};
+
+function back(number: unknown, blocks: number): unknown {
+  if (typeof number !== "string") return number;
+  const value = BigInt(number) - BigInt(blocks);
+  return asHex(value > 0n ? value : 0n);
+}

@@ -1,0 +1,165 @@
+import { createWalletClient, http, parseEther, parseTransaction } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { Caller } from "../../src/auth/caller.ts";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
+import { toHash, toHex } from "../../src/relay/bytes.ts";
+import { cancelIntent } from "../../src/relay/cancel-intent.ts";
+import { explainIntent } from "../../src/relay/explain-intent.ts";
+import { getIntent } from "../../src/relay/intents.ts";
+import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
+import { listAttempts } from "../../src/relay/slots.ts";
+import type { Services } from "../../src/services.ts";
+import { goerli, launch, RelayHarness } from "./harness.ts";
+
+let h: RelayHarness;
+let api: Services;
+let worker: Services;
+let caller: Caller;
+const done = ["confirmed", "finalized"];
+
+beforeAll(async () => {
+  h = await RelayHarness.start();
+  api = h.process();
+  worker = h.process();
+  caller = await h.caller();
+});
+afterAll(() => h?.stop());
+afterEach(async () => {
+  await h.chain.setAutomine(true);
+});
+
+/** Blocks of nothing: the pool's transactions are too cheap for them. */
+async function mineEmpty(blocks: number): Promise<void> {
+  for (let block = 0; block < blocks; block += 1) {
+    await h.chain.setNextBlockBaseFeePerGas({ baseFeePerGas: parseEther("0.000001") });
+    await h.chain.mine({ blocks: 1 });
+  }
+}
+
+test("a transaction that has become too cheap is replaced, and every hash ever shown resolves", async () => {
+  await h.chain.setAutomine(false);
+  const { deployment } = await deployCollection(api, caller, launch());
+  const memory = createRelayMemory();
+  await relayRound(worker, goerli(worker), memory);
+  for (let tries = 0; (await listAttempts(api.db, deployment.id)).length < 2; tries += 1) {
+    if (tries > 20) throw new Error("never replaced");
+    await mineEmpty(1);
+    await relayRound(worker, goerli(worker), memory);
+  }
+  const [second, first] = (await listAttempts(api.db, deployment.id)).map((attempt) => ({
+    ...parseTransaction(toHex(attempt.raw)),
+    hash: toHash(attempt.hash),
+  }));
+  if (!first || !second) throw new Error("two attempts are wanted");
+  expect(second).toMatchObject({ nonce: first.nonce, to: first.to, data: first.data, gas: first.gas });
+  expect((second.maxFeePerGas ?? 0n) * 8n).toBeGreaterThanOrEqual((first.maxFeePerGas ?? 0n) * 9n);
+  expect((second.maxPriorityFeePerGas ?? 0n) * 8n).toBeGreaterThanOrEqual((first.maxPriorityFeePerGas ?? 0n) * 9n);
+  await h.chain.setAutomine(true);
+  await h.chain.mine({ blocks: 1 });
+  await h.until(worker, deployment.id, ["finalized"]);
+  const story = (await explainIntent(api.db, first.hash))?.join("\n") ?? "";
+  for (const words of [
+    "finalized: done for good",
+    first.hash,
+    second.hash,
+    "said accepted",
+    `nonce      ${first.nonce} of`,
+  ])
+    expect(story).toContain(words);
+  expect(await explainIntent(api.db, deployment.predictedAddress)).toEqual(story.split("\n"));
+  expect(await explainIntent(api.db, "nothing")).toBeNull();
+  for (const transactionHash of [first.hash, second.hash]) {
+    const address = await findDeployedContract(api, caller, { chain: "goerli", transactionHash });
+    expect(address.toLowerCase()).toBe(deployment.predictedAddress);
+  }
+});
+
+test("at the fee cap nothing is signed and nothing fails: it waits, says why, and lands when fees fall", async () => {
+  await h.chain.setAutomine(false);
+  const capped = h.process({ MAX_FEE_GWEI_GOERLI: "3" });
+  await h.chain.setNextBlockBaseFeePerGas({ baseFeePerGas: 10n ** 9n });
+  await h.chain.mine({ blocks: 1 });
+  const { deployment } = await deployCollection(capped, caller, launch());
+  const memory = createRelayMemory();
+  for (let round = 0; (await getIntent(api.db, deployment.id)).hold_reason !== "fee"; round += 1) {
+    if (round > 20) throw new Error("never at the cap");
+    await mineEmpty(1);
+    await relayRound(capped, goerli(capped), memory);
+  }
+  expect((await getIntent(api.db, deployment.id)).state).toBe("in_flight");
+  for (const { max_fee } of await listAttempts(api.db, deployment.id))
+    expect(BigInt(max_fee)).toBeLessThanOrEqual(3n * 10n ** 9n);
+  await h.chain.setNextBlockBaseFeePerGas({ baseFeePerGas: 10n ** 8n });
+  await h.chain.setAutomine(true);
+  await h.chain.mine({ blocks: 1 });
+  await h.until(capped, deployment.id, done);
+});
+
+test("cancelled in flight: a transaction that does nothing takes the nonce, and no collection is made", async () => {
+  await h.chain.setAutomine(false);
+  const before = (await h.announced()).length;
+  const { deployment } = await deployCollection(api, caller, launch());
+  expect((await cancelIntent(api, caller.accountId, deployment.id)).cancel_requested_at).not.toBeNull();
+  const memory = createRelayMemory();
+  for (let round = 0; (await listAttempts(api.db, deployment.id)).length < 2; round += 1) {
+    if (round > 20) throw new Error("no empty transaction");
+    await relayRound(worker, goerli(worker), memory);
+  }
+  await h.chain.setAutomine(true);
+  await h.chain.mine({ blocks: 1 });
+  await h.until(worker, deployment.id, ["cancelled"]);
+  expect((await h.announced()).length).toBe(before);
+  const next = await deployCollection(api, caller, launch());
+  await h.until(worker, next.deployment.id, done);
+});
+
+test("what is reserved is within the limit, and the receipt gives back what it did not cost", async () => {
+  const tight = h.process({ BUDGET_TENANT_DAY_GOERLI: "0.5", MAX_FEE_GWEI_GOERLI: "300" });
+  const poor = await h.caller();
+  const answers = await Promise.allSettled(Array.from({ length: 12 }, () => deployCollection(tight, poor, launch())));
+  const accepted = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value.deployment] : []));
+  expect(accepted.length).toBeGreaterThan(0);
+  expect(accepted.length).toBeLessThan(12);
+  for (const answer of answers)
+    if (answer.status === "rejected") expect(answer.reason).toMatchObject({ code: "rate_limit_exceeded" });
+  for (const { id } of accepted) await h.until(tight, id, ["finalized"]);
+  const { rows } = await api.pool.query("SELECT reserved, spent FROM service.budget WHERE scope LIKE $1", [
+    `tenant:${poor.accountId}%`,
+  ]);
+  let cost = 0n;
+  for (const { transactionHash } of accepted) {
+    const receipt = await h.chain.getTransactionReceipt({ hash: transactionHash });
+    cost += receipt.gasUsed * receipt.effectiveGasPrice;
+  }
+  expect(rows).toEqual([{ reserved: "0", spent: cost.toString() }]);
+});
+
+// Last: its lane is halted for good.
+test("a nonce used by somebody else: quarantined, the lane halts, and the wish goes on under the same address", async () => {
+  await h.chain.setAutomine(false);
+  const { deployment } = await deployCollection(api, caller, launch({ idempotencyKey: "stolen" }));
+  const [attempt] = await listAttempts(api.db, deployment.id);
+  const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
+  await wallet.sendTransaction({
+    to: h.relayer,
+    value: 1n,
+    chain: null,
+    nonce: Number(attempt?.nonce ?? 0n),
+    maxFeePerGas: parseEther("0.0000001"),
+    maxPriorityFeePerGas: parseEther("0.0000001"),
+  });
+  await h.chain.mine({ blocks: 1 });
+  await h.chain.setAutomine(true);
+  await h.until(worker, deployment.id, ["superseded"]);
+  const lanes = await api.pool.query("SELECT state FROM service.lane");
+  expect(lanes.rows).toEqual([{ state: "halted" }]);
+  const { rows } = await api.pool.query("SELECT id, gen, state FROM service.intent WHERE root_id = $1 AND gen = 1", [
+    deployment.id,
+  ]);
+  // A person looked, and gives the lane free.
+  await api.pool.query("UPDATE service.lane SET state = 'open'");
+  await h.until(worker, rows[0].id, done);
+  expect(await h.chain.getCode({ address: deployment.predictedAddress })).toBeDefined();
+});
