@@ -1,8 +1,8 @@
 // The command line: `node bin/mintyard.ts <command>`, or `npm run <command>`.
 import { parseArgs } from "node:util";
-import { createKey } from "./create-key.ts";
 import { runDemo } from "./demo.ts";
 import { deployFactoryCommand } from "./factory.ts";
+import { runAccounts, runAudit, runCharges, runKeys } from "./operator.ts";
 import { runTests } from "./run-tests.ts";
 import { runStart } from "./start.ts";
 
@@ -10,7 +10,13 @@ const usage = `usage: mintyard <command>
 
   start                            run the whole service; what the environment does not name runs embedded
   demo [--keep]                    launch a collection on embedded parts, step by step, and read it back
-  keys create --tier T --name N    print a new API key (T: free, growth, scale, enterprise)
+  accounts create --name N [--tier T] [--email E]   open an account, print its first key
+  accounts list | tier ID T | suspend ID | resume ID   (T: free, growth, scale, enterprise)
+  keys create --tier T --name N    the same as accounts create
+  keys add ACCOUNT --name N [--scopes read,upload]  a further key of an account
+  keys list ACCOUNT | revoke KEY [--uuid-only]
+  charges list [--state open] | settle ID | void ID | refund ID  [--note TEXT]
+  audit verify                     compute the audit log's chain of hashes anew
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
   test                             lint, types, contracts and the tests of the whole service
 `;
@@ -31,15 +37,14 @@ async function run(name: string, args: string[]): Promise<number> {
       return await runStart();
     case "demo":
       return await runDemo(parseArgs({ args, options: { keep: { type: "boolean", default: false } } }).values);
-    case "keys": {
-      const options = {
-        tier: { type: "string", default: "free" },
-        name: { type: "string", default: "unnamed" },
-      } as const;
-      const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-      if (positionals[0] !== "create") break;
-      return await createKey(values);
-    }
+    case "accounts":
+      return await runAccounts(args);
+    case "keys":
+      return await runKeys(args);
+    case "charges":
+      return await runCharges(args);
+    case "audit":
+      return await runAudit(args);
     case "factory": {
       const { values, positionals } = parseArgs({
         args,

@@ -24,6 +24,7 @@ onStop(async () => {
   const impatient = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), 3_000);
   await closed;
   clearTimeout(impatient);
+  await services.auth.usage.flush();
   await services.content.close();
   await services.pool.end();
 }, services.log);

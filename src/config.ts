@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import ipaddr from "ipaddr.js";
 import { type Address, getAddress, type Hex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
@@ -37,6 +38,14 @@ export interface Config {
     directoryFileBytes: number;
     jsonBodyBytes: number;
   };
+  /** Accounts that one address may open in an hour; 0: only the operator opens accounts. */
+  signUpsPerHour: number;
+  /** False: a gateway in front of this service limits rates; plans' monthly quotas hold all the same. */
+  rateLimits: boolean;
+  /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
+  trustedProxies: readonly string[];
+  /** Whether the schema is told to whoever asks, or to callers with a key. */
+  introspection: "open" | "key";
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;
   logLevel: string;
@@ -113,9 +122,24 @@ export function loadConfig(env: Env = process.env): Config {
       directoryFileBytes: read(env, "MAX_DIRECTORY_FILE_BYTES", count, 1_048_576),
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
+    signUpsPerHour: env["SIGN_UP"] === "off" ? 0 : read(env, "SIGN_UPS_PER_HOUR", count, 20),
+    rateLimits: env["RATE_LIMITS"] !== "off",
+    trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
+    introspection: env["NODE_ENV"] === "production" ? "key" : "open",
     allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
     logLevel: env["LOG_LEVEL"]?.trim() || "info",
   };
+}
+
+function readRanges(env: Env, name: string): string[] {
+  const ranges = (env[name] ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean)
+    .map((item) => (item.includes("/") ? item : `${item}/${item.includes(":") ? 128 : 32}`));
+  for (const range of ranges)
+    if (!ipaddr.isValidCIDR(range)) throw new ConfigError(`${name}: ${range} is neither an address nor a range`);
+  return ranges;
 }
 
 /**

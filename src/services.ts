@@ -1,5 +1,8 @@
 import type { Kysely } from "kysely";
 import type pg from "pg";
+import { KeyCache } from "./auth/keys.ts";
+import { RateLimiter } from "./auth/rate-limit.ts";
+import { UsageCounter } from "./auth/usage.ts";
 import type { Chain } from "./chains.ts";
 import type { Config } from "./config.ts";
 import type { Database } from "./db/database.ts";
@@ -18,6 +21,8 @@ export interface Services {
   chains: readonly Chain[];
   rpc: RpcClients;
   relay: Relay;
+  /** Keys, rates and usage of the requests of this process. */
+  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter };
   content: ContentStore;
 }
 
@@ -25,14 +30,20 @@ export function createServices(config: Config, processName: string): Services {
   const pool = createPool(config.databaseUrl, processName);
   const db = createDatabase(pool);
   const rpc = createRpcClients();
+  const log = createLogger(processName, config.logLevel);
   return {
     config,
-    log: createLogger(processName, config.logLevel),
+    log,
     pool,
     db,
     chains: config.chains,
     rpc,
     relay: createRelay(rpc),
+    auth: {
+      keys: new KeyCache(db, config.keyPepper),
+      limiter: new RateLimiter(pool),
+      usage: new UsageCounter(pool, log),
+    },
     content: openContentStore(config, db),
   };
 }

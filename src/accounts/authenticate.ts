@@ -1,19 +1,39 @@
-import type { Caller } from "../auth/caller.ts";
-import { findKeyOwner, parseAuthorization } from "../auth/keys.ts";
+import type { Session } from "../auth/caller.ts";
+import { parseAuthorization } from "../auth/key-format.ts";
+import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
+import { tooFast } from "./admit.ts";
+
+/** Guesses of one address: a person mistypes a few times, a scanner does not stop. */
+const guesses = { perSecond: 0.5, burst: 30 };
 
 /**
  * Finds out who asks, before anything else of a request is looked at.
  *
  * @param authorization every value of the request's `Authorization` headers.
- * @throws ServiceError `authorization_missing`, `invalid_api_key`, `invalid_credentials`, `account_suspended`.
+ * @param address of the client; its wrong keys are counted. Null: not known, nothing is counted.
+ * @throws ServiceError `authorization_missing`, `invalid_api_key`, `invalid_credentials`, `account_suspended`,
+ *   `rate_limit_exceeded` for an address that keeps guessing.
  */
 export async function authenticate(
   services: Services,
   authorization: readonly string[],
   requestId: string,
-): Promise<Caller> {
+  address: string | null = null,
+): Promise<Session> {
   const key = parseAuthorization(authorization);
-  const owner = await findKeyOwner(services.db, services.config.keyPepper, key);
-  return { ...owner, requestId };
+  const { keys, limiter } = services.auth;
+  const bucket = address !== null && services.config.rateLimits ? `auth:${address}` : null;
+  // A key that works goes on working behind an address where somebody else guesses.
+  const blocked = bucket && !keys.knows(key) ? limiter.blockedSeconds(bucket) : 0;
+  if (blocked > 0) throw tooFast(Math.ceil(blocked), "this address sent too many keys that do not work");
+  try {
+    return { ...(await keys.owner(key)), requestId };
+  } catch (error) {
+    if (bucket && error instanceof ServiceError) {
+      const { allowed, retryAfterSeconds } = await limiter.take(bucket, guesses);
+      if (!allowed) throw tooFast(retryAfterSeconds, "this address sent too many keys that do not work");
+    }
+    throw error;
+  }
 }

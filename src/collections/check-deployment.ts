@@ -1,5 +1,6 @@
 import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
+import { planOf } from "../auth/plans.ts";
 import { type Chain, findChain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
@@ -37,7 +38,6 @@ export interface CheckedDeployment {
   warnings: string[];
 }
 
-const freeTierSupply = 5_000n;
 // Widths of the collection contract's packed word; its own checks say the same on chain.
 const maxSupplyLimit = 2n ** 32n - 1n;
 const maxPriceWei = 2n ** 88n - 1n;
@@ -178,11 +178,11 @@ function startSeconds(problems: Problems, field: string, date: Date): bigint {
 }
 
 function checkPlan(problems: Problems, caller: Caller, chain: Chain, maxSupply: bigint): void {
-  if (caller.tier !== "free") return;
-  if (chain.paidTierOnly)
+  const plan = planOf(caller);
+  if (chain.paidTierOnly && !plan.paidChains)
     problems.add("plan_limit_exceeded", "chain", `deploying on ${chain.name} needs a Growth or Scale key`);
-  if (maxSupply > freeTierSupply)
-    problems.add("plan_limit_exceeded", "maxSupply", `a free key deploys up to ${freeTierSupply} tokens`);
+  if (plan.maxSupply !== null && maxSupply > plan.maxSupply)
+    problems.add("plan_limit_exceeded", "maxSupply", `a ${plan.tier} key deploys up to ${plan.maxSupply} tokens`);
 }
 
 function warn(facts: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {

@@ -3,9 +3,11 @@ import type { GraphQLSchema } from "graphql";
 import { addAccounts } from "./accounts.ts";
 import { createBuilder } from "./builder.ts";
 import { addCollections } from "./collections.ts";
+import { addKeys } from "./keys.ts";
 import { addNfts } from "./nfts.ts";
 import { createStatusSchema } from "./status.ts";
 import { addUploads } from "./uploads.ts";
+import { addViewer } from "./viewer.ts";
 
 /** The whole API: Pothos' types, joined with the SDL-first status slice. */
 export function createSchema(): GraphQLSchema {
@@ -14,5 +16,7 @@ export function createSchema(): GraphQLSchema {
   addCollections(builder);
   addNfts(builder);
   addAccounts(builder);
+  addViewer(builder);
+  addKeys(builder);
   return mergeSchemas({ schemas: [builder.toSchema(), createStatusSchema()] });
 }

@@ -3,12 +3,14 @@ import { processRequest } from "graphql-upload-ts";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "hono";
 import { authenticate } from "../accounts/authenticate.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Session } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
+import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
 import { asUnavailable } from "../unavailable.ts";
+import { admission } from "./admission.ts";
 import type { GraphQLContext } from "./builder.ts";
 import { documentLimits } from "./document-limits.ts";
 import { createSchema } from "./schema.ts";
@@ -16,7 +18,7 @@ import { uploadFailure } from "./upload-failure.ts";
 
 interface ServerContext {
   hono: Context<AppEnv>;
-  caller: () => Promise<Caller>;
+  caller: () => Promise<Session>;
   /** Operation and open file streams of a multipart request (graphql-multipart-request-spec). */
   multipart: Record<string, unknown> | null;
 }
@@ -66,14 +68,21 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
       headers: JSON.stringify({ Authorization: "<your API key>" }),
       defaultQuery: "query Status {\n  status {\n    database\n    chains { chain indexedBlock lagSeconds }\n  }\n}\n",
     },
-    context: ({ hono, caller }) => ({ services, requestId: hono.get("requestId"), caller }),
-    plugins: [multipartParser, documentLimits, stampErrors(services)],
+    context: ({ hono, caller }) => ({
+      services,
+      requestId: hono.get("requestId"),
+      caller,
+      session: caller,
+      address: clientAddress(hono.env.incoming, services.config.trustedProxies),
+    }),
+    plugins: [multipartParser, documentLimits, admission(services), stampErrors(services)],
   });
   return async (c) => {
     const requestId = c.get("requestId");
-    let known: Promise<Caller> | undefined;
+    let known: Promise<Session> | undefined;
     const caller = () => {
-      known ??= authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId);
+      const address = clientAddress(c.env.incoming, services.config.trustedProxies);
+      known ??= authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId, address);
       return known;
     };
     const multipart = isMultipart(c) ? await readMultipart(c, services, caller) : null;
@@ -86,7 +95,7 @@ function isMultipart(c: Context): boolean {
 }
 
 /** The key is checked before a byte of the files is read. */
-async function readMultipart(c: Context<AppEnv>, services: Services, caller: () => Promise<Caller>) {
+async function readMultipart(c: Context<AppEnv>, services: Services, caller: () => Promise<Session>) {
   if (!c.req.header(preflightHeader)) {
     throw new ServiceError(
       "value_error",

@@ -28,7 +28,10 @@ export function createApp(services: Services): Hono<AppEnv> {
       origin: "*",
       allowHeaders: ["Authorization", "Content-Type", "source", "Idempotency-Key", "x-graphql-yoga-csrf"],
       allowMethods: ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"],
-      exposeHeaders: ["X-Request-Id", "Retry-After", "ETag", "Idempotency-Key"],
+      exposeHeaders: [
+        ...["X-Request-Id", "Retry-After", "ETag", "Idempotency-Key"],
+        ...["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Bucket"],
+      ],
       maxAge: 600,
     }),
   );
@@ -43,7 +46,7 @@ export function createApp(services: Services): Hono<AppEnv> {
     if (error instanceof ServiceError) return nok(c, error, requestId);
     const unavailable = asUnavailable(error);
     if (unavailable) {
-      services.log.warn({ err: error, requestId }, "database unavailable");
+      if (unavailable.retryable) services.log.warn({ err: error, requestId }, "database unavailable");
       return nok(c, unavailable, requestId);
     }
     services.log.error({ err: error, requestId }, "unexpected failure");

@@ -1,4 +1,5 @@
 import { errorTable } from "../errors.ts";
+import { accountPaths } from "./openapi-account.ts";
 
 type Json = Record<string, unknown>;
 
@@ -97,6 +98,7 @@ export function createOpenApi(): Json {
     },
     security: [{ apiKey: [] }],
     paths: {
+      ...accountPaths(),
       "/v0/files": { post: upload("Store a file on IPFS", "file", file, uploadedFile(), ["file_too_large"]) },
       "/v0/metadata": {
         post: operation("Store one metadata document on IPFS", [], metadataAnswer(), [], metadataBody()),

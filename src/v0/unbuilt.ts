@@ -8,7 +8,6 @@ const operations: readonly [method: string, path: string][] = [
   ["GET", "/me/contracts/abis/:contract"],
   ["GET", "/me/contracts"],
   ["GET", "/me/storage"],
-  ["GET", "/me/settings"],
   ["GET", "/me/mints"],
   ["GET", "/search"],
   ["GET", "/transactions"],
