@@ -4,7 +4,7 @@ import { ensureDevAccount } from "./auth/keys.ts";
 import { loadConfig } from "./config.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { createApp } from "./http/app.ts";
-import { limitServer } from "./http/limits.ts";
+import { limitServer, serverOptions } from "./http/limits.ts";
 import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
 
@@ -13,7 +13,7 @@ const services = createServices(config, "api");
 await prepareDatabase(config.databaseUrl);
 if (config.devApiKey) await ensureDevAccount(services.db, config.keyPepper, config.devApiKey);
 
-const server = createAdaptorServer({ fetch: createApp(services).fetch });
+const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
 limitServer(server);
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");

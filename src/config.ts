@@ -42,6 +42,8 @@ export interface Config {
   signUpsPerHour: number;
   /** False: a gateway in front of this service limits rates; plans' monthly quotas hold all the same. */
   rateLimits: boolean;
+  /** Requests that one process works on at a time; a further one is refused at once. */
+  maxRequestsInFlight: number;
   /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
   trustedProxies: readonly string[];
   /** Whether the schema is told to whoever asks, or to callers with a key. */
@@ -124,6 +126,7 @@ export function loadConfig(env: Env = process.env): Config {
     },
     signUpsPerHour: env["SIGN_UP"] === "off" ? 0 : read(env, "SIGN_UPS_PER_HOUR", count, 20),
     rateLimits: env["RATE_LIMITS"] !== "off",
+    maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
     introspection: env["NODE_ENV"] === "production" ? "key" : "open",
     allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",

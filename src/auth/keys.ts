@@ -42,6 +42,8 @@ const maxEntries = 20_000;
 interface Entry {
   askedAt: number;
   owner: Promise<KeyOwner | null>;
+  /** What the last answer was. */
+  works: boolean;
 }
 
 /** Keys that this process has seen within the last second; one question at a time per key. */
@@ -63,10 +65,9 @@ export class KeyCache {
     return owner;
   }
 
-  /** Whether an answer about this key is at hand, so that asking costs nothing. */
+  /** Whether this key worked when it was last used here. */
   knows(key: string): boolean {
-    const entry = this.#entries.get(keyDigest(this.#pepper, key).toString("base64"));
-    return entry !== undefined && performance.now() - entry.askedAt < believedMs;
+    return this.#entries.get(keyDigest(this.#pepper, key).toString("base64"))?.works === true;
   }
 
   #find(key: string): Promise<KeyOwner | null> {
@@ -76,9 +77,16 @@ export class KeyCache {
     // Counted from before the question: what was revoked while it ran may not have been seen.
     const askedAt = performance.now();
     if (known && askedAt - known.askedAt < believedMs) return known.owner;
-    const entry = { askedAt, owner: findKeyOwner(this.#db, digest) };
-    // A failure is not an answer.
-    entry.owner.catch(() => this.#entries.get(name) === entry && this.#entries.delete(name));
+    const entry: Entry = { askedAt, owner: findKeyOwner(this.#db, digest), works: known?.works ?? false };
+    entry.owner.then(
+      (owner) => {
+        entry.works = owner !== null;
+      },
+      // A failure is not an answer.
+      () => {
+        entry.askedAt = Number.NEGATIVE_INFINITY;
+      },
+    );
     this.#entries.delete(name);
     this.#entries.set(name, entry);
     const [oldest] = this.#entries.size > maxEntries ? this.#entries.keys() : [];

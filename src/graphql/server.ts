@@ -4,6 +4,7 @@ import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "hono";
 import { authenticate } from "../accounts/authenticate.ts";
 import type { Session } from "../auth/caller.ts";
+import { guideOf } from "../error-guide.ts";
 import { ServiceError } from "../errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
@@ -57,6 +58,8 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
     graphqlEndpoint: "/graphql",
     multipart: false,
     batching: false,
+    // Presale lists of the largest size fit.
+    maxRequestBodySize: Math.min(services.config.limits.jsonBodyBytes, 2_000_000),
     // The app answers for all paths alike; yoga's own would add credentials.
     cors: false,
     landingPage: false,
@@ -142,12 +145,16 @@ function maskError(error: unknown): GraphQLError {
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   if (original instanceof ServiceError) {
     const { code, field, details, status, retryAfterSeconds } = original;
-    const http = status === 401 || status === 403 ? { http: { status } } : {};
+    const statuses = [401, 403, 429, 503];
+    const headers = retryAfterSeconds === undefined ? {} : { headers: { "Retry-After": String(retryAfterSeconds) } };
+    const http = statuses.includes(status) ? { http: { status, ...headers } } : {};
     return new GraphQLError(original.message, {
       ...place,
       originalError: original,
       extensions: {
         code,
+        fix: guideOf(code).fix,
+        docs: `/docs/errors/${code}`,
         ...(field ? { field } : {}),
         ...(details ? { details } : {}),
         ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),

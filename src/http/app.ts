@@ -12,6 +12,7 @@ import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
 import { countRequests } from "./metrics.ts";
 import { newRequestId } from "./request-id.ts";
+import { shedLoad } from "./shed-load.ts";
 
 /** The whole HTTP surface: request id and CORS for all, then one mount per door. */
 export function createApp(services: Services): Hono<AppEnv> {
@@ -23,6 +24,7 @@ export function createApp(services: Services): Hono<AppEnv> {
     await next();
   });
   app.use(countRequests());
+  app.use(shedLoad(services.config.maxRequestsInFlight));
   app.use(
     cors({
       origin: "*",

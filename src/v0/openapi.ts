@@ -355,6 +355,8 @@ function errorBody(): Json {
     code: { enum: Object.keys(errorTable) },
     message: text,
     request_id: { type: "string", description: "names this request in the server's log" },
+    fix: { type: "string", description: "what to do about it" },
+    docs: { type: "string", description: "path of a page about this code" },
   });
   const detail = { type: "array", items: object({ loc: { type: "array", items: text }, msg: text, type: text }) };
   return object({ response: { const: "NOK" }, error, detail }, ["detail"]);

@@ -9,7 +9,7 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createApp } from "../../src/http/app.ts";
-import { limitServer } from "../../src/http/limits.ts";
+import { limitServer, serverOptions } from "../../src/http/limits.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { NftFixture } from "./nft-fixture.ts";
@@ -56,7 +56,7 @@ export class ApiServer {
       ...env,
     });
     const services = createServices(config, "test");
-    const server = createAdaptorServer({ fetch: createApp(services).fetch });
+    const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
     if (!(server instanceof Server)) throw new Error("not a plain HTTP server");
     limitServer(server);
     await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
