@@ -2,6 +2,7 @@
 import { createAdaptorServer } from "@hono/node-server";
 import { ensureDevAccount } from "./auth/keys.ts";
 import { loadConfig } from "./config.ts";
+import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { createApp } from "./http/app.ts";
 import { limitServer, serverOptions } from "./http/limits.ts";
@@ -9,9 +10,15 @@ import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
 
 const config = loadConfig();
-const services = createServices(config, "api");
 await prepareDatabase(config.databaseUrl);
-if (config.devApiKey) await ensureDevAccount(services.db, config.keyPepper, config.devApiKey);
+const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
+const services = createServices(config, "api", { tenants });
+if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");
+if (config.devApiKey) {
+  const pool = createPool(config.databaseUrl, "setup", 1);
+  await ensureDevAccount(createDatabase(pool), config.keyPepper, config.devApiKey);
+  await pool.end();
+}
 
 const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
 limitServer(server);

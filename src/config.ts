@@ -14,6 +14,10 @@ export interface Config {
   /** Base of URLs that point at this server, without a slash at the end. */
   publicUrl: string;
   databaseUrl: string;
+  /** Logins of single processes, by process name; the others, and migrations, use `databaseUrl`. */
+  databaseUrls: Partial<Record<string, string>>;
+  /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
+  rowSecurity: boolean;
   /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
   keyPepper: string;
   /** A UUID accepted as an enterprise key; set on embedded parts only. */
@@ -99,6 +103,13 @@ export function loadConfig(env: Env = process.env): Config {
     port,
     publicUrl: read(env, "PUBLIC_URL", url, `http://127.0.0.1:${port}`),
     databaseUrl,
+    databaseUrls: Object.fromEntries(
+      ["api", "worker", "indexer"].flatMap((name) => {
+        const own = env[`DATABASE_URL_${name.toUpperCase()}`]?.trim();
+        return own ? [[name, own]] : [];
+      }),
+    ),
+    rowSecurity: env["DATABASE_ROW_SECURITY"] !== "off",
     keyPepper: env["KEY_PEPPER"]?.trim() || "mintyard-embedded",
     devApiKey: devApiKey?.toLowerCase() ?? null,
     chains: loadChains(env),

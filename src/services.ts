@@ -26,8 +26,9 @@ export interface Services {
   content: ContentStore;
 }
 
-export function createServices(config: Config, processName: string): Services {
-  const pool = createPool(config.databaseUrl, processName);
+/** @param options `tenants`: the database shows a request the rows of its own account only. */
+export function createServices(config: Config, processName: string, options = { tenants: false }): Services {
+  const pool = createPool(config.databaseUrls[processName] ?? config.databaseUrl, processName, 10, options);
   const db = createDatabase(pool);
   const rpc = createRpcClients();
   const log = createLogger(processName, config.logLevel);

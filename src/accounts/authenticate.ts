@@ -1,11 +1,17 @@
 import type { Session } from "../auth/caller.ts";
 import { parseAuthorization } from "../auth/key-format.ts";
+import { setTenant, withTenantScope } from "../db/tenant.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
 
 /** Guesses of one address: a person mistypes a few times, a scanner does not stop. */
 const guesses = { perSecond: 0.5, burst: 30 };
+
+/** Runs what serves one request; the database shows it the rows of the account that `authenticate` finds within. */
+export function inRequestScope<T>(run: () => T): T {
+  return withTenantScope(run);
+}
 
 /**
  * Finds out who asks, before anything else of a request is looked at.
@@ -28,7 +34,9 @@ export async function authenticate(
   const blocked = bucket && !keys.knows(key) ? limiter.blockedSeconds(bucket) : 0;
   if (blocked > 0) throw tooFast(Math.ceil(blocked), "this address sent too many keys that do not work");
   try {
-    return { ...(await keys.owner(key)), requestId };
+    const owner = await keys.owner(key);
+    setTenant(owner.accountId);
+    return { ...owner, requestId };
   } catch (error) {
     if (bucket && error instanceof ServiceError) {
       const { allowed, retryAfterSeconds } = await limiter.take(bucket, guesses);

@@ -1,7 +1,9 @@
+import { randomUUID } from "node:crypto";
 import { writeAudit } from "../auth/audit.ts";
 import { newSpellings } from "../auth/key-format.ts";
 import { createAccount } from "../auth/keys.ts";
 import type { Tier } from "../db/tables/accounts.ts";
+import { setTenant } from "../db/tenant.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
@@ -44,10 +46,12 @@ export async function signUp(
     if (!allowed) throw tooFast(retryAfterSeconds, "accounts were opened from here a moment ago");
   }
   const { secret, uuid } = newSpellings();
+  const id = randomUUID();
+  setTenant(id);
   const accountId = await createAccount(
     services.db,
     services.config.keyPepper,
-    { ...account, key: uuid, secret },
+    { ...account, id, key: uuid, secret },
     (transaction, id) =>
       writeAudit(transaction, {
         actor: `account:${id}`,

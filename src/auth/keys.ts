@@ -189,13 +189,18 @@ export async function ensureDevAccount(db: Kysely<Database>, pepper: string, key
 export async function createAccount(
   db: Kysely<Database>,
   pepper: string,
-  account: { name: string; tier: Tier; key: string; email?: string | null; secret?: string },
+  account: { id?: string; name: string; tier: Tier; key: string; email?: string | null; secret?: string },
   alongside?: (transaction: Kysely<Database>, id: string) => Promise<void>,
 ): Promise<string> {
   return await db.transaction().execute(async (transaction) => {
     const { id } = await transaction
       .insertInto("service.account")
-      .values({ name: account.name, email: account.email ?? null, tier: account.tier })
+      .values({
+        ...(account.id === undefined ? {} : { id: account.id }),
+        name: account.name,
+        email: account.email ?? null,
+        tier: account.tier,
+      })
       .returning("id")
       .executeTakeFirstOrThrow();
     const { secret } = account;

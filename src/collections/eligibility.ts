@@ -49,7 +49,7 @@ export async function getEligibility(
 ): Promise<Eligibility> {
   const chain = findChain(services.chains, input.chain);
   const row = await services.db
-    .selectFrom("service.intent")
+    .selectFrom("service.standing_collection")
     .select("allowlist_id")
     .where("chain_id", "=", chain.id)
     .where("predicted_addr", "=", toBytes(input.collection))

@@ -1,5 +1,6 @@
 import { Hono } from "hono";
 import { cors } from "hono/cors";
+import { inRequestScope } from "../accounts/authenticate.ts";
 import { ServiceError } from "../errors.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { Services } from "../services.ts";
@@ -21,7 +22,7 @@ export function createApp(services: Services): Hono<AppEnv> {
     const requestId = newRequestId();
     c.set("requestId", requestId);
     c.header("X-Request-Id", requestId);
-    await next();
+    await inRequestScope(next);
   });
   app.use(countRequests());
   app.use(shedLoad(services.config.maxRequestsInFlight));

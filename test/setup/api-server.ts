@@ -55,7 +55,7 @@ export class ApiServer {
       LOCAL_ETHEREUM: "true",
       ...env,
     });
-    const services = createServices(config, "test");
+    const services = createServices(config, "test", { tenants: true });
     const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
     if (!(server instanceof Server)) throw new Error("not a plain HTTP server");
     limitServer(server);
@@ -74,8 +74,8 @@ export class ApiServer {
   /** A fresh account. */
   async account(tier: Tier = "free", name = "test"): Promise<{ id: string; key: string }> {
     const key = randomUUID();
-    const { db, config } = this.services;
-    return { id: await createAccount(db, config.keyPepper, { name, tier, key }), key };
+    const { config } = this.services;
+    return { id: await createAccount(this.database.db, config.keyPepper, { name, tier, key }), key };
   }
 
   async send(method: string, path: string, key: string | null, body?: unknown): Promise<Reply> {

@@ -3,6 +3,8 @@ import type { ColumnType, Generated } from "kysely";
 export interface RelayTables {
   "service.allowlist": AllowlistTable;
   "service.intent": IntentTable;
+  /** What every account may know of every deployment. */
+  "service.standing_collection": Pick<IntentTable, "chain_id" | "predicted_addr" | "state" | "allowlist_id">;
   "service.intent_edge": { from_state: IntentState; to_state: IntentState };
   "service.lane": LaneTable;
   "service.slot": SlotTable;
