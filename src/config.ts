@@ -215,3 +215,18 @@ function checkKey(key: Hex, suffix: string): void {
 export function ipfsDir(config: Config): string {
   return join(config.dataDir, "ipfs");
 }
+
+/** Every value of a configuration that must appear in no log, answer or metric. */
+export function secretsOf(config: Config): string[] {
+  const passwords = [config.databaseUrl, ...Object.values(config.databaseUrls)].flatMap((text) =>
+    text && URL.canParse(text) ? [decodeURIComponent(new URL(text).password)] : [],
+  );
+  const chains = config.chains.flatMap(({ relayerKey, rpcUrls, local }) => [
+    ...(relayerKey ? [relayerKey, relayerKey.slice(2)] : []),
+    // Of a provider's URL the path and query are the account's key.
+    ...(local ? [] : rpcUrls.flatMap((url) => [new URL(url).pathname.slice(1), new URL(url).search.slice(1)])),
+  ]);
+  return [config.keyPepper, config.devApiKey ?? "", config.ipfs.pinata?.jwt ?? "", ...passwords, ...chains].filter(
+    (secret) => secret.length >= 8 && secret !== "mintyard-embedded",
+  );
+}

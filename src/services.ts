@@ -4,7 +4,7 @@ import { KeyCache } from "./auth/keys.ts";
 import { RateLimiter } from "./auth/rate-limit.ts";
 import { UsageCounter } from "./auth/usage.ts";
 import type { Chain } from "./chains.ts";
-import type { Config } from "./config.ts";
+import { type Config, secretsOf } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { createDatabase, createPool } from "./db/pool.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
@@ -31,7 +31,7 @@ export function createServices(config: Config, processName: string, options = { 
   const pool = createPool(config.databaseUrls[processName] ?? config.databaseUrl, processName, 10, options);
   const db = createDatabase(pool);
   const rpc = createRpcClients();
-  const log = createLogger(processName, config.logLevel);
+  const log = createLogger(processName, config.logLevel, secretsOf(config));
   return {
     config,
     log,

@@ -36,6 +36,7 @@ export interface CreateKeyInput {
   expiresAt?: Date | undefined;
 }
 
+const keyId = /^key_[0-9a-f]{32}$/;
 const maxLiveKeys = 100;
 const maxOverlapSeconds = 30 * 86_400;
 const defaultOverlapSeconds = 86_400;
@@ -86,6 +87,7 @@ export async function rotateKey(
     const want = `overlap_seconds must be 0 to ${maxOverlapSeconds}`;
     throw new ServiceError("value_error", want, { field: "overlapSeconds" });
   }
+  if (!keyId.test(input.id)) throw noKey();
   const old = await services.db
     .updateTable("service.api_key")
     // A key that would have ended earlier still does.
@@ -104,6 +106,7 @@ export async function rotateKey(
 
 /** Ends a key, in every process within a second. Doing it again changes nothing. @throws ServiceError `not_found`. */
 export async function revokeKey(services: Services, caller: Session, id: string): Promise<ApiKey> {
+  if (!keyId.test(id)) throw noKey();
   return await services.db.transaction().execute(async (transaction) => {
     const row = await transaction
       .updateTable("service.api_key")
