@@ -1,5 +1,6 @@
 // The command line: `node bin/mintyard.ts <command>`, or `npm run <command>`.
 import { parseArgs } from "node:util";
+import { runBackup } from "./backup.ts";
 import { runDemo } from "./demo.ts";
 import { deployFactoryCommand } from "./factory.ts";
 import { runAccounts, runAudit, runCharges, runKeys } from "./operator.ts";
@@ -17,6 +18,7 @@ const usage = `usage: mintyard <command>
   keys list ACCOUNT | revoke KEY [--uuid-only]
   charges list [--state open] | settle ID | void ID | refund ID  [--note TEXT]
   audit verify                     compute the audit log's chain of hashes anew
+  backup FOLDER | restore FOLDER   accounts, keys, deployments, metadata and uploads; see docs/operations.md
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
   test                             lint, types, contracts and the tests of the whole service
 `;
@@ -45,6 +47,9 @@ async function run(name: string, args: string[]): Promise<number> {
       return await runCharges(args);
     case "audit":
       return await runAudit(args);
+    case "backup":
+    case "restore":
+      return await runBackup(name, args);
     case "factory": {
       const { values, positionals } = parseArgs({
         args,

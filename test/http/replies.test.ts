@@ -64,6 +64,7 @@ describe("every reply", () => {
       if (typeof reply.body !== "object" || reply.body.response !== "NOK") continue;
       const { code, message, fix, docs, request_id } = reply.body.error;
       expect(errorTable).toHaveProperty(code);
+      expect((await api.send("GET", docs, null)).body).toContain(code);
       expect([message, fix, docs].every((text) => typeof text === "string" && text.length > 5)).toBe(true);
       expect(request_id).toBe(reply.headers.get("x-request-id"));
     }
