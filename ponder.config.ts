@@ -1,4 +1,4 @@
-import { createConfig } from "ponder";
+import { createConfig, factory as createdBy } from "ponder";
 import { factoryEvents, nftEvents } from "./schema/nft-events.ts";
 
 /** What the launcher (src/indexing) tells the Ponder process of one chain, as JSON in MINTYARD_PONDER. */
@@ -7,6 +7,9 @@ interface PonderSettings {
   rpcUrl: string;
   pollingIntervalMs: number;
   startBlock: number;
+  /** Announces new heads; everything else is asked over rpcUrl. */
+  wsUrl: string | null;
+  scope: "all" | "factory" | `0x${string}`[];
   factory: { address: `0x${string}`; startBlock: number } | null;
   databaseUrl: string;
   /** Hash of every file that decides what the tables hold. */
@@ -20,6 +23,15 @@ const settings = JSON.parse(text) as PonderSettings;
 // Nobody can emit a log from the zero address: a chain without a factory has no collections of ours.
 const factory = settings.factory ?? { address: `0x${"0".repeat(40)}` as const, startBlock: settings.startBlock };
 
+/** Undefined: every contract. */
+function scopeAddress() {
+  if (settings.scope === "all") return undefined;
+  if (settings.scope !== "factory") return settings.scope;
+  const event = factoryEvents[0];
+  return createdBy({ address: factory.address, event, parameter: "collection", startBlock: factory.startBlock });
+}
+const address = scopeAddress();
+
 export default createConfig({
   database: { kind: "postgres", connectionString: settings.databaseUrl, poolConfig: { max: 12 } },
   chains: {
@@ -27,11 +39,12 @@ export default createConfig({
       id: settings.chainId,
       // Each entry starts at 20 requests a second; the gateway behind them does the throttling.
       rpc: Array<string>(16).fill(settings.rpcUrl),
+      ...(settings.wsUrl ? { ws: settings.wsUrl } : {}),
       pollingInterval: settings.pollingIntervalMs,
     },
   },
   contracts: {
-    Nft: { abi: nftEvents, chain: "chain", startBlock: settings.startBlock },
+    Nft: { abi: nftEvents, chain: "chain", ...(address ? { address } : {}), startBlock: settings.startBlock },
     Factory: { abi: factoryEvents, chain: "chain", address: factory.address, startBlock: factory.startBlock },
     // Ponder's build id covers this config by value, but not the files below schema/.
     BuildSalt: { abi: [], chain: "chain", salt: settings.salt } as { abi: readonly []; chain: "chain" },

@@ -1,9 +1,12 @@
 // The command line: `node bin/mintyard.ts <command>`, or `npm run <command>`.
 import { parseArgs } from "node:util";
+import { runAnalyst } from "./analyst.ts";
 import { runBackup } from "./backup.ts";
 import { runDemo } from "./demo.ts";
+import { doctor } from "./doctor.ts";
 import { deployFactoryCommand } from "./factory.ts";
 import { runAccounts, runAudit, runCharges, runKeys } from "./operator.ts";
+import { reindex } from "./reindex.ts";
 import { runTests } from "./run-tests.ts";
 import { runStart } from "./start.ts";
 
@@ -19,7 +22,13 @@ const usage = `usage: mintyard <command>
   charges list [--state open] | settle ID | void ID | refund ID  [--note TEXT]
   audit verify                     compute the audit log's chain of hashes anew
   backup FOLDER | restore FOLDER   accounts, keys, deployments, metadata and uploads; see docs/operations.md
+  analyst create --name N          print a connection string that reads schema analytics and nothing else
+  analyst drop --name N            end the analyst's sessions and take the login away
+  analyst check                    say what the role of analysts could still do beyond reading
+  analyst sql                      print what a database administrator runs where the service's user may not
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
+  doctor [--samples N]             check the index of every chain against its invariants; 1 when one fails
+  reindex --chain NAME             make the chain's next indexer start index it anew, while readers keep the old rows
   test                             lint, types, contracts and the tests of the whole service
 `;
 
@@ -50,6 +59,13 @@ async function run(name: string, args: string[]): Promise<number> {
     case "backup":
     case "restore":
       return await runBackup(name, args);
+    case "analyst": {
+      const options = { name: { type: "string" } } as const;
+      const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+      const code = await runAnalyst(positionals[0] ?? "", values.name);
+      if (code === null) break;
+      return code;
+    }
     case "factory": {
       const { values, positionals } = parseArgs({
         args,
@@ -58,6 +74,15 @@ async function run(name: string, args: string[]): Promise<number> {
       });
       if (positionals[0] !== "deploy" || !values.chain) break;
       return await deployFactoryCommand(values.chain);
+    }
+    case "doctor": {
+      const { values } = parseArgs({ args, options: { samples: { type: "string", default: "300" } } });
+      return await doctor(Number(values.samples));
+    }
+    case "reindex": {
+      const { values } = parseArgs({ args, options: { chain: { type: "string" } } });
+      if (!values.chain) break;
+      return await reindex(values.chain);
     }
     case "test":
       return await runTests(args);

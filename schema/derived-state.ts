@@ -1,3 +1,5 @@
+import { flagDeltas, flagStatements, ledgerBreaks } from "./contract-flags.ts";
+
 const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
 const position = ["block_number", "log_index", "batch_index"] as const;
 
@@ -17,7 +19,7 @@ const position = ["block_number", "log_index", "batch_index"] as const;
  */
 export function derivedStateStatements(schema: string): string[] {
   const s = `"${schema}"`;
-  return [...tables(s), ...ledgerTriggers(s), ...holdingTriggers(s), ...tokenTriggers(s)];
+  return [...tables(s), ...flagStatements(s), ...ledgerTriggers(s), ...holdingTriggers(s), ...tokenTriggers(s)];
 }
 
 function tables(s: string): string[] {
@@ -47,6 +49,9 @@ function tables(s: string): string[] {
       mint_timestamp bigint,
       mint_tx bytea,
       creator bytea,
+      -- Movements whose sender was not the owner by the ledger; first_from only carries a value to its sum.
+      breaks bigint NOT NULL DEFAULT 0,
+      first_from bytea,
       standard text NOT NULL GENERATED ALWAYS AS (CASE WHEN transfers_1155 > 0 THEN 'ERC1155' ELSE 'ERC721' END) STORED,
       owner bytea GENERATED ALWAYS AS (
         CASE WHEN transfers_1155 = 0 AND last_to <> ${zeroAddress} THEN last_to END) STORED,
@@ -90,10 +95,11 @@ function ledgerTriggers(s: string): string[] {
       transfers_721 = c.transfers_721 + excluded.transfers_721,
       transfers_1155 = c.transfers_1155 + excluded.transfers_1155;
 
-    INSERT INTO ${s}.token AS t (contract, token_id, transfers_721, transfers_1155, ${ofLast.join(", ")}, ${ofMint.join(", ")})
+    INSERT INTO ${s}.token AS t (contract, token_id, transfers_721, transfers_1155, ${ofLast.join(", ")}, ${ofMint.join(", ")}, breaks, first_from)
     SELECT n.contract, n.token_id, n.n721, n.n1155, l.block_number, l.log_index, l.batch_index, l.to_address,
-      m.block_number, m.log_index, m.batch_index, m.block_timestamp, m.tx_hash, m.tx_from
+      m.block_number, m.log_index, m.batch_index, m.block_timestamp, m.tx_hash, m.tx_from, coalesce(b.breaks, 0), b.first_from
     FROM (SELECT contract, token_id, ${counts} FROM rows GROUP BY contract, token_id) n
+    LEFT JOIN (${ledgerBreaks}) b USING (contract, token_id)
     LEFT JOIN (SELECT DISTINCT ON (contract, token_id) * FROM rows WHERE standard = 'ERC721'
       ORDER BY contract, token_id, ${position.map((column) => `${column} DESC`).join(", ")}) l USING (contract, token_id)
     LEFT JOIN (SELECT DISTINCT ON (contract, token_id) * FROM rows WHERE from_address = ${zeroAddress}
@@ -102,6 +108,8 @@ function ledgerTriggers(s: string): string[] {
     ON CONFLICT (contract, token_id) DO UPDATE SET
       transfers_721 = t.transfers_721 + excluded.transfers_721,
       transfers_1155 = t.transfers_1155 + excluded.transfers_1155,
+      breaks = t.breaks + excluded.breaks + (excluded.first_from IS DISTINCT FROM t.last_to
+        AND excluded.first_from IS NOT NULL AND t.last_to IS NOT NULL)::integer,
       ${ofLast.map((column) => pick(column, "last_block", newest)).join(",\n      ")},
       ${ofMint.map((column) => pick(column, "mint_block", earlier)).join(",\n      ")};
 
@@ -118,8 +126,11 @@ function ledgerTriggers(s: string): string[] {
       transfers_721 = t.transfers_721 - n.n721, transfers_1155 = t.transfers_1155 - n.n1155,
       last_block = l.block_number, last_log_index = l.log_index, last_batch_index = l.batch_index, last_to = l.to_address,
       mint_block = m.block_number, mint_log_index = m.log_index, mint_batch_index = m.batch_index,
-      mint_timestamp = m.block_timestamp, mint_tx = m.tx_hash, creator = m.tx_from
+      mint_timestamp = m.block_timestamp, mint_tx = m.tx_hash, creator = m.tx_from,
+      breaks = t.breaks - coalesce(b.breaks, 0) - (b.first_from IS DISTINCT FROM l.to_address
+        AND b.first_from IS NOT NULL AND l.to_address IS NOT NULL)::integer
     FROM (SELECT contract, token_id, ${counts} FROM rows GROUP BY contract, token_id) n
+    LEFT JOIN (${ledgerBreaks}) b USING (contract, token_id)
     ${lookUp("x.standard = 'ERC721'", "DESC")} l ON true
     ${lookUp(`x.from_address = ${zeroAddress}`, "ASC")} m ON true
     WHERE t.contract = n.contract AND t.token_id = n.token_id;
@@ -166,6 +177,7 @@ function holdingTriggers(s: string): string[] {
     FROM (SELECT contract, token_id, sum(sign * greatest(amount, 0)) AS delta FROM (${changes}) changes
       GROUP BY contract, token_id HAVING sum(sign * greatest(amount, 0)) <> 0) d
     WHERE t.contract = d.contract AND t.token_id = d.token_id;
+    ${flagDeltas(s, "SELECT contract, sum(sign) AS delta FROM changes WHERE amount < 0 GROUP BY contract", changes)}
     ${totalDeltas(s, "ERC1155", "SELECT owner, sign FROM changes WHERE amount > 0", changes)}`;
   return [...transitionTriggers(s, "holding", "contract, token_id, owner, amount", ["INSERT", "UPDATE"], changed)];
 }
@@ -176,8 +188,9 @@ function tokenTriggers(s: string): string[] {
     FROM (SELECT contract, sum(sign) AS ever, coalesce(sum(sign) FILTER (WHERE supply > 0), 0) AS live
       FROM (${changes}) changes GROUP BY contract) d
     WHERE c.address = d.contract AND (d.live <> 0 OR d.ever <> 0);
+    ${flagDeltas(s, "SELECT contract, sum(sign * breaks) AS delta FROM changes GROUP BY contract", changes)}
     ${totalDeltas(s, "ERC721", "SELECT owner, sign FROM changes WHERE owner IS NOT NULL", changes)}`;
-  return transitionTriggers(s, "token", "contract, owner, supply", ["INSERT", "UPDATE", "DELETE"], changed);
+  return transitionTriggers(s, "token", "contract, owner, supply, breaks", ["INSERT", "UPDATE", "DELETE"], changed);
 }
 
 function totalDeltas(s: string, standard: string, holders: string, changes: string): string {
@@ -216,7 +229,7 @@ function transitionTriggers(
   });
 }
 
-function triggerFunction(s: string, name: string, body: string): string {
+export function triggerFunction(s: string, name: string, body: string): string {
   // A cached plan fits the transition tables it was made for: one made for single rows takes time that
   // grows with the square of the rows when a block brings thousands.
   return `CREATE FUNCTION ${s}.${name}() RETURNS trigger LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $body$ BEGIN ${body} RETURN NULL; END $body$`;

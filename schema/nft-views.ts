@@ -59,6 +59,9 @@ const views: readonly View[] = [
       mint_tx: "bytea",
       creator: "bytea",
       transfer_count: "bigint",
+      last_block: "bigint",
+      last_log_index: "integer",
+      last_batch_index: "integer",
     },
     parts: [{ from: "token", select: { transfer_count: "transfers_721 + transfers_1155" } }],
   },
@@ -91,6 +94,24 @@ const views: readonly View[] = [
       transfer_count: "bigint",
     },
     parts: [{ from: "contract", select: { transfer_count: "transfers_721 + transfers_1155" } }],
+  },
+  {
+    name: "contract_flags",
+    columns: { contract: "bytea", flag: "text", count: "bigint" },
+    parts: [{ from: "contract_flag", where: "count > 0" }],
+  },
+  {
+    // Logs of known events that became no ledger rows, with the reason.
+    name: "quarantined_logs",
+    columns: {
+      ...place,
+      block_timestamp: "bigint",
+      tx_hash: "bytea",
+      contract: "bytea",
+      event: "text",
+      reason: "text",
+    },
+    parts: [{ from: "quarantine" }],
   },
   {
     name: "collections",

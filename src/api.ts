@@ -1,16 +1,17 @@
 // The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
 import { createAdaptorServer } from "@hono/node-server";
 import { ensureDevAccount } from "./auth/keys.ts";
-import { loadConfig } from "./config.ts";
+import { loadConfig, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { createApp } from "./http/app.ts";
 import { limitServer, serverOptions } from "./http/limits.ts";
+import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
 
 const config = loadConfig();
-await prepareDatabase(config.databaseUrl);
+await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
 const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
 const services = createServices(config, "api", { tenants });
 if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");

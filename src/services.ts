@@ -9,6 +9,7 @@ import type { Database } from "./db/database.ts";
 import { createDatabase, createPool } from "./db/pool.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
 import { createLogger, type Logger } from "./log.ts";
+import { armFaults } from "./relay/faults.ts";
 import { createRelay, type Relay } from "./relay/relay.ts";
 import { createRpcClients, type RpcClients } from "./rpc/clients.ts";
 
@@ -32,6 +33,7 @@ export function createServices(config: Config, processName: string, options = { 
   const db = createDatabase(pool);
   const rpc = createRpcClients();
   const log = createLogger(processName, config.logLevel, secretsOf(config));
+  armFaults(config.chaos);
   return {
     config,
     log,
@@ -39,12 +41,12 @@ export function createServices(config: Config, processName: string, options = { 
     db,
     chains: config.chains,
     rpc,
-    relay: createRelay(rpc),
     auth: {
       keys: new KeyCache(db, config.keyPepper),
       limiter: new RateLimiter(pool),
       usage: new UsageCounter(pool, log),
     },
+    relay: createRelay(),
     content: openContentStore(config, db),
   };
 }

@@ -1,7 +1,5 @@
+import { maxTokensPerLog } from "../../schema/marked-logs.ts";
 import { dataArray, dataWord, type RawLog, topicAddress, topicWord, Undecodable } from "./raw-log.ts";
-
-/** Most tokens that one log may move; a log that names more is quarantined. */
-export const maxTokensPerLog = 10_000;
 
 /** One token that moved, as the log says it. */
 export interface Movement {
@@ -23,20 +21,20 @@ export function decodeTransferSingle(log: RawLog): Movement[] {
 }
 
 export function decodeTransferBatch(log: RawLog): Movement[] {
+  const parties = parties1155(log);
   const ids = dataArray(log, 0, maxTokensPerLog);
   const amounts = dataArray(log, 1, maxTokensPerLog);
   if (ids.length !== amounts.length) throw new Undecodable(`${ids.length} ids with ${amounts.length} values`);
-  const parties = parties1155(log);
   return ids.map((tokenId, index) => ({ ...parties, tokenId, amount: amounts[index] ?? 0n }));
 }
 
 export function decodeConsecutiveTransfer(log: RawLog): Movement[] {
+  const parties = { fromAddress: topicAddress(log, 2), toAddress: topicAddress(log, 3) };
   const first = topicWord(log, 1);
   const last = dataWord(log, 0);
   const count = last - first + 1n;
   if (count < 1n || count > BigInt(maxTokensPerLog))
     throw new Undecodable(`token ids ${first} to ${last}: 1 to ${maxTokensPerLog} can be expanded`);
-  const parties = { fromAddress: topicAddress(log, 2), toAddress: topicAddress(log, 3) };
   return Array.from({ length: Number(count) }, (_, index) => ({
     ...parties,
     tokenId: first + BigInt(index),

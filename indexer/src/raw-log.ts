@@ -1,4 +1,5 @@
 import { type Hex, hexToBytes } from "viem";
+import { readMark } from "../../schema/marked-logs.ts";
 
 /** The parts of a log that decoding needs; nothing that Ponder decoded is trusted. */
 export interface RawLog {
@@ -22,6 +23,10 @@ export function topicWord(log: RawLog, index: number): bigint {
 /** @throws Undecodable when the upper 12 bytes are not zero: no ABI encoder writes such an address. */
 export function topicAddress(log: RawLog, index: number): Uint8Array {
   const word = topicWord(log, index);
+  const marked = readMark(word);
+  if (marked?.mark === "suspended")
+    throw new Undecodable(`suspended: moves ${marked.count} tokens in one block, this log among them`);
+  if (marked) throw new Undecodable(`${marked.count} bytes of data that do not decode`);
   if (word >> 160n !== 0n) throw new Undecodable(`topic ${index} is not an address`);
   return bytes(`0x${word.toString(16).padStart(40, "0")}`);
 }

@@ -43,7 +43,8 @@ DECLARE
   owned record;
 BEGIN
   FOR owned IN SELECT * FROM (VALUES ('account', 'id'), ('api_key', 'account_id'), ('key_secret', 'account_id'),
-      ('usage_month', 'account_id'), ('charge', 'account_id'), ('upload', 'account_id'), ('intent', 'tenant_id'))
+      ('usage_month', 'account_id'), ('charge', 'account_id'), ('upload', 'account_id'), ('intent', 'tenant_id'),
+      ('self_deployment', 'tenant_id'))
       AS t (relation, owner) LOOP
     EXECUTE format('ALTER TABLE service.%I ENABLE ROW LEVEL SECURITY', owned.relation);
     -- For everyone who is bound by policies at all: the owner of the tables, who migrates and runs the
@@ -52,8 +53,3 @@ BEGIN
       owned.relation, owned.owner, owned.owner);
   END LOOP;
 END $$;
-
--- What everybody may know of every collection that was deployed here: a wallet asks whether it is on the
--- list of a stranger's presale. A view reads with its owner's rights.
-CREATE VIEW service.standing_collection AS
-  SELECT chain_id, predicted_addr, state, allowlist_id FROM service.intent;

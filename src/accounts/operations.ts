@@ -35,4 +35,11 @@ export function operationOfField(kind: "query" | "mutation" | "subscription", fi
 }
 
 /** Root fields that need no key. */
-export const openFields: ReadonlySet<string> = new Set(["status", "signUp", "__typename", "__schema", "__type"]);
+export const openFields: ReadonlySet<string> = new Set([
+  "status",
+  "signUp",
+  "eligibility",
+  "__typename",
+  "__schema",
+  "__type",
+]);

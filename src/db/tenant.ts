@@ -15,7 +15,7 @@ export function setTenant(accountId: string): void {
 }
 
 /** Relations whose rows belong to a tenant; row-level security compares them with `app.tenant`. */
-const ownedRelation = /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|upload|intent)\b/;
+const ownedRelation = /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|upload|intent|self_deployment)\b/;
 
 /**
  * Makes a connection tell Postgres whose request it serves, before each statement on tenants' rows. It

@@ -30,33 +30,37 @@ const complexityPerRequest = 250;
  */
 export function admission(services: Services): Plugin<Record<string, never>, ServerContext> {
   return {
-    async onExecute({ args }) {
-      const { document, operationName, contextValue, schema, variableValues } = args as ExecutionArgs;
-      const { hono, caller } = contextValue as ServerContext;
-      const operation = getOperationAST(document, operationName);
-      if (!operation) return;
-      const fields = rootFields(document, operation);
-      const reflects = fields.has("__schema") || fields.has("__type");
-      const needsKey = [...fields].filter((field) => !openFields.has(field));
-      const closed = reflects && services.config.introspection === "key";
-      if (needsKey.length === 0 && !closed) return;
-      const session = await caller();
-      const wanted = (needsKey.length > 0 ? needsKey : ["__schema"]).map((field) =>
-        operationOfField(operation.operation, field),
-      );
-      const { complexity } = complexityFromQuery(document, {
-        schema,
-        ctx: contextValue as object,
-        ...(operationName ? { operationName } : {}),
-        variables: variableValues ?? {},
-      });
-      const cost = Math.max(1, Math.ceil(complexity / complexityPerRequest));
-      // One operation, one place in each bucket that its fields belong to.
-      const distinct = new Map(wanted.map((item) => [`${item.scope} ${item.bucket}`, item]));
-      for (const item of distinct.values())
-        await admit(services, session, item, cost, (state) => setRateHeaders(hono, state));
-    },
+    onExecute: async ({ args }) => await check(args as ExecutionArgs),
+    onSubscribe: async ({ args }) => await check(args as ExecutionArgs),
   };
+
+  async function check(args: ExecutionArgs): Promise<void> {
+    const { document, operationName, contextValue, schema, variableValues } = args;
+    const { hono, caller } = contextValue as ServerContext;
+    const operation = getOperationAST(document, operationName);
+    if (!operation) return;
+    const fields = rootFields(document, operation);
+    const reflects = fields.has("__schema") || fields.has("__type");
+    const needsKey = [...fields].filter((field) => !openFields.has(field));
+    const closed = reflects && services.config.introspection === "key";
+    if (needsKey.length === 0 && !closed) return;
+    const session = await caller();
+    const wanted = (needsKey.length > 0 ? needsKey : ["__schema"]).map((field) =>
+      operationOfField(operation.operation, field),
+    );
+    const { complexity } = complexityFromQuery(document, {
+      schema,
+      ctx: contextValue as object,
+      ...(operationName ? { operationName } : {}),
+      variables: variableValues ?? {},
+    });
+    const cost = Math.max(1, Math.ceil(complexity / complexityPerRequest));
+    hono.set("graphqlCost", cost);
+    // One operation, one place in each bucket that its fields belong to.
+    const distinct = new Map(wanted.map((item) => [`${item.scope} ${item.bucket}`, item]));
+    for (const item of distinct.values())
+      await admit(services, session, item, cost, (state) => setRateHeaders(hono, state));
+  }
 }
 
 /** Names of the fields that an operation asks of its root, whatever directives may leave out. */

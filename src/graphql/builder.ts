@@ -33,7 +33,15 @@ export function createBuilder() {
       defaultListMultiplier: 20,
       limit: { complexity: 2_000, depth: 12, breadth: 200 },
     },
-    relay: { cursorType: "String", clientMutationId: "omit" },
+    relay: {
+      cursorType: "String",
+      clientMutationId: "omit",
+      encodeGlobalID: (typename, id) => Buffer.from(`${typename}:${String(id)}`).toString("base64url"),
+      decodeGlobalID: decodeId,
+      nodesQueryOptions: {
+        complexity: ({ ids }: { ids: readonly unknown[] }) => ({ field: 5, multiplier: ids.length }),
+      },
+    },
   });
   builder.queryType({ description: "Reads. Every list is a keyset connection." });
   builder.mutationType({ description: "Uploads and deployments." });
@@ -41,10 +49,19 @@ export function createBuilder() {
   return builder;
 }
 
+/** Types that `node` finds by id. */
+const nodeTypes = ["Nft", "Contract"];
+
 export type Builder = ReturnType<typeof createBuilder>;
 
 /** @throws ServiceError of the key's check; also where no key could have come with the operation. */
 export async function sessionOf(context: GraphQLContext): Promise<Session> {
   if (!context.session) throw new ServiceError("authorization_missing", "send your API key");
   return await context.session();
+}
+
+function decodeId(text: string): { typename: string; id: string } {
+  const [typename = "", ...rest] = Buffer.from(text, "base64url").toString("utf8").split(":");
+  if (!nodeTypes.includes(typename)) throw new ServiceError("value_error", "this id is of no node", { field: "id" });
+  return { typename, id: rest.join(":") };
 }

@@ -3,9 +3,11 @@ import type { GraphQLSchema } from "graphql";
 import { addAccounts } from "./accounts.ts";
 import { createBuilder } from "./builder.ts";
 import { addCollections } from "./collections.ts";
+import { addContracts } from "./contracts.ts";
 import { addKeys } from "./keys.ts";
 import { addNfts } from "./nfts.ts";
 import { createStatusSchema } from "./status.ts";
+import { addTransfers } from "./transfers.ts";
 import { addUploads } from "./uploads.ts";
 import { addViewer } from "./viewer.ts";
 
@@ -18,5 +20,7 @@ export function createSchema(): GraphQLSchema {
   addAccounts(builder);
   addViewer(builder);
   addKeys(builder);
+  addTransfers(builder);
+  addContracts(builder);
   return mergeSchemas({ schemas: [builder.toSchema(), createStatusSchema()] });
 }

@@ -2,18 +2,25 @@ import { GraphQLError } from "graphql";
 import { processRequest } from "graphql-upload-ts";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "hono";
+import { admit } from "../accounts/admit.ts";
 import { authenticate } from "../accounts/authenticate.ts";
+import { type Freshness, readFreshness } from "../accounts/freshness.ts";
+import { operationOfField } from "../accounts/operations.ts";
+import { waitForBlock } from "../accounts/wait-for-block.ts";
 import type { Session } from "../auth/caller.ts";
 import { guideOf } from "../error-guide.ts";
 import { ServiceError } from "../errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
+import { setRateHeaders } from "../http/rate-headers.ts";
 import type { Services } from "../services.ts";
 import { asUnavailable } from "../unavailable.ts";
 import { admission } from "./admission.ts";
 import type { GraphQLContext } from "./builder.ts";
 import { documentLimits } from "./document-limits.ts";
+import { KnownOperations, type Operation, readOperation } from "./front.ts";
+import { rawTexts } from "./raw-text.ts";
 import { createSchema } from "./schema.ts";
 import { uploadFailure } from "./upload-failure.ts";
 
@@ -22,10 +29,14 @@ interface ServerContext {
   caller: () => Promise<Session>;
   /** Operation and open file streams of a multipart request (graphql-multipart-request-spec). */
   multipart: Record<string, unknown> | null;
+  freshness: Freshness;
 }
 
 /** A browser sends this header across origins only after a preflight, which plain form posts never do. */
 const preflightHeader = "x-graphql-yoga-csrf";
+
+/** Larger operations are read by yoga, in its own way. */
+const maxPlainBody = 100_000;
 
 /** Between two pieces of an upload. */
 const idleMs = 10_000;
@@ -51,10 +62,20 @@ function stampErrors(services: Services): Plugin<Record<string, never>, ServerCo
   };
 }
 
+/** Says with each answer how far the index had come. */
+const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
+  onResultProcess({ result, serverContext }) {
+    if (!("data" in result) || result.data == null) return;
+    Object.assign(result, { extensions: { ...result.extensions, freshness: serverContext.freshness } });
+  },
+};
+
 /** The GraphQL door: yoga with multipart off, uploads by graphql-upload-ts, errors by code. */
 export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) => Promise<Response> {
+  const schema = createSchema();
+  const front = new KnownOperations(schema);
   const yoga = createYoga<ServerContext, GraphQLContext>({
-    schema: createSchema(),
+    schema,
     graphqlEndpoint: "/graphql",
     multipart: false,
     batching: false,
@@ -78,7 +99,7 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
       session: caller,
       address: clientAddress(hono.env.incoming, services.config.trustedProxies),
     }),
-    plugins: [multipartParser, documentLimits, admission(services), stampErrors(services)],
+    plugins: [multipartParser, documentLimits, admission(services), stampErrors(services), stampFreshness, rawTexts],
   });
   return async (c) => {
     const requestId = c.get("requestId");
@@ -89,8 +110,52 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
       return known;
     };
     const multipart = isMultipart(c) ? await readMultipart(c, services, caller) : null;
-    return await yoga.handleRequest(multipart ? emptyPost(c.req.raw) : c.req.raw, { hono: c, caller, multipart });
+    const wish = c.env.incoming.headers["x-min-block"];
+    if (typeof wish === "string") {
+      await caller();
+      await waitForBlock(services, wish);
+    }
+    const freshness = await readFreshness(services);
+    const context = { hono: c, caller, multipart, freshness };
+    if (multipart) return await yoga.handleRequest(emptyPost(c.req.raw), context);
+    if (!isPlainPost(c)) return await yoga.handleRequest(c.req.raw, context);
+    const body = await c.req.text();
+    const operation = readOperation(body);
+    const accept = c.env.incoming.headers.accept ?? "";
+    const admitted = async (cost: number) => {
+      const session = await caller();
+      await admit(services, session, operationOfField("query", ""), cost, (state) => setRateHeaders(c, state));
+      return session;
+    };
+    const found = operation && (await front.answer(services, admitted, accept, operation));
+    if (found) {
+      const text = `{"data":${found.data},"extensions":${JSON.stringify({ freshness })}}`;
+      return c.body(text, 200, { "Content-Type": found.contentType });
+    }
+    const request = new Request(c.req.raw.url, { method: "POST", headers: c.req.raw.headers, body });
+    const response = await yoga.handleRequest(request, context);
+    return operation ? await learned(front, accept, operation, response, c.get("graphqlCost") ?? 1) : response;
   };
+}
+
+/** Lets the front know of an operation that went well; one with errors says so first. */
+async function learned(
+  front: KnownOperations,
+  accept: string,
+  operation: Operation,
+  response: Response,
+  cost: number,
+): Promise<Response> {
+  if (response.status !== 200) return response;
+  const text = await response.text();
+  if (text.startsWith('{"data":')) front.learn(accept, operation, response.headers.get("content-type") ?? "", cost);
+  return new Response(text, { status: 200, headers: response.headers });
+}
+
+function isPlainPost(c: Context<AppEnv>): boolean {
+  const { method, headers } = c.env.incoming;
+  const length = Number(headers["content-length"] ?? Number.NaN);
+  return method === "POST" && /^application\/json\b/i.test(headers["content-type"] ?? "") && length <= maxPlainBody;
 }
 
 function isMultipart(c: Context): boolean {

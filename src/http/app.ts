@@ -29,11 +29,25 @@ export function createApp(services: Services): Hono<AppEnv> {
   app.use(
     cors({
       origin: "*",
-      allowHeaders: ["Authorization", "Content-Type", "source", "Idempotency-Key", "x-graphql-yoga-csrf"],
+      allowHeaders: [
+        "Authorization",
+        "Content-Type",
+        "source",
+        "Idempotency-Key",
+        "x-graphql-yoga-csrf",
+        "X-Min-Block",
+      ],
       allowMethods: ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"],
       exposeHeaders: [
         ...["X-Request-Id", "Retry-After", "ETag", "Idempotency-Key"],
         ...["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Bucket"],
+        "X-Request-Id",
+        "X-Indexed-Block",
+        "X-Indexed-At",
+        "X-Indexed-Lag-Seconds",
+        "Retry-After",
+        "ETag",
+        "Idempotency-Key",
       ],
       maxAge: 600,
     }),

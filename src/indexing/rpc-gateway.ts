@@ -1,8 +1,10 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Logger } from "../log.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
+import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, type RpcAnswer } from "./json-rpc.ts";
 import { RpcUpstreams } from "./rpc-upstreams.ts";
+import { type Verification, VerifiedChain } from "./verified-chain.ts";
 
 const maxRequestBytes = 1_048_576;
 const maxAnswerBytes = 134_217_728;
@@ -24,7 +26,20 @@ export interface RpcGateway {
   url: string;
   /** Asks the nodes as Ponder does. @throws UnusableAnswer, or Error with the node's own error. */
   request(method: string, params: unknown): Promise<unknown>;
+  /** One question to every node: the results of those that answer. */
+  requestAll(method: string, params: unknown): Promise<unknown[]>;
+  /** Answers that were refused, by reason. */
+  refusals: ReadonlyMap<string, number>;
   close(): Promise<void>;
+}
+
+export interface GatewayChain {
+  name: string;
+  id: number;
+  verification: Verification;
+  requestsPerSecond: number;
+  /** How long a head may be behind the one seen before until it counts as the truth. */
+  lagPatienceMs: number;
 }
 
 /**
@@ -33,15 +48,17 @@ export interface RpcGateway {
  *
  * @throws WrongChain, or UnusableAnswer when no node answers.
  */
-export async function startRpcGateway(
-  chain: { name: string; id: number },
-  urls: readonly string[],
-  log: Logger,
-): Promise<RpcGateway> {
-  const upstreams = new RpcUpstreams(chain, urls, { timeoutMs, maxAnswerBytes }, log);
+export async function startRpcGateway(chain: GatewayChain, urls: readonly string[], log: Logger): Promise<RpcGateway> {
+  const upstreams = new RpcUpstreams(
+    chain,
+    urls,
+    { timeoutMs, maxAnswerBytes, requestsPerSecond: chain.requestsPerSecond },
+    log,
+  );
   await upstreams.verify();
+  const verified = new VerifiedChain(upstreams, chain.verification, chain.lagPatienceMs, log);
   const take = turns(maxConcurrent);
-  const ask = (method: string, params: unknown) => take(() => askFiltered(upstreams, method, params));
+  const ask = (method: string, params: unknown) => take(() => askFiltered(verified, method, params));
   const server = createServer((request, response) => {
     serve(request, response, ask).catch((error: unknown) => {
       log.warn({ reason: error instanceof Error ? error.message : String(error) }, "RPC request failed");
@@ -58,6 +75,8 @@ export async function startRpcGateway(
       if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
       return answer.result;
     },
+    requestAll: async (method, params) => (await upstreams.requestAll(method, params)).map(({ result }) => result),
+    refusals: upstreams.refusals,
     close: async () => {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
@@ -65,11 +84,11 @@ export async function startRpcGateway(
   };
 }
 
-async function askFiltered(upstreams: RpcUpstreams, method: string, params: unknown): Promise<RpcAnswer> {
-  if (method !== "eth_getLogs") return upstreams.request(method, params);
+async function askFiltered(chain: VerifiedChain, method: string, params: unknown): Promise<RpcAnswer> {
+  if (method !== "eth_getLogs") return chain.request(method, params);
   try {
-    const answer = await upstreams.request(method, askForNftTransfers(params));
-    return answer.error ? answer : { result: dropErc20Transfers(params, answer.result) };
+    const answer = await chain.request(method, askForNftTransfers(params));
+    return answer.error ? answer : { result: markHostileLogs(dropErc20Transfers(params, answer.result)) };
   } catch (error) {
     if (error instanceof AnswerTooLarge) return { error: { code: -32005, message: suggestHalf(params) } };
     throw error;

@@ -1,3 +1,4 @@
+import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../log.ts";
 import { AnswerTooLarge, type RpcAnswer, type RpcLimits, sendRpc, UnusableAnswer } from "./json-rpc.ts";
 
@@ -6,26 +7,53 @@ export class WrongChain extends Error {
   override readonly name = "WrongChain";
 }
 
+/** An answer that cannot be true, by what the answer itself or the chain's hashes say. */
+export class Refused extends UnusableAnswer {
+  override readonly name = "Refused";
+}
+
+/** The node has nothing there. It may lag; when all say so, it is the answer. */
+export class Absent extends UnusableAnswer {
+  override readonly name = "Absent";
+}
+
+export interface UpstreamLimits extends RpcLimits {
+  /** Of each node; 0: as many as come. */
+  requestsPerSecond: number;
+}
+
+/** Throws Refused or Absent for a result that shall not be used. */
+export type Check = (result: unknown) => void;
+
 interface Upstream {
   url: string;
   host: string;
   /** Its chain id was checked since it last failed. */
   verified: boolean;
   failures: number;
+  /** Keeps to the requests per second that this node allows. */
+  limit<T>(run: () => Promise<T>): Promise<T>;
   /** Not asked before this time (ms), unless all others fail too. */
   restsUntil: number;
 }
 
 const maxRestMs = 30_000;
+/** How often all nodes are asked when an answer is checked: a wrong one is often right the next time. */
+const checkedRounds = 4;
+const pauseMs = 25;
 
 /** The nodes of one chain, best first; a request goes to the first that gives a usable answer. */
 export class RpcUpstreams {
   readonly #upstreams: Upstream[];
   readonly #chain: { name: string; id: number };
-  readonly #limits: RpcLimits;
+  readonly #limits: UpstreamLimits;
   readonly #log: Logger;
+  /** Found out by asking. */
+  lacksBlockReceipts = false;
+  /** Answers that were refused since the start, by reason. */
+  readonly refusals = new Map<string, number>();
 
-  constructor(chain: { name: string; id: number }, urls: readonly string[], limits: RpcLimits, log: Logger) {
+  constructor(chain: { name: string; id: number }, urls: readonly string[], limits: UpstreamLimits, log: Logger) {
     this.#chain = chain;
     this.#limits = limits;
     this.#log = log;
@@ -34,6 +62,7 @@ export class RpcUpstreams {
       host: new URL(url).host,
       verified: false,
       failures: 0,
+      limit: rateLimit(limits.requestsPerSecond),
       restsUntil: 0,
     }));
   }
@@ -53,22 +82,46 @@ export class RpcUpstreams {
     }
   }
 
-  /** @throws UnusableAnswer when no node gave a usable answer. */
-  async request(method: string, params: unknown): Promise<RpcAnswer> {
+  /**
+   * @param check is asked about each result that is not an error.
+   * @returns a null result when every node says that there is nothing.
+   * @throws UnusableAnswer when no node gave a usable answer.
+   */
+  async request(method: string, params: unknown, check?: Check): Promise<RpcAnswer> {
     let last: unknown = new UnusableAnswer("no RPC endpoint is configured");
-    for (const upstream of this.#inOrder()) {
-      try {
-        if (!upstream.verified) await this.#verify(upstream);
-        const answer = await sendRpc(upstream.url, method, params, this.#limits);
-        upstream.failures = 0;
-        return answer;
-      } catch (error) {
-        if (error instanceof AnswerTooLarge) throw error;
-        this.#rest(upstream, error);
-        last = error;
+    let absent = true;
+    for (let round = 0; round < (check ? checkedRounds : 1); round++) {
+      if (round > 0) await wait(pauseMs * round);
+      for (const upstream of this.#inOrder()) {
+        try {
+          return await this.#ask(upstream, method, params, check);
+        } catch (error) {
+          if (error instanceof AnswerTooLarge) throw error;
+          if (error instanceof Absent) upstream.failures = 0;
+          else {
+            absent = false;
+            this.#rest(upstream, error);
+          }
+          last = error;
+        }
       }
     }
+    if (absent) return { result: null };
     throw last;
+  }
+
+  /** The same question to every node; those that give no usable answer are left out. */
+  async requestAll(method: string, params: unknown): Promise<RpcAnswer[]> {
+    const answers = await Promise.allSettled(this.#upstreams.map((one) => this.#ask(one, method, params)));
+    return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  }
+
+  async #ask(upstream: Upstream, method: string, params: unknown, check?: Check): Promise<RpcAnswer> {
+    if (!upstream.verified) await this.#verify(upstream);
+    const answer = await upstream.limit(() => sendRpc(upstream.url, method, params, this.#limits));
+    if (check && !answer.error) runCheck(check, answer.result);
+    upstream.failures = 0;
+    return answer;
   }
 
   /** The configured order, those that failed lately at the end. */
@@ -96,10 +149,32 @@ export class RpcUpstreams {
     upstream.verified = false;
     upstream.failures += 1;
     upstream.restsUntil = Date.now() + Math.min(maxRestMs, 250 * 2 ** upstream.failures);
+    const reason = error instanceof Error ? error.message : String(error);
+    this.refusals.set(reason, (this.refusals.get(reason) ?? 0) + 1);
+    if (this.refusals.size > 1_000) this.refusals.clear();
     const level = error instanceof WrongChain ? "error" : "warn";
-    this.#log[level](
-      { host: upstream.host, reason: error instanceof Error ? error.message : String(error) },
-      "RPC endpoint skipped",
-    );
+    this.#log[level]({ host: upstream.host, reason }, "RPC endpoint skipped");
   }
+}
+
+function runCheck(check: Check, result: unknown): void {
+  try {
+    check(result);
+  } catch (error) {
+    if (error instanceof UnusableAnswer) throw error;
+    throw new Refused(`not a usable answer: ${String(error).slice(0, 200)}`);
+  }
+}
+
+/** Lets through at most so many requests a second, in order; 0 is no limit. */
+function rateLimit(perSecond: number): <T>(run: () => Promise<T>) => Promise<T> {
+  let next = 0;
+  return async (run) => {
+    if (perSecond === 0) return run();
+    const now = Date.now();
+    const at = Math.max(now, next);
+    next = at + 1_000 / perSecond;
+    if (at > now) await wait(at - now);
+    return run();
+  };
 }

@@ -5,6 +5,7 @@ import { readIndexStatements } from "../../schema/read-indexes.ts";
 import type { Chain } from "../chains.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../log.ts";
+import { extendJournal, noteFreshness } from "./chain-journal.ts";
 import { type Deployment, orderRebuild, publishDeployment, readRebuilds, recordDeployment } from "./deployments.ts";
 import { checkFinalBlock, readBlockHash, rememberFinalBlock } from "./final-block.ts";
 import { connect, ensureNftViews } from "./nft-views.ts";
@@ -128,6 +129,9 @@ function ponderOptions({ config, chain, gateway, log }: DeploymentRun, { schema,
       rpcUrl: gateway.url,
       pollingIntervalMs: chain.local ? 100 : 1_000,
       startBlock: chain.startBlock,
+      scope: chain.indexScope,
+      // What comes by websocket passes the gateway's checks by.
+      wsUrl: chain.verification === "proofs" ? null : (chain.rpcUrls.find((url) => url.startsWith("ws")) ?? null),
       factory: chain.factory && { address: chain.factory.address, startBlock: Number(chain.factory.block) },
       salt,
     },
@@ -163,12 +167,28 @@ async function watchPonder(
         ponder.kill();
       }
       // Fails when the session is lost in which the chain's lock lives.
-      await rememberFinalBlock(client, gateway, schema);
+      await rememberFinalBlock(client, gateway, schema, log);
+      await keepJournal(client, gateway, { chain, schema, log });
     }
   } catch (error) {
     // Ponder's own end is the outcome then, not what it broke here.
     if (ended.aborted) return new Promise<never>(() => undefined);
     throw error;
+  }
+}
+
+/** A node that is away must not end the watch; a lost database session must. */
+async function keepJournal(
+  client: pg.Client,
+  gateway: RpcGateway,
+  { chain, schema, log }: { chain: Chain; schema: string; log: Logger },
+): Promise<void> {
+  try {
+    const { head } = await extendJournal(client, gateway, chain.id);
+    await noteFreshness(client, gateway, { chain, schema, head });
+  } catch (error) {
+    log.debug({ chain: chain.name, reason: String(error) }, "the journal of blocks waits");
+    await client.query("SELECT 1");
   }
 }
 

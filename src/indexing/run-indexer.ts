@@ -36,7 +36,7 @@ export async function runIndexer(
   };
   while (!signal.aborted) {
     try {
-      const gateway = await startRpcGateway(chain, urls, log);
+      const gateway = await startRpcGateway({ ...chain, lagPatienceMs: chain.local ? 2_000 : 60_000 }, urls, log);
       try {
         await runDeployment({ config, chain, gateway, signal, log, onReady: nowReady });
       } finally {

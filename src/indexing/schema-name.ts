@@ -7,7 +7,11 @@ import { ponderFolder } from "./ponder-process.ts";
 
 const root = new URL("../../", import.meta.url);
 /** Every file that decides what an indexer's tables hold; a change to one makes a new schema, indexed from the start. */
-const decisiveFiles = ["ponder.config.ts", "schema/ledger.ts", "schema/derived-state.ts", "schema/nft-events.ts"];
+const decisiveFiles = [
+  "ponder.config.ts",
+  ...["ledger", "derived-state", "contract-flags", "nft-events", "marked-logs"].map((name) => `schema/${name}.ts`),
+  ...["hostile-logs", "erc20-noise"].map((name) => `src/indexing/${name}.ts`),
+];
 
 export interface IndexIdentity {
   /** Schema of the chain's tables: `c<chainId>_<8 hex digits>`. */
@@ -35,9 +39,9 @@ export async function indexIdentity(chain: Chain, genesisHash: string, rebuilds:
       .update("\0");
   }
   const ponder = JSON.parse(await readFile(join(ponderFolder(), "package.json"), "utf8")) as { version: string };
-  const { id, startBlock } = chain;
+  const { id, startBlock, indexScope: scope } = chain;
   const factory = chain.factory && [chain.factory.address, String(chain.factory.block)];
-  hash.update(JSON.stringify({ ponder: ponder.version, id, startBlock, factory, genesisHash, rebuilds }));
+  hash.update(JSON.stringify({ ponder: ponder.version, id, startBlock, scope, factory, genesisHash, rebuilds }));
   const salt = hash.digest("hex");
   return { schema: `c${id}_${salt.slice(0, 8)}`, salt };
 }

@@ -1,7 +1,10 @@
 import type { Hono } from "hono";
 import { admit } from "../accounts/admit.ts";
 import { authenticate } from "../accounts/authenticate.ts";
+import { readFreshness } from "../accounts/freshness.ts";
 import { operationOfRoute } from "../accounts/operations.ts";
+import { waitForBlock } from "../accounts/wait-for-block.ts";
+import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
@@ -13,10 +16,14 @@ import { addCollections } from "./collections.ts";
 import { addContracts } from "./contracts.ts";
 import { addFiles } from "./files.ts";
 import { addKeys } from "./keys.ts";
+import { addMeContracts } from "./me-contracts.ts";
 import { addMetadata } from "./metadata.ts";
 import { addNfts } from "./nfts.ts";
+import { addSearch } from "./search.ts";
 import { addSettings } from "./settings.ts";
 import { addSignUp } from "./sign-up.ts";
+import { addStorage } from "./storage.ts";
+import { addTransactions } from "./transactions.ts";
 import { addUnbuilt } from "./unbuilt.ts";
 
 /** The legacy REST door: every path but sign-up needs a key, and the key is looked at before anything else. */
@@ -35,12 +42,30 @@ export function createV0(services: Services): Hono<V0Env> {
   });
   addKeys(app, services);
   addSettings(app, services);
+  app.use(async (c, next) => {
+    const wish = c.env.incoming.headers["x-min-block"];
+    if (typeof wish === "string") await waitForBlock(services, wish);
+    const name = c.req.method === "GET" ? c.req.query("chain") : undefined;
+    if (name !== undefined) {
+      const head = (await readFreshness(services))[chainAliases[name] ?? name];
+      if (head) {
+        c.header("X-Indexed-Block", head.block);
+        c.header("X-Indexed-At", head.timestamp);
+        c.header("X-Indexed-Lag-Seconds", String(head.lagSeconds));
+      }
+    }
+    await next();
+  });
   addFiles(app, services);
   addMetadata(app, services);
   addCollections(app, services);
   addContracts(app, services);
+  addMeContracts(app, services);
   addAccounts(app, services);
   addNfts(app, services);
+  addTransactions(app, services);
+  addSearch(app, services);
+  addStorage(app, services);
   addUnbuilt(app);
   app.all("*", (c) => {
     const known = app.routes.some((route) => route.method !== "ALL" && matches(route.path, c.req.path));

@@ -22,6 +22,9 @@ export async function createLedger(pool: pg.Pool, schema: string): Promise<void>
     contract bytea NOT NULL, token_id numeric(78) NOT NULL, from_address bytea NOT NULL, to_address bytea NOT NULL,
     operator bytea, amount numeric(78) NOT NULL, standard text NOT NULL,
     PRIMARY KEY (block_number, log_index, batch_index))`);
+  await pool.query(`CREATE TABLE ${schema}.quarantine (
+    block_number bigint NOT NULL, log_index integer NOT NULL, block_timestamp bigint NOT NULL, tx_hash bytea NOT NULL,
+    contract bytea NOT NULL, event text NOT NULL, reason text NOT NULL, PRIMARY KEY (block_number, log_index))`);
   for (const statement of derivedStateStatements(schema)) await pool.query(statement);
 }
 

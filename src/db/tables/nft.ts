@@ -12,6 +12,8 @@ export interface NftViews {
   "nft.contracts": ContractView;
   "nft.collections": CollectionView;
   "nft.account_totals": AccountTotalView;
+  "nft.contract_flags": ContractFlagView;
+  "nft.quarantined_logs": QuarantinedLogView;
   "nft.metadata_updates": MetadataUpdateView;
   "nft.heads": HeadView;
 }
@@ -60,6 +62,10 @@ interface TokenView {
   /** Sender of the minting transaction. */
   creator: Buffer | null;
   transfer_count: bigint;
+  /** Position of the last ERC-721 movement: how the owner came to it. */
+  last_block: bigint | null;
+  last_log_index: number | null;
+  last_batch_index: number | null;
 }
 
 /** Positive balances only. Key: chain, contract, token id, owner. */
@@ -122,4 +128,24 @@ interface HeadView {
   block_number: bigint;
   /** Unix seconds. */
   block_timestamp: bigint;
+}
+
+/** What is to be said against a contract (`inconsistent`, `undecodable`, `suspended`), and how often it happened. */
+interface ContractFlagView {
+  chain_id: number;
+  contract: Buffer;
+  flag: string;
+  count: bigint;
+}
+
+/** A log of a known event that became no ledger row. */
+interface QuarantinedLogView {
+  chain_id: number;
+  block_number: bigint;
+  log_index: number;
+  block_timestamp: bigint;
+  tx_hash: Buffer;
+  contract: Buffer;
+  event: string;
+  reason: string;
 }

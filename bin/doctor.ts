@@ -1,0 +1,82 @@
+import pg from "pg";
+import type { Chain } from "../src/chains.ts";
+import { loadConfig } from "../src/config.ts";
+import { checkInvariants, type Finding } from "../src/indexing/invariants.ts";
+import { sampleOwners } from "../src/indexing/sample-owners.ts";
+
+/**
+ * Checks the index of every live chain against its invariants and prints what is wrong, with examples
+ * and what mends it.
+ *
+ * @returns 0 when all hold, 1 when one does not, so that it can be a cron job.
+ */
+export async function doctor(samples = 300): Promise<number> {
+  const config = loadConfig();
+  const client = new pg.Client({ connectionString: config.databaseUrl, application_name: "mintyard-doctor" });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ chain: string; schema: string }>(
+      "SELECT chain_id::text AS chain, schema_name AS schema FROM nft.deployment WHERE live ORDER BY chain_id",
+    );
+    if (rows.length === 0) say("no chain is indexed yet: start one with npm run indexer -- --chain NAME");
+    let faults = rows.length === 0 ? 1 : 0;
+    for (const { chain: id, schema } of rows) {
+      const chain = config.chains.find((candidate) => candidate.id === Number(id));
+      await sayFreshness(client, id, chain?.name ?? `chain ${id}`);
+      // One snapshot for all laws: between two statements of an index at work rows come and go.
+      await client.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+      const findings = await checkInvariants(client, Number(id), schema);
+      if (chain) findings.push(await ownersOnChain(client, chain, samples));
+      await client.query("COMMIT");
+      for (const finding of findings) sayFinding(finding);
+      faults += findings.filter((finding) => finding.faults).length;
+    }
+    say(faults === 0 ? "all is well" : `${faults} checks failed`);
+    return faults === 0 ? 0 : 1;
+  } finally {
+    await client.end();
+  }
+}
+
+async function ownersOnChain(client: pg.Client, chain: Chain, count: number): Promise<Finding> {
+  const { asked, wrong } = await sampleOwners(client, chain, count);
+  return {
+    id: "I5",
+    title: `${asked} sampled owners and balances are the contracts' own answers`,
+    fix: "flagged contracts may lie; for others index the chain anew: npm run mintyard -- reindex --chain NAME",
+    faults: asked === 0 ? null : wrong.length,
+    samples: wrong.slice(0, 3),
+  };
+}
+
+async function sayFreshness(client: pg.Client, chainId: string, name: string): Promise<void> {
+  const { rows } = await client.query<Record<string, unknown>>(
+    `SELECT indexed_block, indexed_hash, node_head - indexed_block AS lag, final_block, refused_answers,
+       round(extract(epoch FROM clock_timestamp() - to_timestamp(indexed_timestamp)))::bigint AS age
+     FROM service.chain_freshness WHERE chain_id = $1`,
+    [chainId],
+  );
+  const [at] = rows;
+  if (!at) return say(`${name}: not caught up yet`);
+  say(
+    `${name}: block ${at["indexed_block"]} ${at["indexed_hash"] ?? ""}, ${at["age"]} s old, ${at["lag"]} behind the node, final to ${at["final_block"] ?? "-"}; ${at["refused_answers"]} answers of nodes refused`,
+  );
+}
+
+function sayFinding({ id, title, faults, samples, fix }: Finding): void {
+  const verdict = faults === null ? "-   " : faults === 0 ? "ok  " : "FAIL";
+  say(`  ${verdict} ${id} ${title}${faults ? `: ${faults} faults` : ""}`);
+  if (!faults) return;
+  for (const sample of samples) say(`         ${JSON.stringify(sample, readable)}`);
+  say(`       fix: ${fix}`);
+}
+
+function readable(_: string, value: unknown): unknown {
+  const isBuffer = typeof value === "object" && value !== null && "type" in value && value.type === "Buffer";
+  if (isBuffer && "data" in value) return `0x${Buffer.from(value.data as number[]).toString("hex")}`;
+  return typeof value === "bigint" ? String(value) : value;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}

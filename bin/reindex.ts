@@ -1,0 +1,18 @@
+import { findChain } from "../src/chains.ts";
+import { loadConfig } from "../src/config.ts";
+import { orderRebuild } from "../src/indexing/deployments.ts";
+import { connect } from "../src/indexing/nft-views.ts";
+
+/** Orders that a chain is indexed anew at the next start of its indexer; the old rows stay readable until then. */
+export async function reindex(name: string): Promise<number> {
+  const config = loadConfig();
+  const chain = findChain(config.chains, name);
+  const client = await connect(config.databaseUrl, "reindex");
+  try {
+    await orderRebuild(client, chain.id);
+  } finally {
+    await client.end();
+  }
+  process.stdout.write(`${name} is indexed anew when its indexer starts next\n`);
+  return 0;
+}

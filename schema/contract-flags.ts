@@ -1,0 +1,51 @@
+const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
+const inOrder = "PARTITION BY contract, token_id ORDER BY block_number, log_index, batch_index";
+
+/**
+ * Table contract_flag: what is to be said against a contract, each with how often.
+ *
+ * - `inconsistent`: an ERC-721 movement from somebody who was not the owner (mint of what exists,
+ *   transfer after a burn, and the like), or an ERC-1155 balance below zero.
+ * - `undecodable`: a log of a known event that could not become ledger rows.
+ * - `suspended`: a block in which it moved so much that its movements were left out.
+ *
+ * Reorgs take flags back like everything else.
+ */
+export function flagStatements(s: string): string[] {
+  const kind = "CASE WHEN reason LIKE 'suspended%' THEN 'suspended' ELSE 'undecodable' END";
+  const counted = (sign: string) => `
+    INSERT INTO ${s}.contract_flag AS f (contract, flag, count)
+    SELECT contract, ${kind}, ${sign}count(*) FROM rows GROUP BY 1, 2 ORDER BY 1, 2
+    ON CONFLICT (contract, flag) DO UPDATE SET count = f.count + excluded.count;`;
+  const trigger = (name: string, operation: string, rows: string, sign: string) => [
+    `CREATE FUNCTION ${s}.${name}() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN ${counted(sign)} RETURN NULL; END $body$`,
+    `CREATE TRIGGER derive_${name} AFTER ${operation} ON ${s}.quarantine REFERENCING ${rows} TABLE AS rows
+      FOR EACH STATEMENT EXECUTE FUNCTION ${s}.${name}()`,
+  ];
+  return [
+    `CREATE TABLE ${s}.contract_flag (
+      contract bytea NOT NULL, flag text NOT NULL, count bigint NOT NULL, PRIMARY KEY (contract, flag))`,
+    ...trigger("quarantined", "INSERT", "NEW", ""),
+    ...trigger("unquarantined", "DELETE", "OLD", "-"),
+  ];
+}
+
+/** Adds `delta` of each contract to its count of inconsistencies; the text may read \`changes\`. */
+export function flagDeltas(s: string, deltas: string, changes: string): string {
+  return `
+    WITH changes AS (${changes}), deltas AS (${deltas})
+    INSERT INTO ${s}.contract_flag AS f (contract, flag, count)
+    SELECT contract, 'inconsistent', delta FROM deltas WHERE delta <> 0 ORDER BY contract
+    ON CONFLICT (contract, flag) DO UPDATE SET count = f.count + excluded.count;`;
+}
+
+/**
+ * Of each token of \`rows\`: how many ERC-721 movements do not start where the one before ended (or go
+ * from nobody to nobody), and where the first one starts. Rows come and go at the ledger's end only.
+ */
+export const ledgerBreaks = `SELECT contract, token_id, min(first_from) AS first_from,
+      count(*) FILTER (WHERE from_address <> before OR (from_address = ${zeroAddress} AND to_address = ${zeroAddress})) AS breaks
+    FROM (SELECT contract, token_id, from_address, to_address, lag(to_address) OVER (${inOrder}) AS before,
+        first_value(from_address) OVER (${inOrder}) AS first_from
+      FROM rows WHERE standard = 'ERC721') moves
+    GROUP BY contract, token_id`;

@@ -1,0 +1,153 @@
+import { type Hex, keccak256 } from "viem";
+import { bloomMayHold, type Header, isHex } from "./header.ts";
+import { type Receipt, receiptsRoot } from "./receipts-root.ts";
+import { Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
+
+/** A log as nodes send it; checked to be one. */
+export interface RpcLog {
+  address: Hex;
+  topics: Hex[];
+  data: Hex;
+  blockHash: Hex;
+  blockNumber: Hex;
+  transactionHash: Hex;
+  transactionIndex: Hex;
+  logIndex: Hex;
+  removed?: boolean;
+}
+
+export interface LogFilter {
+  address?: string | readonly string[];
+  topics?: readonly (string | null | readonly string[])[];
+  fromBlock?: string;
+  toBlock?: string;
+  blockHash?: string;
+}
+
+/**
+ * All logs of one block, proved to be exactly those that its header commits to: nothing dropped,
+ * doubled, swapped or taken from a sibling.
+ *
+ * @throws Refused, UnusableAnswer
+ */
+export async function fetchProvenLogs(upstreams: RpcUpstreams, header: Header): Promise<RpcLog[]> {
+  if (BigInt(header.logsBloom) === 0n) return [];
+  const receipts = await fetchReceipts(upstreams, header);
+  return receipts.flatMap((receipt) => receipt.logs as RpcLog[]);
+}
+
+async function fetchReceipts(upstreams: RpcUpstreams, header: Header): Promise<Receipt[]> {
+  if (!upstreams.lacksBlockReceipts) {
+    const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], (result) => {
+      checkReceipts(result, header);
+    });
+    if (!answer.error) return answer.result as Receipt[];
+    // Hardhat's node has no such method.
+    if (answer.error.code !== -32601 && answer.error.code !== -32004)
+      throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
+    upstreams.lacksBlockReceipts = true;
+  }
+  const { result } = await upstreams.request("eth_getBlockByHash", [header.hash, false], (block) => {
+    if (!Array.isArray((block as { transactions?: unknown } | null)?.transactions)) throw new Refused("no block");
+  });
+  const hashes = (result as { transactions: string[] }).transactions;
+  const fetchAll = async () => {
+    const receipts: unknown[] = [];
+    for (const hash of hashes) receipts.push((await upstreams.request("eth_getTransactionReceipt", [hash])).result);
+    checkReceipts(receipts, header);
+    return receipts as Receipt[];
+  };
+  return fetchAll().catch(fetchAll);
+}
+
+function checkReceipts(result: unknown, header: Header): asserts result is Receipt[] {
+  if (!Array.isArray(result)) throw new Refused("receipts are missing");
+  let logIndex = 0n;
+  for (const [index, receipt] of (result as Partial<Receipt>[]).entries()) {
+    if (!Array.isArray(receipt?.logs) || BigInt(receipt.transactionIndex ?? "0x0") !== BigInt(index))
+      throw new Refused("receipts are not those of the block in order");
+    for (const log of receipt.logs as unknown[]) {
+      checkLog(log);
+      // Position is not part of what the root covers.
+      if (
+        log.blockHash !== header.hash ||
+        BigInt(log.blockNumber) !== header.number ||
+        BigInt(log.logIndex) !== logIndex
+      )
+        throw new Refused(`log ${String(log.logIndex)} is out of place`);
+      logIndex += 1n;
+    }
+  }
+  if (receiptsRoot(result as Receipt[]) !== header.receiptsRoot)
+    throw new Refused("the receipts are not those that the block's header commits to");
+}
+
+function checkLog(log: unknown): asserts log is RpcLog {
+  const { address, topics, data, blockHash, blockNumber, logIndex, transactionHash, transactionIndex, removed } =
+    (log ?? {}) as Record<string, unknown>;
+  const words = [blockHash, transactionHash];
+  const isLog =
+    isHex(address) &&
+    address.length === 42 &&
+    isHex(data) &&
+    [blockNumber, logIndex, transactionIndex].every((value) => isHex(value) && value.length > 2) &&
+    Array.isArray(topics) &&
+    topics.length <= 4 &&
+    [...words, ...(topics as unknown[])].every((value) => isHex(value) && value.length === 66);
+  if (!isLog) throw new Refused("an entry is not a log");
+  if (removed === true) throw new Refused("a log is marked as removed");
+}
+
+/**
+ * What can be said of logs without the blocks' receipts: each is one, belongs to what was asked, and
+ * they come in order, once. A list that was cut short passes.
+ */
+export function checkLogs(result: unknown, filter: LogFilter, header?: Header): asserts result is RpcLog[] {
+  if (!Array.isArray(result)) throw new Refused("logs are not a list");
+  let last = -1n;
+  const hashes = new Map<bigint, Hex>();
+  for (const log of result as unknown[]) {
+    checkLog(log);
+    const block = BigInt(log.blockNumber);
+    const place = (block << 32n) + BigInt(log.logIndex);
+    if (place <= last) throw new Refused("logs are doubled or out of order");
+    last = place;
+    if ((hashes.get(block) ?? log.blockHash) !== log.blockHash) throw new Refused("logs of one block name two hashes");
+    hashes.set(block, log.blockHash);
+    if (filter.blockHash && log.blockHash.toLowerCase() !== filter.blockHash.toLowerCase())
+      throw new Refused("a log is of another block");
+    if (
+      !filter.blockHash &&
+      (block < BigInt(filter.fromBlock ?? "0x0") || block > BigInt(filter.toBlock ?? log.blockNumber))
+    )
+      throw new Refused("a log is outside of the range");
+    if (!matches(log, filter)) throw new Refused("a log is of another address or topic");
+    if (header && ![log.address, ...log.topics].every((value) => bloomMayHold(header.logsBloom, value)))
+      throw new Refused("a log is not in the block's bloom filter");
+  }
+  if (!header || filter.topics || filter.address) return;
+  const complete = (result as RpcLog[]).every(({ logIndex }, index) => BigInt(logIndex) === BigInt(index));
+  if (!complete || (result.length === 0 && BigInt(header.logsBloom) !== 0n))
+    throw new Refused("logs of the block are missing");
+}
+
+export function matches(log: RpcLog, { address, topics = [] }: LogFilter): boolean {
+  const accepts = (wanted: string | null | undefined | readonly string[], value: string | undefined) =>
+    wanted === null ||
+    wanted === undefined ||
+    (value !== undefined && [wanted].flat().some((one) => one.toLowerCase() === value.toLowerCase()));
+  return (
+    accepts(address, log.address) &&
+    topics.every((wanted, index) => accepts(wanted, log.topics[index]) && log.topics[index] !== undefined)
+  );
+}
+
+/** Whether a block can hold a log of the filter; needs no request. */
+export function mayMatch({ logsBloom }: Header, { address, topics = [] }: LogFilter): boolean {
+  if (BigInt(logsBloom) === 0n) return false;
+  const mayHold = (wanted: string | null | undefined | readonly string[]) =>
+    wanted === null || wanted === undefined || [wanted].flat().some((one) => bloomMayHold(logsBloom, one as Hex));
+  return mayHold(address) && topics.every(mayHold);
+}
+
+export const topicOf = (signature: string): Hex => keccak256(new TextEncoder().encode(signature));

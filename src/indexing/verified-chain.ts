@@ -1,0 +1,197 @@
+import type { Hex } from "viem";
+import type { Logger } from "../log.ts";
+import { type Header, headerHash, isHex, readHeader } from "./header.ts";
+import type { RpcAnswer } from "./json-rpc.ts";
+import { checkLogs, fetchProvenLogs, type LogFilter, matches, mayMatch, type RpcLog } from "./proven-logs.ts";
+import { Absent, Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
+
+/**
+ * How much of what nodes say is checked.
+ *
+ * - `proofs`: headers by their hash and parent, logs by the receipts root. Costs a header for each
+ *   block and the receipts of each block that may match; nodes must have both.
+ * - `logs`: what an answer shows by itself (order, doubles, filter, bloom, heads that go back).
+ * - `off`: nothing but the chain id.
+ */
+export type Verification = "proofs" | "logs" | "off";
+
+const keptHeaders = 4_096;
+const keptBlocks = 24;
+const headerConcurrency = 16;
+const rangeLimit = 512n;
+
+/** The chain as far as its nodes could be believed. */
+export class VerifiedChain {
+  readonly #upstreams: RpcUpstreams;
+  readonly #mode: Verification;
+  readonly #lagPatienceMs: number;
+  readonly #log: Logger;
+  readonly #headers = new Map<Hex, Header>();
+  readonly #proven = new Map<Hex, Promise<RpcLog[]>>();
+  readonly #ranges = new Map<string, Promise<Header[]>>();
+  #head: Header | null = null;
+  #behindSince: number | null = null;
+
+  constructor(upstreams: RpcUpstreams, mode: Verification, lagPatienceMs: number, log: Logger) {
+    this.#upstreams = upstreams;
+    this.#mode = mode;
+    this.#lagPatienceMs = lagPatienceMs;
+    this.#log = log;
+  }
+
+  /** Answers as a node would. @throws UnusableAnswer when no node gave an answer that holds. */
+  async request(method: string, params: unknown): Promise<RpcAnswer> {
+    const list = Array.isArray(params) ? (params as unknown[]) : [];
+    if (this.#mode === "off") return this.#upstreams.request(method, params);
+    if (method === "eth_getBlockByNumber" && list[0] === "latest") return this.#latest(list[1] === true);
+    if (method === "eth_getBlockByNumber" || method === "eth_getBlockByHash") return this.#block(method, list);
+    if (method === "eth_getLogs") return this.#logs((list[0] ?? {}) as LogFilter, params);
+    return this.#upstreams.request(method, params);
+  }
+
+  async #block(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
+    const answer = await this.#upstreams.request(method, params, (block) => this.#checkBlock(block, params));
+    if (answer.result !== null && !answer.error) this.#keep(readHeader(answer.result as Record<string, unknown>));
+    return answer;
+  }
+
+  #checkBlock(block: unknown, [asked, full]: readonly unknown[]): void {
+    if (block === null || block === undefined) throw new Absent("no such block");
+    if (typeof block !== "object") throw new Refused("not a block");
+    const fields = block as Record<string, unknown>;
+    const header = readHeader(fields);
+    if (this.#mode === "proofs" && headerHash(fields) !== header.hash)
+      throw new Refused("the block's fields do not give its hash");
+    if (isHex(asked) && asked.length === 66 && asked.toLowerCase() !== header.hash) throw new Refused("another block");
+    if (isHex(asked) && asked.length < 66 && BigInt(asked) !== header.number)
+      throw new Refused("a block of another number");
+    const transactions = fields["transactions"];
+    if (!Array.isArray(transactions)) throw new Refused("a block without its transactions");
+    if (full !== true) return;
+    for (const [index, one] of (transactions as Record<string, unknown>[]).entries())
+      if (one?.["blockHash"] !== header.hash || one["transactionIndex"] !== `0x${index.toString(16)}`)
+        throw new Refused("transactions are not those of the block in order");
+  }
+
+  async #header(hash: Hex): Promise<Header> {
+    const known = this.#headers.get(hash);
+    if (known) return known;
+    const { result } = await this.#block("eth_getBlockByHash", [hash, false]);
+    if (result === null) throw new Refused(`no node has block ${hash}`);
+    return readHeader(result as Record<string, unknown>);
+  }
+
+  #keep(header: Header): void {
+    this.#headers.delete(header.hash);
+    this.#headers.set(header.hash, header);
+    const [oldest] = this.#headers.keys();
+    if (this.#headers.size > keptHeaders && oldest) this.#headers.delete(oldest);
+  }
+
+  /**
+   * The head. One that goes back is a node that lags, until the nodes do not know our head any more:
+   * Ponder would take it for a reorganisation and forget good rows.
+   */
+  async #latest(full: boolean): Promise<RpcAnswer> {
+    const answer = await this.#block("eth_getBlockByNumber", ["latest", full]);
+    if (!answer.result) return answer;
+    const head = readHeader(answer.result as Record<string, unknown>);
+    const known = this.#head;
+    if (known && head.hash !== known.hash) {
+      if (head.number < known.number) return this.#behind(known, head, answer, full);
+      // A head that nobody can build on, or of another chain, has a parent that is not there.
+      if (head.parentHash !== known.hash) await this.#header(head.parentHash);
+    }
+    this.#behindSince = null;
+    this.#head = head;
+    return answer;
+  }
+
+  async #behind(known: Header, head: Header, answer: RpcAnswer, full: boolean): Promise<RpcAnswer> {
+    const still = await this.#block("eth_getBlockByHash", [known.hash, full]);
+    this.#behindSince ??= Date.now();
+    const waited = Date.now() - this.#behindSince;
+    // Some nodes keep blocks that they left; the number then names another one.
+    const canonical = still.result ? await this.#hashAt(known.number) : null;
+    if (still.result && (canonical === known.hash || waited < this.#lagPatienceMs)) return still;
+    if (waited < this.#lagPatienceMs) throw new Refused("the head is behind the one that was seen before");
+    this.#log.warn({ from: String(known.number), to: String(head.number) }, "the chain is shorter than it was");
+    this.#behindSince = null;
+    this.#head = head;
+    return answer;
+  }
+
+  async #hashAt(number: bigint): Promise<Hex | null> {
+    const { result } = await this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
+    return result ? readHeader(result as Record<string, unknown>).hash : null;
+  }
+
+  async #logs(filter: LogFilter, params: unknown): Promise<RpcAnswer> {
+    const { blockHash } = filter;
+    if (this.#mode === "logs") {
+      const header = isHex(blockHash) ? this.#headers.get(blockHash.toLowerCase() as Hex) : undefined;
+      return this.#upstreams.request("eth_getLogs", params, (logs) => checkLogs(logs, filter, header));
+    }
+    if (isHex(blockHash)) {
+      const logs = await this.#logsOf(await this.#header(blockHash.toLowerCase() as Hex));
+      return { result: logs.filter((log) => matches(log, filter)) };
+    }
+    const [from, to] = [BigInt(filter.fromBlock ?? "0x0"), BigInt(filter.toBlock ?? "0x0")];
+    if (to - from >= rangeLimit) {
+      const reach = `[0x${from.toString(16)}, 0x${(from + rangeLimit - 1n).toString(16)}]`;
+      return { error: { code: -32005, message: `response size exceeded; this block range should work: ${reach}` } };
+    }
+    const headers = await this.#range(from, to);
+    const logs = await inTurns(
+      headers.filter((header) => mayMatch(header, filter)),
+      (header) => this.#logsOf(header),
+    );
+    return { result: logs.flat().filter((log) => matches(log, filter)) };
+  }
+
+  /** Kept for a moment: Ponder asks again when a large block takes longer than its patience. */
+  #logsOf(header: Header): Promise<RpcLog[]> {
+    const known = this.#proven.get(header.hash);
+    if (known) return known;
+    const logs = fetchProvenLogs(this.#upstreams, header);
+    logs.catch(() => this.#proven.delete(header.hash));
+    this.#proven.set(header.hash, logs);
+    const [oldest] = this.#proven.keys();
+    if (this.#proven.size > keptBlocks && oldest) this.#proven.delete(oldest);
+    return logs;
+  }
+
+  /** One walk serves all requests for a range: Ponder asks for each event at the same time. */
+  #range(from: bigint, to: bigint): Promise<Header[]> {
+    const key = `${from}-${to}`;
+    const running = this.#ranges.get(key);
+    if (running) return running;
+    const walk = this.#walk(from, to).finally(() => this.#ranges.delete(key));
+    this.#ranges.set(key, walk);
+    return walk;
+  }
+
+  /** Headers of the range and one more, linked by hash, so that none can be of another chain. */
+  async #walk(from: bigint, to: bigint): Promise<Header[]> {
+    const numbers = Array.from({ length: Number(to - from) + 2 }, (_, index) => from + BigInt(index));
+    const headers = await inTurns(numbers, async (number) => {
+      const { result } = await this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
+      // The head has no successor yet.
+      if (!result && number <= to) throw new Refused(`no node has block ${number}`);
+      return result ? readHeader(result as Record<string, unknown>) : null;
+    });
+    for (const [index, header] of headers.entries()) {
+      const parent = headers[index - 1];
+      if (header && parent && header.parentHash !== parent.hash)
+        throw new Refused(`block ${header.number} is not the successor of ${parent.number}`);
+    }
+    return headers.flatMap((header) => (header && header.number <= to ? [header] : []));
+  }
+}
+
+async function inTurns<T, R>(items: readonly T[], run: (item: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (let start = 0; start < items.length; start += headerConcurrency)
+    results.push(...(await Promise.all(items.slice(start, start + headerConcurrency).map(run))));
+  return results;
+}
