@@ -1,10 +1,11 @@
 // The command line: `node bin/mintyard.ts <command>`, or `npm run <command>`.
 import { parseArgs } from "node:util";
 import { runAnalyst } from "./analyst.ts";
-import { createKey } from "./create-key.ts";
+import { runBackup } from "./backup.ts";
 import { runDemo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { deployFactoryCommand } from "./factory.ts";
+import { runAccounts, runAudit, runCharges, runKeys } from "./operator.ts";
 import { reindex } from "./reindex.ts";
 import { lanesCommand, showDeployment } from "./relay-operator.ts";
 import { runTests } from "./run-tests.ts";
@@ -14,7 +15,14 @@ const usage = `usage: mintyard <command>
 
   start                            run the whole service; what the environment does not name runs embedded
   demo [--keep]                    launch a collection on embedded parts, step by step, and read it back
-  keys create --tier T --name N    print a new API key (T: free, growth, scale, enterprise)
+  accounts create --name N [--tier T] [--email E]   open an account, print its first key
+  accounts list | tier ID T | suspend ID | resume ID   (T: free, growth, scale, enterprise)
+  keys create --tier T --name N    the same as accounts create
+  keys add ACCOUNT --name N [--scopes read,upload]  a further key of an account
+  keys list ACCOUNT | revoke KEY [--uuid-only]
+  charges list [--state open] | settle ID | void ID | refund ID  [--note TEXT]
+  audit verify                     compute the audit log's chain of hashes anew
+  backup FOLDER | restore FOLDER   accounts, keys, deployments, metadata and uploads; see docs/operations.md
   analyst create --name N          print a connection string that reads schema analytics and nothing else
   analyst drop --name N            end the analyst's sessions and take the login away
   analyst check                    say what the role of analysts could still do beyond reading
@@ -43,15 +51,17 @@ async function run(name: string, args: string[]): Promise<number> {
       return await runStart();
     case "demo":
       return await runDemo(parseArgs({ args, options: { keep: { type: "boolean", default: false } } }).values);
-    case "keys": {
-      const options = {
-        tier: { type: "string", default: "free" },
-        name: { type: "string", default: "unnamed" },
-      } as const;
-      const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
-      if (positionals[0] !== "create") break;
-      return await createKey(values);
-    }
+    case "accounts":
+      return await runAccounts(args);
+    case "keys":
+      return await runKeys(args);
+    case "charges":
+      return await runCharges(args);
+    case "audit":
+      return await runAudit(args);
+    case "backup":
+    case "restore":
+      return await runBackup(name, args);
     case "analyst": {
       const options = { name: { type: "string" } } as const;
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options });

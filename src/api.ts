@@ -1,19 +1,27 @@
 // The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
 import { createAdaptorServer } from "@hono/node-server";
 import { ensureDevAccount } from "./auth/keys.ts";
-import { loadConfig } from "./config.ts";
+import { loadConfig, secretsOf } from "./config.ts";
+import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { createApp } from "./http/app.ts";
-import { limitServer } from "./http/limits.ts";
+import { limitServer, serverOptions } from "./http/limits.ts";
+import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
 
 const config = loadConfig();
-const services = createServices(config, "api");
-await prepareDatabase(config.databaseUrl, services.log);
-if (config.devApiKey) await ensureDevAccount(services.db, config.keyPepper, config.devApiKey);
+await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
+const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
+const services = createServices(config, "api", { tenants });
+if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");
+if (config.devApiKey) {
+  const pool = createPool(config.databaseUrl, "setup", 1);
+  await ensureDevAccount(createDatabase(pool), config.keyPepper, config.devApiKey);
+  await pool.end();
+}
 
-const server = createAdaptorServer({ fetch: createApp(services).fetch });
+const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
 limitServer(server);
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
@@ -28,6 +36,7 @@ onStop(async () => {
   const impatient = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), 3_000);
   await closed;
   clearTimeout(impatient);
+  await services.auth.usage.flush();
   await services.content.close();
   await services.pool.end();
 }, services.log);

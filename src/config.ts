@@ -1,4 +1,5 @@
 import { join, resolve } from "node:path";
+import ipaddr from "ipaddr.js";
 import { type Address, getAddress, type Hash, type Hex, parseUnits } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
@@ -13,6 +14,10 @@ export interface Config {
   /** Base of URLs that point at this server, without a slash at the end. */
   publicUrl: string;
   databaseUrl: string;
+  /** Logins of single processes, by process name; the others, and migrations, use `databaseUrl`. */
+  databaseUrls: Partial<Record<string, string>>;
+  /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
+  rowSecurity: boolean;
   /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
   keyPepper: string;
   /** A UUID accepted as an enterprise key; set on embedded parts only. */
@@ -43,6 +48,16 @@ export interface Config {
     directoryFileBytes: number;
     jsonBodyBytes: number;
   };
+  /** Accounts that one address may open in an hour; 0: only the operator opens accounts. */
+  signUpsPerHour: number;
+  /** False: a gateway in front of this service limits rates; plans' monthly quotas hold all the same. */
+  rateLimits: boolean;
+  /** Requests that one process works on at a time; a further one is refused at once. */
+  maxRequestsInFlight: number;
+  /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
+  trustedProxies: readonly string[];
+  /** Whether the schema is told to whoever asks, or to callers with a key. */
+  introspection: "open" | "key";
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;
   /** Bounds of one worker process; what strangers' servers and contracts may take of it. */
@@ -142,6 +157,13 @@ export function loadConfig(env: Env = process.env): Config {
     port,
     publicUrl: read(env, "PUBLIC_URL", url, `http://127.0.0.1:${port}`),
     databaseUrl,
+    databaseUrls: Object.fromEntries(
+      ["api", "worker", "indexer"].flatMap((name) => {
+        const own = env[`DATABASE_URL_${name.toUpperCase()}`]?.trim();
+        return own ? [[name, own]] : [];
+      }),
+    ),
+    rowSecurity: env["DATABASE_ROW_SECURITY"] !== "off",
     keyPepper: env["KEY_PEPPER"]?.trim() || "mintyard-embedded",
     devApiKey: devApiKey?.toLowerCase() ?? null,
     chains,
@@ -170,6 +192,11 @@ export function loadConfig(env: Env = process.env): Config {
       directoryFileBytes: read(env, "MAX_DIRECTORY_FILE_BYTES", count, 1_048_576),
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
+    signUpsPerHour: env["SIGN_UP"] === "off" ? 0 : read(env, "SIGN_UPS_PER_HOUR", count, 20),
+    rateLimits: env["RATE_LIMITS"] !== "off",
+    maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
+    trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
+    introspection: env["NODE_ENV"] === "production" ? "key" : "open",
     allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
     metadata: {
       concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
@@ -179,6 +206,17 @@ export function loadConfig(env: Env = process.env): Config {
     },
     logLevel: env["LOG_LEVEL"]?.trim() || "info",
   };
+}
+
+function readRanges(env: Env, name: string): string[] {
+  const ranges = (env[name] ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean)
+    .map((item) => (item.includes("/") ? item : `${item}/${item.includes(":") ? 128 : 32}`));
+  for (const range of ranges)
+    if (!ipaddr.isValidCIDR(range)) throw new ConfigError(`${name}: ${range} is neither an address nor a range`);
+  return ranges;
 }
 
 /** Crash points and seeded defects exist to prove that the chaos run can fail: nobody's money may be near. */
@@ -282,4 +320,19 @@ function checkKey(key: Hex, suffix: string): void {
 /** Where the content-addressed archives lie. */
 export function ipfsDir(config: Config): string {
   return join(config.dataDir, "ipfs");
+}
+
+/** Every value of a configuration that must appear in no log, answer or metric. */
+export function secretsOf(config: Config): string[] {
+  const passwords = [config.databaseUrl, ...Object.values(config.databaseUrls)].flatMap((text) =>
+    text && URL.canParse(text) ? [decodeURIComponent(new URL(text).password)] : [],
+  );
+  const chains = config.chains.flatMap(({ relayerKey, rpcUrls, local }) => [
+    ...(relayerKey ? [relayerKey, relayerKey.slice(2)] : []),
+    // Of a provider's URL the path and query are the account's key.
+    ...(local ? [] : rpcUrls.flatMap((url) => [new URL(url).pathname.slice(1), new URL(url).search.slice(1)])),
+  ]);
+  return [config.keyPepper, config.devApiKey ?? "", config.ipfs.pinata?.jwt ?? "", ...passwords, ...chains].filter(
+    (secret) => secret.length >= 8 && secret !== "mintyard-embedded",
+  );
 }

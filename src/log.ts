@@ -2,8 +2,42 @@ import { type Logger, pino } from "pino";
 
 export type { Logger } from "pino";
 
-/** A process's logger: JSON lines on stderr, so that stdout stays for what a command prints. */
-export function createLogger(name: string, level: string): Logger {
+/** Keys of ours, UUIDs (a key may be one), 32-byte hex beside a word for a secret, tokens, and logins in URLs. */
+const secretShapes: readonly [RegExp, string][] = [
+  [/mty_(?:live|test)_[0-9A-Za-z]{6,}/g, "[key]"],
+  [/(key|secret|private|password|pepper|jwt|token)(["']?\s*[:=]\s*["']?)(0x)?[0-9a-f]{64}/gi, "$1$2[redacted]"],
+  [
+    /\b((?:authorization|x-api-key|jwt|password|secret|pepper)["']?\s*[:=]\s*["']?)(?:Bearer\s+)?[^\s"',}]+/gi,
+    "$1[redacted]",
+  ],
+  [/eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, "[jwt]"],
+  [/([a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi, "$1[login]@"],
+];
+/** RPC providers put the key of the account into the path or query. */
+const urlWithPath = /\b((?:https?|wss?):\/\/[^\s/"'\\?]+)(\/[^\s"'\\]*|\?[^\s"'\\]*)/gi;
+
+/**
+ * A log line without what must not be kept: by shape, and by value for what this process was configured
+ * with. Control characters are escaped, so that no text from outside makes a line of its own.
+ */
+export function redact(line: string, secrets: readonly string[]): string {
+  let text = line;
+  for (const secret of secrets) text = text.replaceAll(secret, "[redacted]");
+  for (const [shape, instead] of secretShapes) text = text.replace(shape, instead);
+  return text.replace(
+    urlWithPath,
+    (_all, origin: string, rest: string) => `${origin}${rest.length > 24 ? "/[path]" : rest}`,
+  );
+}
+
+/**
+ * A process's logger: JSON lines on stderr, so that stdout stays for what a command prints.
+ *
+ * @param secrets values that appear in no line, whatever they look like.
+ */
+export function createLogger(name: string, level: string, secrets: readonly string[] = []): Logger {
+  const known = secrets.filter((secret) => secret.length >= 8);
+  const destination = pino.destination({ dest: 2, sync: false });
   return pino(
     {
       name,
@@ -14,6 +48,6 @@ export function createLogger(name: string, level: string): Logger {
         censor: "[redacted]",
       },
     },
-    pino.destination({ dest: 2, sync: false }),
+    { write: (line: string) => destination.write(redact(line, known)) },
   );
 }

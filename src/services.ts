@@ -1,7 +1,10 @@
 import type { Kysely } from "kysely";
 import type pg from "pg";
+import { KeyCache } from "./auth/keys.ts";
+import { RateLimiter } from "./auth/rate-limit.ts";
+import { UsageCounter } from "./auth/usage.ts";
 import type { Chain } from "./chains.ts";
-import type { Config } from "./config.ts";
+import { type Config, secretsOf } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { createDatabase, createPool } from "./db/pool.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
@@ -19,21 +22,30 @@ export interface Services {
   chains: readonly Chain[];
   rpc: RpcClients;
   relay: Relay;
+  /** Keys, rates and usage of the requests of this process. */
+  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter };
   content: ContentStore;
 }
 
-export function createServices(config: Config, processName: string): Services {
-  const pool = createPool(config.databaseUrl, processName);
+/** @param options `tenants`: the database shows a request the rows of its own account only. */
+export function createServices(config: Config, processName: string, options = { tenants: false }): Services {
+  const pool = createPool(config.databaseUrls[processName] ?? config.databaseUrl, processName, 10, options);
   const db = createDatabase(pool);
   const rpc = createRpcClients();
+  const log = createLogger(processName, config.logLevel, secretsOf(config));
   armFaults(config.chaos);
   return {
     config,
-    log: createLogger(processName, config.logLevel),
+    log,
     pool,
     db,
     chains: config.chains,
     rpc,
+    auth: {
+      keys: new KeyCache(db, config.keyPepper),
+      limiter: new RateLimiter(pool),
+      usage: new UsageCounter(pool, log),
+    },
     relay: createRelay(),
     content: openContentStore(config, db),
   };

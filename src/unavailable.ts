@@ -24,13 +24,21 @@ const texts =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error)/;
 
 /**
- * What a client is told of a failure that will pass by itself: `service_unavailable` with a time to wait.
+ * What a client is told of a database's refusal: `service_unavailable` with a time to wait when it will pass
+ * by itself, `plan_limit_exceeded` for a quota that is used up, `value_error` for text it cannot hold.
  *
  * @returns null for any other error.
  */
 export function asUnavailable(error: unknown): ServiceError | null {
   if (!(error instanceof Error)) return null;
   const { code } = error as Error & { code?: unknown };
+  // Raised by the trigger that counts what an account has used; its text is written for the client.
+  if (code === "MY001") return new ServiceError("plan_limit_exceeded", error.message, { cause: error });
+  // A character that Postgres has no place for (NUL): only a text of the request can have brought it.
+  if (code === "22021" || code === "22P05")
+    return new ServiceError("value_error", "a text of the request holds characters that cannot be stored", {
+      cause: error,
+    });
   if (!(typeof code === "string" && codes.has(code)) && !texts.test(error.message)) return null;
   return new ServiceError("service_unavailable", "the database does not answer in time; try again in a moment", {
     retryAfterSeconds: 1,

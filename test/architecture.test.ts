@@ -7,7 +7,16 @@ const root = resolve(import.meta.dirname, "..");
 
 const useCases = ["accounts", "collections", "nfts", "transfers", "uploads"];
 const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "relay", "rpc"];
-const base = ["chains.ts", "config.ts", "errors.ts", "free-port.ts", "log.ts", "services.ts", "unavailable.ts"];
+const base = [
+  "chains.ts",
+  "config.ts",
+  "error-guide.ts",
+  "errors.ts",
+  "free-port.ts",
+  "log.ts",
+  "services.ts",
+  "unavailable.ts",
+];
 
 /** The layers of `src/`, outermost first; each may import its own and those below it. */
 const layers: readonly { name: string; holds: readonly string[] }[] = [

@@ -1,39 +1,47 @@
-import type { Caller } from "../auth/caller.ts";
-import { findKeyOwner, parseAuthorization } from "../auth/keys.ts";
+import type { Session } from "../auth/caller.ts";
+import { parseAuthorization } from "../auth/key-format.ts";
+import { setTenant, withTenantScope } from "../db/tenant.ts";
+import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
+import { tooFast } from "./admit.ts";
+
+/** Guesses of one address: a person mistypes a few times, a scanner does not stop. */
+const guesses = { perSecond: 0.5, burst: 30 };
+
+/** Runs what serves one request; the database shows it the rows of the account that `authenticate` finds within. */
+export function inRequestScope<T>(run: () => T): T {
+  return withTenantScope(run);
+}
 
 /**
  * Finds out who asks, before anything else of a request is looked at.
  *
  * @param authorization every value of the request's `Authorization` headers.
- * @throws ServiceError `authorization_missing`, `invalid_api_key`, `invalid_credentials`, `account_suspended`.
+ * @param address of the client; its wrong keys are counted. Null: not known, nothing is counted.
+ * @throws ServiceError `authorization_missing`, `invalid_api_key`, `invalid_credentials`, `account_suspended`,
+ *   `rate_limit_exceeded` for an address that keeps guessing.
  */
 export async function authenticate(
   services: Services,
   authorization: readonly string[],
   requestId: string,
-): Promise<Caller> {
+  address: string | null = null,
+): Promise<Session> {
   const key = parseAuthorization(authorization);
-  const owner = await ownerOf(services, key);
-  return { ...owner, requestId };
-}
-
-type Owner = Omit<Caller, "requestId">;
-
-/** A key that is revoked or suspended works on for this long at most; most requests come in bursts. */
-const keptMs = 500;
-const maxKept = 10_000;
-const kept = new WeakMap<Services, Map<string, { until: number; owner: Owner }>>();
-
-async function ownerOf(services: Services, key: string): Promise<Owner> {
-  const owners = kept.get(services) ?? new Map<string, { until: number; owner: Owner }>();
-  kept.set(services, owners);
-  const now = Date.now();
-  const found = owners.get(key);
-  if (found && found.until > now) return found.owner;
-  const owner = await findKeyOwner(services.db, services.config.keyPepper, key);
-  if (owners.size >= maxKept) owners.clear();
-  // From when the question was put, not from when it was answered.
-  owners.set(key, { until: now + keptMs, owner });
-  return owner;
+  const { keys, limiter } = services.auth;
+  const bucket = address !== null && services.config.rateLimits ? `auth:${address}` : null;
+  // A key that works goes on working behind an address where somebody else guesses.
+  const blocked = bucket && !keys.knows(key) ? limiter.blockedSeconds(bucket) : 0;
+  if (blocked > 0) throw tooFast(Math.ceil(blocked), "this address sent too many keys that do not work");
+  try {
+    const owner = await keys.owner(key);
+    setTenant(owner.accountId);
+    return { ...owner, requestId };
+  } catch (error) {
+    if (bucket && error instanceof ServiceError) {
+      const { allowed, retryAfterSeconds } = await limiter.take(bucket, guesses);
+      if (!allowed) throw tooFast(retryAfterSeconds, "this address sent too many keys that do not work");
+    }
+    throw error;
+  }
 }

@@ -1,55 +1,133 @@
-import { createHmac } from "node:crypto";
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../db/database.ts";
-import type { Tier } from "../db/tables/accounts.ts";
+import type { PlanTable, Scope, Tier } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors.ts";
+import type { Session } from "./caller.ts";
+import { keyDigest } from "./key-format.ts";
+import { planOfRow } from "./plans.ts";
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-const nil = "00000000-0000-0000-0000-000000000000";
-const maxKeyLength = 128;
+export const allScopes: readonly Scope[] = ["read", "upload", "deploy", "admin"];
 
-export interface KeyOwner {
-  accountId: string;
-  tier: Tier;
+/** What a digest opens, before the request that uses it has a name. */
+export type KeyOwner = Omit<Session, "requestId"> & { suspended: boolean };
+
+/** @returns null for a digest of no key, or of one that was revoked or has expired: all the same to the one who asks. */
+export async function findKeyOwner(db: Kysely<Database>, digest: Buffer): Promise<KeyOwner | null> {
+  const { rows } = await sql<{
+    key_id: string;
+    scopes: Scope[];
+    account_id: string;
+    tier: Tier;
+    suspended: boolean;
+    requests: bigint;
+    plan: PlanTable;
+  }>`SELECT * FROM service.session_of(${digest})`.execute(db);
+  const [row] = rows;
+  if (!row) return null;
+  return {
+    accountId: row.account_id,
+    tier: row.tier,
+    keyId: row.key_id,
+    scopes: row.scopes,
+    suspended: row.suspended,
+    plan: planOfRow(row.plan),
+    requestsThisMonth: Number(row.requests),
+  };
 }
 
-/**
- * Reads the key out of the values of an `Authorization` header: one value, the raw key or `Bearer <key>`.
- *
- * @throws ServiceError `authorization_missing` without a header, `invalid_api_key` for two headers or
- *   anything that is not shaped like a key. The database is not asked.
- */
-export function parseAuthorization(values: readonly string[]): string {
-  const given = values.map((value) => value.trim()).filter(Boolean);
-  if (given.length === 0) {
-    throw new ServiceError("authorization_missing", "send your API key in the Authorization header");
+/** How long an answer about a key is believed: a revoked key works that much longer at most, in every process. */
+const believedMs = 800;
+const maxEntries = 20_000;
+
+interface Entry {
+  askedAt: number;
+  owner: Promise<KeyOwner | null>;
+  /** What the last answer was. */
+  works: boolean;
+}
+
+/** Keys that this process has seen within the last second; one question at a time per key. */
+export class KeyCache {
+  readonly #db: Kysely<Database>;
+  readonly #pepper: string;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(db: Kysely<Database>, pepper: string) {
+    this.#db = db;
+    this.#pepper = pepper;
   }
-  const key = (given[0] ?? "").replace(/^Bearer\s+/i, "").toLowerCase();
-  if (given.length > 1 || key.length > maxKeyLength || !uuid.test(key) || key === nil) {
-    throw new ServiceError(
-      "invalid_api_key",
-      "the Authorization header must hold one API key: a UUID, without a scheme",
+
+  /** @throws ServiceError `invalid_credentials` for a key that does not work, `account_suspended`. */
+  async owner(key: string): Promise<KeyOwner> {
+    const owner = await this.#find(key);
+    if (!owner) throw new ServiceError("invalid_credentials", "this API key belongs to no account");
+    if (owner.suspended) throw new ServiceError("account_suspended", "this account is suspended; ask the operator");
+    return owner;
+  }
+
+  /** Whether this key worked when it was last used here. */
+  knows(key: string): boolean {
+    return this.#entries.get(keyDigest(this.#pepper, key).toString("base64"))?.works === true;
+  }
+
+  #find(key: string): Promise<KeyOwner | null> {
+    const digest = keyDigest(this.#pepper, key);
+    const name = digest.toString("base64");
+    const known = this.#entries.get(name);
+    // Counted from before the question: what was revoked while it ran may not have been seen.
+    const askedAt = performance.now();
+    if (known && askedAt - known.askedAt < believedMs) return known.owner;
+    const entry: Entry = { askedAt, owner: findKeyOwner(this.#db, digest), works: known?.works ?? false };
+    entry.owner.then(
+      (owner) => {
+        entry.works = owner !== null;
+      },
+      // A failure is not an answer.
+      () => {
+        entry.askedAt = Number.NEGATIVE_INFINITY;
+      },
     );
+    this.#entries.delete(name);
+    this.#entries.set(name, entry);
+    const [oldest] = this.#entries.size > maxEntries ? this.#entries.keys() : [];
+    if (oldest) this.#entries.delete(oldest);
+    return entry.owner;
   }
-  return key;
 }
 
-/**
- * Finds the account of a key.
- *
- * @throws ServiceError `invalid_credentials` for a key of no account or a revoked one, `account_suspended`.
- */
-export async function findKeyOwner(db: Kysely<Database>, pepper: string, key: string): Promise<KeyOwner> {
-  const row = await db
-    .selectFrom("service.key_secret as k")
-    .innerJoin("service.account as a", "a.id", "k.account_id")
-    .select(["a.id", "a.tier", "a.suspended"])
-    .where("k.digest", "=", keyDigest(pepper, key))
-    .where("k.revoked_at", "is", null)
-    .executeTakeFirst();
-  if (!row) throw new ServiceError("invalid_credentials", "this API key belongs to no account");
-  if (row.suspended) throw new ServiceError("account_suspended", "this account is suspended; ask the operator");
-  return { accountId: row.id, tier: row.tier };
+export interface NewKey {
+  accountId: string;
+  name: string;
+  scopes: readonly Scope[];
+  expiresAt?: Date | null;
+  /** Canonical; what is not given does not exist. */
+  spellings: { secret?: string; uuid?: string };
+}
+
+/** Stores a key by the digests of its spellings. @returns its public id. */
+export async function insertKey(db: Kysely<Database>, pepper: string, key: NewKey): Promise<string> {
+  const { id } = await db
+    .insertInto("service.api_key")
+    .values({
+      account_id: key.accountId,
+      name: key.name,
+      scopes: [...key.scopes],
+      expires_at: key.expiresAt ?? null,
+      revoked_at: null,
+      last_used_at: null,
+    })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  for (const kind of ["secret", "uuid"] as const) {
+    const spelling = key.spellings[kind];
+    if (spelling === undefined) continue;
+    const digest = keyDigest(pepper, spelling);
+    await db
+      .insertInto("service.key_secret")
+      .values({ digest, account_id: key.accountId, key_id: id, kind, revoked_at: null })
+      .execute();
+  }
+  return id;
 }
 
 /** Whose the uploads and deployments of an embedded installation are, whatever its key is today. */
@@ -57,49 +135,82 @@ const devAccountId = "00000000-0000-4000-8000-000000000001";
 
 /** Makes the embedded installation's account, once, and `key` its one valid key. */
 export async function ensureDevAccount(db: Kysely<Database>, pepper: string, key: string): Promise<void> {
-  const digest = keyDigest(pepper, key);
+  const digest = keyDigest(pepper, key.toLowerCase());
   await db.transaction().execute(async (transaction) => {
     await transaction
       .insertInto("service.account")
       .values({ id: devAccountId, name: "embedded", email: null, tier: "enterprise" })
       .onConflict((conflict) => conflict.column("id").doNothing())
       .execute();
+    // Two processes that start together must not both insert the key.
+    await transaction
+      .selectFrom("service.account")
+      .select("id")
+      .where("id", "=", devAccountId)
+      .forNoKeyUpdate()
+      .execute();
     await transaction
       .updateTable("service.key_secret")
       .set({ revoked_at: sql<Date>`clock_timestamp()` })
-      .where("account_id", "=", devAccountId)
+      // Keys that somebody made for this account stay; what an earlier start made ends.
+      .where("key_id", "in", (query) =>
+        query
+          .selectFrom("service.api_key")
+          .select("id")
+          .where("account_id", "=", devAccountId)
+          .where("name", "in", ["embedded", "first"]),
+      )
       .where("digest", "!=", digest)
       .where("revoked_at", "is", null)
       .execute();
-    await transaction
-      .insertInto("service.key_secret")
-      .values({ digest, account_id: devAccountId, kind: "uuid", revoked_at: null })
-      .onConflict((conflict) => conflict.column("digest").doUpdateSet({ revoked_at: null }))
-      .execute();
+    const known = await transaction
+      .updateTable("service.key_secret")
+      .set({ revoked_at: null })
+      .where("digest", "=", digest)
+      .returning("key_id")
+      .executeTakeFirst();
+    if (known)
+      await transaction
+        .updateTable("service.api_key")
+        .set({ revoked_at: null })
+        .where("id", "=", known.key_id)
+        .execute();
+    else
+      await insertKey(transaction, pepper, {
+        accountId: devAccountId,
+        name: "embedded",
+        scopes: allScopes,
+        spellings: { uuid: key.toLowerCase() },
+      });
   });
 }
 
-/** Creates an account with its first key, both or neither. */
+/** Creates an account with its first key, and whatever belongs to the same transaction: all or nothing. */
 export async function createAccount(
   db: Kysely<Database>,
   pepper: string,
-  account: { name: string; tier: Tier; key: string },
+  account: { id?: string; name: string; tier: Tier; key: string; email?: string | null; secret?: string },
+  alongside?: (transaction: Kysely<Database>, id: string) => Promise<void>,
 ): Promise<string> {
   return await db.transaction().execute(async (transaction) => {
     const { id } = await transaction
       .insertInto("service.account")
-      .values({ name: account.name, email: null, tier: account.tier })
+      .values({
+        ...(account.id === undefined ? {} : { id: account.id }),
+        name: account.name,
+        email: account.email ?? null,
+        tier: account.tier,
+      })
       .returning("id")
       .executeTakeFirstOrThrow();
-    await transaction
-      .insertInto("service.key_secret")
-      .values({ digest: keyDigest(pepper, account.key), account_id: id, kind: "uuid", revoked_at: null })
-      .execute();
+    const { secret } = account;
+    await insertKey(transaction, pepper, {
+      accountId: id,
+      name: "first",
+      scopes: allScopes,
+      spellings: { uuid: account.key.toLowerCase(), ...(secret === undefined ? {} : { secret }) },
+    });
+    await alongside?.(transaction, id);
     return id;
   });
-}
-
-/** HMAC, not a slow hash: keys are random, so there is nothing to guess and no load to lend to an attacker. */
-function keyDigest(pepper: string, key: string): Buffer {
-  return createHmac("sha256", pepper).update(key.toLowerCase()).digest();
 }

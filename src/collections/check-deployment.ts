@@ -1,5 +1,6 @@
 import { type Address, getAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
+import { planOf } from "../auth/plans.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { isDeployable } from "../relay/relay.ts";
 import type { Services } from "../services.ts";
@@ -38,7 +39,6 @@ export interface CheckedDeployment {
   warnings: string[];
 }
 
-const freeTierSupply = 5_000n;
 // Widths of the collection contract's packed word; its own checks say the same on chain.
 const maxSupplyLimit = 2n ** 32n - 1n;
 const maxPriceWei = 2n ** 88n - 1n;
@@ -197,11 +197,11 @@ export function startSeconds(problems: Problems, field: string, date: Date): big
 }
 
 function checkPlan(problems: Problems, caller: Caller, chain: Chain, maxSupply: bigint): void {
-  if (caller.tier !== "free") return;
-  if (chain.paidTierOnly)
+  const plan = planOf(caller);
+  if (chain.paidTierOnly && !plan.paidChains)
     problems.add("plan_limit_exceeded", "chain", `deploying on ${chain.name} needs a Growth or Scale key`);
-  if (maxSupply > freeTierSupply)
-    problems.add("plan_limit_exceeded", "maxSupply", `a free key deploys up to ${freeTierSupply} tokens`);
+  if (plan.maxSupply !== null && maxSupply > plan.maxSupply)
+    problems.add("plan_limit_exceeded", "maxSupply", `a ${plan.tier} key deploys up to ${plan.maxSupply} tokens`);
 }
 
 function warnOfSales(facts: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {

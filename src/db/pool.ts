@@ -1,21 +1,27 @@
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
 import type { Database } from "./database.ts";
+import { bindToTenant } from "./tenant.ts";
 
 // bigint columns (block numbers, counters) stay far below 2^53 except where a column says otherwise;
 // numeric (token ids, wei) arrives as text and is parsed to bigint by whoever reads it.
 pg.types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
 
+/** The role of the HTTP process: bound to the rows of one tenant at a time. */
+const apiRole = "mintyard_api";
+
 /**
  * One pool per process.
  *
  * @param name shown in `pg_stat_activity`, so that an operator can tell the processes apart.
+ * @param options `tenants`: every connection works under the role that sees one tenant's rows only.
  */
-export function createPool(databaseUrl: string, name: string, max = 10): pg.Pool {
+export function createPool(databaseUrl: string, name: string, max = 10, options = { tenants: false }): pg.Pool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
     application_name: `mintyard-${name}`,
     max,
+    ...(options.tenants ? { options: `-c role=${apiRole}` } : {}),
     connectionTimeoutMillis: 5_000,
     idleTimeoutMillis: 30_000,
     statement_timeout: 15_000,
@@ -25,7 +31,24 @@ export function createPool(databaseUrl: string, name: string, max = 10): pg.Pool
   pool.on("error", () => undefined);
   // While a connection is lent out, losing it raises here instead; whoever uses it sees its query fail.
   pool.on("connect", (client) => client.on("error", () => undefined));
+  if (options.tenants) pool.on("connect", bindToTenant);
   return pool;
+}
+
+/** Whether this login may work under the role of the HTTP process. */
+export async function hasApiRole(databaseUrl: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      `SELECT pg_has_role(oid, 'MEMBER') AND has_schema_privilege(oid, 'service', 'USAGE') AS usable
+       FROM pg_roles WHERE rolname = $1`,
+      [apiRole],
+    );
+    return rows[0]?.usable === true;
+  } finally {
+    await client.end();
+  }
 }
 
 export function createDatabase(pool: pg.Pool): Kysely<Database> {

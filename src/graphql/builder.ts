@@ -1,7 +1,7 @@
 import SchemaBuilder from "@pothos/core";
 import ComplexityPlugin from "@pothos/plugin-complexity";
 import RelayPlugin from "@pothos/plugin-relay";
-import type { Caller } from "../auth/caller.ts";
+import type { Caller, Session } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { addScalars, type Scalars } from "./scalars.ts";
@@ -11,6 +11,10 @@ export interface GraphQLContext {
   requestId: string;
   /** The account behind the request's key. @throws ServiceError of the `/v0` door's same check. */
   caller(): Promise<Caller>;
+  /** The same with what the key may do; only where a request came through the server. */
+  session?(): Promise<Session>;
+  /** Of the client; null: not known. */
+  address?: string | null;
 }
 
 export interface SchemaTypes {
@@ -41,7 +45,6 @@ export function createBuilder() {
   });
   builder.queryType({ description: "Reads. Every list is a keyset connection." });
   builder.mutationType({ description: "Uploads and deployments." });
-  builder.subscriptionType({ description: "Streams, served as server-sent events." });
   addScalars(builder);
   return builder;
 }
@@ -50,6 +53,12 @@ export function createBuilder() {
 const nodeTypes = ["Nft", "Contract"];
 
 export type Builder = ReturnType<typeof createBuilder>;
+
+/** @throws ServiceError of the key's check; also where no key could have come with the operation. */
+export async function sessionOf(context: GraphQLContext): Promise<Session> {
+  if (!context.session) throw new ServiceError("authorization_missing", "send your API key");
+  return await context.session();
+}
 
 function decodeId(text: string): { typename: string; id: string } {
   const [typename = "", ...rest] = Buffer.from(text, "base64url").toString("utf8").split(":");

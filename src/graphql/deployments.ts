@@ -108,6 +108,7 @@ export function addDeploymentChanges(builder: Builder, deployment: DeploymentRef
       },
     }),
   );
+  builder.subscriptionType({ description: "Streams, served as server-sent events." });
   builder.subscriptionField("deployment", (t) =>
     t.field({
       type: deployment,

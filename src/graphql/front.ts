@@ -19,8 +19,8 @@ export interface Operation {
 
 interface Known {
   plan: KnownPlan;
-  /** Page sizes whose cost was found bearable when the operation was executed with them. */
-  sizes: Set<string>;
+  /** Page sizes whose cost was found bearable when the operation was executed with them, and that cost. */
+  sizes: Map<string, number>;
   contentType: string;
 }
 
@@ -43,7 +43,8 @@ export class KnownOperations {
   /** The text of `data`; null: execute it. */
   async answer(
     services: Services,
-    caller: () => Promise<Caller>,
+    /** Lets the request in at its cost, or throws. */
+    admitted: (cost: number) => Promise<Caller>,
     accept: string,
     operation: Operation,
   ): Promise<{ data: string; contentType: string } | null> {
@@ -51,8 +52,9 @@ export class KnownOperations {
     if (!known) return null;
     try {
       const call = known.plan.prepare(operation.variables);
-      if (!call || !known.sizes.has(call.size)) return null;
-      return { data: await call.run(services, await caller()), contentType: known.contentType };
+      const cost = call ? known.sizes.get(call.size) : undefined;
+      if (!call || cost === undefined) return null;
+      return { data: await call.run(services, await admitted(cost)), contentType: known.contentType };
     } catch {
       // The ordinary way finds the same fault and knows how it is told.
       return null;
@@ -60,14 +62,14 @@ export class KnownOperations {
   }
 
   /** Takes note of an operation that was executed without an error. */
-  learn(accept: string, operation: Operation, contentType: string): void {
+  learn(accept: string, operation: Operation, contentType: string, cost: number): void {
     if (operation.query.length > maxQueryLength) return;
     const key = keyOf(accept, operation);
     const known = this.#known.get(key) ?? this.#plan(operation, contentType);
     if (!known) return;
     try {
       const call = known.plan.prepare(operation.variables);
-      if (call && known.sizes.size < 100) known.sizes.add(call.size);
+      if (call && known.sizes.size < 100) known.sizes.set(call.size, cost);
     } catch {
       return;
     }
@@ -85,7 +87,7 @@ export class KnownOperations {
     const document = parse(query, { noLocation: true });
     const operation = getOperationAST(document, operationName);
     const plan = operation && planOf(this.#schema, operation, fragmentsOf(document));
-    return plan ? { plan, sizes: new Set(), contentType } : null;
+    return plan ? { plan, sizes: new Map(), contentType } : null;
   }
 }
 

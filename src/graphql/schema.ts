@@ -4,10 +4,12 @@ import { addAccounts } from "./accounts.ts";
 import { createBuilder } from "./builder.ts";
 import { addCollections } from "./collections.ts";
 import { addContracts } from "./contracts.ts";
+import { addKeys } from "./keys.ts";
 import { addNfts } from "./nfts.ts";
 import { createStatusSchema } from "./status.ts";
 import { addTransfers } from "./transfers.ts";
 import { addUploads } from "./uploads.ts";
+import { addViewer } from "./viewer.ts";
 
 /** The whole API: Pothos' types, joined with the SDL-first status slice. */
 export function createSchema(): GraphQLSchema {
@@ -16,6 +18,8 @@ export function createSchema(): GraphQLSchema {
   addCollections(builder);
   addNfts(builder);
   addAccounts(builder);
+  addViewer(builder);
+  addKeys(builder);
   addTransfers(builder);
   addContracts(builder);
   return mergeSchemas({ schemas: [builder.toSchema(), createStatusSchema()] });

@@ -2,15 +2,21 @@ import { GraphQLError } from "graphql";
 import { processRequest } from "graphql-upload-ts";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "hono";
+import { admit } from "../accounts/admit.ts";
 import { authenticate } from "../accounts/authenticate.ts";
 import { type Freshness, readFreshness } from "../accounts/freshness.ts";
+import { operationOfField } from "../accounts/operations.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
-import type { Caller } from "../auth/caller.ts";
+import type { Session } from "../auth/caller.ts";
+import { guideOf } from "../error-guide.ts";
 import { ServiceError } from "../errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
+import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
+import { setRateHeaders } from "../http/rate-headers.ts";
 import type { Services } from "../services.ts";
 import { asUnavailable } from "../unavailable.ts";
+import { admission } from "./admission.ts";
 import type { GraphQLContext } from "./builder.ts";
 import { documentLimits } from "./document-limits.ts";
 import { KnownOperations, type Operation, readOperation } from "./front.ts";
@@ -20,7 +26,7 @@ import { uploadFailure } from "./upload-failure.ts";
 
 interface ServerContext {
   hono: Context<AppEnv>;
-  caller: () => Promise<Caller>;
+  caller: () => Promise<Session>;
   /** Operation and open file streams of a multipart request (graphql-multipart-request-spec). */
   multipart: Record<string, unknown> | null;
   freshness: Freshness;
@@ -73,6 +79,8 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
     graphqlEndpoint: "/graphql",
     multipart: false,
     batching: false,
+    // Presale lists of the largest size fit.
+    maxRequestBodySize: Math.min(services.config.limits.jsonBodyBytes, 2_000_000),
     // The app answers for all paths alike; yoga's own would add credentials.
     cors: false,
     landingPage: false,
@@ -84,14 +92,21 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
       headers: JSON.stringify({ Authorization: "<your API key>" }),
       defaultQuery: "query Status {\n  status {\n    database\n    chains { chain indexedBlock lagSeconds }\n  }\n}\n",
     },
-    context: ({ hono, caller }) => ({ services, requestId: hono.get("requestId"), caller }),
-    plugins: [multipartParser, documentLimits, stampErrors(services), stampFreshness, rawTexts],
+    context: ({ hono, caller }) => ({
+      services,
+      requestId: hono.get("requestId"),
+      caller,
+      session: caller,
+      address: clientAddress(hono.env.incoming, services.config.trustedProxies),
+    }),
+    plugins: [multipartParser, documentLimits, admission(services), stampErrors(services), stampFreshness, rawTexts],
   });
   return async (c) => {
     const requestId = c.get("requestId");
-    let known: Promise<Caller> | undefined;
+    let known: Promise<Session> | undefined;
     const caller = () => {
-      known ??= authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId);
+      const address = clientAddress(c.env.incoming, services.config.trustedProxies);
+      known ??= authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId, address);
       return known;
     };
     const multipart = isMultipart(c) ? await readMultipart(c, services, caller) : null;
@@ -107,14 +122,19 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
     const body = await c.req.text();
     const operation = readOperation(body);
     const accept = c.env.incoming.headers.accept ?? "";
-    const found = operation && (await front.answer(services, caller, accept, operation));
+    const admitted = async (cost: number) => {
+      const session = await caller();
+      await admit(services, session, operationOfField("query", ""), cost, (state) => setRateHeaders(c, state));
+      return session;
+    };
+    const found = operation && (await front.answer(services, admitted, accept, operation));
     if (found) {
       const text = `{"data":${found.data},"extensions":${JSON.stringify({ freshness })}}`;
       return c.body(text, 200, { "Content-Type": found.contentType });
     }
     const request = new Request(c.req.raw.url, { method: "POST", headers: c.req.raw.headers, body });
     const response = await yoga.handleRequest(request, context);
-    return operation ? await learned(front, accept, operation, response) : response;
+    return operation ? await learned(front, accept, operation, response, c.get("graphqlCost") ?? 1) : response;
   };
 }
 
@@ -124,10 +144,11 @@ async function learned(
   accept: string,
   operation: Operation,
   response: Response,
+  cost: number,
 ): Promise<Response> {
   if (response.status !== 200) return response;
   const text = await response.text();
-  if (text.startsWith('{"data":')) front.learn(accept, operation, response.headers.get("content-type") ?? "");
+  if (text.startsWith('{"data":')) front.learn(accept, operation, response.headers.get("content-type") ?? "", cost);
   return new Response(text, { status: 200, headers: response.headers });
 }
 
@@ -142,7 +163,7 @@ function isMultipart(c: Context): boolean {
 }
 
 /** The key is checked before a byte of the files is read. */
-async function readMultipart(c: Context<AppEnv>, services: Services, caller: () => Promise<Caller>) {
+async function readMultipart(c: Context<AppEnv>, services: Services, caller: () => Promise<Session>) {
   if (!c.req.header(preflightHeader)) {
     throw new ServiceError(
       "value_error",
@@ -189,12 +210,16 @@ function maskError(error: unknown): GraphQLError {
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   if (original instanceof ServiceError) {
     const { code, field, details, status, retryAfterSeconds } = original;
-    const http = status === 401 || status === 403 ? { http: { status } } : {};
+    const statuses = [401, 403, 429, 503];
+    const headers = retryAfterSeconds === undefined ? {} : { headers: { "Retry-After": String(retryAfterSeconds) } };
+    const http = statuses.includes(status) ? { http: { status, ...headers } } : {};
     return new GraphQLError(original.message, {
       ...place,
       originalError: original,
       extensions: {
         code,
+        fix: guideOf(code).fix,
+        docs: `/docs/errors/${code}`,
         ...(field ? { field } : {}),
         ...(details ? { details } : {}),
         ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),

@@ -1,4 +1,5 @@
 import { type ErrorCode, errorTable, ServiceError } from "../errors.ts";
+import { asUnavailable } from "../unavailable.ts";
 import type { Builder } from "./builder.ts";
 
 /** A failure that the person behind a mutation can mend. */
@@ -40,7 +41,8 @@ export async function withUserErrors<T>(
 ): Promise<{ result: T | null; userErrors: readonly UserError[] }> {
   try {
     return { result: await run(), userErrors: [] };
-  } catch (error) {
+  } catch (thrown) {
+    const error = asUnavailable(thrown) ?? thrown;
     if (error instanceof ServiceError && isMendable(error)) return { result: null, userErrors: toUserErrors(error) };
     throw error;
   }

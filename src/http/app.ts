@@ -1,4 +1,5 @@
 import { Hono } from "hono";
+import { inRequestScope } from "../accounts/authenticate.ts";
 import { ServiceError } from "../errors.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { Services } from "../services.ts";
@@ -11,12 +12,15 @@ import { addDocs } from "./docs.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
 import { countRequests } from "./metrics.ts";
+import { shedLoad } from "./shed-load.ts";
 
 /** The whole HTTP surface: common headers for all, then one mount per door. */
 export function createApp(services: Services): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
   app.use(commonHeaders());
+  app.use(async (_c, next) => await inRequestScope(next));
   app.use(countRequests());
+  app.use(shedLoad(services.config.maxRequestsInFlight));
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services));
   app.all("/graphql", createGraphQLHandler(services));
@@ -28,7 +32,7 @@ export function createApp(services: Services): Hono<AppEnv> {
     if (error instanceof ServiceError) return nok(c, error, requestId);
     const unavailable = asUnavailable(error);
     if (unavailable) {
-      services.log.warn({ err: error, requestId }, "database unavailable");
+      if (unavailable.retryable) services.log.warn({ err: error, requestId }, "database unavailable");
       return nok(c, unavailable, requestId);
     }
     services.log.error({ err: error, requestId }, "unexpected failure");

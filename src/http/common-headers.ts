@@ -6,6 +6,7 @@ import { newRequestId } from "./request-id.ts";
 const exposed = [
   ...["X-Request-Id", "X-Indexed-Block", "X-Indexed-At", "X-Indexed-Lag-Seconds"],
   ...["Retry-After", "ETag", "Idempotency-Key"],
+  ...["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Bucket"],
 ];
 const preflight = cors({
   origin: "*",

@@ -1,6 +1,7 @@
 import type { Hono } from "hono";
 import { html } from "hono/html";
-import { errorTable } from "../errors.ts";
+import { guideOf } from "../error-guide.ts";
+import { type ErrorCode, errorTable, ServiceError } from "../errors.ts";
 import { createOpenApi } from "../v0/openapi.ts";
 import type { AppEnv } from "./app-env.ts";
 
@@ -32,9 +33,33 @@ export function addDocs(app: Hono<AppEnv>): void {
 <h2>REST</h2>
 <table>${operations.map(({ method, path, summary }) => html`<tr><td><code>${method}</code></td><td><code>${path}</code></td><td>${summary}</td></tr>`)}</table>
 <h2>Error codes</h2>
-<table>${Object.entries(errorTable).map(([code, { status, retryable }]) => html`<tr><td><code>${code}</code></td><td>${status}</td><td>${retryable ? "the same request may succeed later" : ""}</td></tr>`)}</table>
+<table>${Object.entries(errorTable).map(([code, { status, retryable }]) => html`<tr><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${status}</td><td>${retryable ? "the same request may succeed later" : ""}</td></tr>`)}</table>
 </html>`;
   app.get("/", (c) => c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.1.0" }));
   app.get("/docs", (c) => c.html(page));
+  app.get("/docs/errors/:code", (c) => {
+    const code = c.req.param("code");
+    if (!Object.hasOwn(errorTable, code)) throw new ServiceError("not_found", "there is no error of this code");
+    return c.html(errorPage(code as ErrorCode));
+  });
   app.get("/docs/openapi.json", (c) => c.json(openApi));
+}
+
+/** What an answer's `docs` member points at. */
+function errorPage(code: ErrorCode) {
+  const { status, retryable } = errorTable[code];
+  const { cause, fix } = guideOf(code);
+  return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8" />
+<title>${code} – Mintyard API</title>
+<style>body { font: 16px/1.5 system-ui, sans-serif; max-width: 40rem; margin: 2rem auto; padding: 0 1rem; }</style>
+<p><a href="/docs">Mintyard API</a></p>
+<h1><code>${code}</code></h1>
+<p>Status ${status}. ${retryable ? "The same request may succeed later." : "The same request will fail again."}</p>
+<h2>Why</h2>
+<p>${cause}</p>
+<h2>What to do</h2>
+<p>${fix}</p>
+</html>`;
 }

@@ -1,13 +1,103 @@
-import { Server } from "node:http";
+import { type IncomingMessage, Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import type { ServerType } from "@hono/node-server";
+import { newRequestId } from "./request-id.ts";
 
-/** Bounds what one connection can hold up: slow headers, slow bodies, idle keep-alive. */
+/** For `createAdaptorServer`: what Node takes only when a server is made. */
+export const serverOptions = { connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 };
+
+const tickMs = 1_000;
+/** A request may take its time that long; from then on its body has to come at a rate. */
+const graceMs = 6_000;
+const bytesPerSecond = 1_024;
+/** A client that takes nothing of its answer for so long has gone. */
+const stuckAnswerMs = 30_000;
+
+interface Watched {
+  request: IncomingMessage;
+  response: ServerResponse;
+  startedAt: number;
+  /** Bytes the client owes nothing for: waiting that was ours. */
+  pardonedMs: number;
+  bytesAtStart: number;
+  written: number;
+  writtenAt: number;
+}
+
+/**
+ * Bounds what one connection can hold up: slow headers, slow bodies, answers that nobody takes, idle
+ * keep-alive. An upload of any size passes on a slow line; one that drips does not.
+ */
 export function limitServer(server: ServerType): void {
   if (!(server instanceof Server)) return;
-  server.headersTimeout = 10_000;
+  server.headersTimeout = 5_000;
   // Uploads of the largest size over a slow line still have to fit.
   server.requestTimeout = 300_000;
   server.keepAliveTimeout = 5_000;
   server.maxConnections = 2_000;
   server.maxRequestsPerSocket = 0;
+  server.on("clientError", answerBrokenRequest);
+  const open = new Set<Watched>();
+  server.prependListener("request", (request, response) => {
+    const now = performance.now();
+    const bytesAtStart = request.socket.bytesRead;
+    const watched = { request, response, startedAt: now, pardonedMs: 0, bytesAtStart, written: 0, writtenAt: now };
+    open.add(watched);
+    response.once("close", () => open.delete(watched));
+  });
+  const timer = setInterval(() => {
+    for (const watched of open) if (isDripping(watched) || isStuck(watched)) watched.request.socket.destroy();
+  }, tickMs).unref();
+  server.once("close", () => clearInterval(timer));
+}
+
+function isDripping(watched: Watched): boolean {
+  const { request } = watched;
+  if (request.complete || request.destroyed) return false;
+  // What has come is not taken yet: then it is this process that is slow.
+  if (request.readableLength >= request.readableHighWaterMark) watched.pardonedMs += tickMs;
+  const ms = performance.now() - watched.startedAt - watched.pardonedMs;
+  return ms > graceMs && request.socket.bytesRead - watched.bytesAtStart < (ms / 1000) * bytesPerSecond;
+}
+
+function isStuck(watched: Watched): boolean {
+  const { bytesWritten, writableLength } = watched.request.socket;
+  const now = performance.now();
+  if (bytesWritten !== watched.written || writableLength === 0) {
+    watched.written = bytesWritten;
+    watched.writtenAt = now;
+  }
+  return now - watched.writtenAt > stuckAnswerMs;
+}
+
+const refusals: Record<string, { status: string; code: string; message: string }> = {
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: "408 Request Timeout",
+    code: "request_timeout",
+    message: "the request did not arrive in time",
+  },
+  HPE_HEADER_OVERFLOW: {
+    status: "431 Request Header Fields Too Large",
+    code: "value_error",
+    message: `the headers are over ${serverOptions.maxHeaderSize} bytes`,
+  },
+};
+const malformed = { status: "400 Bad Request", code: "value_error", message: "this is not an HTTP request" };
+
+/** What never became a request still gets an answer of the usual shape. */
+function answerBrokenRequest(error: Error & { code?: string }, socket: Socket): void {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { status, code, message } = refusals[error.code ?? ""] ?? malformed;
+  const requestId = newRequestId();
+  const failure = { status_code: Number(status.slice(0, 3)), code, message, request_id: requestId };
+  const body = JSON.stringify({ response: "NOK", error: failure });
+  socket.end(
+    `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Type: application/json\r\nX-Request-Id: ${requestId}\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
+  // One that does not read its answer must not stay for it.
+  setTimeout(() => socket.destroy(), 1_000).unref();
 }

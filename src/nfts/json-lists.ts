@@ -1,4 +1,5 @@
 import type { Caller } from "../auth/caller.ts";
+import { planOf } from "../auth/plans.ts";
 import { findChain } from "../chains.ts";
 import { toBytes, uintToBytes } from "../db/bytes.ts";
 import { readPrepared } from "../db/prepared.ts";
@@ -6,7 +7,6 @@ import type { Standard } from "../db/tables/nft.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { type JsonPage, type JsonPageRequest, readJsonPage } from "./json-page.ts";
-import { windowDays } from "./list-chain-nfts.ts";
 import { type ContractField, contractJson, type JsonMember, type NftShape, tokenJson } from "./nft-json.ts";
 import { cachedBase } from "./nft-record.ts";
 
@@ -85,9 +85,10 @@ export async function contractPage(
 /** See `listChainNfts`. */
 export async function chainPage(services: Services, caller: Caller, input: Request): Promise<JsonPage> {
   const chainId = findChain(services.chains, input.chain).id;
-  const since = BigInt(Math.floor(Date.now() / 1000) - windowDays * 86_400);
+  const { windowDays } = planOf(caller);
+  const since = BigInt(Math.floor(Date.now() / 1000) - (windowDays ?? 0) * 86_400);
   const window =
-    caller.tier === "enterprise"
+    windowDays === null
       ? ""
       : ` AND k.mint_block >= (SELECT w.mint_block FROM nft.tokens w WHERE w.chain_id = ${chainId}
           AND w.mint_timestamp >= $1 ORDER BY w.mint_timestamp, w.mint_block LIMIT 1)`;

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
+import { planOf } from "../auth/plans.ts";
 import { findChain } from "../chains.ts";
 import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
@@ -15,9 +16,6 @@ export interface ListChainNftsInput {
   page: PageRequest;
   parts: NftParts;
 }
-
-/** Without an enterprise plan only the mints of these days are shown (service.md, Limits). */
-export const windowDays = 90;
 
 /**
  * The live tokens of a chain, or of a creator there, newest mint first. Tokens minted before the first indexed block have
@@ -41,9 +39,10 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
     .orderBy("k.mint_batch_index", direction)
     .limit(bounds.limit)
     .offset(bounds.offset);
+  const { windowDays } = planOf(caller);
   if (input.creator !== undefined) {
     keys = keys.where("k.creator", "=", toBytes(input.creator));
-  } else if (caller.tier !== "enterprise") {
+  } else if (windowDays !== null) {
     // The window as a block, so that one index gives both order and bound: filtering the walk by
     // time would read every older token to find that a short page ends.
     const since = BigInt(Math.floor(Date.now() / 1000) - windowDays * 86_400);

@@ -1,4 +1,5 @@
 import type { Context } from "hono";
+import { guideOf } from "../error-guide.ts";
 import type { ServiceError } from "../errors.ts";
 
 /** A success body: `response` first and `error: null` last, as clients of the original service check both. */
@@ -12,7 +13,14 @@ export function nok(c: Context, error: ServiceError, requestId: string): Respons
   const { status, code, message } = error;
   const body = {
     response: "NOK",
-    error: { status_code: status, code, message, request_id: requestId },
+    error: {
+      status_code: status,
+      code,
+      message,
+      request_id: requestId,
+      fix: guideOf(code).fix,
+      docs: `/docs/errors/${code}`,
+    },
     ...(error.status === 422 ? detailOf(error) : {}),
   };
   return c.json(body, status as 400);

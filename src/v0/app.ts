@@ -1,11 +1,11 @@
 import type { HttpBindings } from "@hono/node-server";
 import { Hono } from "hono";
-import type { Caller } from "../auth/caller.ts";
+import type { Caller, Session } from "../auth/caller.ts";
 
 /** What a `/v0` route finds in its context. `c.env.incoming` is Node's request, for bodies that stream. */
 export interface V0Env {
   Bindings: HttpBindings;
-  Variables: { caller: Caller; requestId: string };
+  Variables: { caller: Caller; session: Session; requestId: string };
 }
 
 export type V0App = Hono<V0Env>;

@@ -1,4 +1,5 @@
 import { errorTable } from "../errors.ts";
+import { accountPaths } from "./openapi-account.ts";
 import { dataPaths } from "./openapi-data.ts";
 import {
   address,
@@ -134,6 +135,7 @@ export function createOpenApi(): Json {
     },
     security: [{ apiKey: [] }],
     paths: {
+      ...accountPaths(),
       "/v0/files": { post: upload("Store a file on IPFS", "file", file, uploadedFile(), ["file_too_large"]) },
       "/v0/metadata": {
         post: operation("Store one metadata document on IPFS", [], metadataAnswer(), [], metadataBody()),
@@ -407,6 +409,8 @@ function errorBody(): Json {
     code: { enum: Object.keys(errorTable) },
     message: text,
     request_id: { type: "string", description: "names this request in the server's log" },
+    fix: { type: "string", description: "what to do about it" },
+    docs: { type: "string", description: "path of a page about this code" },
   });
   const detail = { type: "array", items: object({ loc: { type: "array", items: text }, msg: text, type: text }) };
   return object({ response: { const: "NOK" }, error, detail }, ["detail"]);

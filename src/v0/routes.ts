@@ -1,31 +1,47 @@
 import type { Hono } from "hono";
+import { admit } from "../accounts/admit.ts";
 import { authenticate } from "../accounts/authenticate.ts";
 import { readFreshness } from "../accounts/freshness.ts";
+import { operationOfRoute } from "../accounts/operations.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
+import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
+import { setRateHeaders } from "../http/rate-headers.ts";
 import type { Services } from "../services.ts";
 import { addAccounts } from "./accounts.ts";
 import { createV0App, type V0Env } from "./app.ts";
 import { addCollections } from "./collections.ts";
 import { addContracts } from "./contracts.ts";
 import { addFiles } from "./files.ts";
+import { addKeys } from "./keys.ts";
 import { addMeContracts } from "./me-contracts.ts";
 import { addMetadata } from "./metadata.ts";
 import { addNfts } from "./nfts.ts";
 import { addSearch } from "./search.ts";
+import { addSettings } from "./settings.ts";
+import { addSignUp } from "./sign-up.ts";
 import { addStorage } from "./storage.ts";
 import { addTransactions } from "./transactions.ts";
 import { addUnbuilt } from "./unbuilt.ts";
 
-/** The legacy REST door: every path needs a key, and the key is looked at before anything else. */
+/** The legacy REST door: every path but sign-up needs a key, and the key is looked at before anything else. */
 export function createV0(services: Services): Hono<V0Env> {
   const app = createV0App();
+  addSignUp(app, services);
   app.use(async (c, next) => {
-    c.set("caller", await authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), c.get("requestId")));
+    const address = clientAddress(c.env.incoming, services.config.trustedProxies);
+    const authorization = rawHeaderValues(c.env.incoming, "authorization");
+    const session = await authenticate(services, authorization, c.get("requestId"), address);
+    c.set("caller", session);
+    c.set("session", session);
+    const operation = operationOfRoute(c.req.method, c.req.path);
+    await admit(services, session, operation, 1, (admission) => setRateHeaders(c, admission));
     await next();
   });
+  addKeys(app, services);
+  addSettings(app, services);
   app.use(async (c, next) => {
     const wish = c.env.incoming.headers["x-min-block"];
     if (typeof wish === "string") await waitForBlock(services, wish);

@@ -3,7 +3,6 @@ import type { V0App } from "./app.ts";
 
 /** Operations of the original service that are not built yet: a client learns that, not `not_found`. */
 const operations: readonly [method: string, path: string][] = [
-  ["GET", "/me/settings"],
   ["GET", "/me/mints"],
   ["GET", "/transactions"],
   ["GET", "/reports/:type"],

@@ -1,10 +1,20 @@
-import type { Generated } from "kysely";
+import type { ColumnType, Generated } from "kysely";
 
 export type Tier = "free" | "growth" | "scale" | "enterprise";
 
+/** What a key may be used for; `admin` manages the keys of its own account. */
+export type Scope = "read" | "upload" | "deploy" | "admin";
+
+export type ChargeState = "open" | "settled" | "void" | "refund_due" | "refunded";
+
 export interface AccountTables {
   "service.account": AccountTable;
+  "service.api_key": ApiKeyTable;
   "service.key_secret": KeySecretTable;
+  "service.plan": PlanTable;
+  "service.usage_month": UsageMonthTable;
+  "service.charge": ChargeTable;
+  "service.audit_log": AuditLogTable;
 }
 
 interface AccountTable {
@@ -16,11 +26,75 @@ interface AccountTable {
   created_at: Generated<Date>;
 }
 
+/** `id` is public: `key_` and 32 hex digits. */
+interface ApiKeyTable {
+  id: Generated<string>;
+  account_id: string;
+  name: string;
+  scopes: Scope[];
+  expires_at: Date | null;
+  revoked_at: Date | null;
+  last_used_at: Date | null;
+  created_at: Generated<Date>;
+}
+
 /** `digest` is HMAC-SHA256(pepper, key in canonical form); the key itself is never stored. */
 interface KeySecretTable {
   digest: Buffer;
   account_id: string;
+  key_id: string;
   kind: "uuid" | "secret";
   revoked_at: Date | null;
   created_at: Generated<Date>;
+}
+
+/** The policy of a tier; null is no limit. See the migration for what each means. */
+export interface PlanTable {
+  tier: Tier;
+  reads_per_second: number | null;
+  uploads_per_minute: number | null;
+  deploys_per_minute: number | null;
+  requests_per_month: bigint | null;
+  mints_included: number | null;
+  max_mints: number | null;
+  contracts_included: number | null;
+  max_contracts: number | null;
+  max_supply: string | null;
+  paid_chains: boolean;
+  window_days: number | null;
+}
+
+interface UsageMonthTable {
+  account_id: string;
+  /** First day of the month, `2026-01-01`. */
+  month: ColumnType<Date, string, string>;
+  requests: bigint;
+}
+
+interface ChargeTable {
+  id: Generated<string>;
+  account_id: string;
+  /** The intent's `root_id`. */
+  root_id: string;
+  chain_id: number;
+  kind: string;
+  usd_cents: number;
+  state: Generated<ChargeState>;
+  note: string | null;
+  created_at: Generated<Date>;
+  changed_at: Generated<Date>;
+}
+
+/** `seq`, `at` and the hashes are filled in by a trigger. */
+interface AuditLogTable {
+  seq: ColumnType<bigint, never, never>;
+  at: ColumnType<Date, never, never>;
+  actor: string;
+  request_id: string | null;
+  action: string;
+  object: string;
+  before: ColumnType<unknown, string | null, never>;
+  after: ColumnType<unknown, string | null, never>;
+  prev_hash: ColumnType<Buffer, never, never>;
+  hash: ColumnType<Buffer, never, never>;
 }

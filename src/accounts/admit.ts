@@ -1,0 +1,61 @@
+import type { Session } from "../auth/caller.ts";
+import type { RateAnswer, RateBudget } from "../auth/rate-limit.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import type { Bucket, Operation } from "./operations.ts";
+
+/** What a reply says about its key's bucket; null: this plan has no such limit. */
+export type Admission = (RateAnswer & { bucket: Bucket }) | null;
+
+/**
+ * Lets a request in, or not: its key's scopes, the month's quota, then the rate.
+ *
+ * @param cost 1 for a REST request; by its complexity for a GraphQL operation.
+ * @param report is told the state of the bucket before a refusal is thrown, so that the refusal shows it too.
+ * @throws ServiceError `scope_missing`, `plan_limit_exceeded`, `rate_limit_exceeded`.
+ */
+export async function admit(
+  services: Services,
+  session: Session,
+  operation: Operation,
+  cost: number,
+  report: (admission: Admission) => void,
+): Promise<void> {
+  if (!session.scopes.includes(operation.scope)) {
+    const has = session.scopes.join(", ");
+    throw new ServiceError("scope_missing", `this key has the scopes ${has}; this needs ${operation.scope}`, {
+      details: { needs: operation.scope, has: session.scopes },
+    });
+  }
+  const { usage, limiter } = services.auth;
+  const budget = services.config.rateLimits ? budgetOf(session, operation.bucket) : null;
+  const answer = budget && (await limiter.take(`${operation.bucket}:${session.keyId}`, budget, cost));
+  report(answer && { ...answer, bucket: operation.bucket });
+  if (answer && !answer.allowed) throw tooFast(answer.retryAfterSeconds, `more than ${answer.limit} at once`);
+  const { requestsPerMonth } = session.plan;
+  if (operation.bucket === "read" && requestsPerMonth !== null) {
+    const used = session.requestsThisMonth + usage.pending(session.accountId);
+    if (used >= Number(requestsPerMonth)) {
+      throw new ServiceError(
+        "plan_limit_exceeded",
+        `the ${session.tier} plan includes ${requestsPerMonth} data requests a month, and all are used`,
+        { details: { limit: Number(requestsPerMonth), used } },
+      );
+    }
+  }
+  usage.add(session.accountId, session.keyId, operation.bucket === "read" ? 1 : 0);
+}
+
+export function tooFast(retryAfterSeconds: number, why: string): ServiceError {
+  return new ServiceError("rate_limit_exceeded", `too many requests: ${why}; wait ${retryAfterSeconds} s`, {
+    retryAfterSeconds,
+  });
+}
+
+function budgetOf({ plan }: Session, bucket: Bucket): RateBudget | null {
+  const perMinute = bucket === "upload" ? plan.uploadsPerMinute : plan.deploysPerMinute;
+  const [amount, seconds] = bucket === "read" ? [plan.readsPerSecond, 1] : [perMinute, 60];
+  if (amount === null) return null;
+  // Two seconds' worth of reads at once: a page that asks for its parts together is no flood.
+  return { perSecond: amount / seconds, burst: bucket === "read" ? amount * 2 : amount };
+}

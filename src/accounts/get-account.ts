@@ -1,0 +1,119 @@
+import { sql } from "kysely";
+import type { Session } from "../auth/caller.ts";
+import { type Plan, planOf } from "../auth/plans.ts";
+import type { ChargeState } from "../db/tables/accounts.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+
+/** What an account did on one chain; failed and expired wishes do not count. */
+export interface ChainUsage {
+  chain: string;
+  contractsTotal: number;
+  contractsThisPeriod: number;
+  mintsTotal: number;
+  mintsThisPeriod: number;
+}
+
+/** The caller's account: what it is, may do and has used. A period is a calendar month, UTC. */
+export interface Account {
+  id: string;
+  name: string;
+  email: string | null;
+  tier: Plan["tier"];
+  createdAt: Date;
+  plan: Plan;
+  periodStart: Date;
+  periodEnd: Date;
+  /** Data requests of the period; up to a second old. */
+  requestsThisPeriod: number;
+  usage: ChainUsage[];
+}
+
+export interface Charge {
+  id: string;
+  chain: string;
+  chainId: number;
+  kind: string;
+  usdCents: number;
+  state: ChargeState;
+  createdAt: Date;
+}
+
+/** One statement: account, month and counts per chain. */
+export async function getAccount(services: Services, caller: Session): Promise<Account> {
+  const { rows } = await sql<{
+    id: string;
+    name: string;
+    email: string | null;
+    tier: Plan["tier"];
+    created_at: Date;
+    period_start: Date;
+    period_end: Date;
+    requests: bigint;
+    usage: { chain_id: number; contracts: number; contracts_now: number; mints: number; mints_now: number }[];
+  }>`
+    WITH period AS (
+      SELECT date_trunc('month', clock_timestamp(), 'UTC') AS start,
+        date_trunc('month', clock_timestamp(), 'UTC') + interval '1 month' AS stop)
+    SELECT a.id, a.name, a.email, a.tier, a.created_at, p.start AS period_start, p.stop AS period_end,
+      coalesce(u.requests, 0) AS requests,
+      coalesce((SELECT json_agg(c) FROM (
+        SELECT i.chain_id,
+          count(*) FILTER (WHERE i.kind = 'deploy') AS contracts,
+          count(*) FILTER (WHERE i.kind = 'deploy' AND i.created_at >= p.start) AS contracts_now,
+          count(*) FILTER (WHERE i.kind <> 'deploy') AS mints,
+          count(*) FILTER (WHERE i.kind <> 'deploy' AND i.created_at >= p.start) AS mints_now
+        FROM service.intent i
+        WHERE i.tenant_id = a.id AND i.gen = 0 AND i.kind <> 'update'
+          AND i.state NOT IN ('failed_onchain', 'cancelled', 'expired')
+        GROUP BY i.chain_id) c), '[]') AS usage
+    FROM service.account a CROSS JOIN period p
+    LEFT JOIN service.usage_month u ON u.account_id = a.id AND u.month = (p.start AT TIME ZONE 'UTC')::date
+    WHERE a.id = ${caller.accountId}`.execute(services.db);
+  const [row] = rows;
+  if (!row) throw new ServiceError("not_found", "this account is gone");
+  return {
+    id: row.id,
+    name: row.name,
+    email: row.email,
+    tier: row.tier,
+    createdAt: row.created_at,
+    plan: planOf(caller),
+    periodStart: row.period_start,
+    periodEnd: row.period_end,
+    requestsThisPeriod: Number(row.requests) + services.auth.usage.pending(row.id),
+    usage: services.chains.map((chain) => {
+      const used = row.usage.find((item) => item.chain_id === chain.id);
+      return {
+        chain: chain.name,
+        contractsTotal: used?.contracts ?? 0,
+        contractsThisPeriod: used?.contracts_now ?? 0,
+        mintsTotal: used?.mints ?? 0,
+        mintsThisPeriod: used?.mints_now ?? 0,
+      };
+    }),
+  };
+}
+
+const shownCharges = 200;
+
+/** The newest charges of the caller's account. */
+export async function listCharges(services: Services, caller: Session): Promise<Charge[]> {
+  const rows = await services.db
+    .selectFrom("service.charge")
+    .selectAll()
+    .where("account_id", "=", caller.accountId)
+    .orderBy("created_at", "desc")
+    .orderBy("id")
+    .limit(shownCharges)
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    chain: services.chains.find((chain) => chain.id === row.chain_id)?.name ?? String(row.chain_id),
+    chainId: row.chain_id,
+    kind: row.kind,
+    usdCents: row.usd_cents,
+    state: row.state,
+    createdAt: row.created_at,
+  }));
+}

@@ -1,0 +1,179 @@
+import { type Selectable, sql } from "kysely";
+import { writeAudit } from "../auth/audit.ts";
+import type { Session } from "../auth/caller.ts";
+import { newSpellings } from "../auth/key-format.ts";
+import { insertKey } from "../auth/keys.ts";
+import type { Database } from "../db/database.ts";
+import type { Scope } from "../db/tables/accounts.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import { checkName } from "./sign-up.ts";
+
+/** One key of an account, without its spellings: those were shown once. */
+export interface ApiKey {
+  id: string;
+  name: string;
+  scopes: readonly Scope[];
+  createdAt: Date;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  /** To about a second. */
+  lastUsedAt: Date | null;
+}
+
+export interface CreatedKey {
+  apiKey: ApiKey;
+  /** `mty_live_…`, the only time it can be seen. */
+  key: string;
+  /** The same key for clients that can only send a UUID. */
+  legacyKey: string;
+}
+
+export interface CreateKeyInput {
+  name: string;
+  /** A part of the caller's own. */
+  scopes: readonly Scope[];
+  expiresAt?: Date | undefined;
+}
+
+const keyId = /^key_[0-9a-f]{32}$/;
+const maxLiveKeys = 100;
+const maxOverlapSeconds = 30 * 86_400;
+const defaultOverlapSeconds = 86_400;
+
+/** The keys of the caller's account, oldest first, revoked ones too. */
+export async function listKeys(services: Services, caller: Session): Promise<ApiKey[]> {
+  const rows = await services.db
+    .selectFrom("service.api_key")
+    .selectAll()
+    .where("account_id", "=", caller.accountId)
+    .orderBy("created_at")
+    .orderBy("id")
+    .limit(1_000)
+    .execute();
+  return rows.map(keyOfRow);
+}
+
+/**
+ * Makes a further key of the caller's account.
+ *
+ * @throws ServiceError `scope_missing` for a scope that the caller's key has not, `value_error`.
+ */
+export async function createKey(services: Services, caller: Session, input: CreateKeyInput): Promise<CreatedKey> {
+  const name = checkName(input.name, "name");
+  if (input.scopes.length === 0) throw new ServiceError("value_error", "give at least one scope", { field: "scopes" });
+  const beyond = input.scopes.filter((scope) => !caller.scopes.includes(scope));
+  if (beyond.length > 0)
+    throw new ServiceError("scope_missing", `this key cannot hand on ${beyond.join(", ")}`, { field: "scopes" });
+  if (input.expiresAt && input.expiresAt.getTime() <= Date.now())
+    throw new ServiceError("value_error", "expires_at lies in the past", { field: "expiresAt" });
+  return await addKey(services, caller, { ...input, name }, "create");
+}
+
+/**
+ * Replaces a key: a new one with the same name and scopes, while the old one works for `overlapSeconds`
+ * more, so that every client can be moved over first.
+ *
+ * @param overlapSeconds 0 to 2,592,000 (30 days); default a day.
+ * @throws ServiceError `not_found` for a key that is not the account's or works no more, `value_error`.
+ */
+export async function rotateKey(
+  services: Services,
+  caller: Session,
+  input: { id: string; overlapSeconds?: number | undefined },
+): Promise<CreatedKey> {
+  const overlap = input.overlapSeconds ?? defaultOverlapSeconds;
+  if (!Number.isInteger(overlap) || overlap < 0 || overlap > maxOverlapSeconds) {
+    const want = `overlap_seconds must be 0 to ${maxOverlapSeconds}`;
+    throw new ServiceError("value_error", want, { field: "overlapSeconds" });
+  }
+  if (!keyId.test(input.id)) throw noKey();
+  const old = await services.db
+    .updateTable("service.api_key")
+    // A key that would have ended earlier still does.
+    .set({ expires_at: sql<Date>`least(expires_at, clock_timestamp() + make_interval(secs => ${overlap}))` })
+    .where("id", "=", input.id)
+    .where("account_id", "=", caller.accountId)
+    .where("revoked_at", "is", null)
+    .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
+    .returningAll()
+    .executeTakeFirst();
+  if (!old) throw noKey();
+  const beyond = old.scopes.filter((scope) => !caller.scopes.includes(scope));
+  if (beyond.length > 0) throw new ServiceError("scope_missing", `this key cannot hand on ${beyond.join(", ")}`);
+  return await addKey(services, caller, { name: old.name, scopes: old.scopes }, "rotate", old.id);
+}
+
+/** Ends a key, in every process within a second. Doing it again changes nothing. @throws ServiceError `not_found`. */
+export async function revokeKey(services: Services, caller: Session, id: string): Promise<ApiKey> {
+  if (!keyId.test(id)) throw noKey();
+  return await services.db.transaction().execute(async (transaction) => {
+    const row = await transaction
+      .updateTable("service.api_key")
+      .set({ revoked_at: sql<Date>`coalesce(revoked_at, clock_timestamp())` })
+      .where("id", "=", id)
+      .where("account_id", "=", caller.accountId)
+      .returningAll()
+      .executeTakeFirst();
+    if (!row) throw noKey();
+    await writeAudit(transaction, { ...actorOf(caller), action: "revoke", object: `key:${id}` });
+    return keyOfRow(row);
+  });
+}
+
+async function addKey(
+  services: Services,
+  caller: Session,
+  input: CreateKeyInput,
+  action: string,
+  replaces?: string,
+): Promise<CreatedKey> {
+  const { secret, uuid } = newSpellings();
+  const row = await services.db.transaction().execute(async (transaction) => {
+    const live = await transaction
+      .selectFrom("service.api_key")
+      .select((query) => query.fn.countAll<bigint>().as("count"))
+      .where("account_id", "=", caller.accountId)
+      .where("revoked_at", "is", null)
+      .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
+      .executeTakeFirstOrThrow();
+    if (live.count >= BigInt(maxLiveKeys))
+      throw new ServiceError("plan_limit_exceeded", `an account has at most ${maxLiveKeys} keys that work`);
+    const id = await insertKey(transaction, services.config.keyPepper, {
+      accountId: caller.accountId,
+      name: input.name,
+      scopes: [...new Set(input.scopes)],
+      expiresAt: input.expiresAt ?? null,
+      spellings: { secret, uuid },
+    });
+    await writeAudit(transaction, {
+      ...actorOf(caller),
+      action,
+      object: `key:${id}`,
+      ...(replaces ? { before: { key: replaces } } : {}),
+      after: { scopes: input.scopes, expiresAt: input.expiresAt ?? null },
+    });
+    return await transaction.selectFrom("service.api_key").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+  });
+  return { apiKey: keyOfRow(row), key: secret, legacyKey: uuid };
+}
+
+function actorOf(caller: Session) {
+  return { actor: `key:${caller.keyId}`, requestId: caller.requestId };
+}
+
+function noKey(): ServiceError {
+  return new ServiceError("not_found", "no working key of this account has this id", { field: "id" });
+}
+
+function keyOfRow(row: Selectable<Database["service.api_key"]>): ApiKey {
+  return {
+    id: row.id,
+    name: row.name,
+    scopes: row.scopes,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    revokedAt: row.revoked_at,
+    lastUsedAt: row.last_used_at,
+  };
+}

@@ -1,0 +1,95 @@
+import type { PlanTable, Tier } from "../db/tables/accounts.ts";
+import type { Caller } from "./caller.ts";
+
+/** The policy of a tier; null is no limit. Counts of mints and contracts are per chain. */
+export interface Plan {
+  tier: Tier;
+  readsPerSecond: number | null;
+  uploadsPerMinute: number | null;
+  deploysPerMinute: number | null;
+  requestsPerMonth: bigint | null;
+  mintsIncluded: number | null;
+  maxMints: number | null;
+  contractsIncluded: number | null;
+  maxContracts: number | null;
+  /** Largest `max_supply` of a collection. */
+  maxSupply: bigint | null;
+  /** Whether chains that book a fee may be deployed to. */
+  paidChains: boolean;
+  /** Days that the list of all NFTs of a chain goes back. */
+  windowDays: number | null;
+}
+
+const none = { readsPerSecond: null, uploadsPerMinute: null, deploysPerMinute: null, requestsPerMonth: null };
+const uncounted = { mintsIncluded: null, maxMints: null, contractsIncluded: null, maxContracts: null };
+
+/**
+ * What `service.plan` holds until the operator changes it; a test compares the two. Used for callers that
+ * did not come through a key, which only tests and commands make.
+ */
+export const defaultPlans: Record<Tier, Plan> = {
+  free: {
+    tier: "free",
+    readsPerSecond: 10,
+    uploadsPerMinute: 120,
+    deploysPerMinute: 60,
+    requestsPerMonth: 25_000n,
+    mintsIncluded: 100,
+    maxMints: 100,
+    contractsIncluded: 5,
+    maxContracts: 5,
+    maxSupply: 5_000n,
+    paidChains: false,
+    windowDays: 90,
+  },
+  growth: {
+    tier: "growth",
+    readsPerSecond: 50,
+    uploadsPerMinute: 600,
+    deploysPerMinute: 300,
+    requestsPerMonth: 150_000n,
+    ...uncounted,
+    mintsIncluded: 500,
+    contractsIncluded: 15,
+    maxSupply: null,
+    paidChains: true,
+    windowDays: 90,
+  },
+  scale: {
+    tier: "scale",
+    readsPerSecond: 200,
+    uploadsPerMinute: 3_000,
+    deploysPerMinute: 1_200,
+    requestsPerMonth: 1_000_000n,
+    ...uncounted,
+    maxSupply: null,
+    paidChains: true,
+    windowDays: 90,
+  },
+  enterprise: { tier: "enterprise", ...none, ...uncounted, maxSupply: null, paidChains: true, windowDays: null },
+};
+
+/** The policy that holds for a caller. */
+export function planOf(caller: Caller): Plan {
+  return caller.plan ?? defaultPlans[caller.tier];
+}
+
+/** A row of `service.plan` as `to_jsonb` writes it: numbers of every width are JSON numbers. */
+export function planOfRow(row: { [K in keyof PlanTable]: PlanTable[K] | number | null }): Plan {
+  const count = (value: unknown) => (value === null ? null : Number(value));
+  const whole = (value: unknown) => (value === null ? null : BigInt(value as string | number | bigint));
+  return {
+    tier: row.tier as Tier,
+    readsPerSecond: count(row.reads_per_second),
+    uploadsPerMinute: count(row.uploads_per_minute),
+    deploysPerMinute: count(row.deploys_per_minute),
+    requestsPerMonth: whole(row.requests_per_month),
+    mintsIncluded: count(row.mints_included),
+    maxMints: count(row.max_mints),
+    contractsIncluded: count(row.contracts_included),
+    maxContracts: count(row.max_contracts),
+    maxSupply: whole(row.max_supply),
+    paidChains: row.paid_chains === true,
+    windowDays: count(row.window_days),
+  };
+}

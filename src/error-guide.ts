@@ -1,0 +1,92 @@
+import { type ErrorCode, errorTable } from "./errors.ts";
+
+export interface ErrorGuide {
+  /** What led there. */
+  cause: string;
+  /** What to do about it. */
+  fix: string;
+}
+
+const inputCause = "A member or parameter of the request is not what the operation takes.";
+
+/** What the pages at `/docs/errors/<code>` and the member `fix` of an error say. */
+const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
+  authorization_missing: {
+    cause: "The request has no Authorization header.",
+    fix: "Send your API key in the header Authorization, without a scheme word.",
+  },
+  invalid_api_key: {
+    cause: "What the Authorization header holds cannot be a key: a typing error, two keys, or a key in the URL.",
+    fix: "Copy the key again; it begins with mty_ or is a UUID.",
+  },
+  invalid_credentials: {
+    cause: "The key belongs to no account, was revoked, or has expired.",
+    fix: "Use a key that works, or make one: POST /v0/signup, or POST /v0/me/keys with another key.",
+  },
+  account_suspended: { cause: "The operator has blocked this account.", fix: "Ask the operator." },
+  plan_limit_exceeded: {
+    cause: "The plan of your account does not include this, or what it includes is used up.",
+    fix: "See GET /v0/me/settings for what is left; ask the operator for another plan.",
+  },
+  scope_missing: {
+    cause: "The key is for other purposes: keys have the scopes read, upload, deploy, admin.",
+    fix: "Use a key with the scope that the message names.",
+  },
+  sign_up_closed: { cause: "This installation opens no accounts by itself.", fix: "Ask the operator for a key." },
+  invalid_address: { cause: inputCause, fix: "An address is 0x and 40 hex digits." },
+  chain_not_supported: { cause: "This installation does not serve the chain.", fix: "Use a chain the message names." },
+  invalid_date: { cause: inputCause, fix: "Write dates like 2026-01-31T12:00:00Z." },
+  invalid_continuation_string: {
+    cause: "A continuation or cursor belongs to one list and its filters.",
+    fix: "Start the list again without one.",
+  },
+  value_error: { cause: inputCause, fix: "The message and `detail` say which, and what would do." },
+  invalid_enumeration: { cause: inputCause, fix: "Use one of the words that the message lists." },
+  parameter_missing: { cause: "Something that is required was not sent.", fix: "Send what the message names." },
+  invalid_type: { cause: "A member has another JSON type than it should.", fix: "See /docs for the operation." },
+  metadata_frozen: {
+    cause: "The collection's configuration was frozen; that cannot be undone.",
+    fix: "Nothing about it can be changed any more.",
+  },
+  not_found: {
+    cause: "There is nothing of this name, or it belongs to another account.",
+    fix: "Check the path, the id, the chain, and whose key you use.",
+  },
+  transaction_pending: {
+    cause: "The transaction is not confirmed yet.",
+    fix: "Ask again in a few seconds; a deployment takes about a minute.",
+  },
+  transaction_failed: { cause: "The chain refused the transaction for good.", fix: "Send a new deployment." },
+  method_not_allowed: { cause: "The path exists, but not with this method.", fix: "See /docs for the methods." },
+  request_timeout: { cause: "The request came too slowly.", fix: "Send it again, over a better line." },
+  file_too_large: { cause: "The body is over the limit.", fix: "Send less at once; /docs names the limits." },
+  unsupported_media_type: { cause: "The body is of another kind.", fix: "Set Content-Type to what /docs says." },
+  rate_limit_exceeded: {
+    cause: "More requests than your plan allows at once.",
+    fix: "Wait as long as Retry-After says; RateLimit-Remaining shows what is left.",
+  },
+  internal_error: {
+    cause: "A fault of ours; nothing of it is shown on purpose.",
+    fix: "Try again; give the operator the request id.",
+  },
+  not_implemented: { cause: "This operation is not built yet.", fix: "See /docs for what is." },
+  service_unavailable: {
+    cause: "The database, a chain's node or the storage does not answer, or the server is full.",
+    fix: "Send the same request again after Retry-After seconds; deployments are never done twice.",
+  },
+};
+
+/** What is said about a code; codes without words of their own get those of their status. */
+export function guideOf(code: ErrorCode): ErrorGuide {
+  const known = guides[code];
+  if (known) return known;
+  const { status, retryable } = errorTable[code];
+  return {
+    cause: status < 500 ? inputCause : "The service could not do it now.",
+    fix: retryable ? "Send the same request again later." : "See the message.",
+  };
+}
+
+export function hasOwnGuide(code: ErrorCode): boolean {
+  return guides[code] !== undefined;
+}

@@ -1,0 +1,41 @@
+import type { IncomingMessage } from "node:http";
+import ipaddr from "ipaddr.js";
+
+/**
+ * The address of whoever sent a request. `X-Forwarded-For` is read from its end, as far as the hops are
+ * proxies of ours: what stands before them, the client wrote itself.
+ *
+ * @param trusted CIDR ranges of our reverse proxies.
+ * @returns an IPv6 client by its /64, because every one of those has as many addresses as it likes; null
+ *   when the connection is gone already.
+ */
+export function clientAddress(request: IncomingMessage, trusted: readonly string[]): string | null {
+  const header = request.headers["x-forwarded-for"];
+  const hops = (Array.isArray(header) ? header.join(",") : (header ?? "")).split(",").slice(-20);
+  let address = request.socket.remoteAddress ?? null;
+  while (address !== null && isWithin(address, trusted)) {
+    const hop = hops.pop()?.trim();
+    if (!hop || !ipaddr.isValid(hop)) break;
+    address = hop;
+  }
+  return address === null ? null : networkOf(address);
+}
+
+function isWithin(address: string, ranges: readonly string[]): boolean {
+  if (ranges.length === 0 || !ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address);
+  return ranges.some((range) => {
+    const [network, bits] = ipaddr.parseCIDR(range);
+    return network.kind() === parsed.kind() && parsed.match([network, bits]);
+  });
+}
+
+function networkOf(address: string): string {
+  if (!ipaddr.isValid(address)) return address;
+  const parsed = ipaddr.process(address);
+  if (parsed.kind() === "ipv4") return parsed.toString();
+  return `${(parsed as ipaddr.IPv6).parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(":")}::/64`;
+}

@@ -1,0 +1,60 @@
+import { type Account, type ChainUsage, getAccount } from "../accounts/get-account.ts";
+import type { Services } from "../services.ts";
+import { ok } from "./answer.ts";
+import type { V0App } from "./app.ts";
+
+/** Names under which the original service showed its chains; the last is the test chain's older one. */
+const shown = { polygon: "polygon", goerli: "goerli", rinkeby: "goerli", ethereum: "ethereum" };
+
+/** GET /me/settings */
+export function addSettings(app: V0App, services: Services): void {
+  app.get("/me/settings", async (c) => {
+    const account = await getAccount(services, c.get("session"));
+    const { plan } = account;
+    const perMonth = plan.requestsPerMonth === null ? null : Number(plan.requestsPerMonth);
+    const others = account.usage.map((usage) => usage.chain).filter((chain) => !(chain in shown));
+    const names: [string, string][] = [
+      ...Object.entries(shown),
+      ...others.map((name): [string, string] => [name, name]),
+    ];
+    return ok(c, {
+      profile: {
+        name: account.name,
+        email: account.email ?? "",
+        joined_date: `${account.createdAt.toISOString().slice(0, 19)}+00:00`,
+      },
+      subscription_period: { start_date: day(account.periodStart), end_date: day(account.periodEnd) },
+      data_usage_and_limits: {
+        data_usage: { subscription_data_requests_made: account.requestsThisPeriod },
+        data_limits: {
+          subscription_data_requests_included: perMonth,
+          max_data_requests_per_second: plan.readsPerSecond,
+          max_data_requests_per_month: perMonth,
+        },
+      },
+      minting_usage_and_limits: Object.fromEntries(names.map(([name, chain]) => [name, mintingOf(account, chain)])),
+    });
+  });
+}
+
+function mintingOf(account: Account, chain: string) {
+  const none: ChainUsage = { chain, contractsTotal: 0, contractsThisPeriod: 0, mintsTotal: 0, mintsThisPeriod: 0 };
+  const usage = account.usage.find((item) => item.chain === chain) ?? none;
+  const { plan } = account;
+  return {
+    minting_usage: { total_nfts_minted: usage.mintsTotal, subscription_nfts_minted: usage.mintsThisPeriod },
+    minting_limits: { subscription_mints_included: plan.mintsIncluded, max_mints: plan.maxMints },
+    contract_deployment_usage: {
+      total_contracts_deployed: usage.contractsTotal,
+      subscription_contracts_deployed: usage.contractsThisPeriod,
+    },
+    contract_deployment_limits: {
+      subscription_contracts_included: plan.contractsIncluded,
+      max_contracts: plan.maxContracts,
+    },
+  };
+}
+
+function day(date: Date): string {
+  return date.toISOString().slice(0, 19);
+}

@@ -1,0 +1,112 @@
+import { execFile } from "node:child_process";
+import { randomBytes, randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { ApiServer } from "../setup/api-server.ts";
+
+let api: ApiServer;
+beforeAll(async () => {
+  api = await ApiServer.start();
+});
+afterAll(() => api?.close());
+
+const goerli = 31337;
+const ethereum = 31339;
+
+/** What the relay inserts when it accepts a wish. @returns the intent's id. */
+async function accept(accountId: string, chainId: number, kind = "deploy"): Promise<string> {
+  const id = randomUUID();
+  await api.database.pool.query(
+    `INSERT INTO service.intent (id, root_id, tenant_id, idem_key, req_hash, chain_id, kind, payload, factory, template,
+       owner, init_data, salt, predicted_addr)
+     VALUES ($1, $1, $2, $3, $4, $5, $6, '{}', $7, $7, $7, '\\x', $4, $7)`,
+    [id, accountId, id, randomBytes(32), chainId, kind, randomBytes(20)],
+  );
+  return id;
+}
+
+async function move(id: string, state: string): Promise<void> {
+  await api.database.pool.query("UPDATE service.intent SET state = $2, version = version + 1 WHERE id = $1", [
+    id,
+    state,
+  ]);
+}
+
+async function charges(key: string) {
+  const { body } = await api.graphql(key, "{ viewer { charges { id chain kind usdCents state } } }");
+  return body.data.viewer.charges;
+}
+
+test("a deployment on Ethereum books 199 USD in the transaction that accepts it; Polygon's kind books nothing", async () => {
+  const { id, key } = await api.account("growth");
+  await accept(id, goerli);
+  expect(await charges(key)).toEqual([]);
+  const intent = await accept(id, ethereum);
+  expect(await charges(key)).toMatchObject([{ chain: "ethereum", kind: "deploy", usdCents: 19_900, state: "open" }]);
+  await move(intent, "cancelled");
+  expect(await charges(key)).toMatchObject([{ state: "void" }]);
+});
+
+test("what was booked cannot be changed or taken away", async () => {
+  const { id } = await api.account("growth");
+  await accept(id, ethereum);
+  const { pool } = api.database;
+  await expect(pool.query("UPDATE service.charge SET usd_cents = 1")).rejects.toThrow("does not change");
+  await expect(pool.query("DELETE FROM service.charge")).rejects.toThrow("never deleted");
+});
+
+test("sixteen wishes at once do not get past a free plan's five contracts", async () => {
+  const { id, key } = await api.account("free");
+  const results = await Promise.allSettled(Array.from({ length: 16 }, () => accept(id, goerli)));
+  const refused = results.filter((result) => result.status === "rejected");
+  expect(refused).toHaveLength(11);
+  for (const { reason } of refused) expect(reason).toMatchObject({ code: "MY001" });
+  const { body } = await api.send("GET", "/v0/me/settings", key);
+  expect(body.minting_usage_and_limits.goerli).toMatchObject({
+    contract_deployment_usage: { total_contracts_deployed: 5, subscription_contracts_deployed: 5 },
+    contract_deployment_limits: { subscription_contracts_included: 5, max_contracts: 5 },
+  });
+  expect(body.minting_usage_and_limits.rinkeby).toEqual(body.minting_usage_and_limits.goerli);
+  expect(body.minting_usage_and_limits.polygon.contract_deployment_usage.total_contracts_deployed).toBe(0);
+});
+
+test("a wish that failed gives its place back", async () => {
+  const { id } = await api.account("free");
+  const first = await accept(id, goerli);
+  for (let count = 0; count < 4; count += 1) await accept(id, goerli);
+  await expect(accept(id, goerli)).rejects.toMatchObject({ code: "MY001" });
+  await move(first, "expired");
+  await accept(id, goerli);
+});
+
+test("the operator's commands open accounts, change them, settle charges, and leave a trail", async () => {
+  const run = async (...args: string[]) => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [join(import.meta.dirname, "../../bin/mintyard.ts"), ...args],
+      { env: { PATH: process.env["PATH"], DATABASE_URL: api.database.url } },
+    );
+    return stdout
+      .trim()
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => JSON.parse(line));
+  };
+  const [made] = await run("accounts", "create", "--name", "studio", "--tier", "growth");
+  expect((await api.send("GET", "/v0/me/settings", made.key)).status).toBe(200);
+  expect((await api.send("GET", "/v0/me/settings", made.secret)).status).toBe(200);
+  const intent = await accept(made.accountId, ethereum);
+  const [charge] = (await run("charges", "list", "--state", "open")).filter((row) => row.root_id === intent);
+  await run("charges", "settle", charge.id, "--note", "invoice 7");
+  expect(await charges(made.key)).toMatchObject([{ state: "settled" }]);
+  await move(intent, "expired");
+  expect(await charges(made.key)).toMatchObject([{ state: "refund_due" }]);
+  await run("accounts", "tier", made.accountId, "scale");
+  const [audit] = await run("audit", "verify");
+  expect(audit).toMatchObject({ brokenAt: null });
+  const { rows } = await api.database.pool.query(
+    "SELECT action FROM service.audit_log WHERE actor LIKE 'operator:%' ORDER BY seq",
+  );
+  expect(rows.map((row) => row.action)).toEqual(["create", "settle", "change"]);
+});

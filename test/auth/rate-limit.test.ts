@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { RateLimiter } from "../../src/auth/rate-limit.ts";
+import { createPool } from "../../src/db/pool.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database?.drop());
+
+/** So slow that nothing comes back while a test runs. */
+const budget = (burst: number) => ({ perSecond: 1 / 86_400, burst });
+
+test("sixteen writers with connections of their own get exactly what the bucket holds, together", async () => {
+  const pools = Array.from({ length: 16 }, () => createPool(database.url, "writer", 1));
+  try {
+    const allowed = await Promise.all(
+      pools.map(async (pool) => {
+        let count = 0;
+        for (let turn = 0; turn < 40; turn += 1) {
+          // A limiter for each question: none may use what it has learned.
+          if ((await new RateLimiter(pool).take("read:exact", budget(100))).allowed) count += 1;
+        }
+        return count;
+      }),
+    );
+    expect(allowed.reduce((sum, count) => sum + count)).toBe(100);
+  } finally {
+    await Promise.all(pools.map((pool) => pool.end()));
+  }
+});
+
+test("a bucket fills at its rate, by the database's clock", async () => {
+  const limiter = new RateLimiter(database.pool);
+  const slow = { perSecond: 1, burst: 10 };
+  for (let turn = 0; turn < 10; turn += 1) expect((await limiter.take("fill", slow)).allowed).toBe(true);
+  // Four seconds pass.
+  await database.pool.query("UPDATE service.rate SET tat = tat - 4 WHERE k = 'fill'");
+  const after = [];
+  for (let turn = 0; turn < 3; turn += 1) after.push((await new RateLimiter(database.pool).take("fill", slow)).allowed);
+  expect(after).toEqual([true, true, true]);
+});
+
+test("a refusal says when it makes sense to come back, and repeating it asks the database nothing", async () => {
+  const statements: string[] = [];
+  const counting = {
+    query: async (query: { text: string }) => {
+      statements.push(query.text);
+      return await database.pool.query(query as never);
+    },
+  };
+  const limiter = new RateLimiter(counting as never);
+  expect(await limiter.take("wait", { perSecond: 0.1, burst: 1 })).toMatchObject({ allowed: true, remaining: 0 });
+  const refused = await limiter.take("wait", { perSecond: 0.1, burst: 1 });
+  expect(refused.allowed).toBe(false);
+  expect(refused.retryAfterSeconds).toBeGreaterThan(0);
+  expect(refused.retryAfterSeconds).toBeLessThanOrEqual(10);
+  for (let turn = 0; turn < 50; turn += 1)
+    expect((await limiter.take("wait", { perSecond: 0.1, burst: 1 })).allowed).toBe(false);
+  expect(statements).toHaveLength(2);
+});
+
+test("a request that costs more than the bucket holds never passes, and takes nothing", async () => {
+  const limiter = new RateLimiter(database.pool);
+  expect((await limiter.take("dear", budget(5), 6)).allowed).toBe(false);
+  expect(await limiter.take("dear", budget(5), 5)).toMatchObject({ allowed: true, remaining: 0 });
+});

@@ -1,0 +1,118 @@
+import { spawn } from "node:child_process";
+import { randomBytes, randomUUID } from "node:crypto";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAccount } from "../../src/auth/keys.ts";
+import { freePorts } from "../../src/free-port.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+
+let database: TestDatabase;
+let dir: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  dir = await mkdtemp(join(tmpdir(), "mintyard-secrets-"));
+});
+afterAll(async () => {
+  await database?.drop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+test("twenty planted secrets are in no log line, no error and no metric of the HTTP process", async () => {
+  const hex = () => randomBytes(32).toString("hex");
+  const word = () => `planted${randomBytes(10).toString("hex")}`;
+  const environment = {
+    KEY_PEPPER: word(),
+    MINTYARD_API_KEY: randomUUID(),
+    PINATA_JWT: `eyJhbGciOiJIUzI1NiJ9.${word()}.${word()}`,
+    RELAYER_KEY_POLYGON: `0x${hex()}`,
+    RELAYER_KEY_ETHEREUM: hex(),
+  };
+  const [pathKey, queryKey, user, password] = [word(), word(), word(), word()];
+  const [wrongKey, otherKey, header, variable, bearer] = [randomUUID(), randomUUID(), word(), word(), word()];
+  const valid = randomUUID();
+  const secretKey = `mty_live_${randomBytes(15).toString("hex")}`;
+  await createAccount(database.db, environment.KEY_PEPPER, { name: "planted", tier: "enterprise", key: valid });
+  const secrets = [
+    ...Object.values(environment).map((text) => text.replace(/^0x/, "")),
+    ...[pathKey, queryKey, user, password, wrongKey, otherKey, header, variable, bearer, valid, secretKey],
+    ...[randomUUID(), randomUUID(), randomUUID(), hex()],
+  ];
+  expect(secrets).toHaveLength(20);
+  const [uuidInUrl = "", uuidInBody = "", uuidInName = "", hexInBody = ""] = secrets.slice(16);
+
+  const [port = 0] = await freePorts(1);
+  const child = spawn(process.execPath, [join(import.meta.dirname, "../../src/api.ts")], {
+    env: {
+      ...{ PATH: process.env["PATH"], PORT: String(port), DATABASE_URL: database.url, MINTYARD_DATA_DIR: dir },
+      ...environment,
+      RPC_URL_POLYGON: `http://${user}:${password}@127.0.0.1:9/v2/${pathKey}`,
+      RPC_URL_ETHEREUM: `http://127.0.0.1:9/?key=${queryKey}`,
+      FACTORY_POLYGON: `0x${"12".repeat(20)}`,
+      FACTORY_ETHEREUM: `0x${"12".repeat(20)}`,
+      LOG_LEVEL: "trace",
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk) => {
+      output += chunk;
+    });
+  const base = `http://127.0.0.1:${port}`;
+  for (const end = Date.now() + 60_000; ; ) {
+    if (
+      await fetch(`${base}/livez`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    )
+      break;
+    if (Date.now() > end) throw new Error(`the process does not answer: ${output.slice(-2_000)}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  const answers: string[] = [];
+  const send = async (path: string, key: string, body?: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(base + path, {
+      ...(body === undefined ? {} : { method: "POST", body }),
+      headers: { Authorization: key, "Content-Type": "application/json", ...headers },
+    });
+    answers.push(JSON.stringify([...response.headers]) + (await response.text()));
+  };
+  const collection = (chain: string, name: string) =>
+    JSON.stringify({
+      ...{ chain, name, symbol: "S", max_supply: 1, mint_price: 0, tokens_per_mint: 1 },
+      owner_address: `0x${"34".repeat(20)}`,
+      treasury_address: `0x${"56".repeat(20)}`,
+      public_mint_start: "2026-01-01",
+      private_key: hexInBody,
+      password: uuidInBody,
+    });
+  await send("/v0/nfts?chain=polygon", wrongKey);
+  await send("/v0/nfts?chain=polygon", `Bearer ${otherKey}`);
+  await send("/v0/nfts?chain=polygon", bearer);
+  await send("/v0/nfts?chain=polygon", secretKey);
+  await send(`/v0/nowhere?api_key=${uuidInUrl}`, valid, undefined, { "X-Api-Key": header });
+  await send("/v0/contracts/collections", valid, collection("polygon", uuidInName));
+  await send("/v0/contracts/collections", environment.MINTYARD_API_KEY, collection("ethereum", "x"));
+  await send(
+    "/graphql",
+    valid,
+    JSON.stringify({ query: "query ($v: Int) { nothing(v: $v) }", variables: { v: variable } }),
+  );
+  // The database goes away under a request: the driver's own words go to the log.
+  await database.pool.query(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'mintyard-api'",
+  );
+  await database.pool.query("ALTER TABLE service.upload RENAME TO gone");
+  await send("/graphql", valid, JSON.stringify({ query: `{ upload(id: "${randomUUID()}") { id } }` }));
+  for (const path of ["/metrics", "/status", "/readyz", "/docs"]) await send(path, valid);
+  child.kill("SIGTERM");
+  await once(child, "exit");
+  expect(output).toContain("listening");
+  expect(output).toContain("unexpected failure");
+  const shown = [output, ...answers].join("\n").toLowerCase();
+  expect(secrets.filter((secret) => shown.includes(secret.toLowerCase()))).toEqual([]);
+});

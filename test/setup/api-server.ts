@@ -1,0 +1,108 @@
+import { randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createAdaptorServer } from "@hono/node-server";
+import { createAccount } from "../../src/auth/keys.ts";
+import { loadConfig } from "../../src/config.ts";
+import type { Tier } from "../../src/db/tables/accounts.ts";
+import { createApp } from "../../src/http/app.ts";
+import { limitServer, serverOptions } from "../../src/http/limits.ts";
+import { createServices, type Services } from "../../src/services.ts";
+import { createTestDatabase, type TestDatabase } from "./database.ts";
+import { NftFixture } from "./nft-fixture.ts";
+
+/** What a door answered; bodies that are not JSON are kept as text. */
+export interface Reply {
+  status: number;
+  headers: Headers;
+  // What a test expects of a body is said by its assertions.
+  body: ReturnType<typeof JSON.parse>;
+}
+
+/** The whole HTTP server in this process, over a real database with the index's tables and a data folder. */
+export class ApiServer {
+  readonly services: Services;
+  readonly database: TestDatabase;
+  readonly server: Server;
+  readonly nfts: NftFixture;
+  readonly dataDir: string;
+
+  private constructor(services: Services, database: TestDatabase, server: Server, nfts: NftFixture, dataDir: string) {
+    this.services = services;
+    this.database = database;
+    this.server = server;
+    this.nfts = nfts;
+    this.dataDir = dataDir;
+  }
+
+  static async start(env: Record<string, string> = {}): Promise<ApiServer> {
+    const database = await createTestDatabase();
+    const [nfts] = await NftFixture.create(database.pool, [31337, 31339]);
+    if (!nfts) throw new Error("no fixture");
+    const dataDir = await mkdtemp(join(tmpdir(), "mintyard-ops-"));
+    const config = loadConfig({
+      DATABASE_URL: database.url,
+      MINTYARD_DATA_DIR: dataDir,
+      LOG_LEVEL: "silent",
+      RPC_URL_GOERLI: "http://127.0.0.1:9",
+      CHAIN_ID_GOERLI: "31337",
+      LOCAL_GOERLI: "true",
+      RPC_URL_ETHEREUM: "http://127.0.0.1:9",
+      CHAIN_ID_ETHEREUM: "31339",
+      LOCAL_ETHEREUM: "true",
+      ...env,
+    });
+    const services = createServices(config, "test", { tenants: true });
+    const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
+    if (!(server instanceof Server)) throw new Error("not a plain HTTP server");
+    limitServer(server);
+    await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+    return new ApiServer(services, database, server, nfts, dataDir);
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`;
+  }
+
+  /** A fresh account. */
+  async account(tier: Tier = "free", name = "test"): Promise<{ id: string; key: string }> {
+    const key = randomUUID();
+    const { config } = this.services;
+    return { id: await createAccount(this.database.db, config.keyPepper, { name, tier, key }), key };
+  }
+
+  async send(method: string, path: string, key: string | null, body?: unknown): Promise<Reply> {
+    const response = await fetch(this.url + path, {
+      method,
+      headers: {
+        ...(key === null ? {} : { Authorization: key }),
+        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
+      },
+      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const json = response.headers.get("content-type")?.includes("json") === true;
+    return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+  }
+
+  async graphql(key: string | null, query: string, variables: Record<string, unknown> = {}): Promise<Reply> {
+    return await this.send("POST", "/graphql", key, { query, variables });
+  }
+
+  async close(): Promise<void> {
+    this.server.closeAllConnections();
+    await new Promise((done) => this.server.close(done));
+    await this.services.auth.usage.flush();
+    await this.services.content.close();
+    await this.services.pool.end();
+    await this.database.drop();
+    await rm(this.dataDir, { recursive: true, force: true });
+  }
+}
