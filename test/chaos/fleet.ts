@@ -74,12 +74,18 @@ export async function startAnvil(port: number, chainId: number, more: readonly s
   const binary = new URL("../../node_modules/.bin/anvil", import.meta.url).pathname;
   const child = spawn(binary, ["--silent", "--port", String(port), "--chain-id", String(chainId), ...more], {
     stdio: "ignore",
+    // The command is a wrapper around the node: both have to end together.
+    detached: true,
   });
   for (let tries = 0; tries < 300; tries += 1) {
     if (await rpc(`http://127.0.0.1:${port}`, "eth_chainId").catch(() => null)) return child;
     await sleep(100);
   }
   throw new Error("anvil did not start");
+}
+
+export function stopAnvil(child: ChildProcess): void {
+  if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
 }
 
 export async function rpc<T>(url: string, method: string, params: readonly unknown[] = []): Promise<T> {

@@ -16,7 +16,7 @@ import { createLogger } from "../../src/log.ts";
 import { deployFactory } from "../../src/relay/deploy-factory.ts";
 import { Dice } from "./dice.ts";
 import { FaultProxy } from "./fault-proxy.ts";
-import { Restarting, rpc, startAnvil } from "./fleet.ts";
+import { Restarting, rpc, startAnvil, stopAnvil } from "./fleet.ts";
 import { type Ask, judge } from "./oracle.ts";
 
 const { values } = parseArgs({
@@ -302,8 +302,8 @@ await Promise.all([...apis, ...workers].map((process) => process.retire()));
 for (const proxy of proxies) await proxy.stop();
 await pool.end();
 await postgres.stop();
-node.kill("SIGKILL");
-other.kill("SIGKILL");
+stopAnvil(node);
+stopAnvil(other);
 await rm(dir, { recursive: true, force: true });
 const clean =
   verdict.lost.length + verdict.doubled.length + verdict.wrongHashes.length + verdict.violations.length === 0;
