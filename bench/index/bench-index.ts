@@ -20,6 +20,8 @@ const settings = {
   pollingIntervalMs: 100,
   startBlock: 0,
   factory: null,
+  wsUrl: null,
+  scope: "all",
   databaseUrl: postgres.url,
   salt: "bench",
 };

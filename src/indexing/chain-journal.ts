@@ -90,7 +90,7 @@ async function linkBack(
 
 async function newestEntry(client: pg.Client, chainId: number): Promise<{ number: bigint; hash: string } | null> {
   const { rows } = await client.query<{ number: string; hash: string }>(
-    "SELECT number::text, hash FROM service.chain_block WHERE chain_id = $1 ORDER BY number DESC LIMIT 1",
+    "SELECT number::text, hash FROM service.chain_block WHERE chain_id = $1 ORDER BY chain_block.number DESC LIMIT 1",
     [chainId],
   );
   return rows[0] ? { number: BigInt(rows[0].number), hash: rows[0].hash } : null;

@@ -56,6 +56,39 @@ export async function checkFinalBlock(
   return now === hash ? "agrees" : "differs";
 }
 
+/**
+ * Whether the newest block that Ponder keeps for good, in its cache or in the ledger below its final
+ * checkpoint, is still the chain's. Ponder can have taken blocks as final that nobody had noted yet when
+ * it died or lost track; it would never look at them again.
+ */
+export async function keepsDeadBlocks(
+  client: pg.Client,
+  gateway: RpcGateway,
+  { schema, chainId }: { schema: string; chainId: number },
+): Promise<boolean> {
+  const { rows: present } = await client.query<{ cache: boolean; ledger: boolean }>(
+    "SELECT to_regclass('ponder_sync.blocks') IS NOT NULL AS cache, to_regclass($1) IS NOT NULL AS ledger",
+    [`"${schema}"._ponder_checkpoint`],
+  );
+  const kept: { number: string; hash: string }[] = [];
+  if (present[0]?.cache) {
+    const sql =
+      "SELECT number::text, hash FROM ponder_sync.blocks WHERE chain_id = $1 ORDER BY blocks.number DESC LIMIT 1";
+    kept.push(...(await client.query<{ number: string; hash: string }>(sql, [chainId])).rows);
+  }
+  if (present[0]?.ledger) {
+    const sql = `SELECT block_number::text AS number, '0x' || encode(block_hash, 'hex') AS hash FROM "${schema}".transfer
+      WHERE block_number <= (SELECT substr(finalized_checkpoint, 27, 16)::bigint FROM "${schema}"._ponder_checkpoint)
+      ORDER BY block_number DESC LIMIT 1`;
+    kept.push(...(await client.query<{ number: string; hash: string }>(sql)).rows);
+  }
+  for (const { number, hash } of kept) {
+    const now = await readBlockHash(gateway, BigInt(number));
+    if (now !== null && now !== hash.toLowerCase()) return true;
+  }
+  return false;
+}
+
 /** @returns null when the node does not have the block. */
 export async function readBlockHash(gateway: RpcGateway, number: bigint): Promise<string | null> {
   const block = await gateway.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);

@@ -7,7 +7,7 @@ import type { Config } from "../config.ts";
 import type { Logger } from "../log.ts";
 import { extendJournal, noteFreshness } from "./chain-journal.ts";
 import { type Deployment, orderRebuild, publishDeployment, readRebuilds, recordDeployment } from "./deployments.ts";
-import { checkFinalBlock, readBlockHash, rememberFinalBlock } from "./final-block.ts";
+import { checkFinalBlock, keepsDeadBlocks, readBlockHash, rememberFinalBlock } from "./final-block.ts";
 import { connect, ensureNftViews } from "./nft-views.ts";
 import { type PonderProcess, startPonder } from "./ponder-process.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
@@ -71,6 +71,7 @@ async function supervise(
   const { chain, signal, log } = run;
   const aborted = new Promise<"aborted">((done) => onAbort(signal, () => done("aborted")));
   for (let failures = 0; !signal.aborted; ) {
+    if (failures > 0) await checkRollback(run, client, deployment.schema, { suspected: false });
     const ponder = await startPonder(ponderOptions(run, identity));
     const stopped = new AbortController();
     const ended = ponder.exited.finally(() => stopped.abort());
@@ -113,7 +114,8 @@ async function checkRollback(
 ): Promise<void> {
   const check = await checkFinalBlock(client, gateway, schema);
   if (check === "behind") throw new Error("the node is behind a block that was final; waiting for it");
-  if (check === "agrees" || (check === "unknown" && !suspected)) return;
+  const dead = await keepsDeadBlocks(client, gateway, { schema, chainId: chain.id });
+  if (!dead && (check === "agrees" || (check === "unknown" && !suspected))) return;
   await orderRebuild(client, chain.id);
   throw new Error("the chain was rolled back beyond finality; indexing it anew");
 }
