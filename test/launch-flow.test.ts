@@ -205,13 +205,15 @@ const record = {
 
 test("after the reveal every token shows its own metadata", async () => {
   const { runtimeConfig } = await contract(owner).read.getInfo();
+  const png = Buffer.from(drawImage(1));
   await mined(contract(owner).write.updateConfig([{ ...runtimeConfig, baseURI: folder }]));
   for (const id of [0, 1, 2, 3]) {
     const answer = await client.until(
       `/nfts/${address}/${id}?chain=goerli`,
       ({ body }) =>
         (body["nft"] as { metadata_url?: string } | undefined)?.metadata_url === `${folder}${id}` &&
-        (body["nft"] as { metadata: unknown }).metadata !== null,
+        (body["nft"] as { metadata: unknown }).metadata !== null &&
+        (body["nft"] as { file_information: unknown }).file_information !== null,
     );
     const holder = (id < 2 ? fan : visitor).account.address.toLowerCase();
     expect(await contract(owner).read.ownerOf([BigInt(id)])).toBe(getAddress(holder));
@@ -225,7 +227,8 @@ test("after the reveal every token shows its own metadata", async () => {
         "metadata",
         { name: `Key #${id}`, description: "A key", image, attributes: [{ trait_type: "Door", value: String(id) }] },
       ],
-      ["file_information", null],
+      // What the PNG says of itself, in the first bytes of its header.
+      ["file_information", { height: png.readUInt32BE(20), width: png.readUInt32BE(16), file_size: png.length }],
       ["file_url", image],
       ["animation_url", null],
       ["cached_file_url", expect.toSatisfy((value) => value === null || typeof value === "string")],
