@@ -1,5 +1,6 @@
 // The command line: `node bin/mintyard.ts <command>`, or `npm run <command>`.
 import { parseArgs } from "node:util";
+import { runAnalyst } from "./analyst.ts";
 import { createKey } from "./create-key.ts";
 import { runDemo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
@@ -13,6 +14,10 @@ const usage = `usage: mintyard <command>
   start                            run the whole service; what the environment does not name runs embedded
   demo [--keep]                    launch a collection on embedded parts, step by step, and read it back
   keys create --tier T --name N    print a new API key (T: free, growth, scale, enterprise)
+  analyst create --name N          print a connection string that reads schema analytics and nothing else
+  analyst drop --name N            end the analyst's sessions and take the login away
+  analyst check                    say what the role of analysts could still do beyond reading
+  analyst sql                      print what a database administrator runs where the service's user may not
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
   doctor [--samples N]             check the index of every chain against its invariants; 1 when one fails
   reindex --chain NAME             make the chain's next indexer start index it anew, while readers keep the old rows
@@ -43,6 +48,13 @@ async function run(name: string, args: string[]): Promise<number> {
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
       if (positionals[0] !== "create") break;
       return await createKey(values);
+    }
+    case "analyst": {
+      const options = { name: { type: "string" } } as const;
+      const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+      const code = await runAnalyst(positionals[0] ?? "", values.name);
+      if (code === null) break;
+      return code;
     }
     case "factory": {
       const { values, positionals } = parseArgs({

@@ -10,7 +10,7 @@ import { createServices } from "./services.ts";
 
 const config = loadConfig();
 const services = createServices(config, "api");
-await prepareDatabase(config.databaseUrl);
+await prepareDatabase(config.databaseUrl, services.log);
 if (config.devApiKey) await ensureDevAccount(services.db, config.keyPepper, config.devApiKey);
 
 const server = createAdaptorServer({ fetch: createApp(services).fetch });

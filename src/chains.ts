@@ -1,4 +1,4 @@
-import type { Address, Hex } from "viem";
+import type { Address, Hash, Hex } from "viem";
 import { ServiceError } from "./errors.ts";
 
 /** One EVM chain as this installation knows it. */
@@ -21,6 +21,7 @@ export interface Chain {
   confirmations: number;
   /** First block to index. */
   startBlock: number;
+  relay: RelayPolicy;
   /** Which contracts are indexed: all, only what our factory created, or those listed (lower case). */
   indexScope: "all" | "factory" | readonly Address[];
   /** How much of what the nodes say the indexer proves (src/indexing/verified-chain.ts). */
@@ -29,6 +30,50 @@ export interface Chain {
   requestsPerSecond: number;
   /** Deploying here books a fee and needs a paid tier (service.md, Limits). */
   paidTierOnly: boolean;
+}
+
+/** How the relay pays and when it believes a chain. */
+export interface RelayPolicy {
+  /** Wallets beside `relayerKey` that may deploy; each needs the factory's RELAYER_ROLE. */
+  moreKeys: readonly Hex[];
+  /** Encrypted key files (V3 JSON), in the place of keys in the environment. */
+  keystores: readonly { path: string; passwordFile: string }[];
+  /** Nothing is ever signed with a higher fee per gas. */
+  maxFeeWei: bigint;
+  /** An unmined transaction is replaced after this many blocks. */
+  bumpAfterBlocks: number;
+  /** `tag`: what the node calls finalized. A number: that many blocks on top. */
+  finality: "tag" | number;
+  /** Endpoints that have to agree before a deployment counts as final. */
+  quorum: number;
+  /** Hash of block 0, when it is pinned. */
+  genesisHash: Hash | null;
+  /** Most one account may reserve and spend here in a day, and all in an hour. */
+  tenantDayWei: bigint;
+  chainHourWei: bigint;
+}
+
+const gwei = 10n ** 9n;
+const ether = 10n ** 18n;
+
+/** The policy of a chain whose operator sets nothing. Amounts are in the chain's own coin, which differs in worth. */
+export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy {
+  const base: RelayPolicy = {
+    moreKeys: [],
+    keystores: [],
+    maxFeeWei: 300n * gwei,
+    bumpAfterBlocks: 3,
+    finality: "tag",
+    quorum: 1,
+    genesisHash: null,
+    tenantDayWei: 2n * ether,
+    chainHourWei: 5n * ether,
+  };
+  if (local)
+    return { ...base, maxFeeWei: 10_000n * gwei, tenantDayWei: 10n ** 6n * ether, chainHourWei: 10n ** 6n * ether };
+  if (chainId === 137)
+    return { ...base, maxFeeWei: 3_000n * gwei, tenantDayWei: 200n * ether, chainHourWei: 1_000n * ether };
+  return base;
 }
 
 /** What the well-known names stand for; everything can be overridden in the environment. */

@@ -1,8 +1,8 @@
 import { join, resolve } from "node:path";
-import { type Address, getAddress, type Hex } from "viem";
+import { type Address, getAddress, type Hash, type Hex, parseUnits } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
-import { type Chain, knownChains } from "./chains.ts";
+import { type Chain, defaultRelayPolicy, knownChains, type RelayPolicy } from "./chains.ts";
 
 /** Everything the processes read from their environment, parsed once. See `.env.example` for each variable. */
 export interface Config {
@@ -29,7 +29,13 @@ export interface Config {
       endpointUrl: string | null;
       legacyUploadUrl: string | null;
     } | null;
+    /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
+    kubo: { url: string; authorization: string | null } | null;
   };
+  /** Most transactions that all accounts together may ask for in an hour, on all chains. */
+  globalHourTransactions: number;
+  /** Deliberate faults, for the relay's chaos run only; null anywhere else. */
+  chaos: { crash: string; defects: string } | null;
   limits: {
     fileBytes: number;
     directoryFiles: number;
@@ -39,6 +45,17 @@ export interface Config {
   };
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;
+  /** Bounds of one worker process; what strangers' servers and contracts may take of it. */
+  metadata: {
+    /** Tokens that are read at the same time. One contract gets a twentieth of them. */
+    concurrency: number;
+    /** Requests to one host at the same time. */
+    perHost: number;
+    /** Tokens of one contract whose reading asks servers, per minute. What this installation holds is free. */
+    perContractMinute: number;
+    /** A stranger's contract that announces changes has its tokens read again once in this time. */
+    refreshWindowSeconds: number;
+  };
   logLevel: string;
 }
 
@@ -49,11 +66,29 @@ export class ConfigError extends Error {
 
 const wholeNumber = (text: string) => /^\d{1,15}$/.test(text);
 const count = z.string().refine(wholeNumber, "a whole number is wanted").transform(Number);
+const positive = count.refine((value) => value > 0, "a number above zero is wanted");
 const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ""));
 const hexKey = z
   .string()
   .regex(/^(0x)?[0-9a-fA-F]{64}$/, "32 bytes of hex are wanted")
   .transform((text): Hex => `0x${text.replace(/^0x/, "")}`);
+const keyList = z.string().transform((text, context) =>
+  text.split(",").map((part): Hex => {
+    const parsed = hexKey.safeParse(part.trim());
+    if (!parsed.success) context.addIssue("32 bytes of hex are wanted, several separated by commas");
+    return parsed.data ?? "0x";
+  }),
+);
+/** In the chain's own coin, or another unit of so many decimals. */
+const units = (decimals: number) =>
+  z
+    .string()
+    .regex(new RegExp(`^\\d{1,15}(\\.\\d{1,${decimals}})?$`), "a decimal number is wanted")
+    .transform((text) => parseUnits(text, decimals));
+const hash32 = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, "0x and 64 hex digits are wanted")
+  .transform((text) => text.toLowerCase() as Hash);
 const evmAddress = z
   .string()
   .regex(/^0x[0-9a-fA-F]{40}$/, "an address is wanted: 0x and 40 hex digits")
@@ -98,6 +133,9 @@ export function loadConfig(env: Env = process.env): Config {
   const devApiKey = read<string | null>(env, "MINTYARD_API_KEY", z.uuid(), null);
   const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
   const pinataJwt = env["PINATA_JWT"]?.trim();
+  const chains = loadChains(env);
+  const kuboUrl = read<string | null>(env, "KUBO_RPC_URL", url, null);
+  if (pinataJwt && kuboUrl) throw new ConfigError("KUBO_RPC_URL: PINATA_JWT is set too; pin with one of them");
   return {
     dataDir,
     host: env["HOST"]?.trim() || "127.0.0.1",
@@ -106,7 +144,9 @@ export function loadConfig(env: Env = process.env): Config {
     databaseUrl,
     keyPepper: env["KEY_PEPPER"]?.trim() || "mintyard-embedded",
     devApiKey: devApiKey?.toLowerCase() ?? null,
-    chains: loadChains(env),
+    chains,
+    globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
+    chaos: loadChaos(env, chains),
     ipfs: {
       gatewayBase: read(env, "IPFS_GATEWAY_URL", url, "https://ipfs.io/ipfs"),
       fetchGateways: (env["IPFS_FETCH_GATEWAYS"] ?? "")
@@ -121,6 +161,7 @@ export function loadConfig(env: Env = process.env): Config {
             legacyUploadUrl: read<string | null>(env, "PINATA_LEGACY_UPLOAD_URL", url, null),
           }
         : null,
+      kubo: kuboUrl ? { url: kuboUrl, authorization: env["KUBO_RPC_AUTHORIZATION"]?.trim() || null } : null,
     },
     limits: {
       fileBytes: read(env, "MAX_FILE_BYTES", count, 20_971_520),
@@ -130,8 +171,24 @@ export function loadConfig(env: Env = process.env): Config {
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
     allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
+    metadata: {
+      concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
+      perHost: read(env, "METADATA_PER_HOST", positive, 4),
+      perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
+      refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
+    },
     logLevel: env["LOG_LEVEL"]?.trim() || "info",
   };
+}
+
+/** Crash points and seeded defects exist to prove that the chaos run can fail: nobody's money may be near. */
+function loadChaos(env: Env, chains: readonly Chain[]): Config["chaos"] {
+  const crash = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
+  const defects = env["MINTYARD_CHAOS_DEFECTS"]?.trim() ?? "";
+  if (!crash && !defects) return null;
+  if (env["NODE_ENV"] === "production" || !chains.every((chain) => chain.local))
+    throw new ConfigError("MINTYARD_CHAOS_…: deliberate faults are for local chains only; unset it");
+  return { crash, defects };
 }
 
 /**
@@ -162,12 +219,13 @@ function loadChain(env: Env, suffix: string): Chain {
     if (!/^(https?|wss?):\/\//.test(item))
       throw new ConfigError(`RPC_URL_${suffix}: each entry must be an http(s) or ws(s) URL`);
   const factory = read<Address | null>(env, `FACTORY_${suffix}`, evmAddress, null);
-  const relayerKey = read<Hex | null>(env, `RELAYER_KEY_${suffix}`, hexKey, null);
-  if (relayerKey) checkKey(relayerKey, suffix);
+  const [relayerKey = null, ...moreKeys] = read<Hex[]>(env, `RELAYER_KEY_${suffix}`, keyList, []);
+  for (const key of relayerKey ? [relayerKey, ...moreKeys] : []) checkKey(key, suffix);
+  const local = env[`LOCAL_${suffix}`] === "true";
   return {
     name,
     id,
-    local: env[`LOCAL_${suffix}`] === "true",
+    local,
     rpcUrls,
     explorerTxUrl: read(env, `EXPLORER_TX_URL_${suffix}`, url, known?.explorerTxUrl ?? `https://blockscan.com/tx`),
     factory: factory && {
@@ -175,6 +233,7 @@ function loadChain(env: Env, suffix: string): Chain {
       block: BigInt(read(env, `FACTORY_BLOCK_${suffix}`, count, 0)),
     },
     relayerKey,
+    relay: { ...loadRelayPolicy(env, suffix, id, local), moreKeys },
     confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
     startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),
     indexScope: read<Chain["indexScope"]>(env, `INDEX_SCOPE_${suffix}`, indexScope, "all"),
@@ -186,6 +245,29 @@ function loadChain(env: Env, suffix: string): Chain {
     ),
     requestsPerSecond: read(env, `RPC_RATE_${suffix}`, count, 0),
     paidTierOnly: (env[`PAID_TIER_ONLY_${suffix}`] ?? String(known?.paidTierOnly ?? false)) === "true",
+  };
+}
+
+function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): RelayPolicy {
+  const defaults = defaultRelayPolicy(id, local);
+  const finality = z.union([z.literal("tag"), count], "`tag` or a number of blocks is wanted");
+  const passwordFile = env[`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}`]?.trim() ?? "";
+  const paths = (env[`RELAYER_KEYSTORE_${suffix}`] ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean);
+  if (paths.length > 0 && !passwordFile)
+    throw new ConfigError(`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}: missing; it names the file with the password`);
+  return {
+    ...defaults,
+    keystores: paths.map((path) => ({ path, passwordFile })),
+    maxFeeWei: read(env, `MAX_FEE_GWEI_${suffix}`, units(9), defaults.maxFeeWei),
+    bumpAfterBlocks: read(env, `BUMP_AFTER_BLOCKS_${suffix}`, count, defaults.bumpAfterBlocks),
+    finality: read<"tag" | number>(env, `FINALITY_${suffix}`, finality, defaults.finality),
+    quorum: read(env, `RPC_QUORUM_${suffix}`, count, defaults.quorum),
+    genesisHash: read<Hash | null>(env, `GENESIS_HASH_${suffix}`, hash32, null),
+    tenantDayWei: read(env, `BUDGET_TENANT_DAY_${suffix}`, units(18), defaults.tenantDayWei),
+    chainHourWei: read(env, `BUDGET_CHAIN_HOUR_${suffix}`, units(18), defaults.chainHourWei),
   };
 }
 

@@ -11,7 +11,7 @@ const { values } = parseArgs({ options: { chain: { type: "string" } } });
 if (!values.chain) throw new ConfigError("--chain <name> is missing");
 const config = loadConfig();
 const log = createLogger("indexer", config.logLevel);
-await prepareDatabase(config.databaseUrl);
+await prepareDatabase(config.databaseUrl, log);
 
 const stop = new AbortController();
 const running = runIndexer(config, values.chain, stop.signal, log, ({ chain, chainId, schema, block }) => {

@@ -6,6 +6,7 @@ import type { Database } from "./db/database.ts";
 import { createDatabase, createPool } from "./db/pool.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
 import { createLogger, type Logger } from "./log.ts";
+import { armFaults } from "./relay/faults.ts";
 import { createRelay, type Relay } from "./relay/relay.ts";
 import { createRpcClients, type RpcClients } from "./rpc/clients.ts";
 
@@ -25,6 +26,7 @@ export function createServices(config: Config, processName: string): Services {
   const pool = createPool(config.databaseUrl, processName);
   const db = createDatabase(pool);
   const rpc = createRpcClients();
+  armFaults(config.chaos);
   return {
     config,
     log: createLogger(processName, config.logLevel),
@@ -32,7 +34,7 @@ export function createServices(config: Config, processName: string): Services {
     db,
     chains: config.chains,
     rpc,
-    relay: createRelay(rpc),
+    relay: createRelay(),
     content: openContentStore(config, db),
   };
 }

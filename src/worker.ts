@@ -1,4 +1,6 @@
 // The background process: drives deployments to their end, fetches metadata, pins uploads.
+
+import { runRecognition } from "./collections/run-recognition.ts";
 import { loadConfig } from "./config.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { runPinning } from "./ipfs/run-pinning.ts";
@@ -9,10 +11,10 @@ import { createServices } from "./services.ts";
 
 const config = loadConfig();
 const services = createServices(config, "worker");
-await prepareDatabase(config.databaseUrl);
+await prepareDatabase(config.databaseUrl, services.log);
 
 const stop = new AbortController();
-const loops = [runRelay, runMetadata, runPinning].map((run) => run(services, stop.signal));
+const loops = [runRelay, runMetadata, runPinning, runRecognition].map((run) => run(services, stop.signal));
 for (const loop of loops) {
   loop.catch((error) => {
     services.log.fatal({ err: error }, "a loop ended; restarting the process");

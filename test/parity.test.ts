@@ -1,3 +1,8 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { type Address, getContract, type Hex, type PublicClient } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../bin/demo-wallets.ts";
@@ -170,6 +175,36 @@ describe("the same result", () => {
     expect((found.body["data"] as { deployedContract: string }).deployedContract).toBe(address.toLowerCase());
   });
 
+  test("the account's collections and their presale settings", async () => {
+    const rest = (await client.get(`/me/contracts/collections?chain=${chain}`)).body["contracts"];
+    const query = `{ collections(chain: "${chain}") { name symbol transactionHash address maxSupply tokensPerMint baseUri royaltiesBps } }`;
+    const { data } = (await client.graphql(query)).body as { data: { collections: unknown[] } };
+    const mine = (rest as Record<string, unknown>[]).map((item) => ({
+      name: item["name"],
+      symbol: item["symbol"],
+      transactionHash: item["transaction_hash"],
+      address: item["address"],
+      maxSupply: String(item["max_supply"]),
+      tokensPerMint: String(item["tokens_per_mint"]),
+      baseUri: item["base_uri"],
+      royaltiesBps: item["royalties_share"],
+    }));
+    expect(mine).not.toEqual([]);
+    expect(data.collections).toEqual(mine);
+  });
+
+  test("updates: a request through both doors is one transaction", async () => {
+    const rest = await client.put("/contracts/collections", { chain, contract_address: address, royalties_share: 42 });
+    const document = `mutation ($input: UpdateCollectionInput!) {
+      updateCollection(input: $input) { update { transactionHash collection } userErrors { code message } }
+    }`;
+    const graph = await client.graphql(document, { input: { chain, collection: address, royaltiesBps: 42 } });
+    expect(field(graph)).toEqual({
+      update: { transactionHash: rest.body["transaction_hash"], collection: address.toLowerCase() },
+      userErrors: [],
+    });
+  });
+
   test("one NFT", async () => {
     const rest = (await client.get(`/nfts/${address}/0?chain=${chain}`)).body["nft"] as Record<string, unknown>;
     const query = `query ($c: Address!) { nft(chain: "${chain}", contract: $c, tokenId: "0") { ${tokenFields} contract { name symbol standard } } }`;
@@ -210,6 +245,31 @@ describe("the same result", () => {
     expect(nodes).toEqual(rest.map((nft) => ({ tokenId: nft["token_id"], contractAddress: nft["contract_address"] })));
     expect(nodes).not.toEqual([]);
   });
+});
+
+test("every command of docs/launch.md works in its order", { timeout: 300_000 }, async () => {
+  const page = readFileSync(new URL("../docs/launch.md", import.meta.url), "utf8");
+  const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
+  expect(blocks.length).toBeGreaterThan(6);
+  const folder = mkdtempSync(join(tmpdir(), "mintyard-launch-docs-"));
+  const env = {
+    PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`,
+    REST: stack.ready.rest,
+    GRAPHQL: stack.ready.graphql,
+    API_KEY: stack.ready.apiKey,
+    OWNER: owner.account.address,
+  };
+  const script = ["set -eu -o pipefail", ...blocks].join("\n");
+  const { stdout, stderr } = await promisify(execFile)("bash", ["--norc", "-c", script], {
+    cwd: folder,
+    env,
+    timeout: 280_000,
+  });
+  rmSync(folder, { recursive: true });
+  const lines = stdout.trim().split("\n");
+  expect(lines[0], stderr).toBe("1");
+  expect(lines).toContainEqual(expect.stringMatching(/^ipfs:\/\/bafybei\w+\/$/));
+  expect(lines.at(-1)).toMatch(/^0x[0-9a-f]{40}$/);
 });
 
 describe("the same code for wrong input", () => {
@@ -254,6 +314,31 @@ describe("the same code for wrong input", () => {
     ["the zero address as treasury", "invalid_address", ...bad({ treasury_address: zero }, { treasury: zero })],
     ["a chain of no name", "invalid_enumeration", ...bad({ chain: "mars" }, { chain: "mars" })],
     ["a chain that is not served", "chain_not_supported", ...bad({ chain: "polygon" }, { chain: "polygon" })],
+    ...([
+      ["an update of nothing", "parameter_missing", {}, {}],
+      ["royalties over the whole", "value_error", { royalties_share: 10_001 }, { royaltiesBps: 10_001 }],
+      ["an update of a stranger's", "not_found", { contract_address: unknown }, { collection: unknown }],
+      ["an update elsewhere", "invalid_enumeration", { chain: "mars" }, { chain: "mars" }],
+    ].map(([what, expected, legacy, input]) => [
+      what,
+      expected,
+      () => client.put("/contracts/collections", { chain, contract_address: address, ...(legacy as object) }),
+      () =>
+        client.graphql(
+          "mutation ($input: UpdateCollectionInput!) { updateCollection(input: $input) { userErrors { code } } }",
+          { input: { chain, collection: address, ...(input as object) } },
+        ),
+    ]) as typeof cases),
+    [
+      "a dry run of a supply of zero",
+      "value_error",
+      () => client.json("/contracts/collections?dry_run=true", { ...launch(), max_supply: 0 }),
+      () =>
+        client.graphql(
+          "mutation ($input: DeployCollectionInput!) { deployCollection(input: $input, dryRun: true) { userErrors { code } } }",
+          { input: { ...launchInput(), maxSupply: "0" } },
+        ),
+    ],
     [
       "a hash of nobody",
       "not_found",

@@ -1,28 +1,7 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Client } from "./setup/client.ts";
 import { type RunningStack, startStackProcess } from "./setup/stack.ts";
-
-/** Processes of a stack, found by the data folder in their environment (Linux). */
-function processesOf(stack: RunningStack): { pid: number; command: string }[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      if (!readProc(name, "environ").includes(`MINTYARD_DATA_DIR=${stack.dir}\0`)) return [];
-      const command = readProc(name, "cmdline").replaceAll("\0", " ").trim();
-      // A process that has ended but was not collected yet has no command.
-      return command === "" ? [] : [{ pid: Number(name), command }];
-    });
-}
-
-/** Empty for a process that is gone, or somebody else's. */
-function readProc(pid: string, file: string): string {
-  try {
-    return readFileSync(`/proc/${pid}/${file}`, "utf8");
-  } catch {
-    return "";
-  }
-}
+import { processesOf } from "./setup/stack-processes.ts";
 
 describe("npm start", () => {
   let stack: RunningStack;

@@ -53,6 +53,8 @@ type Part = [name: string, value: Blob | string, fileName?: string];
 
 const deploy = (change: Record<string, unknown>) => () =>
   client.json("/contracts/collections", { ...launch, ...change });
+const update = (change: Record<string, unknown>) => () =>
+  client.put("/contracts/collections", { chain: "goerli", contract_address: contract, ...change });
 const directory =
   (...parts: Part[]) =>
   () =>
@@ -127,6 +129,36 @@ const cases: [what: string, send: () => Promise<Answer>, status: number, code: s
     422,
     "invalid_address",
   ],
+  ["a dry run of nothing", () => client.json("/contracts/collections?dry_run=true", {}), 422, "parameter_missing"],
+  [
+    "a dry run that is neither true nor false",
+    () => client.json("/contracts/collections?dry_run=maybe", launch),
+    422,
+    "invalid_type",
+  ],
+  [
+    "a dry run with a supply of 0",
+    () => client.json("/contracts/collections?dry_run=1", { ...launch, max_supply: 0 }),
+    422,
+    "value_error",
+  ],
+  ["update with an empty body", () => client.put("/contracts/collections", {}), 422, "parameter_missing"],
+  ["update without a contract", update({ contract_address: undefined }), 422, "parameter_missing"],
+  ["update of no address", update({ contract_address: "0x12" }), 422, "invalid_address"],
+  ["update on a chain of no name", update({ chain: "mars" }), 422, "invalid_enumeration"],
+  ["update of somebody else's contract", update({ base_uri: "ipfs://x/" }), 404, "not_found"],
+  ["update with a bad date", update({ presale_mint_start_date: "later" }), 422, "invalid_date"],
+  ["update with a list that is none", update({ presale_whitelisted_addresses: someone }), 422, "invalid_type"],
+  ["update with a freeze that is no boolean", update({ freeze_metadata: "cold" }), 422, "invalid_type"],
+  ["own collections without a chain", () => client.get("/me/contracts/collections"), 422, "parameter_missing"],
+  [
+    "own collections with an unknown include",
+    () => client.get("/me/contracts/collections?chain=goerli&include=secrets"),
+    422,
+    "invalid_enumeration",
+  ],
+  ["the ABI of no address", () => client.get("/me/contracts/abis/0x1?chain=goerli"), 422, "invalid_address"],
+  ["the ABI of an unknown contract", () => client.get(`/me/contracts/abis/${contract}?chain=goerli`), 404, "not_found"],
   ["lookup of no hash", () => client.get("/contracts/0x12?chain=goerli"), 422, "value_error"],
   ["lookup of an unknown hash", () => client.get(`/contracts/${hash}?chain=goerli`), 404, "not_found"],
   ["lookup without a chain", () => client.get(`/contracts/${hash}`), 422, "parameter_missing"],
@@ -161,7 +193,7 @@ const cases: [what: string, send: () => Promise<Answer>, status: number, code: s
   ],
   ["a path that is not served", () => client.get("/nothing"), 404, "not_found"],
   ["a method that is not served", () => client.json("/nfts?chain=goerli", {}), 405, "method_not_allowed"],
-  ["an operation that is not built", () => client.get("/search?text=a"), 501, "not_implemented"],
+  ["an operation that is not built", () => client.json("/mints/easy/urls", {}), 501, "not_implemented"],
 ];
 
 test.each(cases)("%s", async (_what, send, status, code) => {

@@ -1,166 +1,116 @@
-// npm run bench:index [events]: our indexer, derived state included, beside a Ponder app that upserts per event.
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+// Our ledger with triggers beside per-event upserts through Ponder's store, on the same blocks, which both find in the
+// same cache of fetched logs: npm run bench:index [-- events]
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { encodeFunctionData, toHex } from "viem";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
-import { ponderFolder } from "../../src/indexing/ponder-process.ts";
-import { startAnvil } from "../../test/indexing/anvil.ts";
-import { randomOf } from "../../test/indexing/hostile-cases.ts";
-import { compileSolidity } from "../../test/setup/compile.ts";
+import { CrowdChain } from "./crowd-chain.ts";
+import { ours, runPonder, upserts } from "./ponder-run.ts";
 
 const events = Number(process.argv[2] ?? 100_000);
-const perTransaction = 500;
-const root = new URL("../../", import.meta.url).pathname;
-const roots = { ours: join(root, "indexer"), upsert: join(root, "bench/index/upsert") };
-type Variant = keyof typeof roots;
-const directory = await mkdtemp(join(tmpdir(), "mintyard-bench-"));
+const dir = mkdtempSync(join(tmpdir(), "mintyard-bench-"));
 const [port = 0] = await freePorts(1);
-const postgres = await startPostgres(join(directory, "pg"), port);
-const chain = await startAnvil();
-const client = new pg.Client({ connectionString: postgres.url });
-const figures: Record<string, unknown> = { events, cores: (await import("node:os")).availableParallelism() };
+const postgres = await startPostgres(dir, port);
+const chain = await CrowdChain.start();
+const settings = {
+  chainId: chain.chainId,
+  rpcUrl: chain.url,
+  pollingIntervalMs: 100,
+  startBlock: 0,
+  factory: null,
+  databaseUrl: postgres.url,
+  salt: "bench",
+};
+const sql = new pg.Pool({ connectionString: postgres.url });
+const schemas = { ours: "bench_ours", upserts: "bench_upserts" };
 
 try {
-  await client.connect();
-  const { Chaos721 } = compileSolidity(readFileSync(join(root, "test/fixtures/Chaos.sol"), "utf8"));
-  if (!Chaos721) throw new Error("Chaos.sol was not compiled");
-  const nft = await chain.deploy(Chaos721);
-  for (let minted = 0; minted < events; minted += perTransaction) {
-    await chain.call(nft, "mint", [toHex(BigInt(1 + (minted % 997)), { size: 20 }), BigInt(perTransaction)]);
-    await chain.mine();
-  }
-  await mineToFinality();
-  // Fills Ponder's cache of logs, so that the timed runs below measure indexing and not the node.
-  await timed("ours", "warm_up");
-  const first = { ours: await timed("ours", "ours"), upsert: await timed("upsert", "upsert") };
-  figures["backfillInMemory"] = { ...first, ratio: ratio(first.upsert.eventsPerSecond, first.ours.eventsPerSecond) };
+  say(`${events} transfers in ${events / 500} blocks`);
+  await chain.addTransfers(events);
+  await fetchAll("warm_1");
+  say("\nfresh tables, everything in memory");
+  const fresh = await round();
+  await expectRows(events);
 
-  const random = randomOf(1);
-  const moves = Math.floor(events / 5);
-  for (let moved = 0; moved < moves; ) {
-    for (let count = 0; count < 500; count++, moved++) {
-      const args = [BigInt(random(events)), toHex(BigInt(1 + random(1_000_000)), { size: 20 })];
-      await chain.send(
-        nft.address,
-        encodeFunctionData({ abi: nft.abi, functionName: "move", args }),
-        count % 10,
-        200_000,
-      );
-    }
-    await chain.mine();
-  }
-  await mineToFinality();
-  await timed("ours", "warm_up");
-  const second = { ours: await timed("ours", "ours", moves), upsert: await timed("upsert", "upsert", moves) };
-  figures["afterRestart"] = {
-    moves,
-    ...second,
-    ratio: ratio(second.upsert.eventsPerSecond, second.ours.eventsPerSecond),
-  };
-  figures["blockToRowMs"] = await latency(nft);
-  process.stdout.write(`${JSON.stringify(figures, null, 2)}\n`);
-} finally {
-  await client.end();
-  await chain.stop();
-  await postgres.stop();
-  await rm(directory, { recursive: true, force: true });
-}
+  say(`\nanother ${events / 2} transfers after a restart: nothing is in memory`);
+  await chain.addTransfers(events / 2);
+  await fetchAll("warm_2");
+  const cold = await round(events / 2);
+  await expectRows(events * 1.5);
 
-function ratio(base: number, ours: number): number {
-  return Math.round((ours / base) * 100) / 100;
-}
-
-async function mineToFinality(): Promise<void> {
-  for (let count = 0; count < 40; count++) await chain.mine();
-}
-
-function start(variant: Variant, schema: string, httpPort: number): ChildProcess {
-  const settings = {
-    chainId: 31337,
-    rpcUrl: chain.url,
-    wsUrl: null,
-    scope: "all",
-    pollingIntervalMs: 100,
-    startBlock: 0,
-    factory: null,
-    databaseUrl: postgres.url,
-    salt: "bench",
-  };
-  const config = variant === "ours" ? ["--config", "../ponder.config.ts"] : [];
-  const args = [
-    join(ponderFolder(), "dist/esm/bin/ponder.js"),
-    "--root",
-    roots[variant],
-    ...config,
-    "--log-format",
-    "json",
-    "start",
-    "--schema",
-    schema,
-    "-p",
-    String(httpPort),
-    "-H",
-    "127.0.0.1",
-  ];
-  const env = { DATABASE_URL: postgres.url, NODE_ENV: "production", MINTYARD_PONDER: JSON.stringify(settings) };
-  return spawn(process.execPath, args, { cwd: directory, env, stdio: ["ignore", "pipe", "inherit"] });
-}
-
-/** Runs to the end of the backfill. The time is Ponder's own, from the start of indexing: without its start-up. */
-async function timed(variant: Variant, schema: string, count = events) {
-  const [httpPort = 0] = await freePorts(1);
-  const child = start(variant, schema, httpPort);
-  const ms = await new Promise<number>((done, failed) => {
-    let text = "";
-    let began = 0;
-    child.once("exit", (code) => failed(new Error(`${variant} ended with ${code}: ${text.slice(-2_000)}`)));
-    child.stdout?.on("data", (chunk: Buffer) => {
-      text = (text + chunk.toString()).slice(-20_000);
-      if (began === 0 && text.includes("Started backfill indexing")) began = performance.now();
-      if (text.includes("Completed backfill indexing across all chains")) done(performance.now() - began);
-    });
-  });
-  const peak = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1];
-  child.removeAllListeners("exit");
-  const ended = once(child, "exit");
-  child.kill("SIGINT");
-  await ended;
-  return {
-    ms: Math.round(ms),
-    eventsPerSecond: Math.round((count / ms) * 1_000),
-    peakMb: Math.round(Number(peak) / 1_024),
-  };
-}
-
-async function latency(nft: Awaited<ReturnType<typeof chain.deploy>>): Promise<{ median: number; worst: number }> {
-  const [httpPort = 0] = await freePorts(1);
-  const child = start("ours", "ours", httpPort);
-  const rows = async () =>
-    Number(
-      (await client.query('SELECT count(*) AS n FROM "ours".transfer WHERE block_number > $1', [String(before)]))
-        .rows[0].n,
+  await latency();
+  const line = (name: string, { own, other }: { own: number; other: number }) =>
+    say(
+      `${name}: ours ${own.toFixed(0)} events/s, upserts ${other.toFixed(0)} events/s, ratio ${(own / other).toFixed(2)}`,
     );
-  const before = await chain.head();
-  const untilRows = async (wanted: number) => {
-    while ((await rows()) < wanted) await new Promise((done) => setTimeout(done, 2));
+  say("");
+  line("in memory", fresh);
+  line("after a restart", cold);
+} finally {
+  chain.stop();
+  await sql.end();
+  await postgres.stop();
+  rmSync(dir, { recursive: true, force: true });
+}
+process.exit(0);
+
+/** Fills Ponder's table of fetched logs, so that what follows measures indexing and not the node. */
+async function fetchAll(schema: string): Promise<void> {
+  await (await runPonder(ours, schema, settings)).stop();
+  await sql.query(`DROP SCHEMA "${schema}" CASCADE`);
+}
+
+async function round(count = events): Promise<{ own: number; other: number }> {
+  const rates: number[] = [];
+  for (const [variant, schema] of [
+    [ours, schemas.ours],
+    [upserts, schemas.upserts],
+  ] as const) {
+    const run = await runPonder(variant, schema, settings);
+    say(`  ${variant.name}: ${run.seconds.toFixed(2)} s, peak ${run.peakMb().toFixed(0)} MB`);
+    rates.push(count / run.seconds);
+    await run.stop();
+  }
+  const [own = 0, other = 0] = rates;
+  return { own, other };
+}
+
+/** Both must have counted every transfer, and agree on who owns what. */
+async function expectRows(count: number): Promise<void> {
+  const { rows } = await sql.query(
+    `SELECT (SELECT count(*) FROM ${schemas.ours}.transfer) AS ours, (SELECT count(*) FROM ${schemas.upserts}.transfer) AS theirs,
+       (SELECT count(*) FROM ${schemas.ours}.token t FULL JOIN ${schemas.upserts}.token u
+          ON u.contract = '0x' || encode(t.contract, 'hex') AND u.token_id = t.token_id
+        WHERE u.owner IS DISTINCT FROM '0x' || encode(t.owner, 'hex')) AS different`,
+  );
+  const [found] = rows;
+  if (Number(found.ours) !== count || Number(found.theirs) !== count || Number(found.different) !== 0)
+    throw new Error(`the two do not agree: ${JSON.stringify(found, (_, value) => String(value))}`);
+}
+
+/** From a mined block to its row in `token`, with polling every 100 ms, as an embedded chain has it. */
+async function latency(): Promise<void> {
+  const run = await runPonder(ours, schemas.ours, settings);
+  const count = async () => {
+    const { rows } = await sql.query<{ count: string }>(`SELECT count(*) FROM ${schemas.ours}.transfer`);
+    return Number(rows[0]?.count);
   };
   const times: number[] = [];
-  for (let round = 0; round <= 20; round++) {
-    await chain.call(nft, "mint", [chain.account(1), 1n]);
-    await chain.mine();
+  for (let i = 0; i < 20; i++) {
+    const before = await count();
+    await chain.run(i, 2);
     const mined = performance.now();
-    await untilRows(round + 1);
-    if (round > 0) times.push(Math.round(performance.now() - mined));
+    while ((await count()) < before + 2) await new Promise((done) => setTimeout(done, 2));
+    times.push(performance.now() - mined);
+    await new Promise((done) => setTimeout(done, 137));
   }
-  const ended = once(child, "exit");
-  child.kill("SIGINT");
-  await ended;
   times.sort((a, b) => a - b);
-  return { median: times[10] ?? 0, worst: times[19] ?? 0 };
+  say(`\nblock to row, 20 times: median ${times[10]?.toFixed(0)} ms, worst ${times[19]?.toFixed(0)} ms`);
+  await run.stop();
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
 }

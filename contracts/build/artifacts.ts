@@ -13,15 +13,25 @@ export const published = {
 export type PublishedFile = keyof typeof published;
 
 /**
+ * The contracts built alone, in folders of their own: compiled together with the Solidity tests they would carry the
+ * tests' import paths in their metadata, hence another hash at the end of the bytecode.
+ */
+export async function buildPublished() {
+  const paths = { ...config.paths, artifacts: "artifacts/published", cache: "cache/published" };
+  const hre = await createHardhatRuntimeEnvironment({ ...config, paths });
+  await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
+  return hre.artifacts;
+}
+
+/**
  * Builds the contracts and returns the text of each module below `contracts/abi`, already formatted.
  * The same sources and compiler give the same text.
  */
 export async function abiModules(): Promise<Record<PublishedFile, string>> {
-  const hre = await createHardhatRuntimeEnvironment(config);
-  await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
+  const artifacts = await buildPublished();
   const modules: Partial<Record<PublishedFile, string>> = {};
   for (const file of Object.keys(published) as PublishedFile[]) {
-    const { abi, bytecode } = await hre.artifacts.readArtifact(published[file]);
+    const { abi, bytecode } = await artifacts.readArtifact(published[file]);
     modules[file] = format(file, moduleText(file, abi as Abi, bytecode as Hex));
   }
   return modules as Record<PublishedFile, string>;

@@ -2,9 +2,7 @@
 //   node contracts/build/standard-json.ts
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { createHardhatRuntimeEnvironment } from "hardhat/hre";
-import config from "../../hardhat.config.ts";
-import { published } from "./artifacts.ts";
+import { buildPublished, published } from "./artifacts.ts";
 
 type Source = { content: string };
 type BuildInfo = { input: { language: string; settings: object; sources: Record<string, Source> } };
@@ -14,13 +12,12 @@ type Compiled = {
 };
 const solc = createRequire(import.meta.url)("solc") as { compile(input: string): string };
 
-const hre = await createHardhatRuntimeEnvironment(config);
-await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
+const artifacts = await buildPublished();
 const folder = new URL("../../artifacts/standard-json/", import.meta.url);
 mkdirSync(folder, { recursive: true });
 for (const name of Object.values(published)) {
-  const { sourceName, buildInfoId, inputSourceName, bytecode } = await hre.artifacts.readArtifact(name);
-  const path = buildInfoId && (await hre.artifacts.getBuildInfoPath(buildInfoId));
+  const { sourceName, buildInfoId, inputSourceName, bytecode } = await artifacts.readArtifact(name);
+  const path = buildInfoId && (await artifacts.getBuildInfoPath(buildInfoId));
   if (!path || !inputSourceName) throw new Error(`no build info of ${name}`);
   const { input } = JSON.parse(readFileSync(path, "utf8")) as BuildInfo;
   const outputSelection = { [inputSourceName]: { [name]: ["metadata", "evm.bytecode.object"] } };

@@ -4,7 +4,7 @@ import { findChain } from "../chains.ts";
 import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import { contractColumns, fetchedAtMicros, tokenColumns } from "../nfts/columns.ts";
+import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns } from "../nfts/columns.ts";
 import { cachedBase, contractRecordOf, isPresent, type Nft, type NftParts, toNft } from "../nfts/nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
 import type { Services } from "../services.ts";
@@ -87,8 +87,8 @@ export async function listAccountNfts(
         .onRef("m.contract", "=", "k.contract")
         .onRef("m.token_id", "=", "k.token_id"),
     )
-    .select([...tokenColumns, fetchedAtMicros, "k.amount", "totals.total"])
-    .$if(input.parts.metadata, (query) => query.select("m.metadata"))
+    .select([...listedTokenColumns, fetchedAtMicros, "k.amount", "totals.total"])
+    .$if(input.parts.metadata, (query) => query.select(listedMetadata))
     .$if(input.parts.contract, (query) =>
       query
         .leftJoin("nft.contracts as c", (join) =>

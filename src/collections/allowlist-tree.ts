@@ -1,6 +1,6 @@
-import { MerkleTree } from "merkletreejs";
-import { type Hex, hexToBytes, keccak256, zeroHash } from "viem";
+import { bytesToHex, type Hex, zeroHash } from "viem";
 import { ServiceError } from "../errors.ts";
+import { buildLayers, type TreeLayers } from "./allowlist-layers.ts";
 
 export interface AllowlistTree {
   /** 32 zero bytes for an empty list: nobody's proof leads there. */
@@ -12,14 +12,13 @@ export interface AllowlistTree {
 }
 
 /**
- * Builds the presale tree that the collection's `presaleMint` checks.
+ * Builds the presale tree that the collection's `presaleMint` checks; more than 5,000 wallets are hashed
+ * in a thread of their own.
  *
  * @param wallets any letter case; later repeats are dropped, order is kept (it changes the root).
  * @throws ServiceError `invalid_address`: every bad entry with its position, in `details.entries`.
- * Source: leaf = keccak256 of the 20 bytes; pairs sorted as in OpenZeppelin `MerkleProof`; an odd
- *   node moves up unchanged.
  */
-export function buildAllowlistTree(wallets: readonly string[]): AllowlistTree {
+export async function buildAllowlistTree(wallets: readonly string[]): Promise<AllowlistTree> {
   const positions = new Map<string, number>();
   const entries: string[] = [];
   const bad: { position: number; got: string }[] = [];
@@ -37,16 +36,26 @@ export function buildAllowlistTree(wallets: readonly string[]): AllowlistTree {
       details: { entries: bad.slice(0, 20) },
     });
   }
-  const leaves = [...positions.keys()].map((wallet) => Buffer.from(keccak256(hexToBytes(wallet as Hex), "bytes")));
-  const tree = new MerkleTree(leaves, (data: Buffer) => Buffer.from(keccak256(data, "bytes")), { sortPairs: true });
+  const layers = entries.length === 0 ? [] : await buildLayers([...positions.keys()]);
+  const top = layers.at(-1);
   return {
-    root: leaves.length === 0 ? zeroHash : (tree.getHexRoot() as Hex),
+    root: top ? bytesToHex(top) : zeroHash,
     entries,
     proofOf: (wallet) => {
       const position = positions.get(wallet.toLowerCase());
-      const leaf = position === undefined ? undefined : leaves[position];
-      // Without the position the library searches all leaves for it.
-      return leaf === undefined ? null : (tree.getHexProof(leaf, position) as Hex[]);
+      return position === undefined ? null : climb(layers, position);
     },
   };
+}
+
+/** The siblings on the way from a leaf to the root; a node without a sibling moves up by itself. */
+function climb(layers: TreeLayers, position: number): Hex[] {
+  const proof: Hex[] = [];
+  let index = position;
+  for (const layer of layers.slice(0, -1)) {
+    const sibling = 32 * (index ^ 1);
+    if (sibling < layer.length) proof.push(bytesToHex(layer.subarray(sibling, sibling + 32)));
+    index >>= 1;
+  }
+  return proof;
 }

@@ -1,6 +1,7 @@
-import type { Address } from "viem";
+import { type Address, getAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
+import { isDeployable } from "../relay/relay.ts";
 import type { Services } from "../services.ts";
 import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
 import type { DeployCollectionInput } from "./deploy-collection.ts";
@@ -42,19 +43,27 @@ const freeTierSupply = 5_000n;
 const maxSupplyLimit = 2n ** 32n - 1n;
 const maxPriceWei = 2n ** 88n - 1n;
 const maxStart = 2n ** 40n - 2n;
-/** A tree of that many takes about a second of this process. */
-const maxAllowlist = 20_000;
+/** Bounds the memory of a tree and the time of its thread: about five seconds. */
+export const maxAllowlist = 100_000;
 /** All texts together; they live in contract storage, where each byte is paid for. */
 const maxTextBytes = 8_192;
+
+/** Who sends the transaction: the service's wallet, or one of the creator's. */
+export type DeploymentMode = "RELAY" | "SIGN";
 
 /**
  * Checks a deployment request and fills in its defaults; nothing is read or written.
  *
  * @throws ServiceError the gravest fault, all of them in `details.problems`.
  */
-export function checkDeployment(services: Services, caller: Caller, input: DeployCollectionInput): CheckedDeployment {
+export async function checkDeployment(
+  services: Services,
+  caller: Caller,
+  input: DeployCollectionInput,
+  mode: DeploymentMode = "RELAY",
+): Promise<CheckedDeployment> {
   const problems = new Problems();
-  const chain = problems.attempt(() => findDeployChain(services, input.chain));
+  const chain = problems.attempt(() => findDeployChain(services, input.chain, mode));
   const reserved = reservedAddresses(services, chain);
   checkWallet(problems, "ownerAddress", input.ownerAddress, reserved);
   checkWallet(problems, "treasuryAddress", input.treasuryAddress, reserved);
@@ -84,13 +93,16 @@ export function checkDeployment(services: Services, caller: Caller, input: Deplo
   if (chain) checkPlan(problems, caller, chain, input.maxSupply);
   problems.check();
   // Last, as the one check that costs time: about 50 µs a wallet.
-  const allowlist = problems.attempt(() => buildAllowlistTree(listed));
+  const allowlist = await problems.attemptLater(() => buildAllowlistTree(listed));
   problems.check();
   if (!chain || !allowlist) throw new Error("unreachable: a missing part was a problem");
   return {
     chain,
     allowlist,
-    warnings: warn({ publicMintStart, presaleMintStart, listed: allowlist.entries.length }),
+    warnings: [
+      ...warnOfSales({ publicMintStart, presaleMintStart, listed: allowlist.entries.length }),
+      ...warnOfTexts(input),
+    ],
     payload: {
       name: input.name,
       symbol: input.symbol,
@@ -114,17 +126,17 @@ export function checkDeployment(services: Services, caller: Caller, input: Deplo
   };
 }
 
-function findDeployChain(services: Services, name: string): Chain {
+function findDeployChain(services: Services, name: string, mode: DeploymentMode): Chain {
   const chain = findChain(services.chains, name);
   // Throws where the operator has set no factory or no paying wallet.
-  services.relay.account(chain);
+  if (mode === "RELAY") services.relay.account(chain);
   return chain;
 }
 
 function reservedAddresses(services: Services, chain: Chain | undefined): Set<string> {
-  if (!chain) return new Set();
-  const own: (Address | undefined)[] = [services.relay.account(chain).address, chain.factory?.address];
-  return new Set(own.flatMap((address) => (address ? [address.toLowerCase()] : [])));
+  if (!chain?.factory || !isDeployable(chain)) return new Set();
+  const own: Address[] = [...services.relay.signers(chain).map((signer) => signer.address), chain.factory.address];
+  return new Set(own.map((address) => address.toLowerCase()));
 }
 
 function checkWallet(problems: Problems, field: string, address: string, reserved: Set<string>): void {
@@ -156,21 +168,28 @@ function checkPrices(problems: Problems, input: DeployCollectionInput): void {
 }
 
 function checkTexts(problems: Problems, input: DeployCollectionInput): void {
+  for (const field of ["name", "symbol"] as const)
+    if (input[field] === "") problems.add("value_error", field, `the ${field} must not be empty`);
+  const { name, symbol, baseUri, prerevealTokenUri } = input;
+  checkTextTogether(problems, { name, symbol, baseUri, prerevealTokenUri });
+}
+
+/** The texts of one request: each must survive the way, and all together fit. */
+export function checkTextTogether(problems: Problems, texts: Record<string, string | undefined>): void {
   let bytes = 0;
-  for (const field of ["name", "symbol", "baseUri", "prerevealTokenUri"] as const) {
-    const text = input[field] ?? "";
+  for (const [field, text = ""] of Object.entries(texts)) {
     bytes += Buffer.byteLength(text);
-    if ((field === "name" || field === "symbol") && text === "")
-      problems.add("value_error", field, `the ${field} must not be empty`);
     // Neither survives the way: Postgres has no NUL, UTF-8 no lone surrogate.
     if (!text.isWellFormed() || text.includes("\0"))
       problems.add("value_error", field, `the text of ${field} holds characters that cannot be stored`);
   }
-  if (bytes > maxTextBytes)
-    problems.add("value_error", "name", `name, symbol and URIs must fit into ${maxTextBytes} bytes together`);
+  if (bytes > maxTextBytes) {
+    const [first = "name"] = Object.keys(texts);
+    problems.add("value_error", first, `${Object.keys(texts).join(", ")} must fit into ${maxTextBytes} bytes together`);
+  }
 }
 
-function startSeconds(problems: Problems, field: string, date: Date): bigint {
+export function startSeconds(problems: Problems, field: string, date: Date): bigint {
   const seconds = BigInt(Math.floor(date.getTime() / 1000));
   if (seconds < 1n || seconds > maxStart)
     problems.add("value_error", field, "a mint start must lie between 1970 and the year 36812");
@@ -185,12 +204,25 @@ function checkPlan(problems: Problems, caller: Caller, chain: Chain, maxSupply: 
     problems.add("plan_limit_exceeded", "maxSupply", `a free key deploys up to ${freeTierSupply} tokens`);
 }
 
-function warn(facts: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {
+function warnOfSales(facts: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {
   const warnings: string[] = [];
   const presale = facts.presaleMintStart > 0n;
   if (presale && facts.presaleMintStart >= facts.publicMintStart)
     warnings.push("the presale starts no earlier than the public sale");
   if (presale && facts.listed === 0) warnings.push("the presale has a start but nobody on its list");
   if (!presale && facts.listed > 0) warnings.push("the presale list has wallets but the presale has no start");
+  return warnings;
+}
+
+function warnOfTexts(input: DeployCollectionInput): string[] {
+  const warnings: string[] = [];
+  if (input.baseUri && !input.baseUri.endsWith("/"))
+    warnings.push("the base URI has no slash at its end: token URIs are the base URI and the id with nothing between");
+  for (const field of ["ownerAddress", "treasuryAddress", "royaltiesAddress"] as const) {
+    const given = input[field] ?? "";
+    // Mixed case is a checksum (EIP-55) to most wallets; old clients send it wrong and are not refused.
+    const mixed = /[a-f]/.test(given) && /[A-F]/.test(given);
+    if (mixed && getAddress(given.toLowerCase()) !== given) warnings.push(`the checksum of ${field} is wrong: a typo?`);
+  }
   return warnings;
 }

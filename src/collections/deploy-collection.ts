@@ -1,19 +1,10 @@
-import { createHash, randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
-import type { Address, Hex } from "viem";
-import { collectionSalt, encodeInitData, predictCollection } from "../../contracts/abi/config.ts";
+import type { Hex } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
-import { acceptIntent } from "../relay/accept-intent.ts";
-import { broadcast } from "../relay/broadcast.ts";
-import { intentName } from "../relay/encode-deploy.ts";
-import { getIntent, type Intent } from "../relay/intents.ts";
-import { loggable } from "../relay/node-failure.ts";
-import type { Preflight } from "../relay/preflight.ts";
-import { type Submission, submitIntent } from "../relay/submit-intent.ts";
+import { untilSigned } from "../relay/until-signed.ts";
 import type { Services } from "../services.ts";
-import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
+import { acceptDeployment } from "./accept-deployment.ts";
+import { checkDeployment } from "./check-deployment.ts";
+import { checkTreasury } from "./check-treasury.ts";
 import { type Deployment, getDeployment } from "./get-deployment.ts";
 
 /** Addresses are `0x` and 40 hex digits in any case; they are answered as they were sent. */
@@ -57,11 +48,6 @@ export interface DeployCollectionResult {
   warnings: string[];
 }
 
-const signWithinMs = 10_000;
-const retryAfterMs = 200;
-/** The answer may leave before a slow node has taken the bytes: they are on disk, the worker sends them again. */
-const sendWithinMs = 250;
-
 /**
  * Deploys a collection: the request becomes durable, gets its nonce, is signed and stored, and only then
  * answered with its hash; the relay drives it to an end whatever happens to this process.
@@ -74,10 +60,10 @@ export async function deployCollection(
   caller: Caller,
   input: DeployCollectionInput,
 ): Promise<DeployCollectionResult> {
-  const checked = checkDeployment(services, caller, input);
+  const checked = await checkDeployment(services, caller, input);
+  await checkTreasury(services, checked.chain, checked.payload.treasuryAddress);
   const intent = await acceptDeployment(services, caller, input.idempotencyKey, checked);
-  const signed = await untilSigned(services, checked.chain, intent);
-  if (signed.state === "signed") await sendBriefly(services, checked.chain, signed);
+  await untilSigned(services, checked.chain, intent);
   const deployment = await getDeployment(services, caller, { id: intent.id });
   const { transactionHash } = deployment;
   if (!transactionHash) throw new Error(`intent ${intent.id} is ${deployment.state} without a hash`);
@@ -86,134 +72,4 @@ export async function deployCollection(
     idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),
     warnings: checked.warnings,
   };
-}
-
-/** The first stage: the request is on disk, with the one address it can end at; nothing was signed. */
-export async function acceptDeployment(
-  services: Services,
-  caller: Caller,
-  idempotencyKey: string | undefined,
-  { chain, payload, allowlist }: CheckedDeployment,
-): Promise<Intent> {
-  const { address: factory, template } = await services.relay.factory(chain);
-  const id = randomUUID();
-  const owner = lowerCase(payload.ownerAddress);
-  const initData = encodeInitData(
-    {
-      name: payload.name,
-      symbol: payload.symbol,
-      owner,
-      maxSupply: BigInt(payload.maxSupply),
-      reservedSupply: BigInt(payload.reservedSupply),
-      tokensPerMint: BigInt(payload.tokensPerMint),
-      treasuryAddress: lowerCase(payload.treasuryAddress),
-    },
-    {
-      baseURI: payload.baseUri,
-      metadataUpdatable: payload.metadataUpdatable,
-      publicMintPrice: BigInt(payload.publicMintPriceWei),
-      // Prices are promised not to change (service.md), so the chain is told too.
-      publicMintPriceFrozen: true,
-      presaleMintPrice: BigInt(payload.presaleMintPriceWei),
-      presaleMintPriceFrozen: true,
-      publicMintStart: BigInt(payload.publicMintStart),
-      presaleMintStart: BigInt(payload.presaleMintStart),
-      prerevealTokenURI: payload.prerevealTokenUri,
-      presaleMerkleRoot: allowlist.root,
-      royaltiesBps: BigInt(payload.royaltiesBps),
-      royaltiesAddress: lowerCase(payload.royaltiesAddress),
-    },
-    payload.grantServiceAdmin,
-  );
-  const intentId = intentName(id);
-  return await acceptIntent(services.db, {
-    id,
-    tenantId: caller.accountId,
-    idempotencyKey: checkKey(idempotencyKey),
-    requestHash: hashRequest(chain, initData),
-    chainId: chain.id,
-    kind: "deploy",
-    payload,
-    allowlist,
-    factory,
-    template,
-    owner,
-    initData,
-    salt: collectionSalt(intentId, owner, initData),
-    predicted: predictCollection({ factory, template, intentId, owner, initData }),
-  });
-}
-
-/** Everything a request asks for is in the bytes for the chain, and there in one spelling only. */
-function hashRequest(chain: Chain, initData: Hex): Buffer {
-  return createHash("sha256").update(`deploy ${chain.id} ${initData}`).digest();
-}
-
-function checkKey(key: string | undefined): string | null {
-  if (key === undefined) return null;
-  if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
-  throw new ServiceError("value_error", "an Idempotency-Key is 1 to 200 visible ASCII characters", {
-    field: "idempotencyKey",
-  });
-}
-
-async function untilSigned(services: Services, chain: Chain, intent: Intent): Promise<Intent> {
-  const end = performance.now() + signWithinMs;
-  let ready: Preflight | null = null;
-  for (let current = intent; ; current = await getIntent(services.db, intent.id)) {
-    const submission = await trySubmit(services, chain, current, ready);
-    if ("kind" in submission) {
-      if (submission.kind === "signed") return submission.intent;
-      if (submission.kind === "over") throw ended(submission.intent);
-      if (submission.kind === "held" || performance.now() > end) throw notYet(submission.intent, submission.reason);
-      ready = submission.ready;
-    } else if (performance.now() > end) {
-      throw notYet(current, submission.unavailable.message);
-    }
-    await sleep(retryAfterMs);
-  }
-}
-
-async function trySubmit(
-  services: Services,
-  chain: Chain,
-  intent: Intent,
-  ready: Preflight | null,
-): Promise<Submission | { unavailable: ServiceError }> {
-  try {
-    return await submitIntent(services, chain, intent, ready);
-  } catch (error) {
-    if (error instanceof ServiceError && error.code === "service_unavailable") return { unavailable: error };
-    throw error;
-  }
-}
-
-function notYet(intent: Intent, reason: string): ServiceError {
-  const expires = intent.expires_at.toISOString();
-  return new ServiceError(
-    "service_unavailable",
-    `accepted but not sent yet: ${reason}. It stays queued until ${expires}; repeat the same request to ask for its hash`,
-    { retryAfterSeconds: 10, details: { deployment: intent.id, expiresAt: expires, reason } },
-  );
-}
-
-function ended(intent: Intent): ServiceError {
-  return new ServiceError(
-    "value_error",
-    `this deployment ended as ${intent.state} before it was sent; use a new Idempotency-Key for a new one`,
-    { field: "idempotencyKey", details: { deployment: intent.id } },
-  );
-}
-
-async function sendBriefly(services: Services, chain: Chain, intent: Intent): Promise<void> {
-  const sending = broadcast(services, chain, intent).catch((error: unknown) =>
-    services.log.warn({ intent: intent.id, ...loggable(error) }, "sending is left to the worker"),
-  );
-  const waiting = new AbortController();
-  await Promise.race([sending, sleep(sendWithinMs, undefined, { signal: waiting.signal }).catch(() => undefined)]);
-  waiting.abort();
-}
-
-function lowerCase(address: string): Address {
-  return address.toLowerCase() as Address;
 }

@@ -1,6 +1,6 @@
 import { type Address, getAddress, type Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import { findChain } from "../chains.ts";
+import { type Chain, findChain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { toAddress, toBytes } from "../relay/bytes.ts";
 import type { Services } from "../services.ts";
@@ -8,12 +8,12 @@ import { standing } from "./get-deployment.ts";
 
 export interface FindDeployedContractInput {
   chain: string;
-  /** Of any transaction that was ever signed for the deployment, in any letter case. */
+  /** Of any transaction that was ever signed for it, or of the creator's own deployment; in any letter case. */
   transactionHash: string;
 }
 
 /**
- * The collection that a deployment transaction of the caller's account made.
+ * The collection that a transaction of the caller's account made or changed.
  *
  * @returns its address in EIP-55 spelling.
  * @throws ServiceError `value_error` for what is no hash; `not_found`; `transaction_pending` until it is
@@ -38,14 +38,25 @@ export async function findDeployedContract(
     .where("a.hash", "=", toBytes(input.transactionHash as Hash))
     .where("a.chain_id", "=", chain.id)
     .where("i.tenant_id", "=", caller.accountId)
-    .where("i.kind", "=", "deploy")
     .executeTakeFirst();
-  if (!row) throw new ServiceError("not_found", "no deployment of this account has this transaction hash");
+  if (!row) return await findOwnDeployment(services, caller, chain, input.transactionHash as Hash);
   if (standing.includes(row.state)) return getAddress(toAddress(row.predicted_addr));
   if (row.state === "failed_onchain" || row.state === "cancelled") {
-    throw new ServiceError("transaction_failed", "the deployment transaction failed; no contract was created");
+    throw new ServiceError("transaction_failed", "the transaction failed; it created and changed nothing");
   }
-  throw new ServiceError("transaction_pending", "the deployment is not confirmed yet; ask again in a few seconds", {
+  throw new ServiceError("transaction_pending", "the transaction is not confirmed yet; ask again in a few seconds", {
     retryAfterSeconds: 2,
   });
+}
+
+async function findOwnDeployment(services: Services, caller: Caller, chain: Chain, hash: Hash): Promise<Address> {
+  const row = await services.db
+    .selectFrom("service.self_deployment")
+    .select("address")
+    .where("tx_hash", "=", toBytes(hash))
+    .where("chain_id", "=", chain.id)
+    .where("tenant_id", "=", caller.accountId)
+    .executeTakeFirst();
+  if (row?.address) return getAddress(toAddress(row.address));
+  throw new ServiceError("not_found", "no deployment of this account has this transaction hash");
 }

@@ -33,6 +33,10 @@ export interface Deployment {
 
 export type DeploymentKey = { id: string } | { chain: Chain; collection: Address };
 
+export function isUuid(text: string): boolean {
+  return uuid.test(text);
+}
+
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The states in which a collection's address is an answer and not a promise. */
 export const standing: readonly IntentState[] = ["confirmed", "finalized"];

@@ -24,9 +24,32 @@ export class Problems {
       return check();
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
-      this.#found.push(error);
+      this.#collect(error);
       return undefined;
     }
+  }
+
+  /** As `attempt`, for a check that takes time. */
+  async attemptLater<T>(check: () => Promise<T>): Promise<T | undefined> {
+    try {
+      return await check();
+    } catch (error) {
+      this.attempt(() => {
+        throw error;
+      });
+      return undefined;
+    }
+  }
+
+  /** A failure that is several brings them all. */
+  #collect(error: ServiceError): void {
+    const problems = error.details?.["problems"];
+    if (!Array.isArray(problems)) {
+      this.#found.push(error);
+      return;
+    }
+    for (const { code, field, message } of problems as { code: ErrorCode; field?: string; message: string }[])
+      this.#found.push(new ServiceError(code, message, field === undefined ? {} : { field }));
   }
 
   /** Throws the gravest, with all of them in `details.problems`. */

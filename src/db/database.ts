@@ -1,8 +1,15 @@
 import type { AccountTables } from "./tables/accounts.ts";
+import type { CollectionTables } from "./tables/collections.ts";
 import type { MetadataTables } from "./tables/metadata.ts";
 import type { NftViews } from "./tables/nft.ts";
 import type { RelayTables } from "./tables/relay.ts";
 import type { UploadTables } from "./tables/uploads.ts";
 
 /** Every relation the service reads or writes, by its qualified name. */
-export interface Database extends AccountTables, UploadTables, RelayTables, MetadataTables, NftViews {}
+export interface Database
+  extends AccountTables,
+    UploadTables,
+    RelayTables,
+    CollectionTables,
+    MetadataTables,
+    NftViews {}

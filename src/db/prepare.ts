@@ -1,8 +1,14 @@
 import { ensureNftViews } from "../indexing/nft-views.ts";
+import type { Logger } from "../log.ts";
+import { ensureAnalystRole } from "./analyst-role.ts";
 import { migrate } from "./migrate.ts";
 
 /** What every process does before it reads: the service schema is current, and the index's views exist. */
-export async function prepareDatabase(databaseUrl: string): Promise<void> {
+export async function prepareDatabase(databaseUrl: string, log: Logger): Promise<void> {
   await migrate(databaseUrl);
+  const open = await ensureAnalystRole(databaseUrl);
+  // The service does not need it, so it starts without; whoever gives an analyst a login has to know.
+  if (open.length > 0)
+    log.warn({ open }, "the role of analysts is not closed off; see `mintyard analyst sql` and docs/analysts.md");
   await ensureNftViews(databaseUrl);
 }

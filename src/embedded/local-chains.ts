@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { type Chain, knownChains, localChainIds } from "../chains.ts";
+import { type Chain, defaultRelayPolicy, knownChains, localChainIds } from "../chains.ts";
 import type { Logger } from "../log.ts";
 import { deployFactory } from "../relay/deploy-factory.ts";
 import { createRpcClients } from "../rpc/clients.ts";
@@ -60,6 +60,7 @@ function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): 
     explorerTxUrl: knownChains[name]?.explorerTxUrl ?? "",
     factory: null,
     relayerKey,
+    relay: defaultRelayPolicy(id, true),
     confirmations: 1,
     startBlock: 0,
     indexScope: "all",

@@ -160,6 +160,8 @@ async function createDatabase(adminUrl: string, name: string): Promise<void> {
   try {
     const { rowCount } = await client.query("SELECT 1 FROM pg_database WHERE datname = $1", [name]);
     if (rowCount === 0) await client.query(`CREATE DATABASE ${client.escapeIdentifier(name)}`);
+    // Every login may enter every database by default, and analysts have logins; the owner stays.
+    await client.query("REVOKE CONNECT ON DATABASE postgres, template1 FROM PUBLIC");
   } finally {
     await client.end();
   }

@@ -1,11 +1,28 @@
+import { type HeldContract, type HeldContractPage, listAccountContracts } from "../accounts/list-account-contracts.ts";
 import { listAccountNfts } from "../accounts/list-account-nfts.ts";
+import { listAcquiredNfts } from "../accounts/list-acquired-nfts.ts";
+import { listChainNfts } from "../nfts/list-chain-nfts.ts";
 import type { Builder } from "./builder.ts";
 import { connectionCost, pageRequestOf, selects } from "./connection.ts";
 import { nftTypes } from "./nft-types.ts";
+import { connectionOf } from "./page-types.ts";
 
 /** An EVM account and what it holds. */
 export function addAccounts(builder: Builder): void {
-  const { connection, standard } = nftTypes(builder);
+  const { connection, contract, standard } = nftTypes(builder);
+  const held = builder.objectRef<HeldContract>("HeldContract").implement({
+    fields: (t) => ({
+      contract: t.expose("contract", { type: contract }),
+      tokenCount: t.int({
+        description: "Token ids of the contract that the account holds.",
+        resolve: (row) => Number(row.holdingCount),
+      }),
+    }),
+  });
+  const contracts = connectionOf<HeldContract, HeldContractPage>(builder, "HeldContract", held, {
+    description: "All contracts of the list.",
+    of: (page) => page.total,
+  });
 
   const account = builder.objectRef<{ address: string }>("Account").implement({
     description: "Any address; it need not have held anything yet.",
@@ -33,6 +50,71 @@ export function addAccounts(builder: Builder): void {
             exclude: args.exclude ?? [],
             page: pageRequestOf(args),
             parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
+          }),
+      }),
+      acquiredNfts: t.field({
+        type: connection,
+        nullable: true,
+        description: "What the account holds on several chains, last acquired first.",
+        args: {
+          chains: t.arg.stringList({ description: "Absent: all chains of this installation." }),
+          contracts: t.arg({ type: ["Address"], description: "Only tokens of these contracts." }),
+          exclude: t.arg({ type: [standard], description: "Kinds of tokens to leave out." }),
+          first: t.arg.int(),
+          after: t.arg.string(),
+          last: t.arg.int(),
+          before: t.arg.string(),
+        },
+        complexity: connectionCost,
+        resolve: async (holder, args, context, info) =>
+          listAcquiredNfts(context.services, await context.caller(), {
+            chains: args.chains ?? [],
+            account: holder.address,
+            contracts: args.contracts ?? [],
+            exclude: args.exclude ?? [],
+            page: pageRequestOf(args),
+            parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
+          }),
+      }),
+      createdNfts: t.field({
+        type: connection,
+        nullable: true,
+        description: "Live tokens whose minting transaction the account sent, newest mint first.",
+        args: {
+          chain: t.arg.string({ required: true }),
+          first: t.arg.int(),
+          after: t.arg.string(),
+          last: t.arg.int(),
+          before: t.arg.string(),
+        },
+        complexity: connectionCost,
+        resolve: async (holder, args, context, info) => ({
+          ...(await listChainNfts(context.services, await context.caller(), {
+            chain: args.chain,
+            creator: holder.address,
+            page: pageRequestOf(args),
+            parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
+          })),
+          total: null,
+        }),
+      }),
+      contracts: t.field({
+        type: contracts,
+        nullable: true,
+        description: "Contracts of which the account holds a token, by address.",
+        args: {
+          chain: t.arg.string({ required: true }),
+          first: t.arg.int(),
+          after: t.arg.string(),
+          last: t.arg.int(),
+          before: t.arg.string(),
+        },
+        complexity: connectionCost,
+        resolve: async (holder, args, context) =>
+          listAccountContracts(context.services, await context.caller(), {
+            chain: args.chain,
+            account: holder.address,
+            page: pageRequestOf(args),
           }),
       }),
     }),

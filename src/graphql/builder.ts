@@ -2,6 +2,7 @@ import SchemaBuilder from "@pothos/core";
 import ComplexityPlugin from "@pothos/plugin-complexity";
 import RelayPlugin from "@pothos/plugin-relay";
 import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { addScalars, type Scalars } from "./scalars.ts";
 
@@ -28,12 +29,30 @@ export function createBuilder() {
       defaultListMultiplier: 20,
       limit: { complexity: 2_000, depth: 12, breadth: 200 },
     },
-    relay: { cursorType: "String", clientMutationId: "omit" },
+    relay: {
+      cursorType: "String",
+      clientMutationId: "omit",
+      encodeGlobalID: (typename, id) => Buffer.from(`${typename}:${String(id)}`).toString("base64url"),
+      decodeGlobalID: decodeId,
+      nodesQueryOptions: {
+        complexity: ({ ids }: { ids: readonly unknown[] }) => ({ field: 5, multiplier: ids.length }),
+      },
+    },
   });
   builder.queryType({ description: "Reads. Every list is a keyset connection." });
   builder.mutationType({ description: "Uploads and deployments." });
+  builder.subscriptionType({ description: "Streams, served as server-sent events." });
   addScalars(builder);
   return builder;
 }
 
+/** Types that `node` finds by id. */
+const nodeTypes = ["Nft", "Contract"];
+
 export type Builder = ReturnType<typeof createBuilder>;
+
+function decodeId(text: string): { typename: string; id: string } {
+  const [typename = "", ...rest] = Buffer.from(text, "base64url").toString("utf8").split(":");
+  if (!nodeTypes.includes(typename)) throw new ServiceError("value_error", "this id is of no node", { field: "id" });
+  return { typename, id: rest.join(":") };
+}

@@ -1,5 +1,6 @@
 import type { Deployment, DeploymentState } from "../collections/get-deployment.ts";
 import type { Builder } from "./builder.ts";
+import { settingsFields } from "./settings-fields.ts";
 
 const states: Record<DeploymentState, string> = {
   queued: "Accepted; waits for a nonce.",
@@ -20,16 +21,22 @@ const states: Record<DeploymentState, string> = {
 };
 
 /** GraphQL writes enum values in capitals. */
-type StateName = Uppercase<DeploymentState>;
+export type StateName = Uppercase<DeploymentState>;
 
-/** The type of one deployment: what was asked for and how far it is. */
-export function deploymentType(builder: Builder) {
-  const state = builder.enumType("DeploymentState", {
-    description: "How far a deployment is.",
+/** The states of anything the relay drives: deployments and updates alike. */
+export function stateType(builder: Builder) {
+  return builder.enumType("DeploymentState", {
+    description: "How far a deployment or an update is.",
     values: Object.fromEntries(
       Object.entries(states).map(([name, description]) => [name.toUpperCase(), { description }]),
     ) as Record<StateName, { description: string }>,
   });
+}
+
+export type StateRef = ReturnType<typeof stateType>;
+
+/** The type of one deployment: what was asked for and how far it is. */
+export function deploymentType(builder: Builder, state: StateRef) {
   return builder.objectRef<Deployment>("Deployment").implement({
     description: "The deployment of one collection, from the request to the chain.",
     fields: (t) => ({
@@ -64,38 +71,11 @@ export function deploymentType(builder: Builder) {
         description: "The block of the transaction.",
         resolve: (deployment) => deployment.block,
       }),
-      name: t.string({ resolve: ({ request }) => request.name }),
-      symbol: t.string({ resolve: ({ request }) => request.symbol }),
-      owner: t.field({ type: "Address", resolve: ({ request }) => request.ownerAddress }),
-      treasury: t.field({ type: "Address", resolve: ({ request }) => request.treasuryAddress }),
-      maxSupply: t.field({ type: "Uint256", resolve: ({ request }) => BigInt(request.maxSupply) }),
-      reservedSupply: t.field({ type: "Uint256", resolve: ({ request }) => BigInt(request.reservedSupply) }),
-      tokensPerMint: t.field({ type: "Uint256", resolve: ({ request }) => BigInt(request.tokensPerMint) }),
-      mintPriceWei: t.field({ type: "Wei", resolve: ({ request }) => BigInt(request.publicMintPriceWei) }),
-      presaleMintPriceWei: t.field({ type: "Wei", resolve: ({ request }) => BigInt(request.presaleMintPriceWei) }),
-      publicMintStart: t.field({ type: "DateTime", resolve: ({ request }) => dateOf(request.publicMintStart) }),
-      presaleMintStart: t.field({
-        type: "DateTime",
-        nullable: true,
-        description: "Null: no presale.",
-        resolve: ({ request }) => (request.presaleMintStart === "0" ? null : dateOf(request.presaleMintStart)),
-      }),
-      presaleMerkleRoot: t.field({ type: "Hex", resolve: ({ request }) => request.presaleMerkleRoot }),
-      metadataUpdatable: t.boolean({ resolve: ({ request }) => request.metadataUpdatable }),
-      baseUri: t.string({ resolve: ({ request }) => request.baseUri }),
-      prerevealTokenUri: t.string({ resolve: ({ request }) => request.prerevealTokenUri }),
-      royaltiesBps: t.int({ resolve: ({ request }) => Number(request.royaltiesBps) }),
-      royaltiesAddress: t.field({ type: "Address", resolve: ({ request }) => request.royaltiesAddress }),
-      serviceAdmin: t.boolean({
-        description: "Whether the service's wallet is an admin of the collection.",
-        resolve: ({ request }) => request.grantServiceAdmin,
-      }),
+      ...settingsFields<Deployment>(t, ({ request }) => request),
       createdAt: t.expose("createdAt", { type: "DateTime" }),
       updatedAt: t.expose("updatedAt", { type: "DateTime" }),
     }),
   });
 }
 
-function dateOf(seconds: string): Date {
-  return new Date(Number(seconds) * 1000);
-}
+export type DeploymentRef = ReturnType<typeof deploymentType>;

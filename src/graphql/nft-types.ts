@@ -1,7 +1,11 @@
+import { ServiceError } from "../errors.ts";
+import { getContracts } from "../nfts/get-contracts.ts";
+import { getNfts } from "../nfts/get-nfts.ts";
 import type { ContractRecord, Nft } from "../nfts/nft-record.ts";
 import type { Page } from "../nfts/page.ts";
 import type { Builder } from "./builder.ts";
-import { pageInfoOf } from "./connection.ts";
+import { connectionOf } from "./page-types.ts";
+import { rawText } from "./raw-text.ts";
 
 /** A page of tokens; `total` is null where counting would cost more than the page. */
 export interface NftPage extends Page<Nft> {
@@ -23,8 +27,18 @@ export function nftTypes(builder: Builder): NftTypes {
 
 function makeNftTypes(builder: Builder) {
   const standard = builder.enumType("TokenStandard", { values: ["ERC721", "ERC1155"] as const });
-  const contract = builder.objectRef<ContractRecord>("Contract").implement({
+  const contract = builder.node(builder.objectRef<ContractRecord>("Contract"), {
     description: "A contract with NFTs, as the chain and the contract itself tell.",
+    id: { resolve: (record) => `${record.chain}:${record.address}` },
+    loadMany: async (ids: string[], { services, caller }) =>
+      await getContracts(
+        services,
+        await caller(),
+        ids.map((id) => {
+          const [chain = "", address = ""] = id.split(":");
+          return { chain, address: checkedAddress(address) };
+        }),
+      ),
     fields: (t) => ({
       chain: t.exposeString("chain"),
       address: t.expose("address", { type: "Address" }),
@@ -45,13 +59,28 @@ function makeNftTypes(builder: Builder) {
       sizeBytes: t.exposeInt("sizeBytes"),
     }),
   });
-  const nft = builder.objectRef<Nft>("Nft").implement({
+  const metadataStatus = builder.enumType("MetadataStatus", {
+    values: {
+      PENDING: { description: "Will be read, for the first time or again." },
+      FRESH: {},
+      FAILED: { description: "Could not be read, see `metadataError`; it is tried again, less and less often." },
+    },
+  });
+  const nft = builder.node(builder.objectRef<Nft>("Nft"), {
     description: "One token. Texts come from its metadata and are null until that was read.",
+    id: { resolve: (token) => `${token.chain}:${token.contract}:${token.tokenId}` },
+    loadMany: async (ids: string[], { services, caller }) =>
+      await getNfts(
+        services,
+        await caller(),
+        ids.map((id) => {
+          const [chain = "", contract = "", tokenId = ""] = id.split(":");
+          if (!/^\d{1,78}$/.test(tokenId) || BigInt(tokenId) >= 2n ** 256n) throw noNode();
+          return { chain, contract: checkedAddress(contract), tokenId: BigInt(tokenId) };
+        }),
+        { metadata: true, contract: true },
+      ),
     fields: (t) => ({
-      id: t.id({
-        description: "The same token always has the same id.",
-        resolve: (token) => Buffer.from(`Nft:${token.chain}:${token.contract}:${token.tokenId}`).toString("base64url"),
-      }),
       chain: t.exposeString("chain"),
       contractAddress: t.field({ type: "Address", resolve: (token) => token.contract }),
       tokenId: t.expose("tokenId", { type: "TokenId" }),
@@ -84,7 +113,7 @@ function makeNftTypes(builder: Builder) {
         type: "JSON",
         nullable: true,
         description: "The JSON object behind metadataUrl; every number as it was written.",
-        resolve: (token) => (token.metadata === null ? null : parseKeepingNumbers(token.metadata)),
+        resolve: (token) => (token.metadata === null ? null : rawText(token.metadata)),
       }),
       fileUrl: t.exposeString("fileUrl", { nullable: true }),
       animationUrl: t.exposeString("animationUrl", { nullable: true }),
@@ -94,6 +123,14 @@ function makeNftTypes(builder: Builder) {
       }),
       cachedAnimationUrl: t.exposeString("cachedAnimationUrl", { nullable: true }),
       fileInformation: t.expose("fileInformation", { type: fileInformation, nullable: true }),
+      metadataStatus: t.field({
+        type: metadataStatus,
+        resolve: (token) => token.metadataStatus.toUpperCase() as Uppercase<Nft["metadataStatus"]>,
+      }),
+      metadataError: t.exposeString("metadataError", {
+        nullable: true,
+        description: "Code of why the last try failed; the metadata of an earlier one is still shown.",
+      }),
       metadataUpdatedAt: t.field({
         type: "DateTime",
         nullable: true,
@@ -103,35 +140,18 @@ function makeNftTypes(builder: Builder) {
       contract: t.expose("contractRecord", { type: contract, nullable: true }),
     }),
   });
-  const edge = builder.objectRef<{ node: Nft; cursor: string }>("NftEdge").implement({
-    fields: (t) => ({ cursor: t.exposeString("cursor"), node: t.expose("node", { type: nft }) }),
-  });
-  const connection = builder.objectRef<NftPage>("NftConnection").implement({
-    fields: (t) => ({
-      // The page size is in the connection's own cost.
-      edges: t.expose("items", { type: [edge], complexity: { multiplier: 1 } }),
-      nodes: t.field({
-        type: [nft],
-        complexity: { multiplier: 1 },
-        resolve: (page) => page.items.map((item) => item.node),
-      }),
-      pageInfo: t.field({ type: builder.pageInfoRef(), resolve: pageInfoOf }),
-      totalCount: t.int({
-        nullable: true,
-        description: "All items of the list; null for a whole chain, where counting would cost more than the page.",
-        resolve: (page) => (page.total === null ? null : Number(page.total)),
-      }),
-    }),
+  const connection = connectionOf<Nft, NftPage>(builder, "Nft", nft, {
+    description: "All items of the list; null where counting them would cost more than the page.",
+    of: (page) => page.total,
   });
   return { standard, contract, nft, connection };
 }
 
-/** Numbers that JavaScript cannot hold go out as they came in. */
-function parseKeepingNumbers(text: string): unknown {
-  return JSON.parse(text, (_key, value: unknown, context?: { source?: string }) => {
-    if (typeof value !== "number" || context?.source === undefined || String(value) === context.source) return value;
-    return rawNumber(context.source);
-  });
+function checkedAddress(text: string): string {
+  if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text;
+  throw noNode();
 }
 
-const rawNumber = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+function noNode(): ServiceError {
+  return new ServiceError("value_error", "this id is of no node", { field: "id" });
+}

@@ -3,6 +3,8 @@ import { processRequest } from "graphql-upload-ts";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "hono";
 import { authenticate } from "../accounts/authenticate.ts";
+import { type Freshness, readFreshness } from "../accounts/freshness.ts";
+import { waitForBlock } from "../accounts/wait-for-block.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
@@ -11,6 +13,8 @@ import type { Services } from "../services.ts";
 import { asUnavailable } from "../unavailable.ts";
 import type { GraphQLContext } from "./builder.ts";
 import { documentLimits } from "./document-limits.ts";
+import { KnownOperations, type Operation, readOperation } from "./front.ts";
+import { rawTexts } from "./raw-text.ts";
 import { createSchema } from "./schema.ts";
 import { uploadFailure } from "./upload-failure.ts";
 
@@ -19,10 +23,14 @@ interface ServerContext {
   caller: () => Promise<Caller>;
   /** Operation and open file streams of a multipart request (graphql-multipart-request-spec). */
   multipart: Record<string, unknown> | null;
+  freshness: Freshness;
 }
 
 /** A browser sends this header across origins only after a preflight, which plain form posts never do. */
 const preflightHeader = "x-graphql-yoga-csrf";
+
+/** Larger operations are read by yoga, in its own way. */
+const maxPlainBody = 100_000;
 
 /** Between two pieces of an upload. */
 const idleMs = 10_000;
@@ -48,10 +56,20 @@ function stampErrors(services: Services): Plugin<Record<string, never>, ServerCo
   };
 }
 
+/** Says with each answer how far the index had come. */
+const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
+  onResultProcess({ result, serverContext }) {
+    if (!("data" in result) || result.data == null) return;
+    Object.assign(result, { extensions: { ...result.extensions, freshness: serverContext.freshness } });
+  },
+};
+
 /** The GraphQL door: yoga with multipart off, uploads by graphql-upload-ts, errors by code. */
 export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) => Promise<Response> {
+  const schema = createSchema();
+  const front = new KnownOperations(schema);
   const yoga = createYoga<ServerContext, GraphQLContext>({
-    schema: createSchema(),
+    schema,
     graphqlEndpoint: "/graphql",
     multipart: false,
     batching: false,
@@ -67,7 +85,7 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
       defaultQuery: "query Status {\n  status {\n    database\n    chains { chain indexedBlock lagSeconds }\n  }\n}\n",
     },
     context: ({ hono, caller }) => ({ services, requestId: hono.get("requestId"), caller }),
-    plugins: [multipartParser, documentLimits, stampErrors(services)],
+    plugins: [multipartParser, documentLimits, stampErrors(services), stampFreshness, rawTexts],
   });
   return async (c) => {
     const requestId = c.get("requestId");
@@ -77,8 +95,46 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
       return known;
     };
     const multipart = isMultipart(c) ? await readMultipart(c, services, caller) : null;
-    return await yoga.handleRequest(multipart ? emptyPost(c.req.raw) : c.req.raw, { hono: c, caller, multipart });
+    const wish = c.env.incoming.headers["x-min-block"];
+    if (typeof wish === "string") {
+      await caller();
+      await waitForBlock(services, wish);
+    }
+    const freshness = await readFreshness(services);
+    const context = { hono: c, caller, multipart, freshness };
+    if (multipart) return await yoga.handleRequest(emptyPost(c.req.raw), context);
+    if (!isPlainPost(c)) return await yoga.handleRequest(c.req.raw, context);
+    const body = await c.req.text();
+    const operation = readOperation(body);
+    const accept = c.env.incoming.headers.accept ?? "";
+    const found = operation && (await front.answer(services, caller, accept, operation));
+    if (found) {
+      const text = `{"data":${found.data},"extensions":${JSON.stringify({ freshness })}}`;
+      return c.body(text, 200, { "Content-Type": found.contentType });
+    }
+    const request = new Request(c.req.raw.url, { method: "POST", headers: c.req.raw.headers, body });
+    const response = await yoga.handleRequest(request, context);
+    return operation ? await learned(front, accept, operation, response) : response;
   };
+}
+
+/** Lets the front know of an operation that went well; one with errors says so first. */
+async function learned(
+  front: KnownOperations,
+  accept: string,
+  operation: Operation,
+  response: Response,
+): Promise<Response> {
+  if (response.status !== 200) return response;
+  const text = await response.text();
+  if (text.startsWith('{"data":')) front.learn(accept, operation, response.headers.get("content-type") ?? "");
+  return new Response(text, { status: 200, headers: response.headers });
+}
+
+function isPlainPost(c: Context<AppEnv>): boolean {
+  const { method, headers } = c.env.incoming;
+  const length = Number(headers["content-length"] ?? Number.NaN);
+  return method === "POST" && /^application\/json\b/i.test(headers["content-type"] ?? "") && length <= maxPlainBody;
 }
 
 function isMultipart(c: Context): boolean {

@@ -1,19 +1,23 @@
 import type { FileUpload } from "graphql-upload-ts";
 import { ServiceError } from "../errors.ts";
+import type { Page } from "../nfts/page.ts";
 import type { Services } from "../services.ts";
 import { getUpload } from "../uploads/get-upload.ts";
+import { type ListedUpload, listUploads } from "../uploads/list-uploads.ts";
 import { type DisplayType, displayTypes, type MetadataInput, type Trait } from "../uploads/metadata-document.ts";
 import { uploadFile } from "../uploads/upload-file.ts";
 import { uploadMetadata } from "../uploads/upload-metadata.ts";
 import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";
 import type { FileInput, Upload } from "../uploads/upload-record.ts";
 import type { Builder } from "./builder.ts";
+import { connectionCost, pageInfoOf, pageRequestOf } from "./connection.ts";
 import { uploadBytes, uploadFailure } from "./upload-failure.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 
 /** Uploads of files, metadata documents and metadata directories. */
 export function addUploads(builder: Builder): void {
-  const upload = addStoredUpload(builder);
+  const stored = addStoredUpload(builder);
+  const { upload } = stored;
   const payload = addPayload(builder, upload);
   const metadataInput = addMetadataInput(builder);
   builder.mutationFields((t) => ({
@@ -54,6 +58,45 @@ export function addUploads(builder: Builder): void {
       resolve: async (_root, { id }, { services, caller }) => await getUpload(services, await caller(), String(id)),
     }),
   );
+  addUploadList(builder, stored);
+}
+
+function addUploadList(builder: Builder, { upload, kind }: ReturnType<typeof addStoredUpload>): void {
+  const edge = builder.objectRef<{ node: ListedUpload; cursor: string }>("StoredUploadEdge").implement({
+    fields: (t) => ({ cursor: t.exposeString("cursor"), node: t.expose("node", { type: upload }) }),
+  });
+  const connection = builder.objectRef<Page<ListedUpload>>("StoredUploadConnection").implement({
+    fields: (t) => ({
+      edges: t.expose("items", { type: [edge], complexity: { multiplier: 1 } }),
+      nodes: t.field({
+        type: [upload],
+        complexity: { multiplier: 1 },
+        resolve: (page) => page.items.map((item) => item.node),
+      }),
+      pageInfo: t.field({ type: builder.pageInfoRef(), resolve: pageInfoOf }),
+    }),
+  });
+  builder.queryField("uploads", (t) =>
+    t.field({
+      type: connection,
+      description: "The uploads of your account, newest first, each with its pin state.",
+      args: {
+        kinds: t.arg({ type: [kind], description: "Only these kinds; all when absent." }),
+        from: t.arg({ type: "DateTime", description: "Uploaded at this time or later." }),
+        until: t.arg({ type: "DateTime", description: "Uploaded at this time or earlier." }),
+        first: t.arg.int(),
+        after: t.arg.string(),
+        last: t.arg.int(),
+        before: t.arg.string(),
+      },
+      complexity: connectionCost,
+      resolve: async (_root, args, { services, caller }) => {
+        const { kinds, from, until } = args;
+        const times = { from: from ?? undefined, until: until ?? undefined };
+        return await listUploads(services, await caller(), { kinds: kinds ?? [], ...times, page: pageRequestOf(args) });
+      },
+    }),
+  );
 }
 
 interface Payload {
@@ -61,7 +104,7 @@ interface Payload {
   userErrors: readonly UserError[];
 }
 
-function addPayload(builder: Builder, upload: ReturnType<typeof addStoredUpload>) {
+function addPayload(builder: Builder, upload: ReturnType<typeof addStoredUpload>["upload"]) {
   return builder.objectRef<Payload>("UploadPayload").implement({
     fields: (t) => ({
       upload: t.field({
@@ -92,7 +135,7 @@ function addStoredUpload(builder: Builder) {
       FAILED: { value: "failed", description: "The pinning service refused it; the operator sees why." },
     } as const,
   });
-  return builder.objectRef<Upload>("StoredUpload").implement({
+  const upload = builder.objectRef<Upload>("StoredUpload").implement({
     description: "Content that your account stored on IPFS.",
     fields: (t) => ({
       id: t.exposeID("id"),
@@ -114,6 +157,7 @@ function addStoredUpload(builder: Builder) {
       createdAt: t.expose("createdAt", { type: "DateTime" }),
     }),
   });
+  return { upload, kind };
 }
 
 function addMetadataInput(builder: Builder) {

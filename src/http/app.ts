@@ -1,5 +1,4 @@
 import { Hono } from "hono";
-import { cors } from "hono/cors";
 import { ServiceError } from "../errors.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { Services } from "../services.ts";
@@ -7,31 +6,17 @@ import { asUnavailable } from "../unavailable.ts";
 import { nok } from "../v0/answer.ts";
 import { createV0 } from "../v0/routes.ts";
 import type { AppEnv } from "./app-env.ts";
+import { commonHeaders } from "./common-headers.ts";
 import { addDocs } from "./docs.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
 import { countRequests } from "./metrics.ts";
-import { newRequestId } from "./request-id.ts";
 
-/** The whole HTTP surface: request id and CORS for all, then one mount per door. */
+/** The whole HTTP surface: common headers for all, then one mount per door. */
 export function createApp(services: Services): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
-  app.use(async (c, next) => {
-    const requestId = newRequestId();
-    c.set("requestId", requestId);
-    c.header("X-Request-Id", requestId);
-    await next();
-  });
+  app.use(commonHeaders());
   app.use(countRequests());
-  app.use(
-    cors({
-      origin: "*",
-      allowHeaders: ["Authorization", "Content-Type", "source", "Idempotency-Key", "x-graphql-yoga-csrf"],
-      allowMethods: ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"],
-      exposeHeaders: ["X-Request-Id", "Retry-After", "ETag", "Idempotency-Key"],
-      maxAge: 600,
-    }),
-  );
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services));
   app.all("/graphql", createGraphQLHandler(services));

@@ -1,10 +1,13 @@
 import pg from "pg";
 import { type LiveSchema, nftViewStatements } from "../../schema/nft-views.ts";
+import { endAnalystsOn, publishAnalytics } from "./analytics.ts";
 
 /** Any constant does: whoever changes schema `nft` takes turns. */
 const lockKey = 7_241_903_156;
 /** SQLSTATE of CREATE OR REPLACE VIEW when columns were renamed, retyped or dropped. */
 const viewChangedShape = "42P16";
+const lockNotAvailable = "55P03";
+const maxLockTries = 60;
 
 /**
  * Makes schema `nft` with its views, so that readers can start before any chain is indexed. Safe to
@@ -53,6 +56,7 @@ export async function changeNft<T>(client: pg.Client, change: () => Promise<T>):
     await client.query("CREATE TABLE IF NOT EXISTS nft.published (view_name text PRIMARY KEY, sql text NOT NULL)");
     const result = await change();
     await publish(client);
+    await publishAnalytics(client);
     await client.query("COMMIT");
     return result;
   } catch (error) {
@@ -76,16 +80,31 @@ async function publish(client: pg.Client): Promise<void> {
   }
 }
 
+/**
+ * Whoever waits to replace a view makes all later readers wait. So each try is short; a reader of ours
+ * is through by the next one, and an analyst, who may read for long, is sent away.
+ */
 async function replaceView(client: pg.Client, name: string, sql: string): Promise<void> {
-  await client.query("SAVEPOINT view");
-  try {
-    await client.query(sql);
-  } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || error.code !== viewChangedShape) throw error;
-    await client.query("ROLLBACK TO view");
-    await client.query(`DROP VIEW nft.${name} CASCADE`);
-    await client.query(sql);
+  for (let tries = 1; ; tries += 1) {
+    await client.query("SAVEPOINT view");
+    try {
+      await client.query("SET LOCAL lock_timeout = '1s'");
+      await client.query(sql);
+      break;
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError)) throw error;
+      await client.query("ROLLBACK TO view");
+      if (error.code === lockNotAvailable && tries < maxLockTries) {
+        await endAnalystsOn(client, `nft.${name}`);
+        continue;
+      }
+      if (error.code !== viewChangedShape) throw error;
+      await client.query(`DROP VIEW nft.${name} CASCADE`);
+      await client.query(sql);
+      break;
+    }
   }
+  await client.query("SET LOCAL lock_timeout = DEFAULT");
   await client.query("RELEASE view");
 }
 

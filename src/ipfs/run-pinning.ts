@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../services.ts";
+import { createKubo } from "./kubo.ts";
 import type { PinDriver } from "./pin-driver.ts";
 import { claimPin, type PinJob, pinDone, pinFailed, pinLater } from "./pin-queue.ts";
 import { createPinata } from "./pinata.ts";
@@ -13,9 +14,9 @@ const longestRetryMs = 3_600_000;
  * Returns at once when none is configured. An upload under way is left at the signal and claimed again later.
  */
 export async function runPinning(services: Services, signal: AbortSignal): Promise<void> {
-  const { pinata } = services.config.ipfs;
-  if (!pinata) return;
-  const driver = createPinata(pinata);
+  const { pinata, kubo } = services.config.ipfs;
+  const driver = pinata ? createPinata(pinata) : kubo && createKubo(kubo);
+  if (!driver) return;
   const stopped = new Promise<null>((done) => {
     if (signal.aborted) done(null);
     signal.addEventListener("abort", () => done(null), { once: true });

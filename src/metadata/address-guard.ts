@@ -1,5 +1,5 @@
 import type { LookupAddress } from "node:dns";
-import { lookup } from "node:dns/promises";
+import { lookup, Resolver } from "node:dns/promises";
 import type { LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 
@@ -12,7 +12,7 @@ export interface GuardRules {
   allowPrivate: boolean;
   /** As in a URL; 80 and 443 when absent. */
   ports?: readonly string[];
-  /** The system's resolver when absent. */
+  /** The machine's name servers when absent. */
   resolve?: Resolve;
 }
 
@@ -57,7 +57,8 @@ export function isAllowedUrl(url: URL, rules: GuardRules): boolean {
  * Node does not call it for literal addresses; `isAllowedUrl` covers those.
  */
 export function guardedLookup(rules: GuardRules): LookupFunction {
-  const resolve = rules.resolve ?? ((hostname: string) => lookup(hostname, { all: true }));
+  // In a closed network names may stand in the hosts file, which only the system's resolver reads.
+  const resolve = rules.resolve ?? (rules.allowPrivate ? (name: string) => lookup(name, { all: true }) : resolvePublic);
   return (hostname, options, callback) => {
     resolve(hostname).then(
       (addresses) => {
@@ -70,4 +71,18 @@ export function guardedLookup(rules: GuardRules): LookupFunction {
       (error: NodeJS.ErrnoException) => callback(error, "", 0),
     );
   };
+}
+
+/**
+ * Asks the name servers from the event loop. The system's resolver blocks one of four threads for
+ * each name, and those read files too: a slow name server of a stranger would stop the whole process.
+ */
+async function resolvePublic(hostname: string): Promise<LookupAddress[]> {
+  const resolver = new Resolver({ timeout: 2_000, tries: 1 });
+  const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+  const addresses = answers.flatMap((answer, index) =>
+    answer.status === "fulfilled" ? answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
+  );
+  if (addresses.length === 0 && answers[0].status === "rejected") throw answers[0].reason;
+  return addresses;
 }

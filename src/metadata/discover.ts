@@ -1,5 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../db/database.ts";
+import { noteAnnouncements } from "./announcements.ts";
 
 /**
  * Blocks that are looked at again on every pass. A reorg puts tokens and announcements into blocks
@@ -20,10 +21,10 @@ export async function readIndexHead(db: Kysely<Database>, chainId: number): Prom
 }
 
 /**
- * Makes a row for every token and contract that is new, and marks what contracts announced as
+ * Makes a row for every token and contract that is new, and notes what contracts announced as
  * changed, up to a block of the index.
  *
- * @returns whether anything was queued.
+ * @returns whether a token was queued.
  */
 export async function discover(db: Kysely<Database>, chainId: number, head: bigint): Promise<boolean> {
   await db
@@ -38,7 +39,7 @@ export async function discover(db: Kysely<Database>, chainId: number, head: bigi
     .executeTakeFirstOrThrow();
   if (cursor.mint_block > head + overlapBlocks) await forgetBeyond(db, chainId, head);
   const minted = await inPortions(() => queueMinted(db, chainId, back(cursor.mint_block)));
-  const changed = await inPortions(() => queueAnnounced(db, chainId, back(cursor.update_block)));
+  await noteAnnouncements(db, chainId, back(cursor.update_block));
   // The head is taken as it was before the look-out: rows that came meanwhile are seen next time.
   // It may go back: another deployment of the index, or a local chain that began anew.
   await db
@@ -46,7 +47,7 @@ export async function discover(db: Kysely<Database>, chainId: number, head: bigi
     .set({ mint_block: head, update_block: head })
     .where("chain_id", "=", chainId)
     .execute();
-  return minted + changed > 0;
+  return minted > 0;
 }
 
 /** Finds what the look-out by blocks cannot: tokens minted before the first indexed block, and whatever it missed. */
@@ -104,36 +105,6 @@ async function queueMinted(db: Kysely<Database>, chainId: number, from: bigint |
       ON CONFLICT DO NOTHING
     )
     SELECT count(*) FROM fresh`.execute(db);
-  return rows[0]?.count ?? 0n;
-}
-
-/** ERC-4906 and ERC-1155's URI event: tokens whose URI was read before the event's block are stale. */
-async function queueAnnounced(db: Kysely<Database>, chainId: number, from: bigint): Promise<bigint> {
-  const { rows } = await sql<{ count: bigint }>`
-    WITH announced AS (
-      SELECT u.contract, u.from_token_id, u.to_token_id, max(u.block_number) AS block
-      FROM nft.metadata_updates u
-      WHERE u.chain_id = ${chainId} AND u.block_number >= ${from}
-      GROUP BY u.contract, u.from_token_id, u.to_token_id
-    ), stale AS (
-      SELECT m.contract, m.token_id, max(a.block) AS block
-      FROM announced a JOIN service.token_metadata m
-        ON m.chain_id = ${chainId} AND m.contract = a.contract AND m.token_id BETWEEN a.from_token_id AND a.to_token_id
-      WHERE coalesce(m.fetched_block < a.block, true) AND coalesce(m.wanted_block < a.block, true)
-      GROUP BY m.contract, m.token_id
-      LIMIT ${portion}
-    ), marked AS (
-      UPDATE service.token_metadata m SET
-        wanted_block = stale.block,
-        status = 'pending',
-        priority = least(m.priority, 2),
-        attempts = 0,
-        next_attempt_at = CASE WHEN m.lease_until > clock_timestamp() THEN m.next_attempt_at ELSE clock_timestamp() END
-      FROM stale
-      WHERE m.chain_id = ${chainId} AND m.contract = stale.contract AND m.token_id = stale.token_id
-      RETURNING 1
-    )
-    SELECT count(*) FROM marked`.execute(db);
   return rows[0]?.count ?? 0n;
 }
 

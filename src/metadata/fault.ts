@@ -21,6 +21,9 @@ export type FaultCode =
   | "fetch_failed"
   | "fetch_timeout"
   | "too_large"
+  /** The server has as many of our requests as it gets; only said of images, documents wait. */
+  | "host_busy"
+  | "not_media"
   | "not_json"
   | "not_an_object"
   | "too_complex"
@@ -33,6 +36,13 @@ export interface Fault {
 
 export function isFault(value: object): value is Fault {
   return "fault" in value;
+}
+
+/** Faults that say more about the moment than about the file. */
+export function mayPass(fault: FaultCode): boolean {
+  return ["rpc_unavailable", "ipfs_not_found", "http_status", "fetch_failed", "fetch_timeout", "host_busy"].includes(
+    fault,
+  );
 }
 
 const longestMs = 7 * 24 * 3_600_000;

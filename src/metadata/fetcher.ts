@@ -1,6 +1,8 @@
 import { Agent, fetch, type Response } from "undici";
 import { AddressRefused, type GuardRules, guardedLookup, isAllowedUrl } from "./address-guard.ts";
 import type { Fault } from "./fault.ts";
+import { Busy, OutboundLimits } from "./outbound-limits.ts";
+import { readSteadily, TooSlow } from "./read-steadily.ts";
 
 const limits = {
   /** Of the decompressed body. */
@@ -9,61 +11,114 @@ const limits = {
   connectMs: 3_000,
   headersMs: 5_000,
   totalMs: 10_000,
-  perHost: 4,
 };
 
 export interface Fetched {
   bytes: Uint8Array;
 }
 
+export interface Head extends Fetched {
+  /** Of the whole file; null when the server does not say it. */
+  totalBytes: number | null;
+}
+
+export interface FetchOptions {
+  /** The operator named this URL: its address is not checked, redirects are. */
+  trusted?: boolean;
+  signal?: AbortSignal;
+  /** Most bytes of the body, 1 MiB when absent. */
+  maxBytes?: number;
+}
+
 /** Reads files from servers that nobody vouches for. */
 export interface Fetcher {
-  /** @param trusted the operator named this URL: its address is not checked, redirects are. */
-  fetch(url: string, options?: { trusted?: boolean; signal?: AbortSignal }): Promise<Fetched | Fault>;
+  /** @throws Busy when the bounds do not allow the request now. */
+  fetch(url: string, options?: FetchOptions): Promise<Fetched | Fault>;
+  /** The first `length` bytes by a ranged request; the rest is never read. @throws Busy */
+  fetchHead(url: string, length: number, options?: FetchOptions): Promise<Head | Fault>;
   close(): Promise<void>;
 }
 
-export function createFetcher(rules: GuardRules): Fetcher {
+const unbounded = { perHost: 64, total: 64, perContractMinute: 1_000_000 };
+
+export function createFetcher(rules: GuardRules, bounds: OutboundLimits = new OutboundLimits(unbounded)): Fetcher {
   // undici's own fetch: the global one does not take this Agent, and agents of `node:http` do not guard fetch.
   const guarded = makeAgent(guardedLookup(rules));
   const open = makeAgent();
   return {
-    async fetch(url, { trusted = false, signal } = {}) {
-      const timer = AbortSignal.timeout(limits.totalMs);
-      const both = signal ? AbortSignal.any([timer, signal]) : timer;
-      try {
-        return await follow(url, trusted, both);
-      } catch (error) {
-        if (timer.aborted) return { fault: "fetch_timeout" };
-        return {
-          fault: causes(error).some((cause) => cause instanceof AddressRefused) ? "address_refused" : "fetch_failed",
-        };
-      }
-    },
+    fetch: (url, options = {}) =>
+      bounded(options, (control) =>
+        follow(url, options, {}, control, (response) =>
+          response.ok ? readBody(response, options.maxBytes ?? limits.bytes, control) : refuse(response),
+        ),
+      ),
+    fetchHead: (url, length, options = {}) =>
+      bounded(options, (control) =>
+        // A compressed part could not be unpacked, and its size would be another one.
+        follow(url, options, { range: `bytes=0-${length - 1}`, "accept-encoding": "identity" }, control, (response) =>
+          readHead(response, length, control),
+        ),
+      ),
     async close() {
       await Promise.all([guarded.destroy(), open.destroy()]);
     },
   };
 
-  async function follow(start: string, trusted: boolean, signal: AbortSignal): Promise<Fetched | Fault> {
+  async function bounded<T extends Fetched>(
+    { signal }: FetchOptions,
+    work: (control: AbortController) => Promise<T | Fault>,
+  ): Promise<T | Fault> {
+    const control = new AbortController();
+    const timer = setTimeout(() => control.abort(new TooSlow()), limits.totalMs);
+    const stop = () => control.abort(signal?.reason);
+    if (signal?.aborted) stop();
+    signal?.addEventListener("abort", stop);
+    try {
+      return await work(control);
+    } catch (error) {
+      if (error instanceof Busy) throw error;
+      if (control.signal.reason instanceof TooSlow) return { fault: "fetch_timeout" };
+      const found = causes(error);
+      if (found.some((cause) => cause instanceof AddressRefused)) return { fault: "address_refused" };
+      return { fault: found.some(isTimeout) ? "fetch_timeout" : "fetch_failed" };
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
+      // Whatever the server still sends is not wanted any more.
+      control.abort();
+    }
+  }
+
+  async function follow<T>(
+    start: string,
+    { trusted = false }: FetchOptions,
+    headers: Record<string, string>,
+    control: AbortController,
+    answer: (response: Response) => Promise<T | Fault>,
+  ): Promise<T | Fault> {
     let url = parseUrl(start);
     for (let hop = 0; hop <= limits.redirects; hop += 1) {
       const free = trusted && hop === 0;
       if (!url || (!free && !isAllowedUrl(url, rules))) return { fault: "address_refused" };
-      const response = await fetch(url, {
-        dispatcher: free ? open : guarded,
-        redirect: "manual",
-        headers: { accept: "application/json, */*;q=0.5", "user-agent": "mintyard-metadata" },
-        credentials: "omit",
-        referrerPolicy: "no-referrer",
-        signal,
-      });
-      const location = response.headers.get("location");
-      if (response.status < 300 || response.status > 399 || location === null) return await readAnswer(response);
-      await response.body?.cancel();
-      const next: URL | null = parseUrl(location, url);
-      if (next && url.protocol === "https:" && next.protocol === "http:") return { fault: "address_refused" };
-      url = next;
+      const leave = bounds.enter(url.host, free);
+      try {
+        const response: Response = await fetch(url, {
+          dispatcher: free ? open : guarded,
+          redirect: "manual",
+          headers: { accept: "application/json, */*;q=0.5", "user-agent": "mintyard-metadata", ...headers },
+          credentials: "omit",
+          referrerPolicy: "no-referrer",
+          signal: control.signal,
+        });
+        const location: string | null = response.headers.get("location");
+        if (response.status < 300 || response.status > 399 || location === null) return await answer(response);
+        await response.body?.cancel();
+        const next: URL | null = parseUrl(location, url);
+        if (next && url.protocol === "https:" && next.protocol === "http:") return { fault: "address_refused" };
+        url = next;
+      } finally {
+        leave();
+      }
     }
     return { fault: "too_many_redirects" };
   }
@@ -72,7 +127,6 @@ export function createFetcher(rules: GuardRules): Fetcher {
 function makeAgent(lookup?: ReturnType<typeof guardedLookup>): Agent {
   return new Agent({
     allowH2: false,
-    connections: limits.perHost,
     headersTimeout: limits.headersMs,
     bodyTimeout: limits.headersMs,
     maxHeaderSize: 16_384,
@@ -80,33 +134,54 @@ function makeAgent(lookup?: ReturnType<typeof guardedLookup>): Agent {
   });
 }
 
-async function readAnswer(response: Response): Promise<Fetched | Fault> {
-  if (!response.ok) {
-    await response.body?.cancel();
-    return { fault: "http_status" };
-  }
+async function refuse(response: Response): Promise<Fault> {
+  await response.body?.cancel();
+  return { fault: "http_status" };
+}
+
+async function readBody(response: Response, maxBytes: number, control: AbortController): Promise<Fetched | Fault> {
   // Stacked encodings multiply a small body into a huge one.
   if ((response.headers.get("content-encoding") ?? "").includes(",")) {
     await response.body?.cancel();
     return { fault: "bad_encoding" };
   }
-  return response.body ? await readCapped(response.body as AsyncIterable<Uint8Array>) : { bytes: new Uint8Array() };
+  if (!response.body) return { bytes: new Uint8Array() };
+  const { bytes, whole } = await readSteadily(response.body as AsyncIterable<Uint8Array>, maxBytes, control);
+  return whole ? { bytes } : { fault: "too_large" };
+}
+
+async function readHead(response: Response, length: number, control: AbortController): Promise<Head | Fault> {
+  // 416: the file is empty, or the server cannot count.
+  if (!response.ok) return await refuse(response);
+  if (!/^(identity)?$/i.test(response.headers.get("content-encoding") ?? "")) {
+    await response.body?.cancel();
+    return { fault: "bad_encoding" };
+  }
+  if (!response.body) return { bytes: new Uint8Array(), totalBytes: 0 };
+  const { bytes, whole } = await readSteadily(response.body as AsyncIterable<Uint8Array>, length, control);
+  if (response.status !== 206) {
+    const said = byteCount(response.headers.get("content-length"));
+    return { bytes, totalBytes: whole ? bytes.byteLength : said };
+  }
+  return { bytes, totalBytes: byteCount(/\/(\d+)$/.exec(response.headers.get("content-range") ?? "")?.[1]) };
+}
+
+function byteCount(text: string | null | undefined): number | null {
+  return text && /^\d{1,15}$/.test(text) ? Number(text) : null;
 }
 
 /** Collects a stream up to the limit of a document; what lies beyond is not read. */
-export async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Fetched | Fault> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += chunk.byteLength;
-    if (size > limits.bytes) return { fault: "too_large" };
-    chunks.push(chunk);
-  }
-  return { bytes: Buffer.concat(chunks) };
+export async function readCapped(stream: AsyncIterable<Uint8Array>, maxBytes = limits.bytes): Promise<Fetched | Fault> {
+  const { bytes, whole } = await readSteadily(stream, maxBytes);
+  return whole ? { bytes } : { fault: "too_large" };
 }
 
 function parseUrl(text: string, base?: URL): URL | null {
   return URL.canParse(text, base) ? new URL(text, base) : null;
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && /Timeout/.test(error.name);
 }
 
 function causes(error: unknown): unknown[] {

@@ -13,11 +13,12 @@ export interface IpfsLocation {
  * @returns null for a URI that names none.
  */
 export function parseIpfsUri(uri: string): IpfsLocation | null {
-  const native = /^ipfs:\/\/(?:ipfs\/)?(.+)$/is.exec(uri) ?? /^\/?ipfs\/(.+)$/s.exec(uri);
+  // People write one slash or three, and the word twice.
+  const native = /^ipfs:\/*(?:ipfs\/+)*(.+)$/is.exec(uri) ?? /^\/?ipfs\/(.+)$/s.exec(uri);
   if (native?.[1]) return locate(native[1].replace(/[?#].*$/s, ""));
   if (/^https?:/i.test(uri) && URL.canParse(uri)) {
     const { hostname, pathname } = new URL(uri);
-    const inPath = /\/ipfs\/(.+)$/.exec(pathname);
+    const inPath = /\/ipfs\/(?:ipfs\/)*(.+)$/.exec(pathname);
     if (inPath?.[1]) return locate(inPath[1]);
     const inHost = /^([a-z0-9]+)\.ipfs\./.exec(hostname);
     return inHost?.[1] ? locate(`${inHost[1]}${pathname}`) : null;
@@ -52,4 +53,14 @@ function decodeSegment(segment: string): string {
 /** The path of a gateway request for this content, without a slash in front. */
 export function gatewayPath({ cid, path }: IpfsLocation): string {
   return [cid, ...path.map(encodeURIComponent)].join("/");
+}
+
+/** Where the gateway that a URL goes through has its `/ipfs`; null for a URI that names none. */
+export function gatewayOf(uri: string): { base: string; search: string } | null {
+  if (!/^https?:/i.test(uri) || !URL.canParse(uri)) return null;
+  const { protocol, host, pathname, search } = new URL(uri);
+  const prefix = /^(.*?\/ipfs)\//.exec(pathname)?.[1];
+  const parent = /^[a-z0-9]+\.ipfs\.(.+)$/.exec(host)?.[1];
+  if (parent) return { base: `${protocol}//${parent}/ipfs`, search };
+  return prefix === undefined ? null : { base: `${protocol}//${host}${prefix}`, search };
 }

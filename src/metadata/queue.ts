@@ -1,8 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { type Kysely, sql } from "kysely";
+import { toBytes } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import { retryAfterMs } from "./fault.ts";
+import type { PinnedBlock } from "./call-contract.ts";
+import type { DueContract } from "./due-contracts.ts";
+import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "./fault.ts";
+import { hashOf } from "./parse-document.ts";
+import type { MediaInformation } from "./probe-media.ts";
 import type { TokenReading } from "./read-token.ts";
 
 /** A token this process has to read now; the lease tells its writes from those of a later claim. */
@@ -18,56 +23,42 @@ export interface TokenJob {
 }
 
 const leaseSeconds = 60;
+const rawHeadBytes = 65_536;
+/** An image's server is asked this often; then a refresh has to ask again. */
+const fileAttempts = 5;
 const now = sql<Date>`clock_timestamp()`;
 const leaseEnd = sql<Date>`clock_timestamp() + make_interval(secs => ${leaseSeconds})`;
 
-/** Whether a token or contract of the chain is due: asked before the node is bothered. */
-export async function hasDue(db: Kysely<Database>, chainId: number): Promise<boolean> {
-  const { rows } = await sql<{ due: boolean }>`
-    SELECT EXISTS (SELECT FROM service.token_metadata WHERE chain_id = ${chainId} AND next_attempt_at <= ${now})
-      OR EXISTS (SELECT FROM service.contract_metadata WHERE chain_id = ${chainId} AND next_attempt_at <= ${now}) AS due`.execute(
-    db,
-  );
-  return rows[0]?.due ?? false;
+/** How many tokens of a contract to take. */
+export interface Pick extends DueContract {
+  count: number;
 }
 
-/** Takes up to `limit` due tokens of a chain, the most urgent first. Other workers skip them for a minute. */
-export async function claimTokens(db: Kysely<Database>, chainId: number, limit: number): Promise<TokenJob[]> {
+/** Takes due tokens of the given contracts, per contract those that wait longest. Other workers skip them for a minute. */
+export async function claimTokens(db: Kysely<Database>, chainId: number, picks: readonly Pick[]): Promise<TokenJob[]> {
   const leaseId = randomUUID();
-  const rows = await db
-    .with("due", (cte) =>
-      cte
-        .selectFrom("service.token_metadata")
-        .select(["contract", "token_id"])
-        .where("chain_id", "=", chainId)
-        .where("next_attempt_at", "<=", now)
-        .orderBy("priority")
-        .orderBy("next_attempt_at")
-        .limit(limit)
-        .forUpdate()
-        .skipLocked(),
+  const { rows } = await sql<ClaimedRow>`
+    WITH due AS (
+      SELECT d.contract, d.token_id
+      FROM unnest(${picks.map(({ contract }) => contract)}::bytea[], ${picks.map(({ priority }) => priority)}::smallint[],
+        ${picks.map(({ count }) => count)}::integer[]) AS w (contract, priority, count)
+      CROSS JOIN LATERAL (
+        SELECT q.contract, q.token_id FROM service.token_metadata q
+        WHERE q.chain_id = ${chainId} AND q.contract = w.contract AND q.priority = w.priority
+          AND q.next_attempt_at <= clock_timestamp()
+        ORDER BY q.next_attempt_at LIMIT w.count FOR UPDATE SKIP LOCKED
+      ) d
+    ), claimed AS (
+      UPDATE service.token_metadata m SET
+        lease_id = ${leaseId}, lease_until = ${leaseEnd}, next_attempt_at = ${leaseEnd}, attempts = m.attempts + 1
+      FROM due WHERE m.chain_id = ${chainId} AND m.contract = due.contract AND m.token_id = due.token_id
+      RETURNING m.contract, m.token_id, m.attempts
     )
-    .with("claimed", (cte) =>
-      cte
-        .updateTable("service.token_metadata as m")
-        .from("due")
-        .set((eb) => ({
-          lease_id: leaseId,
-          lease_until: leaseEnd,
-          next_attempt_at: leaseEnd,
-          attempts: eb("m.attempts", "+", 1),
-        }))
-        .where("m.chain_id", "=", chainId)
-        .whereRef("m.contract", "=", "due.contract")
-        .whereRef("m.token_id", "=", "due.token_id")
-        .returning(["m.contract", "m.token_id", "m.attempts"]),
-    )
-    .selectFrom("claimed as m")
-    .leftJoin("nft.tokens as t", (join) =>
-      join.on("t.chain_id", "=", chainId).onRef("t.contract", "=", "m.contract").onRef("t.token_id", "=", "m.token_id"),
-    )
-    .select(["m.contract", "m.token_id", "m.attempts", "t.standard", "t.mint_block"])
-    .execute();
+    SELECT m.contract, m.token_id, m.attempts, t.standard, t.mint_block
+    FROM claimed m
+    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = m.contract AND t.token_id = m.token_id`.execute(
+    db,
+  );
   return rows.map((row) => ({
     chainId,
     leaseId,
@@ -79,41 +70,53 @@ export async function claimTokens(db: Kysely<Database>, chainId: number, limit: 
   }));
 }
 
+interface ClaimedRow {
+  contract: Buffer;
+  token_id: string;
+  attempts: number;
+  standard: Standard | null;
+  mint_block: bigint | null;
+}
+
 /**
- * Writes what a token's reading brought. A failed reading keeps the document of an earlier one. When
- * the contract announced a change after the block that was read, the token stays due.
+ * Writes what a token's reading brought. A failed reading keeps the document of an earlier one. The
+ * token stays due when the contract announced a change after the block that was read, and when that
+ * block has turned out to be of a dead branch.
  *
- * @param block at which the URI was read.
+ * @param block at which the URI was read; noted before with `noteReadBlock`.
  */
 export async function finishToken(
   db: Kysely<Database>,
   job: TokenJob,
-  block: bigint,
+  block: PinnedBlock,
   reading: TokenReading,
 ): Promise<void> {
-  const isStale = sql<boolean>`coalesce(wanted_block > ${block}, false)`;
+  const isStale = sql<boolean>`(coalesce(wanted_block > ${block.number}, false) OR NOT EXISTS (
+    SELECT FROM service.metadata_read_block b
+    WHERE b.chain_id = ${job.chainId} AND b.number = ${block.number} AND b.hash = ${toBytes(block.hash)}))`;
   const soon = sql<Date>`clock_timestamp() + interval '1 second'`;
-  const read = {
-    fetched_block: block,
-    attempted_at: now,
-    lease_id: null,
-    lease_until: null,
-  };
+  const read = { fetched_block: block.number, attempted_at: now, lease_id: null, lease_until: null };
   const update = leased(db, job);
   if (reading.outcome === "failed") {
-    const later = sql<Date>`clock_timestamp() + make_interval(secs => ${retryAfterMs(reading.fault, job.attempts) / 1000})`;
+    const raw = reading.raw && { raw: reading.raw, hash: hashOf(reading.raw) };
+    if (raw) await keepRaw(db, raw.hash, raw.raw);
     await update
       .set({
         ...read,
         status: sql`CASE WHEN ${isStale} THEN 'pending' ELSE 'failed' END`,
-        next_attempt_at: sql<Date>`CASE WHEN ${isStale} THEN ${soon} ELSE ${later} END`,
+        next_attempt_at: sql<Date>`CASE WHEN ${isStale} THEN ${soon} ELSE ${later(reading.fault, job.attempts)} END`,
         error_code: reading.fault,
         ...(reading.tokenUri === null ? {} : { token_uri: reading.tokenUri }),
+        // The document that is shown keeps its own hash.
+        ...(raw
+          ? { metadata_hash: sql<Buffer>`CASE WHEN metadata IS NULL THEN ${raw.hash} ELSE metadata_hash END` }
+          : {}),
       })
       .execute();
     return;
   }
-  const { document } = reading;
+  const { document, file } = reading;
+  if (document.raw) await keepRaw(db, document.hash, document.raw);
   await update
     .set({
       ...read,
@@ -133,8 +136,79 @@ export async function finishToken(
       animation_url: document.animationUrl,
       cached_image: reading.cachedImage,
       cached_animation: reading.cachedAnimation,
+      ...(file === null && document.image !== null
+        ? // What is known stays until the server has answered, if it is of this very image.
+          keepFileOf(document.image)
+        : fileColumns(file)),
     })
     .execute();
+}
+
+/** Writes what an image's server told, unless the token has got another image meanwhile. */
+export async function finishFile(
+  db: Kysely<Database>,
+  job: TokenJob,
+  image: string,
+  file: MediaInformation | Fault,
+): Promise<void> {
+  // The token as a whole is read again; the first tries have failed together with its document, if at all.
+  const again = isFault(file) && mayPass(file.fault) && job.attempts < fileAttempts;
+  await db
+    .updateTable("service.token_metadata")
+    .set({
+      ...fileColumns(file),
+      ...(again
+        ? {
+            next_attempt_at: sql<Date>`coalesce(next_attempt_at, ${later(file.fault, job.attempts)})`,
+            attempts: job.attempts,
+          }
+        : {}),
+    })
+    .where("chain_id", "=", job.chainId)
+    .where("contract", "=", job.contract)
+    .where("token_id", "=", job.tokenId)
+    .where("image", "=", image)
+    .where("lease_id", "is", null)
+    .execute();
+}
+
+function fileColumns(file: MediaInformation | Fault | null) {
+  const known = file !== null && !isFault(file) ? file : null;
+  return {
+    file_type: known?.type ?? null,
+    file_size: known?.sizeBytes == null ? null : BigInt(known.sizeBytes),
+    file_width: known?.width ?? null,
+    file_height: known?.height ?? null,
+    file_error: file !== null && isFault(file) ? file.fault : null,
+  };
+}
+
+function keepFileOf(image: string) {
+  const same = sql`image IS NOT DISTINCT FROM ${image}`;
+  return {
+    file_type: sql<string | null>`CASE WHEN ${same} THEN file_type END`,
+    file_size: sql<bigint | null>`CASE WHEN ${same} THEN file_size END`,
+    file_width: sql<number | null>`CASE WHEN ${same} THEN file_width END`,
+    file_height: sql<number | null>`CASE WHEN ${same} THEN file_height END`,
+    file_error: sql<string | null>`CASE WHEN ${same} THEN file_error END`,
+  };
+}
+
+async function keepRaw(db: Kysely<Database>, hash: Buffer, bytes: Uint8Array): Promise<void> {
+  await db
+    .insertInto("service.raw_document")
+    .values({ hash, size_bytes: bytes.byteLength, head: Buffer.from(bytes.subarray(0, rawHeadBytes)) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+function later(fault: FaultCode, attempts: number) {
+  return sql<Date>`clock_timestamp() + make_interval(secs => ${retryAfterMs(fault, attempts) / 1000})`;
+}
+
+/** Gives jobs of one claim back that were not begun. */
+export async function releaseTokens(db: Kysely<Database>, jobs: readonly TokenJob[]): Promise<void> {
+  for (const job of jobs) await releaseToken(db, job, 0);
 }
 
 /** Gives a job back untried: after a second, or at once when the process stops. */

@@ -2,14 +2,15 @@ import type { Services } from "../services.ts";
 import { decodeDataUri } from "./data-uri.ts";
 import { type Fault, isFault } from "./fault.ts";
 import { type Fetched, type Fetcher, readCapped } from "./fetcher.ts";
-import { gatewayPath, type IpfsLocation, parseIpfsUri } from "./ipfs-location.ts";
-import { matchesCid } from "./match-cid.ts";
+import type { Gateway, GatewayBlocks } from "./gateway-blocks.ts";
+import { gatewayOf, type IpfsLocation, parseIpfsUri } from "./ipfs-location.ts";
 
 /** Where documents come from: what this installation holds, then gateways, then strangers' servers. */
 export interface Sources {
   content: Pick<Services["content"], "resolve">;
   /** Bases of gateways the operator trusts, with their `/ipfs` part. */
   gateways: readonly string[];
+  blocks: GatewayBlocks;
   fetcher: Fetcher;
 }
 
@@ -18,7 +19,7 @@ export interface RawDocument extends Fetched {
   cid: string | null;
 }
 
-/** Reads the bytes behind a URI that a contract returned. */
+/** Reads the bytes behind a URI that a contract returned. @throws Busy */
 export async function readDocument(sources: Sources, uri: string, signal: AbortSignal): Promise<RawDocument | Fault> {
   const text = uri.trim();
   if (text === "") return { fault: "uri_empty" };
@@ -27,10 +28,23 @@ export async function readDocument(sources: Sources, uri: string, signal: AbortS
   if (text.startsWith("{")) return { bytes: Buffer.from(text), cid: null };
   const location = parseIpfsUri(text);
   if (location) return await readFromIpfs(sources, location, text, signal);
-  const arweave = /^ar:\/\/(.+)$/is.exec(text);
-  const url = arweave ? `https://arweave.net/${arweave[1]}` : text;
-  if (!/^https?:\/\//i.test(url)) return { fault: "uri_unsupported" };
+  const url = webUrlOf(text);
+  if (url === null) return { fault: "uri_unsupported" };
   return withCid(await sources.fetcher.fetch(url, { signal }), null);
+}
+
+/** The address of a URI that is read from a server: http, https, or Arweave through its gateway; else null. */
+export function webUrlOf(uri: string): string | null {
+  const arweave = /^ar:\/\/\/*(.+)$/is.exec(uri);
+  const url = arweave ? `https://arweave.net/${arweave[1]}` : uri;
+  return /^https?:\/\//i.test(url) ? url : null;
+}
+
+/** Gateways to ask for content that is not here; the one that the contract names is a stranger like any other. */
+export function gatewaysFor(sources: Sources, uri: string): Gateway[] {
+  const trusted = sources.gateways.map((base) => ({ base: base.replace(/\/+$/, ""), search: "", trusted: true }));
+  const named = gatewayOf(uri);
+  return named ? [...trusted, { ...named, trusted: false }] : trusted;
 }
 
 async function readFromIpfs(
@@ -44,17 +58,10 @@ async function readFromIpfs(
   if (own) return withCid(await readCapped(own.stream()), own.cid);
 
   let last: Fault = { fault: "ipfs_not_found" };
-  const attempts = sources.gateways.map((gateway) => ({
-    url: `${gateway.replace(/\/+$/, "")}/${gatewayPath(location)}`,
-    trusted: true,
-  }));
-  // The gateway that the contract itself names is a stranger like any other.
-  if (/^https?:/i.test(uri)) attempts.push({ url: uri, trusted: false });
-  for (const { url, trusted } of attempts) {
-    const answer = await sources.fetcher.fetch(url, { trusted, signal });
-    if (isFault(answer)) last = answer;
-    else if (await matchesCid(location, answer.bytes)) return { bytes: answer.bytes, cid: location.cid };
-    else last = { fault: "cid_mismatch" };
+  for (const gateway of gatewaysFor(sources, uri)) {
+    const answer = await sources.blocks.read(location, gateway, signal, sources.fetcher);
+    if (!isFault(answer)) return { bytes: answer.bytes, cid: location.cid };
+    last = answer;
   }
   return last;
 }

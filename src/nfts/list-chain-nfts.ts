@@ -1,29 +1,31 @@
 import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
-import { bytesToUint, uintToBytes } from "../db/bytes.ts";
+import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import type { Services } from "../services.ts";
-import { contractColumns, fetchedAtMicros, tokenColumns } from "./columns.ts";
+import { contractColumns, fetchedAtMicros, holdersColumn, listedMetadata, listedTokenColumns } from "./columns.ts";
 import { cachedBase, contractRecordOf, isPresent, type Nft, type NftParts, toNft } from "./nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 
 export interface ListChainNftsInput {
   chain: string;
+  /** Only tokens whose minting transaction this account sent. Any letter case. */
+  creator?: string | undefined;
   page: PageRequest;
   parts: NftParts;
 }
 
 /** Without an enterprise plan only the mints of these days are shown (service.md, Limits). */
-const windowDays = 90;
+export const windowDays = 90;
 
 /**
- * The live tokens of a chain, newest mint first. Tokens minted before the first indexed block have
+ * The live tokens of a chain, or of a creator there, newest mint first. Tokens minted before the first indexed block have
  * no place in this order and are not in it. There is no total: it would cost more than the page.
  */
 export async function listChainNfts(services: Services, caller: Caller, input: ListChainNftsInput): Promise<Page<Nft>> {
   const chain = findChain(services.chains, input.chain);
-  const list = `chain-nfts:${chain.id}`;
+  const list = `chain-nfts:${chain.id}:${input.creator?.toLowerCase() ?? ""}`;
   const bounds = boundsOf(input.page, services.config.keyPepper, list, 16);
   refuseTooDeep(bounds, input.page, null);
   const direction = bounds.backward ? "asc" : "desc";
@@ -39,7 +41,9 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
     .orderBy("k.mint_batch_index", direction)
     .limit(bounds.limit)
     .offset(bounds.offset);
-  if (caller.tier !== "enterprise") {
+  if (input.creator !== undefined) {
+    keys = keys.where("k.creator", "=", toBytes(input.creator));
+  } else if (caller.tier !== "enterprise") {
     // The window as a block, so that one index gives both order and bound: filtering the walk by
     // time would read every older token to find that a short page ends.
     const since = BigInt(Math.floor(Date.now() / 1000) - windowDays * 86_400);
@@ -75,8 +79,9 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
         .onRef("m.contract", "=", "k.contract")
         .onRef("m.token_id", "=", "k.token_id"),
     )
-    .select([...tokenColumns, fetchedAtMicros, "k.mint_block", "k.mint_log_index", "k.mint_batch_index"])
-    .$if(input.parts.metadata, (query) => query.select("m.metadata"))
+    .select([...listedTokenColumns, fetchedAtMicros, "k.mint_block", "k.mint_log_index", "k.mint_batch_index"])
+    .$if(input.parts.metadata, (query) => query.select(listedMetadata))
+    .$if(input.parts.holders === true, (query) => query.select(holdersColumn))
     .$if(input.parts.contract, (query) =>
       query
         .leftJoin("nft.contracts as c", (join) =>

@@ -5,7 +5,7 @@ import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { contractColumns, fetchedAtMicros, tokenColumns } from "./columns.ts";
+import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns } from "./columns.ts";
 import {
   type ContractRecord,
   cachedBase,
@@ -16,19 +16,22 @@ import {
   toNft,
 } from "./nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+import { type TraitFilter, traitCondition } from "./traits.ts";
 
 export interface ListContractNftsInput {
   chain: string;
   /** Any letter case. */
   contract: string;
+  /** Only tokens whose traits are like that. */
+  traits?: TraitFilter | undefined;
   page: PageRequest;
   parts: NftParts;
 }
 
 export interface ContractNftPage extends Page<Nft> {
   contract: ContractRecord;
-  /** Live tokens of the contract. */
-  total: bigint;
+  /** Live tokens of the contract; null for a filtered list, where counting would cost more than the page. */
+  total: bigint | null;
 }
 
 /**
@@ -57,6 +60,7 @@ export async function listContractNfts(
     .orderBy("k.token_id", direction)
     .limit(bounds.limit)
     .offset(bounds.offset);
+  if (input.traits) keys = keys.where(traitCondition(chain.id, contract, input.traits));
   if (bounds.position) {
     keys = keys.where("k.token_id", bounds.backward ? "<" : ">", String(bytesToUint(bounds.position)));
   }
@@ -73,8 +77,8 @@ export async function listContractNfts(
     .leftJoin("service.token_metadata as m", (join) =>
       join.on("m.chain_id", "=", chain.id).on("m.contract", "=", contract).onRef("m.token_id", "=", "k.token_id"),
     )
-    .select([...tokenColumns, fetchedAtMicros, ...contractColumns, "c.token_count as total"])
-    .$if(input.parts.metadata, (query) => query.select("m.metadata"))
+    .select([...listedTokenColumns, fetchedAtMicros, ...contractColumns, "c.token_count as total"])
+    .$if(input.parts.metadata, (query) => query.select(listedMetadata))
     .where("c.chain_id", "=", chain.id)
     .where("c.address", "=", contract)
     .orderBy("k.token_id", direction)
@@ -82,11 +86,11 @@ export async function listContractNfts(
 
   const [first] = rows;
   if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
-  refuseTooDeep(bounds, input.page, first.total);
+  refuseTooDeep(bounds, input.page, input.traits ? null : first.total);
   const record = toContractRecord(input.chain, first);
   const page = pageOf(rows.filter(isPresent), bounds, (row) => ({
     node: toNft(input.chain, cachedBase(services.config), row, record),
     cursor: sealCursor(services.config.keyPepper, list, uintToBytes(BigInt(row.token_id), 32)),
   }));
-  return { ...page, contract: record, total: first.total };
+  return { ...page, contract: record, total: input.traits ? null : first.total };
 }

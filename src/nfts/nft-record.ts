@@ -27,10 +27,16 @@ export interface Nft {
   cachedFileUrl: string | null;
   cachedAnimationUrl: string | null;
   fileInformation: { width: number; height: number; sizeBytes: number } | null;
+  /** `pending` also before the worker has seen the token. */
+  metadataStatus: "pending" | "fresh" | "failed";
+  /** Why the last try failed; the members above may be of an earlier one. */
+  metadataError: string | null;
   /** Last fetch of the metadata, microseconds of Unix time. */
   updatedAtMicros: bigint | null;
   /** Null where the read did not ask for it. */
   contractRecord: ContractRecord | null;
+  /** Up to 100 holders by address; null where the read did not ask for them. */
+  holders: string[] | null;
 }
 
 export interface ContractRecord {
@@ -50,6 +56,7 @@ export interface ContractRecord {
 export interface NftParts {
   metadata: boolean;
   contract: boolean;
+  holders?: boolean;
 }
 
 /** Columns of `tokenColumns`, and `metadata` where it was asked for. */
@@ -72,8 +79,11 @@ export interface TokenRow {
   file_width: number | null;
   file_height: number | null;
   file_size: bigint | null;
+  status: "pending" | "fresh" | "failed" | null;
+  error_code: string | null;
   fetched_at_micros: bigint | null;
   amount?: string | null;
+  holders?: Buffer[];
 }
 
 /** Columns of `contractColumns`. */
@@ -134,8 +144,11 @@ export function toNft(
     cachedAnimationUrl: cached(row.cached_animation),
     fileInformation:
       width === null || height === null || size === null ? null : { width, height, sizeBytes: Number(size) },
+    metadataStatus: row.status ?? "pending",
+    metadataError: row.error_code,
     updatedAtMicros: row.fetched_at_micros,
     contractRecord,
+    holders: row.holders?.map(toHex) ?? null,
   };
 }
 
@@ -156,7 +169,7 @@ export function toContractRecord(chain: string, row: ContractRow): ContractRecor
 }
 
 /** The same for a read that may have been made without its contracts; null then. */
-export function contractRecordOf(chain: string, row: Partial<Nullable<ContractRow>>): ContractRecord | null {
+export function contractRecordOf(chain: string, row: OptionalContractRow): ContractRecord | null {
   const { contract_address: address, contract_standard: standard } = row;
   if (!address || !standard) return null;
   const unknown = {
@@ -171,4 +184,5 @@ export function contractRecordOf(chain: string, row: Partial<Nullable<ContractRo
   return toContractRecord(chain, { ...unknown, ...row, contract_address: address, contract_standard: standard });
 }
 
-type Nullable<T> = { [K in keyof T]: T[K] | null };
+/** A row whose contract was not asked for, or is not known. */
+export type OptionalContractRow = { [K in keyof ContractRow]?: ContractRow[K] | null };

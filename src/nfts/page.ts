@@ -41,12 +41,19 @@ export const maxOffset = 1_000_000;
  * Checks a page request.
  *
  * @param list and `length`: see `openCursor`.
+ * @param largest page size of this list.
  * @throws ServiceError `value_error` for a size or number out of range, `invalid_continuation_string`.
  */
-export function boundsOf(page: PageRequest, secret: string, list: string, length: number): PageBounds {
+export function boundsOf(
+  page: PageRequest,
+  secret: string,
+  list: string,
+  length: number,
+  largest: number = maxPageSize,
+): PageBounds {
   const { size, after, before, number = 1 } = page;
-  if (!Number.isInteger(size) || size < 1 || size > maxPageSize) {
-    throw new ServiceError("value_error", `the page size must be 1 to ${maxPageSize}`, { field: "page_size" });
+  if (!Number.isInteger(size) || size < 1 || size > largest) {
+    throw new ServiceError("value_error", `the page size must be 1 to ${largest}`, { field: "page_size" });
   }
   if (!Number.isInteger(number) || number < 1) {
     throw new ServiceError("value_error", "the page number must be 1 or more", { field: "page_number" });

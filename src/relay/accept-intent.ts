@@ -3,8 +3,10 @@ import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
+import { type Reservation, reserveBudget } from "./budget.ts";
 import { toBytes } from "./bytes.ts";
-import type { Intent } from "./intents.ts";
+import { crashPoint, hasDefect } from "./faults.ts";
+import { type Intent, newestGeneration } from "./intents.ts";
 
 /** A request that passed every check, with the one place on chain it can end at. */
 export interface NewIntent {
@@ -24,6 +26,8 @@ export interface NewIntent {
   initData: Hex;
   salt: Hex;
   predicted: Address;
+  /** See `planReservation`. */
+  reservation: Reservation;
 }
 
 /**
@@ -34,12 +38,16 @@ export interface NewIntent {
  * @throws ServiceError `value_error` when the key was used for another request.
  */
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
-  return await db.transaction().execute(async (transaction) => {
+  const accepted = await db.transaction().execute(async (transaction) => {
     const key =
       intent.idempotencyKey === null ? await deriveKey(transaction, intent) : storedKey(intent.idempotencyKey);
     if (typeof key !== "string") return key;
-    const inserted = await insertIntent(transaction, intent, key);
-    if (inserted) return inserted;
+    const inserted = await insertIntent(transaction, intent, spoil(key));
+    if (inserted) {
+      if (!hasDefect("reserved-outside")) await reserveBudget(transaction, inserted.id, intent.reservation);
+      crashPoint("accept-before-commit");
+      return inserted;
+    }
     const earlier = await transaction
       .selectFrom("service.intent")
       .selectAll()
@@ -53,6 +61,17 @@ export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Pro
       { field: "idempotencyKey" },
     );
   });
+  if (accepted.id === intent.id) {
+    crashPoint("accept-after-commit");
+    if (hasDefect("reserved-outside"))
+      await db.transaction().execute((transaction) => reserveBudget(transaction, intent.id, intent.reservation));
+  }
+  return await newestGeneration(db, accepted);
+}
+
+/** For the chaos run: the key looks different each time, as if only a look before the insert held repeats off. */
+function spoil(key: string): string {
+  return hasDefect("check-then-insert") ? `${key}${Math.random()}` : key;
 }
 
 /** A key that we derived and told the client means the same when it comes back. */
@@ -68,7 +87,11 @@ async function deriveKey(transaction: Transaction<Database>, intent: NewIntent):
     // A clock bucket would make two of one request at its edge: the window starts when the earlier one ends.
     .select(
       sql<boolean>`state NOT IN ('expired', 'cancelled')
-        AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')`.as("live"),
+        AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')
+        AND (kind <> 'update' OR NOT EXISTS (
+          -- After "A, B" a second "A" is a wish of its own.
+          SELECT FROM service.intent later WHERE later.kind = 'update' AND later.chain_id = intent.chain_id
+            AND later.predicted_addr = intent.predicted_addr AND later.seq > intent.seq))`.as("live"),
     )
     .where("tenant_id", "=", intent.tenantId)
     .where("req_hash", "=", intent.requestHash)
@@ -115,6 +138,7 @@ async function insertIntent(
       init_data: toBytes(intent.initData),
       salt: toBytes(intent.salt),
       predicted_addr: toBytes(intent.predicted),
+      reserved_wei: intent.reservation.maxCostWei,
     })
     .onConflict((conflict) => conflict.columns(["tenant_id", "idem_key"]).doNothing())
     .returningAll()

@@ -2,12 +2,12 @@ import { keccak256, serializeTransaction } from "viem";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
-import { lockLane } from "./assign-slot.ts";
 import { toAddress, toBytes } from "./bytes.ts";
 import { intentName } from "./encode-deploy.ts";
 import { getIntent, type Intent, moveIntent } from "./intents.ts";
+import { lockLane } from "./lanes.ts";
 import { askNode } from "./node-failure.ts";
-import { findSlot, markMined } from "./slots.ts";
+import { costOf, findSlot, markMined } from "./slots.ts";
 import { verifyDeployment } from "./verify-deployment.ts";
 
 /**
@@ -66,7 +66,7 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
       .onConflict((conflict) => conflict.doNothing())
       .execute();
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
-    return await markMined(transaction, queued, "mined", receipt.transactionHash, block);
+    return await markMined(transaction, queued, "mined", receipt.transactionHash, block, costOf(receipt));
   });
 }
 

@@ -1,15 +1,15 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Transaction } from "kysely";
 import { sql } from "kysely";
-import type { Address, Hash } from "viem";
-import type { Chain } from "../chains.ts";
+import type { Hash } from "viem";
 import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
 import { toBytes } from "./bytes.ts";
+import { crashPoint, hasDefect } from "./faults.ts";
+import type { Fees } from "./fees.ts";
 import { type Intent, moveIntent } from "./intents.ts";
+import { lockLane, maxOpenSlots, tooLittle } from "./lanes.ts";
 import type { Preflight } from "./preflight.ts";
-
-/** More pending transactions of one wallet than this, and nodes begin to drop them. */
-const maxOpenSlots = 16;
+import { waitForTurn } from "./update-order.ts";
 
 export type Assignment =
   | { kind: "assigned"; intent: Intent }
@@ -27,16 +27,24 @@ export type Assignment =
 export async function assignSlot(
   services: Services,
   intent: Intent,
-  sender: Address,
-  ready: Preflight,
+  ready: Preflight & { fees: Fees },
   genesisHash: Hash,
 ): Promise<Assignment> {
-  return await services.db.transaction().execute(async (transaction): Promise<Assignment> => {
-    const addr = toBytes(sender);
+  const assignment = await services.db.transaction().execute(async (transaction): Promise<Assignment> => {
+    const addr = toBytes(ready.sender);
+    const place = { chain_id: intent.chain_id, addr };
     const lane = await lockLane(transaction, intent.chain_id, addr, ready.chainNonce, genesisHash);
+    const setLane = (change: { next_nonce: bigint } | { state: "paused_funds"; needed_wei: bigint }) =>
+      transaction
+        .updateTable("service.lane")
+        .set(change)
+        .where("chain_id", "=", intent.chain_id)
+        .where("addr", "=", addr)
+        .execute();
     if (!lane.genesis_hash.equals(toBytes(genesisHash))) {
       return hold("lane", "the node serves another chain than the one this wallet's transactions went to");
     }
+    if (lane.state === "paused_funds") return hold("balance", tooLittle);
     if (lane.state !== "open") return hold("lane", `the wallet's lane is ${lane.state}`);
     // Only we give out nonces. The count was read before the lock, so of ours it cannot be ahead.
     if (ready.chainNonce > lane.next_nonce) {
@@ -44,68 +52,31 @@ export async function assignSlot(
     }
     const open = await openSlots(transaction, intent.chain_id, addr);
     if (open.count >= maxOpenSlots) return { kind: "wait", reason: `${open.count} deployments are being mined` };
+    const turn = await waitForTurn(transaction, intent, ready.call.readAt);
+    if (turn) return { kind: "wait", reason: turn };
     const worstCase = ready.gas * ready.fees.maxFeePerGas;
     if (ready.balanceWei - open.reservedWei < worstCase) {
-      return hold("balance", "the wallet that pays deployments has too little; the operator has to fund it");
+      await setLane({ state: "paused_funds", needed_wei: worstCase });
+      services.log.error({ chain: intent.chain_id, wallet: ready.sender, needed: worstCase }, "a wallet needs funds");
+      return hold("balance", tooLittle);
     }
     const assigned = await moveIntent(transaction, intent, "assigned");
     if (!assigned) return { kind: "lost" };
+    const nonce = hasDefect("nonce-from-node") ? ready.pendingNonce : lane.next_nonce;
     await transaction
       .insertInto("service.slot")
-      .values({
-        chain_id: intent.chain_id,
-        addr,
-        nonce: lane.next_nonce,
-        intent_id: intent.id,
-        kind: intent.kind,
-      })
+      .values({ ...place, nonce, intent_id: intent.id, kind: intent.kind })
       .execute();
-    await transaction
-      .updateTable("service.lane")
-      .set({ next_nonce: lane.next_nonce + 1n })
-      .where("chain_id", "=", intent.chain_id)
-      .where("addr", "=", addr)
-      .execute();
+    await setLane({ next_nonce: nonce >= lane.next_nonce ? nonce + 1n : lane.next_nonce });
+    crashPoint("assign-before-commit");
     return { kind: "assigned", intent: assigned };
   });
+  if (assignment.kind === "assigned") crashPoint("assign-after-commit");
+  return assignment;
 }
 
 function hold(reason: "balance" | "lane", message: string): Assignment {
   return { kind: "hold", reason, message };
-}
-
-/** A cheap look without a lock, before the node is asked for anything; `assignSlot` decides. */
-export async function isLaneFull(db: Kysely<Database>, chain: Chain, sender: Address): Promise<boolean> {
-  const { count } = await db
-    .selectFrom("service.slot")
-    .select(sql<bigint>`count(*)`.as("count"))
-    .where("chain_id", "=", chain.id)
-    .where("addr", "=", toBytes(sender))
-    .where("state", "=", "open")
-    .executeTakeFirstOrThrow();
-  return count >= maxOpenSlots;
-}
-
-/** The lane's row, locked; its counter starts where the chain's own count stands when it is first made. */
-export async function lockLane(
-  transaction: Transaction<Database>,
-  chainId: number,
-  addr: Buffer,
-  firstNonce: bigint,
-  genesisHash: Hash,
-) {
-  await transaction
-    .insertInto("service.lane")
-    .values({ chain_id: chainId, addr, genesis_hash: toBytes(genesisHash), next_nonce: firstNonce })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  return await transaction
-    .selectFrom("service.lane")
-    .selectAll()
-    .where("chain_id", "=", chainId)
-    .where("addr", "=", addr)
-    .forUpdate()
-    .executeTakeFirstOrThrow();
 }
 
 /** What is under way and could at worst still be spent. */

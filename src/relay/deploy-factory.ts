@@ -4,7 +4,7 @@ import { collectionFactoryAbi, collectionFactoryBytecode } from "../../contracts
 import type { Chain } from "../chains.ts";
 import type { Logger } from "../log.ts";
 import { createRpcClients } from "../rpc/clients.ts";
-import { readFees } from "./fees.ts";
+import { freshFees } from "./fees.ts";
 
 export interface DeployedFactory {
   /** Lower case. */
@@ -28,13 +28,15 @@ export async function deployFactory(chain: Chain, log: Logger): Promise<Deployed
   const client = createRpcClients()(chain);
   const chainId = await client.getChainId();
   if (chainId !== chain.id) throw new Error(`the node of ${chain.name} serves chain ${chainId}, not ${chain.id}`);
+  const history = await client.getFeeHistory({ blockCount: 10, rewardPercentiles: [20] });
+  const rewards = (history.reward ?? []).flatMap((block) => block.slice(0, 1));
   const wallet = createWalletClient({ account, transport: custom(client) });
   const hash = await wallet.deployContract({
     abi: collectionFactoryAbi,
     bytecode: collectionFactoryBytecode,
     args: [account.address, account.address],
     chain: null,
-    ...(await readFees(client, chain)),
+    ...freshFees(chain, { baseFeePerGas: history.baseFeePerGas, rewards }),
   });
   log.info({ chain: chain.name, hash }, "factory sent");
   const receipt = await client.waitForTransactionReceipt({ hash, timeout: 600_000 });

@@ -8,17 +8,45 @@ export type Intent = Selectable<Database["service.intent"]>;
 /** States before a nonce was taken: such an intent may still be held, cancelled or expire. */
 export const unassignedStates = ["queued", "held"] as const satisfies readonly IntentState[];
 
+/** No step leads out of these but a new generation. */
+export const endedStates = [
+  "finalized",
+  "failed_onchain",
+  "cancelled",
+  "expired",
+  "superseded",
+] as const satisfies readonly IntentState[];
+
+export function isUnassigned(intent: Pick<Intent, "state">): boolean {
+  return intent.state === "queued" || intent.state === "held";
+}
+
 /** States whose fate the chain decides; the worker looks at them in every round. */
 export const watchedStates = [
+  "assigned",
   "signed",
   "in_flight",
   "mined",
   "mined_reverted",
+  "mined_noop",
   "confirmed",
+  "quarantined",
 ] as const satisfies readonly IntentState[];
 
 export async function getIntent(db: Kysely<Database>, id: string): Promise<Intent> {
   return await db.selectFrom("service.intent").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+}
+
+/** A wish goes on in a new generation when its nonce was taken away; every answer is about the newest one. */
+export async function newestGeneration(db: Kysely<Database>, intent: Intent): Promise<Intent> {
+  if (intent.state !== "superseded") return intent;
+  return await db
+    .selectFrom("service.intent")
+    .selectAll()
+    .where("root_id", "=", intent.root_id)
+    .orderBy("gen", "desc")
+    .limit(1)
+    .executeTakeFirstOrThrow();
 }
 
 /**

@@ -1,21 +1,7 @@
-import { BaseError, HttpRequestError, TimeoutError, WebSocketRequestError } from "viem";
+import { BaseError } from "viem";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
-
-/**
- * Whether no answer came, as opposed to an answer that says no.
- *
- * Only for choosing between "wait" and "hold", which are both repeated: nothing final hangs on it.
- */
-export function isNodeSilent(error: unknown): boolean {
-  if (!(error instanceof BaseError)) return true;
-  return (
-    error.walk(
-      (cause) =>
-        cause instanceof HttpRequestError || cause instanceof TimeoutError || cause instanceof WebSocketRequestError,
-    ) !== null
-  );
-}
+import { NodeFault } from "../rpc/batch.ts";
 
 /** Runs a read of the chain; whatever fails becomes `service_unavailable`, without the node's own text. */
 export async function askNode<T>(chain: Chain, read: () => Promise<T>): Promise<T> {
@@ -49,5 +35,6 @@ export function describeFailure(error: unknown): { code: string; detail: string 
 /** A failure as fields for the log: a node's own error would bring its URL, with whatever key is in it. */
 export function loggable(error: unknown): Record<string, unknown> {
   const origin = error instanceof ServiceError ? error.cause : error;
+  if (origin instanceof NodeFault) return { failure: origin.message };
   return origin instanceof BaseError ? { failure: describeFailure(origin) } : { err: error };
 }

@@ -1,21 +1,35 @@
-import { type Abi, BaseError, ContractFunctionRevertedError, decodeErrorResult, type Hex } from "viem";
-import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
+import { type Address, decodeFunctionResult, encodeFunctionData } from "viem";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Chain } from "../chains.ts";
+import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { toAddress } from "./bytes.ts";
-import { encodeDeploy } from "./encode-deploy.ts";
-import { type Fees, readFees } from "./fees.ts";
+import { calls, parseBlock, parseFeeHistory, parseHex, parseQuantity } from "./chain-reads.ts";
+import { encodeCall, type IntentCall } from "./encode-call.ts";
+import { explainRevert } from "./explain-revert.ts";
+import { type Fees, freshFees } from "./fees.ts";
 import type { Intent } from "./intents.ts";
-import { askNode, isNodeSilent } from "./node-failure.ts";
+import { askNode } from "./node-failure.ts";
+import type { Node } from "./nodes.ts";
+import { maxTransactionGas } from "./signing-rules.ts";
 
 /** What a transaction needs before it is worth a nonce. */
 export interface Preflight {
-  fees: Fees;
+  /** Who it was simulated for. */
+  sender: Address;
+  /** Within the operator's cap and what the intent reserved; null when those leave no room at today's price. */
+  fees: Fees | null;
+  /** What was simulated, and is to be signed. */
+  call: IntentCall;
   gas: bigint;
+  /** The newest block when it was read. */
+  headBlock: bigint;
   /** Of the paying wallet, at the newest block. */
   balanceWei: bigint;
   /** Transactions of the paying wallet in the newest block. */
   chainNonce: bigint;
+  /** The same with what waits in the node's pool. For the chaos run's defects only: it goes back. */
+  pendingNonce: bigint;
 }
 
 /** The chain would refuse the transaction as things are. */
@@ -23,65 +37,85 @@ export interface Refusal {
   refused: string;
 }
 
-/** Osaka's limit for one transaction (EIP-7825); chains without it have it as a sane bound. */
-const maxTransactionGas = 16_777_216n;
-
 /**
- * Simulates an intent's transaction and reads what signing it needs, in one round of requests.
+ * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint.
  *
- * @throws ServiceError `service_unavailable` while the node does not answer.
+ * @throws ServiceError `service_unavailable` while no endpoint answers.
  */
-export async function preflight(services: Services, chain: Chain, intent: Intent): Promise<Preflight | Refusal> {
-  const client = services.rpc(chain);
-  const { address } = services.relay.account(chain);
-  const transaction = { account: address, to: toAddress(intent.factory), data: encodeDeploy(intent) };
-  return await askNode(chain, async () => {
-    const [chainId, block, fees, balanceWei, chainNonce, estimate] = await Promise.all([
-      client.getChainId(),
-      client.getBlock({ blockTag: "latest" }),
-      readFees(client, chain),
-      client.getBalance({ address }),
-      client.getTransactionCount({ address, blockTag: "latest" }),
-      client.estimateGas(transaction).catch((error: unknown) => {
-        if (isNodeSilent(error)) throw error;
-        return { refused: explainRevert(error) };
-      }),
-    ]);
-    if (chainId !== chain.id) throw new Error(`the node of ${chain.name} serves chain ${chainId}, not ${chain.id}`);
-    if (typeof estimate !== "bigint") return estimate;
-    const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
-    if (estimate > ceiling) return { refused: `needs ${estimate} gas, over the limit of ${ceiling}` };
-    const gas = least((estimate * 12n) / 10n, ceiling);
-    return { fees, gas, balanceWei, chainNonce: BigInt(chainNonce) };
-  });
+export async function preflight(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  sender: Address,
+): Promise<Preflight | Refusal> {
+  const nodes = services.relay.nodes(chain);
+  return await askNode(chain, () => nodes.first((node) => readPreflight(node, chain, intent, sender)));
 }
 
-/** For people: the contract's own reason where it gives one. */
-function explainRevert(error: unknown): string {
-  if (!(error instanceof BaseError)) return "the simulation failed";
-  const reverted = error.walk((cause) => cause instanceof ContractFunctionRevertedError);
-  if (reverted instanceof ContractFunctionRevertedError && reverted.reason) return reverted.reason.slice(0, 200);
-  const data = revertData(error);
-  if (data) {
-    try {
-      const { errorName, args } = decodeErrorResult({ abi: collectionFactoryAbi as Abi, data });
-      return (errorName === "Error" ? String(args?.[0]) : errorName).slice(0, 200);
-    } catch {
-      return `reverted with ${data.slice(0, 74)}`;
-    }
+async function readPreflight(node: Node, chain: Chain, intent: Intent, sender: Address): Promise<Preflight | Refusal> {
+  const call = await prepareCall(node, intent);
+  const [head, history, balance, count, pending, estimate] = await node.ask([
+    calls.block("latest"),
+    calls.feeHistory(),
+    calls.balance(sender),
+    calls.count(sender, "latest"),
+    calls.count(sender, "pending"),
+    calls.estimate(sender, call.to, call.data),
+  ]);
+  const block = parseBlock(head);
+  const needed = readEstimate(estimate);
+  if (typeof needed !== "bigint") return needed;
+  const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
+  if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
+  const gas = least((needed * 12n) / 10n, ceiling);
+  const feeHistory = parseFeeHistory(history);
+  return {
+    sender,
+    fees: withinCap(freshFees(chain, feeHistory), feeHistory.baseFeePerGas.at(-1) ?? 0n, feeCap(chain, intent, gas)),
+    call,
+    gas,
+    headBlock: block.number,
+    balanceWei: parseQuantity(balance, "a balance"),
+    chainNonce: parseQuantity(count, "a count"),
+    pendingNonce: parseQuantity(pending, "a count"),
+  };
+}
+
+/** The highest fee per gas that an intent's transaction may ever have: the operator's cap, and what it reserved. */
+export function feeCap(chain: Chain, intent: Intent, gas: bigint): bigint {
+  const reserved = BigInt(intent.reserved_wei);
+  // Accepted before there were reservations.
+  return reserved === 0n ? chain.relay.maxFeeWei : least(chain.relay.maxFeeWei, reserved / gas);
+}
+
+/** Less room for later blocks, rather than none at all. */
+function withinCap(fees: Fees, base: bigint, cap: bigint): Fees | null {
+  if (fees.maxFeePerGas <= cap) return fees;
+  return cap >= base + fees.maxPriorityFeePerGas ? { ...fees, maxFeePerGas: cap } : null;
+}
+
+async function prepareCall(node: Node, intent: Intent): Promise<IntentCall> {
+  if (intent.kind === "deploy") return encodeCall(intent, null, 0n);
+  const contract = toAddress(intent.predicted_addr);
+  const [head] = await node.ask([calls.block("latest")]);
+  const { number } = parseBlock(head);
+  const question = encodeFunctionData({ abi: collectionAbi, functionName: "getInfo" });
+  const [info] = await node.ask([calls.call(contract, question, number)]);
+  const data = parseHex(info, "a configuration");
+  if (data === "0x") throw new NodeFault("no collection at the block that was asked for");
+  const { runtimeConfig } = decodeFunctionResult({ abi: collectionAbi, functionName: "getInfo", data });
+  return encodeCall(intent, runtimeConfig, number);
+}
+
+/** The codes by which nodes say that they are busy, not what they think of the transaction. */
+const busyCodes = new Set([-32_005, -32_016, -32_029, 429]);
+
+function readEstimate(answer: RpcResult | undefined): bigint | Refusal {
+  if (answer && "error" in answer) {
+    if (busyCodes.has(answer.error.code)) throw new NodeFault("the node is too busy to simulate");
+    return { refused: explainRevert(answer.error) };
   }
-  return "the simulation reverted";
-}
-
-function revertData(error: BaseError): Hex | null {
-  let found: Hex | null = null;
-  error.walk((cause) => {
-    const data = (cause as { data?: unknown }).data;
-    const text = typeof data === "object" && data !== null ? (data as { data?: unknown }).data : data;
-    if (typeof text === "string" && /^0x[0-9a-f]{8,}$/i.test(text)) found = text as Hex;
-    return false;
-  });
-  return found;
+  return parseQuantity(answer, "an estimate");
 }
 
 function least(a: bigint, b: bigint): bigint {

@@ -1,51 +1,85 @@
-import { sql } from "kysely";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { broadcast } from "./broadcast.ts";
-import { toBytes } from "./bytes.ts";
-import { type Intent, unassignedStates, watchedStates } from "./intents.ts";
+import { toHash } from "./bytes.ts";
+import { readBlockHashes, readChainView, readReceipts } from "./chain-view.ts";
+import { hasDefect } from "./faults.ts";
+import { getIntent, type Intent, moveIntent } from "./intents.ts";
+import { expireIntents, freshMs, listWaiting, listWatched } from "./list-watched.ts";
 import { loggable } from "./node-failure.ts";
-import { type Head, readHead } from "./read-head.ts";
+import { isStale, replaceAttempt } from "./replace-attempt.ts";
+import { isTakenForOurs } from "./seeded-defects.ts";
 import { submitIntent } from "./submit-intent.ts";
-import { watchIntent } from "./watch-intent.ts";
+import { type Evidence, type WatchedIntent, watchIntent } from "./watch-intent.ts";
+import { watchLanes } from "./watch-lanes.ts";
 
-/** Intents of a chain, by id, with the time (of this process's own clock) their bytes were last sent. */
-export type SentTimes = Map<string, number>;
+/** What one process remembers between rounds; losing it costs a repetition and nothing else. */
+export interface RelayMemory {
+  /** When (by this process's own clock) the bytes of each intent were last sent. */
+  sent: Map<string, number>;
+  missing: Map<string, number>;
+}
 
-const batch = 100;
-/** Younger ones are in the hands of the request that made them. */
-const freshMs = 1_000;
-const retryHeldMs = 5_000;
+export function createRelayMemory(): RelayMemory {
+  return { sent: new Map(), missing: new Map() };
+}
+
 /** Intents looked at at once; more would only queue at the node. */
 const parallel = 8;
+/** An intent whose nonce the chain still refuses to use after this long gives it up, for those behind it. */
+const giveUpNonceMs = 60_000;
 
 /**
  * One look at everything that is under way on a chain. Any number of workers may do this at once:
  * each step is taken by whoever commits it first.
  *
- * @param sent when the bytes of each intent were last sent by this process.
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */
-export async function relayRound(services: Services, chain: Chain, sent: SentTimes): Promise<void> {
+export async function relayRound(services: Services, chain: Chain, memory: RelayMemory): Promise<void> {
   await expireIntents(services, chain);
   const waiting = await listWaiting(services, chain);
   const watched = await listWatched(services, chain);
-  for (const id of sent.keys()) if (!watched.some((intent) => intent.id === id)) sent.delete(id);
+  forget(memory, watched);
   if (waiting.length + watched.length === 0) return;
-  const head = await readHead(services.rpc(chain), chain);
-  await checkLane(services, chain, head);
+  const nodes = services.relay.nodes(chain);
+  const wallets = services.relay.signers(chain).map(({ address }) => address);
+  const view = await readChainView(nodes, chain, wallets);
+  await watchLanes(services, chain, view);
+  const hashes = watched.flatMap(({ attempts }) => attempts.map((attempt) => toHash(attempt.hash)));
+  const mined = watched.flatMap(({ slot }) => slot.mined_block ?? []).filter((number) => number <= view.head);
+  const receipts = await readReceipts(nodes, hashes);
+  const blocks = await readBlockHashes(nodes, mined, chain.relay.quorum);
+  const evidence: Evidence = { view, receipts, blocks, missing: memory.missing };
   // What is mined frees its place in the lane for what waits.
-  const due: WatchedIntent[] = [];
-  await inParallel(watched, (intent) =>
-    attend(services, intent, async () => {
-      const now = await watchIntent(services, chain, intent, head);
-      if (now && isDue(chain, intent, now, sent)) due.push({ ...intent, ...now });
+  const due: { item: WatchedIntent; now: Intent }[] = [];
+  await inParallel(watched, (item) =>
+    attend(services, item.intent, async () => {
+      const now = await watchIntent(services, chain, item, evidence);
+      if (now && isDue(chain, item, now, memory, evidence)) due.push({ item, now });
     }),
   );
   // In the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
-  due.sort((a, b) => Number(a.nonce - b.nonce));
-  for (const intent of due) await attend(services, intent, () => send(services, chain, intent, sent));
-  for (const intent of waiting) await attend(services, intent, () => push(services, chain, intent, sent));
+  due.sort((a, b) => Number(a.item.slot.nonce - b.item.slot.nonce));
+  for (const { item, now } of due)
+    await attend(services, now, () => drive(services, chain, item, now, evidence, memory));
+  await pushAll(services, chain, waiting, memory);
+}
+
+async function pushAll(services: Services, chain: Chain, waiting: readonly Intent[], memory: RelayMemory) {
+  let full = false;
+  for (const intent of waiting) {
+    if (full && intent.kind === "deploy") continue;
+    await attend(services, intent, async () => {
+      const submission = await submitIntent(services, chain, intent);
+      if (submission.kind === "signed") await send(services, chain, submission.intent, memory);
+      full ||= submission.kind === "waiting" && intent.kind === "deploy";
+    });
+  }
+}
+
+function forget(memory: RelayMemory, watched: readonly WatchedIntent[]): void {
+  const ids = new Set(watched.map(({ intent }) => intent.id));
+  for (const map of [memory.sent, memory.missing]) for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
 }
 
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
@@ -68,102 +102,68 @@ async function attend(services: Services, intent: Intent, work: () => Promise<vo
   }
 }
 
-async function push(services: Services, chain: Chain, intent: Intent, sent: SentTimes): Promise<void> {
-  const submission = await submitIntent(services, chain, intent);
-  if (submission.kind === "signed") await send(services, chain, submission.intent, sent);
-}
-
-function isDue(chain: Chain, before: WatchedIntent, now: Intent, sent: SentTimes): boolean {
+function isDue(
+  chain: Chain,
+  { intent, slot, ageMs, attempts }: WatchedIntent,
+  now: Intent,
+  memory: RelayMemory,
+  { view }: Evidence,
+): boolean {
+  if (now.state === "assigned") return wantsNoop(now, attempts) || gaveUp(now, ageMs);
   if (now.state !== "signed" && now.state !== "in_flight") return false;
+  if (attempts.some((attempt) => isTakenForOurs(attempt))) return false;
   // Its block was just taken away.
-  if (now.state !== before.state) return true;
+  if (now.state !== intent.state) return true;
+  if (wantsNoop(now, attempts) || isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot))) return true;
   // What another process moved lately was sent by it a moment ago; its age is the database's.
-  const last = sent.get(now.id) ?? performance.now() - before.age_ms;
+  const last = memory.sent.get(now.id) ?? performance.now() - ageMs;
   const waitMs = now.state === "signed" ? freshMs : chain.local ? 500 : 15_000;
   return performance.now() - last >= waitMs;
 }
 
-async function send(services: Services, chain: Chain, intent: Intent, sent: SentTimes): Promise<void> {
-  sent.set(intent.id, performance.now());
-  await broadcast(services, chain, intent);
+function nextNonce(view: Evidence["view"], slot: WatchedIntent["slot"]): bigint {
+  return view.wallets.get(`0x${slot.addr.toString("hex")}`)?.nonce ?? -1n;
 }
 
-/** Intents without signed bytes. Fresh ones are left to the request that made them; a nonce goes first. */
-async function listWaiting(services: Services, chain: Chain): Promise<Intent[]> {
-  return await services.db
-    .selectFrom("service.intent")
-    .selectAll()
-    .where("chain_id", "=", chain.id)
-    .where("state", "in", [...unassignedStates, "assigned"])
-    .where(
-      sql<boolean>`updated_at < clock_timestamp()
-        - CASE state WHEN 'held' THEN ${retryHeldMs}::float8 ELSE ${freshMs}::float8 END * interval '1 millisecond'`,
-    )
-    .orderBy(sql`state = 'assigned'`, "desc")
-    .orderBy("created_at")
-    .limit(batch)
-    .execute();
+function wantsNoop(intent: Intent, attempts: WatchedIntent["attempts"]): boolean {
+  return intent.cancel_requested_at !== null && !attempts.some(({ kind }) => kind === "noop");
 }
 
-interface WatchedIntent extends Intent {
-  nonce: bigint;
-  /** Since its last change. */
-  age_ms: number;
+/** Never answered with a hash, and the simulation refuses it: those behind it must not wait for ever. */
+function gaveUp(intent: Intent, ageMs: number): boolean {
+  return intent.state === "assigned" && intent.hold_reason === "simulation" && ageMs > giveUpNonceMs;
 }
 
-async function listWatched(services: Services, chain: Chain): Promise<WatchedIntent[]> {
-  return await services.db
-    .selectFrom("service.intent as i")
-    .innerJoin("service.slot as s", "s.intent_id", "i.id")
-    .selectAll("i")
-    .select("s.nonce")
-    .select(sql<number>`(extract(epoch FROM clock_timestamp() - i.updated_at) * 1000)::float8`.as("age_ms"))
-    .where("i.chain_id", "=", chain.id)
-    .where("i.state", "in", [...watchedStates])
-    // The longest unseen to change come last: a long queue must not hide the fresh ones.
-    .orderBy("i.updated_at", "desc")
-    .limit(10 * batch)
-    .execute();
-}
-
-async function expireIntents(services: Services, chain: Chain): Promise<void> {
-  await services.db
-    .updateTable("service.intent")
-    .set((update) => ({ state: "expired", version: update("version", "+", 1) }))
-    .where("chain_id", "=", chain.id)
-    .where("state", "in", [...unassignedStates])
-    .where("expires_at", "<", sql<Date>`clock_timestamp()`)
-    .execute();
-}
-
-/** Somebody else used the paying wallet: no further nonce may be given out before a person has looked. */
-async function checkLane(services: Services, chain: Chain, head: Head): Promise<void> {
-  const { address } = services.relay.account(chain);
-  // A node that keeps little history may not know; the next nonce is checked against the newest block anyway.
-  const count = await services
-    .rpc(chain)
-    .getTransactionCount({ address, blockNumber: head.finalized })
-    .catch(() => null);
-  if (count === null) return;
-  const addr = toBytes(address);
-  const stopped = await services.db
-    .updateTable("service.lane")
-    .set({ state: "reconcile" })
-    .where("chain_id", "=", chain.id)
-    .where("addr", "=", addr)
-    .where("state", "=", "open")
-    .where("next_nonce", "<", BigInt(count))
-    .executeTakeFirst();
-  if (stopped.numUpdatedRows > 0n) {
-    services.log.error({ chain: chain.name, wallet: address, count }, "foreign transactions from the paying wallet");
+/** Replaces what has waited too long or is cancelled, and sends. */
+async function drive(
+  services: Services,
+  chain: Chain,
+  { slot, attempts, ageMs, intent: before }: WatchedIntent,
+  now: Intent,
+  { view }: Evidence,
+  memory: RelayMemory,
+): Promise<void> {
+  const stale = isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot));
+  if (wantsNoop(now, attempts) || gaveUp(now, ageMs) || (stale && now.state === before.state)) {
+    const replaced = await replaceAttempt(services, chain, now, slot, attempts, { head: view.head, fees: view.fees });
+    if (!replaced) return;
+    return await send(services, chain, replaced, memory);
   }
-  // Adopting what a restored database had forgotten moves the counter on; then the lane is whole again.
-  await services.db
-    .updateTable("service.lane")
-    .set({ state: "open" })
-    .where("chain_id", "=", chain.id)
-    .where("addr", "=", addr)
-    .where("state", "=", "reconcile")
-    .where("next_nonce", ">=", BigInt(count))
-    .execute();
+  await send(services, chain, now, memory, before.state !== now.state);
+  if (hasDefect("failed-after-tries")) await failAfterTries(services, now, memory);
+}
+
+async function send(services: Services, chain: Chain, intent: Intent, memory: RelayMemory, all = false): Promise<void> {
+  memory.sent.set(intent.id, performance.now());
+  await broadcast(services, chain, intent, all ? 100 : 2);
+}
+
+/** A defect for the chaos run: patience instead of evidence. */
+async function failAfterTries(services: Services, intent: Intent, memory: RelayMemory): Promise<void> {
+  const tries = (memory.missing.get(intent.id) ?? 0) + 1;
+  memory.missing.set(intent.id, tries);
+  if (tries < 3) return;
+  const current = await getIntent(services.db, intent.id);
+  const failed = current.state === "in_flight" ? await moveIntent(services.db, current, "mined_reverted") : null;
+  if (failed) await moveIntent(services.db, failed, "failed_onchain");
 }

@@ -1,10 +1,12 @@
-import type { Address, Hash } from "viem";
-import { type PrivateKeyAccount, privateKeyToAccount } from "viem/accounts";
+import { type Address, encodeFunctionData, type Hash, keccak256, stringToHex } from "viem";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
-import type { RpcClients } from "../rpc/clients.ts";
+import { NodeFault } from "../rpc/batch.ts";
+import { calls, parseBlock, parseHex } from "./chain-reads.ts";
 import { askNode } from "./node-failure.ts";
+import { type Nodes, openNodes } from "./nodes.ts";
+import { openSigners, type Signer } from "./signer.ts";
 
 /** The factory that new intents are accepted with, and what its clones run. */
 export interface FactoryFacts {
@@ -12,32 +14,61 @@ export interface FactoryFacts {
   template: Address;
   /** Block 0 of the chain that the node serves. */
   genesisHash: Hash;
+  /** The paying wallets that it lets deploy. */
+  lanes: readonly Address[];
 }
 
-/** What a process knows about the paying wallets and factories of its chains. */
+/**
+ * What a process knows about the paying wallets and factories of its chains.
+ *
+ * What use cases call, in this order: `acceptIntent` (deployments) or `acceptUpdate` (accept-intent.ts,
+ * update-intent.ts) makes the request durable and gives its `Intent`; `untilSigned` (until-signed.ts)
+ * takes that to signed and sent, or says 503; `listAttempts` (slots.ts) has the hash, newest first.
+ * `cancelIntent` (cancel-intent.ts) takes a request back while the chain has not decided.
+ */
 export interface Relay {
-  /** @throws ServiceError `chain_not_supported` where this installation cannot deploy. */
-  account(chain: Chain): PrivateKeyAccount;
+  /**
+   * The first paying wallet: the admin of collections.
+   *
+   * @throws ServiceError `chain_not_supported` where this installation cannot deploy.
+   */
+  account(chain: Chain): Signer;
+  /** Every paying wallet; the first one sends updates, all of them deployments. */
+  signers(chain: Chain): readonly Signer[];
   /** @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell. */
   factory(chain: Chain): Promise<FactoryFacts>;
+  nodes(chain: Chain): Nodes;
 }
 
-export function createRelay(rpc: RpcClients): Relay {
-  const accounts = new Map<number, PrivateKeyAccount>();
+/** @param open makes the wallets of a chain; a key service of one's own goes in here. */
+export function createRelay(open: (chain: Chain) => Signer[] = openSigners): Relay {
+  const wallets = new Map<number, readonly Signer[]>();
   const factories = new Map<number, Promise<FactoryFacts>>();
+  const endpoints = new Map<number, Nodes>();
+  const nodes = (chain: Chain): Nodes => {
+    const known = endpoints.get(chain.id) ?? openNodes(chain);
+    endpoints.set(chain.id, known);
+    return known;
+  };
+  const signers = (chain: Chain): readonly Signer[] => {
+    requireDeployable(chain);
+    const known = wallets.get(chain.id) ?? open(chain);
+    wallets.set(chain.id, known);
+    return known;
+  };
   return {
+    nodes,
+    signers,
     account: (chain) => {
-      const known = accounts.get(chain.id);
-      if (known) return known;
-      const account = privateKeyToAccount(requireDeployable(chain).relayerKey);
-      accounts.set(chain.id, account);
-      return account;
+      const [first] = signers(chain);
+      if (!first) throw new Error(`${chain.name} has no paying wallet`);
+      return first;
     },
     factory: (chain) => {
       const { factory } = requireDeployable(chain);
       const known = factories.get(chain.id);
       if (known) return known;
-      const reading = readFactory(rpc, chain, factory.address);
+      const reading = readFactory(nodes(chain), chain, factory.address, signers(chain));
       factories.set(chain.id, reading);
       // A failure is not remembered: the next request asks again.
       reading.catch(() => factories.delete(chain.id));
@@ -46,27 +77,51 @@ export function createRelay(rpc: RpcClients): Relay {
   };
 }
 
+/** Whether this installation has what it takes to deploy on a chain. */
+export function isDeployable(chain: Chain): boolean {
+  return chain.factory !== null && hasWallet(chain);
+}
+
+function hasWallet(chain: Chain): boolean {
+  return chain.relayerKey !== null || chain.relay.keystores.length > 0;
+}
+
 function requireDeployable(chain: Chain) {
-  const { factory, relayerKey } = chain;
-  if (factory && relayerKey) return { factory, relayerKey };
+  const { factory } = chain;
+  if (factory && hasWallet(chain)) return { factory };
   const suffix = chain.name.toUpperCase();
-  const missing = [factory ? null : `FACTORY_${suffix}`, relayerKey ? null : `RELAYER_KEY_${suffix}`].filter(Boolean);
+  const missing = [factory ? null : `FACTORY_${suffix}`, hasWallet(chain) ? null : `RELAYER_KEY_${suffix}`];
   throw new ServiceError(
     "chain_not_supported",
-    `collections cannot be deployed on ${chain.name} here: the operator has not set ${missing.join(" and ")}`,
+    `collections cannot be deployed on ${chain.name} here: the operator has not set ${missing.filter(Boolean).join(" and ")}`,
     { field: "chain" },
   );
 }
 
-async function readFactory(rpc: RpcClients, chain: Chain, address: Address): Promise<FactoryFacts> {
-  const client = rpc(chain);
-  return await askNode(chain, async () => {
-    const [chainId, genesis, template] = await Promise.all([
-      client.getChainId(),
-      client.getBlock({ blockNumber: 0n }),
-      client.readContract({ address, abi: collectionFactoryAbi, functionName: "template" }),
-    ]);
-    if (chainId !== chain.id) throw new Error(`the node of ${chain.name} serves chain ${chainId}, not ${chain.id}`);
-    return { address, template: template.toLowerCase() as Address, genesisHash: genesis.hash };
-  });
+const relayerRole = keccak256(stringToHex("RELAYER_ROLE"));
+
+async function readFactory(
+  nodes: Nodes,
+  chain: Chain,
+  address: Address,
+  signers: readonly Signer[],
+): Promise<FactoryFacts> {
+  const read = (functionName: "template" | "hasRole", args: readonly unknown[] = []) =>
+    calls.call(address, encodeFunctionData({ abi: collectionFactoryAbi, functionName, args } as never), "latest");
+  return await askNode(chain, () =>
+    nodes.first(async (node) => {
+      const roles = signers.map((signer) => read("hasRole", [relayerRole, signer.address]));
+      const [genesis, template, ...mayDeploy] = await node.ask([calls.block(0n), read("template"), ...roles]);
+      const word = parseHex(template, "a template");
+      if (word.length !== 66) throw new NodeFault("no factory at this address");
+      return {
+        address,
+        template: `0x${word.slice(26)}`,
+        genesisHash: parseBlock(genesis).hash,
+        lanes: signers
+          .filter((_, index) => BigInt(parseHex(mayDeploy[index], "a role")) === 1n)
+          .map((signer) => signer.address),
+      };
+    }),
+  );
 }

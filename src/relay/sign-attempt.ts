@@ -1,59 +1,93 @@
-import { type Hex, keccak256 } from "viem";
+import { sql } from "kysely";
+import type { Address, Hex } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toAddress, toBytes } from "./bytes.ts";
-import { encodeDeploy } from "./encode-deploy.ts";
+import { calls } from "./chain-reads.ts";
+import { crashPoint, hasDefect } from "./faults.ts";
+import type { Fees } from "./fees.ts";
 import { type Intent, moveIntent } from "./intents.ts";
-import type { Preflight } from "./preflight.ts";
+import { signChecked } from "./signer.ts";
+import { checkProposal } from "./signing-rules.ts";
+import type { Slot } from "./slots.ts";
+
+export interface AttemptPlan {
+  kind: "deploy" | "update" | "noop";
+  to: Address;
+  data: Hex;
+  gas: bigint;
+  fees: Fees;
+  /** The newest block when the fees were read. */
+  headBlock: bigint;
+}
 
 /**
- * Signs the transaction of an assigned intent and commits the bytes; nothing is sent here, and nothing
- * may be sent before this has returned.
+ * Signs a transaction at an intent's nonce and commits the bytes; nothing is sent here, and nothing may
+ * be sent before this has returned.
  *
- * @returns the signed intent; null when another process signed it first (its bytes count, these are dropped).
+ * @returns the intent, `signed` if it was assigned; null when another process moved it first (its bytes
+ *   count, these are dropped).
  */
 export async function signAttempt(
   services: Services,
   chain: Chain,
   intent: Intent,
-  { fees, gas }: Pick<Preflight, "fees" | "gas">,
+  slot: Slot,
+  plan: AttemptPlan,
 ): Promise<Intent | null> {
-  const account = services.relay.account(chain);
-  const slot = await services.db
-    .selectFrom("service.slot")
-    .selectAll()
-    .where("intent_id", "=", intent.id)
-    .executeTakeFirstOrThrow();
-  if (toAddress(slot.addr) !== account.address.toLowerCase()) {
-    throw new Error(`intent ${intent.id} has a nonce of wallet ${toAddress(slot.addr)}, whose key is not configured`);
-  }
-  const raw: Hex = await account.signTransaction({
-    type: "eip1559",
+  const sender = toAddress(slot.addr);
+  const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === sender);
+  if (!signer) throw new Error(`intent ${intent.id} has a nonce of wallet ${sender}, whose key is not configured`);
+  const transaction = {
     chainId: chain.id,
-    nonce: Number(slot.nonce),
-    to: toAddress(intent.factory),
-    data: encodeDeploy(intent),
+    to: plan.to,
+    data: plan.data,
     value: 0n,
-    gas,
-    ...fees,
-  });
-  return await services.db.transaction().execute(async (transaction) => {
-    const signed = await moveIntent(transaction, intent, "signed");
-    if (!signed) return null;
+    gas: plan.gas,
+    ...plan.fees,
+  };
+  checkProposal(chain, intent, sender, transaction);
+  const nonce = hasDefect("nonce-recycled") ? await recycledNonce(services, slot) : slot.nonce;
+  const { raw, hash } = await signChecked(signer, { type: "eip1559", ...transaction, nonce: Number(nonce) });
+  const first = intent.state === "assigned";
+  if (hasDefect("send-before-persist")) await services.relay.nodes(chain).first((node) => node.ask([calls.send(raw)]));
+  crashPoint(first ? "sign-before-persist" : "bump-before-persist");
+  const signed = await services.db.transaction().execute(async (transaction) => {
+    // The answer names this hash: it has to outlive a crash of the database, whatever that was set to.
+    await sql`SET LOCAL synchronous_commit = on`.execute(transaction);
+    const moved = await moveIntent(transaction, intent, first ? "signed" : intent.state);
+    if (!moved) return null;
     await transaction
       .insertInto("service.attempt")
       .values({
-        hash: toBytes(keccak256(raw)),
+        hash: toBytes(hash),
         chain_id: slot.chain_id,
         addr: slot.addr,
-        nonce: slot.nonce,
-        kind: slot.kind,
+        nonce,
+        kind: plan.kind,
         raw: toBytes(raw),
-        max_fee: fees.maxFeePerGas,
-        tip: fees.maxPriorityFeePerGas,
-        gas,
+        max_fee: plan.fees.maxFeePerGas,
+        tip: plan.fees.maxPriorityFeePerGas,
+        gas: plan.gas,
+        head_block: plan.headBlock,
       })
       .execute();
-    return signed;
+    return moved;
   });
+  if (signed) crashPoint(first ? "sign-after-persist" : "bump-after-persist");
+  return signed;
+}
+
+/** A defect for the chaos run: somebody else's nonce, because its transaction seems to be lost. */
+async function recycledNonce(services: Services, slot: Slot): Promise<bigint> {
+  const stale = await services.db
+    .selectFrom("service.slot")
+    .select("nonce")
+    .where("chain_id", "=", slot.chain_id)
+    .where("addr", "=", slot.addr)
+    .where("state", "=", "open")
+    .where("created_at", "<", sql<Date>`clock_timestamp() - interval '1 second'`)
+    .orderBy("nonce")
+    .executeTakeFirst();
+  return stale?.nonce ?? slot.nonce;
 }

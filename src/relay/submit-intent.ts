@@ -1,10 +1,14 @@
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { adoptDeployment } from "./adopt-deployment.ts";
-import { assignSlot, isLaneFull } from "./assign-slot.ts";
-import { getIntent, type Intent, moveIntent } from "./intents.ts";
+import { assignSlot } from "./assign-slot.ts";
+import { toAddress } from "./bytes.ts";
+import { getIntent, type Intent, moveIntent, newestGeneration } from "./intents.ts";
+import { chooseLane } from "./lanes.ts";
 import { type Preflight, preflight } from "./preflight.ts";
 import { signAttempt } from "./sign-attempt.ts";
+import { findSlot } from "./slots.ts";
+import { waitForTurn } from "./update-order.ts";
 
 export type Submission =
   /** Its bytes are on disk: it will be driven to an end whatever happens to this process. */
@@ -54,38 +58,62 @@ async function takeStep(
     case "cancelled":
     case "expired":
       return { kind: "over", intent };
+    case "superseded":
+      return await newestGeneration(services.db, intent);
+    case "quarantined":
+      return { kind: "waiting", intent, reason: "its nonce was used by somebody else", ready: null };
     default:
       return { kind: "signed", intent };
   }
-  const { address } = services.relay.account(chain);
-  if (intent.state !== "assigned" && (await isLaneFull(services.db, chain, address)))
-    return { kind: "waiting", intent, reason: "many deployments are being mined", ready: known };
-  const ready = known ?? (await preflight(services, chain, intent));
+  const slot = intent.state === "assigned" ? await findSlot(services.db, intent.id) : undefined;
+  // A transaction that does nothing has to fill the nonce; the worker signs it.
+  if (slot && intent.cancel_requested_at) return { kind: "held", intent, reason: "it is being cancelled" };
+  const turn = slot ? null : await waitForTurn(services.db, intent, null);
+  if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
+  const lane = slot
+    ? ({ kind: "lane", sender: toAddress(slot.addr) } as const)
+    : await chooseLane(services, chain, intent);
+  if (lane.kind === "wait") return { kind: "waiting", intent, reason: lane.reason, ready: known };
+  if (lane.kind === "hold") return await holdIntent(intent, lane.reason, lane.message);
+  // What an update replaces may have changed since an earlier look, and another wallet has another balance.
+  const fresh = intent.kind === "deploy" && known?.sender === lane.sender ? known : null;
+  const ready = fresh ?? (await preflight(services, chain, intent, lane.sender));
   if ("refused" in ready) {
     // Another process may have deployed it since: then the refusal is the second deployment's.
     const now = await again();
     if (now.version !== intent.version) return now;
-    return (await adoptDeployment(services, chain, intent)) ?? (await refuse(ready.refused));
+    const adopted = intent.kind === "deploy" ? await adoptDeployment(services, chain, intent) : null;
+    return adopted ?? (await refuse(ready.refused));
   }
-  if (intent.state === "assigned") return (await signAttempt(services, chain, intent, ready)) ?? (await again());
+  const { fees, call, gas, headBlock } = ready;
+  if (!fees) return await holdIntent(intent, "fee", "the network's fees are over what may be paid here");
+  const plan = { kind: intent.kind, to: call.to, data: call.data, gas, fees, headBlock };
+  if (slot) return (await signAttempt(services, chain, intent, slot, plan)) ?? (await again());
   const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
   if (!queued) return await again();
   const { genesisHash } = await services.relay.factory(chain);
-  const assignment = await assignSlot(services, queued, address, ready, genesisHash);
+  const assignment = await assignSlot(services, queued, { ...ready, fees }, genesisHash);
   switch (assignment.kind) {
-    case "assigned":
-      return (await signAttempt(services, chain, assignment.intent, ready)) ?? (await again());
+    case "assigned": {
+      const own = await findSlot(services.db, intent.id);
+      if (!own) throw new Error(`intent ${intent.id} is assigned without a nonce`);
+      return (await signAttempt(services, chain, assignment.intent, own, plan)) ?? (await again());
+    }
     case "lost":
       return await again();
     case "wait":
       return { kind: "waiting", intent: queued, reason: assignment.reason, ready };
-    case "hold":
-      return await holdIntent(queued, assignment.reason, assignment.message);
+    case "hold": {
+      const other = await chooseLane(services, chain, queued);
+      return other.kind === "lane" && other.sender !== lane.sender
+        ? queued
+        : await holdIntent(queued, assignment.reason, assignment.message);
+    }
   }
 
   async function refuse(reason: string): Promise<Submission | Intent> {
     // With a nonce there is no way back to held: the lane waits behind it until the simulation passes.
-    return await holdIntent(intent, "simulation", `the collection's contract would refuse it: ${reason}`);
+    return await holdIntent(intent, "simulation", `the contract would refuse it: ${reason}`);
   }
 
   async function holdIntent(seen: Intent, code: string, reason: string): Promise<Submission | Intent> {

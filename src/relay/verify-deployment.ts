@@ -1,8 +1,9 @@
-import { concatHex, type Hex, type PublicClient, parseEventLogs, type TransactionReceipt } from "viem";
+import { concatHex, type Hex, type Log, type PublicClient, parseEventLogs } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import { encodeInitData } from "../../contracts/abi/config.ts";
 import { toAddress, toHex } from "./bytes.ts";
+import type { Receipt } from "./chain-reads.ts";
 import { intentName } from "./encode-deploy.ts";
 import type { Intent } from "./intents.ts";
 
@@ -39,11 +40,11 @@ export async function verifyDeployment(
 }
 
 /** True when the factory says in this receipt that it created the intent's collection. */
-export function announcesCollection(receipt: TransactionReceipt, intent: Intent): boolean {
+export function announcesCollection(receipt: Pick<Receipt, "logs">, intent: Intent): boolean {
   const logs = parseEventLogs({
     abi: collectionFactoryAbi,
     eventName: "CollectionDeployed",
-    logs: receipt.logs.filter((log) => log.address.toLowerCase() === toAddress(intent.factory)),
+    logs: receipt.logs.filter((log) => log.address === toAddress(intent.factory)) as unknown as Log[],
   });
   return logs.some(
     ({ args }) =>

@@ -1,102 +1,165 @@
-import { type Hash, type PublicClient, type TransactionReceipt, TransactionReceiptNotFoundError } from "viem";
+import type { Hash } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
+import { adoptDeployment } from "./adopt-deployment.ts";
 import { toHash } from "./bytes.ts";
+import type { Receipt } from "./chain-reads.ts";
+import { type ChainView, depthOf } from "./chain-view.ts";
+import { crashPoint, hasDefect } from "./faults.ts";
 import { type Intent, moveIntent } from "./intents.ts";
-import { depthOf, type Head } from "./read-head.ts";
-import { findSlot, listAttempts, markMined, markUnmined } from "./slots.ts";
+import { quarantine, startNextGeneration } from "./quarantine.ts";
+import { type Attempt, costOf, markMined, markUnmined, type Slot } from "./slots.ts";
 import { announcesCollection, verifyDeployment } from "./verify-deployment.ts";
 
+/** An intent whose fate the chain decides, with its nonce. */
+export interface WatchedIntent {
+  intent: Intent;
+  slot: Slot;
+  /** Newest first; only read for those that are not mined. */
+  attempts: readonly Attempt[];
+  /** Since its last change, by the database's clock. */
+  ageMs: number;
+}
+
+/** What one round learned from the chain. */
+export interface Evidence {
+  view: ChainView;
+  /** Canonical ones only. */
+  receipts: ReadonlyMap<Hash, Receipt>;
+  /** By number, as far as enough endpoints agree. */
+  blocks: ReadonlyMap<bigint, Hash>;
+  /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
+  missing: Map<string, number>;
+}
+
 /**
- * Looks at one intent that has bytes on their way or in a block, and moves it by what the chain shows.
+ * Moves one intent by what the chain shows.
  *
  * @returns the intent as it stands afterwards; null when another process moved it meanwhile.
  */
 export async function watchIntent(
   services: Services,
   chain: Chain,
-  intent: Intent,
-  head: Head,
+  watched: WatchedIntent,
+  evidence: Evidence,
 ): Promise<Intent | null> {
-  switch (intent.state) {
+  switch (watched.intent.state) {
+    case "assigned":
     case "signed":
     case "in_flight":
-      return await lookForReceipt(services, chain, intent);
+      return await lookForReceipt(services, chain, watched, evidence);
     case "mined":
     case "mined_reverted":
+    case "mined_noop":
     case "confirmed":
-      return await followBlock(services, chain, intent, head);
+      return await followBlock(services, chain, watched, evidence);
+    case "quarantined":
+      return await startNextGeneration(services, chain, watched, evidence.view);
     default:
-      return intent;
+      return watched.intent;
   }
 }
 
-async function lookForReceipt(services: Services, chain: Chain, intent: Intent): Promise<Intent | null> {
-  const client = services.rpc(chain);
-  for (const attempt of await listAttempts(services.db, intent.id)) {
+async function lookForReceipt(
+  services: Services,
+  chain: Chain,
+  watched: WatchedIntent,
+  { receipts, view, missing }: Evidence,
+): Promise<Intent | null> {
+  const { intent, attempts, slot } = watched;
+  for (const attempt of attempts) {
     const hash = toHash(attempt.hash);
-    const receipt = await findReceipt(client, hash);
-    if (!receipt || !(await isCanonical(client, receipt.blockNumber, receipt.blockHash))) continue;
+    const receipt = receipts.get(hash);
+    if (!receipt) continue;
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
-    const to = receipt.status === "success" ? "mined" : "mined_reverted";
-    if (to === "mined" && !announcesCollection(receipt, intent)) {
+    const succeeded = receipt.status === 1n;
+    const to = attempt.kind === "noop" ? "mined_noop" : succeeded ? "mined" : "mined_reverted";
+    if (to === "mined" && intent.kind === "deploy" && !announcesCollection(receipt, intent)) {
       services.log.error({ intent: intent.id, hash }, "a deployment succeeded without its collection");
       continue;
     }
-    services.log.info({ intent: intent.id, hash, block: block.number, outcome: to }, "deployment mined");
-    return await services.db.transaction().execute((transaction) => markMined(transaction, intent, to, hash, block));
+    services.log.info({ intent: intent.id, hash, block: block.number, outcome: to }, "mined");
+    missing.delete(intent.id);
+    const mined = await services.db.transaction().execute(async (transaction) => {
+      const moved = await markMined(transaction, intent, to, hash, block, costOf(receipt));
+      crashPoint("mined-before-commit");
+      return moved;
+    });
+    if (mined && to === "mined" && hasDefect("final-at-once")) {
+      const confirmed = await moveIntent(services.db, mined, "confirmed");
+      return confirmed && (await moveIntent(services.db, confirmed, "finalized"));
+    }
+    return mined;
   }
-  return intent;
+  const wallet = view.wallets.get(`0x${slot.addr.toString("hex")}`);
+  if (!wallet || wallet.finalNonce === null || wallet.finalNonce <= slot.nonce) {
+    missing.delete(intent.id);
+    return intent;
+  }
+  return await explainUsedNonce(services, chain, watched, { view, missing });
 }
 
-async function followBlock(services: Services, chain: Chain, intent: Intent, head: Head): Promise<Intent | null> {
-  const client = services.rpc(chain);
-  const slot = await findSlot(services.db, intent.id);
-  if (!slot?.mined_block_hash || slot.mined_block === null) throw new Error(`intent ${intent.id} is mined nowhere`);
+/** The nonce is used for good, and by none of our transactions that an endpoint knows of. */
+async function explainUsedNonce(
+  services: Services,
+  chain: Chain,
+  watched: WatchedIntent,
+  { view, missing }: Pick<Evidence, "view" | "missing">,
+): Promise<Intent | null> {
+  const { intent } = watched;
+  const rounds = (missing.get(intent.id) ?? 0) + 1;
+  missing.set(intent.id, rounds);
+  // Endpoints index receipts late, and lie; a nonce that is really gone stays gone.
+  if (rounds < 5) return intent;
+  const adopted = intent.kind === "deploy" ? await adoptDeployment(services, chain, intent) : null;
+  return adopted ?? (await quarantine(services, chain, watched, view));
+}
+
+async function followBlock(
+  services: Services,
+  chain: Chain,
+  { intent, slot }: WatchedIntent,
+  { view, blocks }: Evidence,
+): Promise<Intent | null> {
+  if (!slot.mined_block_hash || slot.mined_block === null) throw new Error(`intent ${intent.id} is mined nowhere`);
   const number = slot.mined_block;
-  // A head behind the block is a lagging node, not a reorganisation.
-  if (number > head.number) return intent;
-  if (!(await isCanonical(client, number, toHash(slot.mined_block_hash)))) {
-    services.log.warn({ intent: intent.id, block: number, state: intent.state }, "the block of a deployment is gone");
+  const now = blocks.get(number);
+  // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
+  if (number > view.head || now === undefined) return intent;
+  if (now !== toHash(slot.mined_block_hash)) {
+    const facts = { intent: intent.id, block: number, state: intent.state };
+    if (intent.state === "confirmed")
+      services.log.error(facts, "incident: a confirmed block is gone; the address is withdrawn");
+    else services.log.warn(facts, "the block of a deployment is gone");
     return await services.db.transaction().execute((transaction) => markUnmined(transaction, intent));
   }
-  const final = number <= head.finalized;
+  const final = number <= view.finalized;
   switch (intent.state) {
     case "mined":
-      if (depthOf(head, number) < BigInt(chain.confirmations)) return intent;
+      if (depthOf(view, number) < BigInt(chain.confirmations)) return intent;
       return await confirm(services, chain, intent, number);
     case "confirmed":
+      crashPoint("finalize-before-commit");
       return final ? await moveIntent(services.db, intent, "finalized") : intent;
     case "mined_reverted":
       return final ? await moveIntent(services.db, intent, "failed_onchain") : intent;
+    case "mined_noop":
+      return final ? await moveIntent(services.db, intent, "cancelled") : intent;
     default:
       return intent;
   }
 }
 
 async function confirm(services: Services, chain: Chain, intent: Intent, number: bigint): Promise<Intent | null> {
-  const problem = await verifyDeployment(services.rpc(chain), intent, number);
+  // An update's bytes were ours and succeeded; what others changed in the same block is not our affair.
+  const problem = intent.kind === "deploy" ? await verifyDeployment(services.rpc(chain), intent, number) : null;
   if (problem === null) {
-    services.log.info({ intent: intent.id, block: number }, "deployment confirmed");
+    services.log.info({ intent: intent.id, block: number }, "confirmed");
+    crashPoint("confirm-before-commit");
     return await moveIntent(services.db, intent, "confirmed");
   }
   services.log.error({ intent: intent.id, problem }, "a deployment is not what was asked for; it stays unconfirmed");
   return intent.hold_reason === "verification"
     ? intent
     : await moveIntent(services.db, intent, "mined", "verification");
-}
-
-async function findReceipt(client: PublicClient, hash: Hash): Promise<TransactionReceipt | null> {
-  try {
-    const receipt = await client.getTransactionReceipt({ hash });
-    return receipt.transactionHash === hash ? receipt : null;
-  } catch (error) {
-    if (error instanceof TransactionReceiptNotFoundError) return null;
-    throw error;
-  }
-}
-
-/** Nodes have served receipts of blocks that were no longer on the chain; the block's own hash decides. */
-async function isCanonical(client: PublicClient, number: bigint, hash: Hash): Promise<boolean> {
-  return (await client.getBlock({ blockNumber: number })).hash === hash;
 }

@@ -47,7 +47,7 @@ export function recordUpload(services: Services, caller: Caller, upload: NewUplo
         content_type: upload.contentType,
         size: content.sizeBytes,
         profile: content.profile,
-        pin_state: services.config.ipfs.pinata ? "queued" : "local",
+        pin_state: services.config.ipfs.pinata || services.config.ipfs.kubo ? "queued" : "local",
         pin_error: null,
         pinned_at: null,
       })

@@ -13,7 +13,17 @@ export function nok(c: Context, error: ServiceError, requestId: string): Respons
   const body = {
     response: "NOK",
     error: { status_code: status, code, message, request_id: requestId },
-    ...(error.status === 422 && error.field ? { detail: [{ loc: [error.field], msg: message, type: code }] } : {}),
+    ...(error.status === 422 ? detailOf(error) : {}),
   };
   return c.json(body, status as 400);
+}
+
+/** Every problem of the request, as the frameworks of old clients' time listed them. */
+function detailOf({ code, field, message, details }: ServiceError): Record<string, unknown> {
+  const problems = details?.["problems"];
+  if (Array.isArray(problems) && problems.length > 0) {
+    const all = problems as { code: string; field?: string; message: string }[];
+    return { detail: all.map((item) => ({ loc: item.field ? [item.field] : [], msg: item.message, type: item.code })) };
+  }
+  return field ? { detail: [{ loc: [field], msg: message, type: code }] } : {};
 }

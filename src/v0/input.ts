@@ -3,6 +3,8 @@ import { JsonNumber } from "./json-body.ts";
 
 type Problem = { rank: number; error: ServiceError };
 type Need = { required?: boolean };
+/** `emptyIsText`: an empty text is a value; otherwise it counts as absent. */
+type TextNeed = Need & { emptyIsText?: boolean };
 
 /** The order in which the original service reports: a missing member before a wrong type, and so on. */
 const ranks = {
@@ -40,10 +42,10 @@ export class Input {
   }
 
   /** A text member under the first of `names` that was sent. An empty text counts as absent. */
-  text(names: string | readonly string[], need: Need = {}): string | undefined {
+  text(names: string | readonly string[], need: TextNeed = {}): string | undefined {
     const [name, value] = this.#first(names);
     const text = value instanceof JsonNumber ? value.source : value;
-    if (text === undefined || text === "") return this.#absent(name, need);
+    if (text === undefined || (text === "" && !need.emptyIsText)) return this.#absent(name, need);
     return typeof text === "string" ? text : this.#fault("invalid_type", name, "a string");
   }
 
@@ -101,16 +103,18 @@ export class Input {
     return parseIsoDate(text) ?? this.#fault("invalid_date", name, "an ISO 8601 date, 2022-07-12T11:30:48+00:00");
   }
 
+  /** What was found so far, the gravest first. */
+  faults(): ServiceError[] {
+    return this.#problems.toSorted((a, b) => a.rank - b.rank).map(({ error }) => error);
+  }
+
   /** Throws what was found. Call it before the values are used. */
   check(): void {
-    const first = this.#problems.toSorted((a, b) => a.rank - b.rank)[0];
+    const faults = this.faults();
+    const [first] = faults;
     if (!first) return;
-    const { code, message, field } = first.error;
-    const problems = this.#problems.map(({ error }) => ({
-      field: error.field,
-      code: error.code,
-      message: error.message,
-    }));
+    const { code, message, field } = first;
+    const problems = faults.map((fault) => ({ field: fault.field, code: fault.code, message: fault.message }));
     throw new ServiceError(code, message, { ...(field === undefined ? {} : { field }), details: { problems } });
   }
 

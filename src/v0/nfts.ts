@@ -1,7 +1,5 @@
 import type { Context } from "hono";
-import { getNft } from "../nfts/get-nft.ts";
-import { listChainNfts } from "../nfts/list-chain-nfts.ts";
-import { listContractNfts } from "../nfts/list-contract-nfts.ts";
+import { chainPage, contractPage, nftDetails } from "../nfts/json-lists.ts";
 import { type RefreshMetadataInput, refreshMessages, refreshMetadata } from "../nfts/refresh-metadata.ts";
 import type { Services } from "../services.ts";
 import type { V0App, V0Env } from "./app.ts";
@@ -14,8 +12,8 @@ import {
   queryOf,
   tokenIdParameter,
 } from "./query.ts";
-import { okRaw } from "./raw-json.ts";
-import { contractBody, detailsBody, listItemBody } from "./token-body.ts";
+import { okRaw, RawJson, rawList } from "./raw-json.ts";
+import { contractMembers, detailsShape, listItemShape } from "./token-shape.ts";
 
 export function addNfts(app: V0App, services: Services): void {
   app.get("/nfts", async (c) => {
@@ -33,9 +31,10 @@ export function addNfts(app: V0App, services: Services): void {
       contract: all || include.has("contract_information"),
       dates: all,
     };
-    const found = await listChainNfts(services, c.get("caller"), { chain, page, parts: show });
+    const shape = listItemShape(show);
+    const found = await chainPage(services, c.get("caller"), { chain, page, shape, strictContract: false });
     return okRaw(c, {
-      nfts: found.items.map(({ node }) => listItemBody(node, show)),
+      nfts: rawList(found.items),
       continuation: found.continuation,
     });
   });
@@ -57,10 +56,12 @@ export function addNfts(app: V0App, services: Services): void {
       contract: false,
       dates: all,
     };
-    const found = await listContractNfts(services, c.get("caller"), { chain, contract, page, parts: show });
+    const found = await contractPage(services, c.get("caller"), {
+      ...{ chain, contract, page, contractMembers, shape: listItemShape(show), strictContract: false },
+    });
     return okRaw(c, {
-      nfts: found.items.map(({ node }) => listItemBody(node, show)),
-      contract: contractBody(found.contract),
+      nfts: rawList(found.items),
+      contract: rawOrNull(found.contract),
       total: Number(found.total),
       continuation: found.continuation,
       ...(refresh ? await refreshBody(c, services, { chain, contract }) : {}),
@@ -77,14 +78,20 @@ export function addNfts(app: V0App, services: Services): void {
     const tokenId = tokenIdParameter(input, c.req.param("token_id"));
     input.check();
 
-    const nft = await getNft(services, c.get("caller"), { chain, contract, tokenId });
+    const found = await nftDetails(services, c.get("caller"), {
+      ...{ chain, contract, tokenId, shape: detailsShape, contractMembers },
+    });
     return okRaw(c, {
-      nft: detailsBody(nft),
-      owner: nft.owner,
-      contract: contractBody(nft.contractRecord),
+      nft: new RawJson(found.nft),
+      owner: found.owner,
+      contract: rawOrNull(found.contract),
       ...(refresh ? await refreshBody(c, services, { chain, contract, tokenId }) : {}),
     });
   });
+}
+
+function rawOrNull(text: string | null): RawJson | null {
+  return text === null ? null : new RawJson(text);
 }
 
 async function refreshBody(c: Context<V0Env>, services: Services, input: RefreshMetadataInput) {

@@ -1,53 +1,51 @@
 import { errorTable } from "../errors.ts";
+import { dataPaths } from "./openapi-data.ts";
+import {
+  address,
+  chainQuery,
+  contractRecord,
+  date,
+  fileInformation,
+  files,
+  hash,
+  include,
+  integer,
+  type Json,
+  list,
+  metadataMembers,
+  nullableText,
+  object,
+  operation,
+  pageNumberQuery,
+  pageQueries,
+  path,
+  query,
+  refreshQuery,
+  text,
+  tokenKey,
+} from "./openapi-parts.ts";
 
-type Json = Record<string, unknown>;
-
-const text = { type: "string" };
-const nullableText = { type: ["string", "null"] };
-const integer = { type: "integer" };
-const address = { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" };
-const hash = { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" };
-const date = { type: "string", description: "ISO 8601; UTC when it has no offset" };
 const file = { type: "string", format: "binary" };
 
-const chainQuery = query(
-  "chain",
-  { type: "string" },
-  "ethereum, polygon, goerli (rinkeby), or a chain this installation added",
-  true,
-);
-const continuationQuery = query("continuation", text, "the previous answer's continuation");
-const pageNumberQuery = query("page_number", { type: "integer", minimum: 1, default: 1 }, "page, from 1");
-const pageSizeQuery = query("page_size", { type: "integer", minimum: 1, maximum: 50, default: 50 }, "items per page");
-const refreshQuery = query("refresh_metadata", { type: "boolean" }, "fetch the metadata again");
-
-const contractRecord = object({
-  name: nullableText,
-  symbol: nullableText,
-  type: { enum: ["ERC721", "ERC1155"] },
-  metadata: object({
-    description: nullableText,
-    thumbnail_url: nullableText,
-    cached_thumbnail_url: nullableText,
-    banner_url: nullableText,
-    cached_banner_url: nullableText,
-  }),
-});
-const files = {
-  file_url: nullableText,
-  animation_url: nullableText,
-  cached_file_url: nullableText,
-  cached_animation_url: nullableText,
-};
-const metadataMembers = { metadata: { type: ["object", "null"] }, metadata_url: nullableText };
-const fileInformation = {
-  anyOf: [object({ height: integer, width: integer, file_size: integer }), { type: "null" }],
-};
-const tokenKey = { chain: text, contract_address: address, token_id: { type: "string", pattern: "^\\d+$" } };
 const refreshMembers = {
   status: { enum: ["ADDED", "PROCESSING", "PENDING", "REFRESHED_RECENTLY"] },
   status_message: text,
 };
+const storageItem = object(
+  {
+    storage_type: { enum: ["file", "metadata", "metadata_directory"] },
+    type: { enum: ["file", "metadata", "metadata_directory"] },
+    file_name: nullableText,
+    ipfs_uri: text,
+    ipfs_url: text,
+    uploaded_date: text,
+    content_type: nullableText,
+    file_size: integer,
+    file_size_mb: { type: "number" },
+    metadata: { type: ["object", "null"] },
+  },
+  ["file_name", "content_type", "file_size", "file_size_mb", "metadata"],
+);
 const accountItem = object(
   {
     ...tokenKey,
@@ -84,6 +82,45 @@ const nftDetail = object({
   owner: nullableText,
 });
 
+/** Of a dry run only. */
+const planMembers = {
+  dry_run: { const: true },
+  idempotency_key: { type: "string", description: "deploy with this Idempotency-Key to get predicted_address" },
+  gas: integer,
+  max_fee_per_gas: { type: "string", description: "wei" },
+  cost: { type: "number", description: "at the fees of now, in the chain's native token" },
+  max_cost: { type: "number", description: "at most" },
+  warnings: { type: "array", items: text },
+};
+const ownCollection = object(
+  {
+    name: text,
+    symbol: text,
+    transaction_hash: hash,
+    transaction_external_url: text,
+    chain: text,
+    address,
+    owner_address: address,
+    creation_date: text,
+    metadata_frozen: { type: "boolean" },
+    max_supply: integer,
+    team_reserve: integer,
+    mint_price: { type: "number" },
+    tokens_per_mint: integer,
+    treasury_address: address,
+    public_mint_start: text,
+    base_uri: text,
+    prereveal_token_uri: text,
+    presale_mint_start: nullableText,
+    presale_whitelisted_addresses: { type: "array", items: address },
+    presale_merkle_root: nullableText,
+    royalties_share: integer,
+    royalties_address: address,
+    merkle_proofs: { type: "object", additionalProperties: { type: "array", items: hash } },
+  },
+  ["merkle_proofs"],
+);
+
 /** OpenAPI 3.1 of the legacy door. The committed copy is `schema/openapi.json`; a test compares them. */
 export function createOpenApi(): Json {
   return {
@@ -110,18 +147,67 @@ export function createOpenApi(): Json {
           ["file_too_large"],
         ),
       },
+      "/v0/me/storage": {
+        get: operation(
+          "Your uploads, newest first",
+          [
+            { ...list("type", ["file", "metadata", "metadata_directory", "all"]), required: true },
+            pageNumberQuery,
+            query("page_size", { type: "integer", minimum: 1, maximum: 500, default: 50 }, "items per page"),
+            query("start_date", date, "uploaded at this time or later"),
+            query("end_date", date, "uploaded at this time or earlier"),
+          ],
+          { storage: { type: "array", items: storageItem } },
+          [],
+        ),
+      },
       "/v0/contracts/collections": {
         post: operation(
-          "Deploy a collection",
-          [],
+          "Deploy a collection, or with dry_run say what that would do",
+          [query("dry_run", { type: "boolean", default: false }, "check and simulate; nothing is stored or spent")],
           deployAnswer(),
           ["plan_limit_exceeded", "service_unavailable"],
           deployBody(),
+          [
+            ...Object.keys(planMembers),
+            ...["transaction_hash", "transaction_external_url", "owner_address", "name", "symbol"],
+          ],
+        ),
+        put: operation(
+          "Change a collection: reveal, mint starts, presale list, royalties, freeze",
+          [],
+          { chain: text, transaction_hash: hash, transaction_external_url: text },
+          ["not_found", "metadata_frozen", "plan_limit_exceeded", "service_unavailable"],
+          updateBody(),
+        ),
+      },
+      "/v0/me/contracts": {
+        get: operation(
+          "Product contracts of the account: none yet",
+          [],
+          { contracts: { type: "array", maxItems: 0 } },
+          [],
+        ),
+      },
+      "/v0/me/contracts/collections": {
+        get: operation(
+          "Collections of the account, newest first",
+          [chainQuery, include(["default", "merkle_proofs"])],
+          { contracts: { type: "array", items: ownCollection } },
+          [],
+        ),
+      },
+      "/v0/me/contracts/abis/{contract_address}": {
+        get: operation(
+          "ABI of a collection of the account",
+          [path("contract_address", address), chainQuery],
+          { abi: { type: "array", items: { type: "object" } } },
+          ["not_found"],
         ),
       },
       "/v0/contracts/{transaction_hash}": {
         get: operation(
-          "Find the contract that a deployment made",
+          "Find the contract that a transaction made or changed",
           [path("transaction_hash", hash), chainQuery],
           { chain: text, contract_address: address, transaction_hash: hash },
           ["not_found", "transaction_pending", "transaction_failed"],
@@ -191,6 +277,7 @@ export function createOpenApi(): Json {
           Object.keys(refreshMembers),
         ),
       },
+      ...dataPaths(),
     },
     components: {
       securitySchemes: {
@@ -199,59 +286,6 @@ export function createOpenApi(): Json {
       schemas: { Error: errorBody() },
     },
   };
-}
-
-function query(name: string, schema: Json, description: string, required = false): Json {
-  return { name, in: "query", required, description, schema };
-}
-
-function path(name: string, schema: Json): Json {
-  return { name, in: "path", required: true, schema };
-}
-
-function list(name: string, words: readonly string[]): Json {
-  return {
-    name,
-    in: "query",
-    required: false,
-    style: "form",
-    explode: true,
-    schema: { type: "array", items: { enum: words } },
-  };
-}
-
-function include(words: readonly string[]): Json {
-  return list("include", words);
-}
-
-function pageQueries(): Json[] {
-  return [pageNumberQuery, pageSizeQuery, continuationQuery];
-}
-
-function object(properties: Json, optional: readonly string[] = []): Json {
-  return { type: "object", required: Object.keys(properties).filter((name) => !optional.includes(name)), properties };
-}
-
-function operation(
-  summary: string,
-  parameters: readonly Json[],
-  members: Json,
-  failures: readonly (keyof typeof errorTable)[],
-  body?: Json,
-  optional: readonly string[] = [],
-): Json {
-  const success = object({ response: { const: "OK" }, ...members, error: { type: "null" } }, optional);
-  const statuses = new Set([401, 403, 422, ...failures.map((code) => errorTable[code].status)]);
-  const responses: Json = { "200": { description: "Done", content: { "application/json": { schema: success } } } };
-  for (const status of [...statuses].sort()) {
-    const codes = Object.entries(errorTable).filter(([, row]) => row.status === status);
-    responses[String(status)] = {
-      description: codes.map(([code]) => code).join(", "),
-      content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
-    };
-  }
-  const requestBody = body && { requestBody: { required: true, content: { "application/json": { schema: body } } } };
-  return { summary, ...(parameters.length > 0 ? { parameters } : {}), ...requestBody, responses };
 }
 
 function upload(
@@ -336,6 +370,24 @@ function deployBody(): Json {
   return object({ ...required, ...optional }, [...Object.keys(optional), "public_mint_start"]);
 }
 
+function updateBody(): Json {
+  const optional = {
+    base_uri: { ...text, description: "reveals; an empty text hides again" },
+    prereveal_token_uri: text,
+    public_mint_start: date,
+    presale_mint_start: date,
+    presale_whitelisted_addresses: { type: "array", items: address, description: "replaces the whole list" },
+    royalties_share: { type: "integer", minimum: 0, maximum: 10_000, description: "basis points" },
+    royalties_address: address,
+    freeze_metadata: { type: "boolean", description: "true freezes for good" },
+    public_mint_start_date: { ...date, description: "older spelling of public_mint_start" },
+    presale_mint_start_date: { ...date, description: "older spelling of presale_mint_start" },
+    royalty_share: { type: "integer", description: "older spelling of royalties_share" },
+    royalty_address: { ...address, description: "older spelling of royalties_address" },
+  };
+  return object({ chain: text, contract_address: address, ...optional }, Object.keys(optional));
+}
+
 function deployAnswer(): Json {
   return {
     chain: text,
@@ -344,6 +396,8 @@ function deployAnswer(): Json {
     owner_address: address,
     name: text,
     symbol: text,
+    predicted_address: address,
+    ...planMembers,
   };
 }
 

@@ -28,11 +28,13 @@ export function chainParameter(input: Input, chains: readonly Chain[]): string {
 }
 
 /** `page_number`, `page_size` and `continuation`, which wins over the number. */
-export function pageParameters(input: Input): PageRequest {
+export function pageParameters(input: Input, largest: bigint = 50n): PageRequest {
   const number = input.integer("page_number") ?? 1n;
   const size = input.integer("page_size") ?? BigInt(defaultPageSize);
   if (number < 1n) input.fail("value_error", "page_number", "page_number must be 1 or more");
-  if (size < 1n || size > 50n) input.fail("value_error", "page_size", "page_size must be 1 to 50");
+  if (size < 1n || size > largest) {
+    input.fail("value_error", "page_size", `page_size must be 1 to ${largest}`);
+  }
   return {
     // Past any list there is; only its order of size matters.
     number: Number(number < 1_000_000_000n ? number : 1_000_000_000n),
@@ -58,6 +60,14 @@ export function wordsParameter<W extends string>(
   const wrong = words.find((word) => !isAllowed(word) && !alsoAccepted.includes(word));
   if (wrong !== undefined) input.fail("invalid_enumeration", name, `${name} must be one of: ${allowed.join(", ")}`);
   return new Set(words.filter(isAllowed));
+}
+
+/** One word of a fixed list; absent when it was not sent. */
+export function wordParameter<W extends string>(input: Input, name: string, allowed: readonly W[]): W | undefined {
+  const word = input.text(name);
+  if (word === undefined) return undefined;
+  const found = allowed.find((candidate) => candidate === word);
+  return found ?? input.fail("invalid_enumeration", name, `${name} must be one of: ${allowed.join(", ")}`);
 }
 
 /** `include`: which parts of the records are shown. `default` is always there. */

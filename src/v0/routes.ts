@@ -1,5 +1,8 @@
 import type { Hono } from "hono";
 import { authenticate } from "../accounts/authenticate.ts";
+import { readFreshness } from "../accounts/freshness.ts";
+import { waitForBlock } from "../accounts/wait-for-block.ts";
+import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
@@ -8,8 +11,12 @@ import { createV0App, type V0Env } from "./app.ts";
 import { addCollections } from "./collections.ts";
 import { addContracts } from "./contracts.ts";
 import { addFiles } from "./files.ts";
+import { addMeContracts } from "./me-contracts.ts";
 import { addMetadata } from "./metadata.ts";
 import { addNfts } from "./nfts.ts";
+import { addSearch } from "./search.ts";
+import { addStorage } from "./storage.ts";
+import { addTransactions } from "./transactions.ts";
 import { addUnbuilt } from "./unbuilt.ts";
 
 /** The legacy REST door: every path needs a key, and the key is looked at before anything else. */
@@ -19,12 +26,30 @@ export function createV0(services: Services): Hono<V0Env> {
     c.set("caller", await authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), c.get("requestId")));
     await next();
   });
+  app.use(async (c, next) => {
+    const wish = c.env.incoming.headers["x-min-block"];
+    if (typeof wish === "string") await waitForBlock(services, wish);
+    const name = c.req.method === "GET" ? c.req.query("chain") : undefined;
+    if (name !== undefined) {
+      const head = (await readFreshness(services))[chainAliases[name] ?? name];
+      if (head) {
+        c.header("X-Indexed-Block", head.block);
+        c.header("X-Indexed-At", head.timestamp);
+        c.header("X-Indexed-Lag-Seconds", String(head.lagSeconds));
+      }
+    }
+    await next();
+  });
   addFiles(app, services);
   addMetadata(app, services);
   addCollections(app, services);
   addContracts(app, services);
+  addMeContracts(app, services);
   addAccounts(app, services);
   addNfts(app, services);
+  addTransactions(app, services);
+  addSearch(app, services);
+  addStorage(app, services);
   addUnbuilt(app);
   app.all("*", (c) => {
     const known = app.routes.some((route) => route.method !== "ALL" && matches(route.path, c.req.path));

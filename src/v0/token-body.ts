@@ -1,5 +1,4 @@
 import type { ContractRecord, Nft } from "../nfts/nft-record.ts";
-import { naiveMicros, naiveSeconds } from "./dates.ts";
 import { RawJson } from "./raw-json.ts";
 
 type Members = Record<string, unknown>;
@@ -28,50 +27,26 @@ export function contractBody(contract: ContractRecord): Members {
   };
 }
 
-/** An item of an account's list. */
-export function accountItemBody(nft: Nft, show: { metadata: boolean; contract: boolean }): Members {
+/** A token in a creator's list. */
+export function createdItemBody(nft: Nft, show: { metadata: boolean; contract: boolean }): Members {
   return {
+    chain: nft.chain,
     contract_address: nft.contract,
     token_id: String(nft.tokenId),
     name: nft.name,
     description: nft.description,
-    ...fileBody(nft),
-    creator_address: nft.creator,
     ...(show.metadata ? { metadata: metadataBody(nft), metadata_url: nft.metadataUrl } : {}),
-    ...(show.contract ? { contract: contractBody(contractOf(nft)) } : {}),
-    chain: nft.chain,
-  };
-}
-
-/** An item of a contract's or a chain's list. */
-export function listItemBody(nft: Nft, show: TokenMembers): Members {
-  return {
-    chain: nft.chain,
-    contract_address: nft.contract,
-    token_id: String(nft.tokenId),
-    ...(show.metadata ? { metadata_url: nft.metadataUrl, metadata: metadataBody(nft) } : {}),
-    ...(show.fileInformation ? { file_information: fileInformationBody(nft) } : {}),
-    ...(show.metadata ? fileBody(nft) : {}),
-    ...(show.contract ? { contract: contractBody(contractOf(nft)) } : {}),
-    ...(show.dates ? datesBody(nft) : {}),
-  };
-}
-
-/** The one token of a details answer: every member, whatever was asked for. */
-export function detailsBody(nft: Nft): Members {
-  return {
-    chain: nft.chain,
-    contract_address: nft.contract,
-    token_id: String(nft.tokenId),
-    metadata_url: nft.metadataUrl,
-    metadata: metadataBody(nft),
-    file_information: fileInformationBody(nft),
     ...fileBody(nft),
-    creator_address: nft.creator,
-    ...datesBody(nft),
-    rarity: null,
-    owner: nft.owner,
+    ...(show.contract ? { contract: contractBody(contractOf(nft)) } : {}),
+    owner_addresses: nft.holders ?? [],
   };
+}
+
+/** Where a browser gets the file when we hold no copy: IPFS through the configured gateway; null when nowhere. */
+export function servedFileUrl(url: string | null, gateway: string): string | null {
+  if (url === null) return null;
+  const path = /^ipfs:\/\/(?:ipfs\/)?(.+)$/i.exec(url)?.[1];
+  return path === undefined ? (/^https?:\/\//i.test(url) ? url : null) : `${gateway}/${path}`;
 }
 
 function fileBody(nft: Nft): Members {
@@ -83,20 +58,8 @@ function fileBody(nft: Nft): Members {
   };
 }
 
-function datesBody(nft: Nft): Members {
-  return {
-    mint_date: nft.mintedAt === null ? null : naiveSeconds(nft.mintedAt),
-    updated_date: nft.updatedAtMicros === null ? null : naiveMicros(nft.updatedAtMicros),
-  };
-}
-
 function metadataBody(nft: Nft): RawJson | null {
   return nft.metadata === null ? null : new RawJson(nft.metadata);
-}
-
-function fileInformationBody(nft: Nft): Members | null {
-  const file = nft.fileInformation;
-  return file && { height: file.height, width: file.width, file_size: file.sizeBytes };
 }
 
 /** A token whose contract is not in the index yet still shows a record. */

@@ -3,21 +3,9 @@ import type { V0App } from "./app.ts";
 
 /** Operations of the original service that are not built yet: a client learns that, not `not_found`. */
 const operations: readonly [method: string, path: string][] = [
-  ["PUT", "/contracts/collections"],
-  ["GET", "/me/contracts/collections"],
-  ["GET", "/me/contracts/abis/:contract"],
-  ["GET", "/me/contracts"],
-  ["GET", "/me/storage"],
   ["GET", "/me/settings"],
   ["GET", "/me/mints"],
-  ["GET", "/search"],
   ["GET", "/transactions"],
-  ["GET", "/transactions/accounts/:account"],
-  ["GET", "/transactions/nfts/:contract"],
-  ["GET", "/transactions/nfts/:contract/:token"],
-  ["GET", "/transactions/stats/:contract"],
-  ["GET", "/accounts/contracts/:account"],
-  ["GET", "/accounts/creators/:account"],
   ["GET", "/reports/:type"],
   ["POST", "/contracts"],
   ["PUT", "/contracts"],

@@ -99,6 +99,7 @@ describe("POST /v0/contracts/collections", () => {
         owner_address: sent.owner_address,
         name: sent.name,
         symbol: "TSK",
+        predicted_address: body.predicted_address,
         error: null,
       }),
     );
@@ -118,6 +119,7 @@ describe("POST /v0/contracts/collections", () => {
       transaction_hash: hash,
       error: null,
     });
+    expect(found.body.contract_address).toBe(body.predicted_address);
     expect(await h.chain.getCode({ address: found.body.contract_address })).toMatch(/^0x363d/);
   });
 

@@ -1,9 +1,12 @@
 import { readFileSync } from "node:fs";
+import { createHardhatRuntimeEnvironment } from "hardhat/hre";
 import { type Abi, type AbiEvent, type AbiParameter, parseAbi } from "viem";
 import { expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { collectionTemplateAbi } from "../../contracts/abi/collection-template.ts";
 import { abiModules } from "../../contracts/build/artifacts.ts";
+import config from "../../hardhat.config.ts";
+import { publishAbi } from "../../src/collections/contract-abi.ts";
 import { goldenAbi } from "./golden-abi.ts";
 
 test("the committed ABI modules are what the sources compile to", async () => {
@@ -11,6 +14,16 @@ test("the committed ABI modules are what the sources compile to", async () => {
     const committed = readFileSync(new URL(`../../contracts/abi/${file}.ts`, import.meta.url), "utf8");
     expect(committed, `contracts/abi/${file}.ts is stale: npm run generate:abi`).toBe(fresh);
   }
+});
+
+test("the ABI that the service hands out is the compiler's, internal types included, with signatures beside", async () => {
+  const hre = await createHardhatRuntimeEnvironment(config);
+  const { abi } = await hre.artifacts.readArtifact("Collection");
+  const handedOut = publishAbi().map(({ signature: _, constant, payable, ...entry }) => {
+    expect([constant, payable].filter(Boolean).length).toBeLessThan(2);
+    return entry;
+  });
+  expect(handedOut).toEqual(abi);
 });
 
 test("the golden ABI counts 52 functions, 8 events and 12 errors", () => {

@@ -18,6 +18,7 @@ const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
   "nft.tokens": [
     ...(["chain_id", "contract", "token_id", "standard", "supply", "owner", "mint_block", "mint_log_index"] as const),
     ...(["mint_batch_index", "mint_timestamp", "mint_tx", "creator", "transfer_count"] as const),
+    ...(["last_block", "last_log_index", "last_batch_index"] as const),
   ],
   "nft.holdings": ["chain_id", "contract", "token_id", "owner", "amount", "standard"],
   "nft.holding_rows": ["chain_id", "contract", "token_id", "owner", "amount", "standard"],
@@ -84,11 +85,13 @@ test("views that have not changed are not replaced, and so wait for no reader", 
 });
 
 test("a view of another shape, from another version, is replaced together with what hangs on it", async () => {
-  await database.pool.query("DROP VIEW nft.heads; CREATE VIEW nft.heads AS SELECT 1 AS height");
+  await database.pool.query("DROP VIEW nft.heads CASCADE; CREATE VIEW nft.heads AS SELECT 1 AS height");
   await database.pool.query("CREATE VIEW public.lag AS SELECT height FROM nft.heads");
   await database.pool.query("DELETE FROM nft.published WHERE view_name = 'heads'");
   await ensureNftViews(database.url);
   await expectViewsAsPromised();
+  // The analysts' view on it fell with it, and stands again.
+  expect((await database.pool.query("SELECT block_number FROM analytics.chains")).rows).toEqual([]);
 });
 
 test("a live schema that somebody dropped by hand does not take the other chains along", async () => {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { CarReader } from "@ipld/car/reader";
 import { sha256 } from "multiformats/hashes/sha2";
 
@@ -16,6 +17,10 @@ export interface PinataServer {
   failures: number[];
   /** What is answered instead of the root that came. */
   otherRoot: string | null;
+  /** Requests whose connection is cut, after the upload was read: before the answer, or in its middle. */
+  cuts: ("before" | "within")[];
+  /** Waits this long before each answer. */
+  delayMs: number;
   close(): Promise<void>;
 }
 
@@ -30,12 +35,21 @@ export async function startPinata(): Promise<PinataServer> {
     requests: 0,
     failures: [] as number[],
     otherRoot: null as string | null,
+    cuts: [] as ("before" | "within")[],
+    delayMs: 0,
   };
   const server: Server = createServer((request, response) => {
     state.requests += 1;
     answer(request).then(
-      ({ status, body }) =>
-        response.writeHead(status, { "Content-Type": "application/json" }).end(JSON.stringify(body)),
+      async ({ status, body }) => {
+        const text = JSON.stringify(body);
+        const cut = state.cuts.shift();
+        if (state.delayMs > 0) await sleep(state.delayMs);
+        if (cut === "before") return void response.destroy();
+        response.writeHead(status, { "Content-Type": "application/json", "Content-Length": text.length });
+        if (cut !== "within") return void response.end(text);
+        response.write(text.slice(0, 20), () => response.destroy());
+      },
       (error) => response.writeHead(400).end(JSON.stringify({ error: { code: 400, message: String(error) } })),
     );
   });

@@ -34,6 +34,13 @@ const rows = () =>
     .orderBy("created_at")
     .execute();
 const states = async () => (await rows()).map((row) => row.pin_state);
+/** The wait is the worker's business; the test makes the time come. */
+const makeDue = () =>
+  server.services.db
+    .updateTable("service.upload")
+    .set({ pin_due_at: new Date(0) })
+    .where("pin_error", "is not", null)
+    .execute();
 const start = () => {
   running = runPinning(server.services, stop.signal);
 };
@@ -74,6 +81,45 @@ test("another root than ours fails the pin for good", async () => {
   await expect.poll(states, { timeout: 10_000 }).toEqual(["failed"]);
   expect((await rows())[0]?.pin_error).toBe(`pinata stored the root ${pinata.otherRoot} instead of ${cid}`);
   expect(pinata.requests).toBe(1);
+});
+
+test("an answer that is cut off proves nothing: the content is queued until a whole answer came", async () => {
+  pinata.cuts.push("before", "within");
+  const cid = await upload("cut");
+  start();
+  for (const attempts of [1, 2]) {
+    await expect
+      .poll(async () => (await rows())[0], { timeout: 20_000 })
+      .toMatchObject({
+        pin_state: "queued",
+        pin_attempts: attempts,
+        pin_error: expect.stringMatching(/./),
+      });
+    await makeDue();
+  }
+  await expect.poll(states, { timeout: 20_000 }).toEqual(["pinned"]);
+  expect(new Set(pinata.pinned)).toEqual(new Set([cid]));
+});
+
+test("while a slow service works, the upload is queued and no second worker sends it again", async () => {
+  pinata.delayMs = 2_000;
+  await upload("slow");
+  start();
+  const second = runPinning(server.services, stop.signal);
+  await expect.poll(() => pinata.requests, { timeout: 10_000 }).toBe(1);
+  expect(await states()).toEqual(["queued"]);
+  await expect.poll(states, { timeout: 20_000 }).toEqual(["pinned"]);
+  expect(pinata.requests).toBe(1);
+  stop.abort();
+  await second;
+});
+
+test("413 fails for good, and is not called pinned", async () => {
+  pinata.failures.push(413);
+  await upload("too large there");
+  start();
+  await expect.poll(states, { timeout: 10_000 }).toEqual(["failed"]);
+  expect(pinata.pinned).toEqual([]);
 });
 
 test("a wrong key is waited out, since the operator can mend it", async () => {

@@ -53,7 +53,7 @@ test.each([
   ['"text"', "not_an_object"],
   [`{"a":${"[".repeat(50_000)}${"]".repeat(50_000)}}`, "too_complex"],
   [`{${Array.from({ length: 6_000 }, (_, at) => `"${at}":1`).join(",")}}`, "too_complex"],
-  ['{"a":"\0"}', "not_json"],
+  ['{"a":"\0"', "not_json"],
 ])("%.20s… is stored as a fault", (text, fault) => {
   expect(parseDocument(Buffer.from(text))).toEqual({ fault });
 });
@@ -64,6 +64,22 @@ test("what Postgres cannot hold is taken out of the columns; the text stays as i
   expect(parseDocument(Buffer.from(`\ufeff${text}`))).toMatchObject({
     ...{ text, name: "ab\ufffd", description: "7", image: "ipfs://x", animationUrl: null },
   });
+});
+
+test.each([
+  ['{"a":"x\ny"}', '{"a":"x\\u000ay"}'],
+  ['{"a":[1,2,],}', '{"a":[1,2]}'],
+  ['{"a":"\0,]"} ', '{"a":"\\u0000,]"} '],
+  [JSON.stringify('{"a":1.0}'), '{"a":1.0}'],
+])("%s is repaired, and its bytes are kept", (text, repaired) => {
+  expect(parseDocument(Buffer.from(text))).toMatchObject({ text: repaired, raw: Buffer.from(text) });
+});
+
+test("UTF-16 and a byte order mark are read; a document in plain UTF-8 is kept once", () => {
+  const text = '{"name":"ü"}';
+  expect(parseDocument(Buffer.from(`\ufeff${text}`, "utf16le"))).toMatchObject({ text, name: "ü" });
+  expect(parseDocument(Buffer.from(`\ufeff${text}`, "utf16le").swap16())).toMatchObject({ text, name: "ü" });
+  expect(parseDocument(Buffer.from(text))).toMatchObject({ text, raw: null });
 });
 
 const returned = (text: string) => Buffer.from(encodeAbiParameters([{ type: "string" }], [text]).slice(2), "hex");

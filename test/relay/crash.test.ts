@@ -2,19 +2,16 @@ import { createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
+import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
 import { checkDeployment } from "../../src/collections/check-deployment.ts";
-import {
-  acceptDeployment,
-  type DeployCollectionInput,
-  deployCollection,
-} from "../../src/collections/deploy-collection.ts";
+import { type DeployCollectionInput, deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { assignSlot } from "../../src/relay/assign-slot.ts";
 import { toHash } from "../../src/relay/bytes.ts";
 import { getIntent, type Intent } from "../../src/relay/intents.ts";
 import { preflight } from "../../src/relay/preflight.ts";
-import { relayRound } from "../../src/relay/relay-round.ts";
+import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
 import { runRelay } from "../../src/relay/run-relay.ts";
 import { findSlot, listAttempts } from "../../src/relay/slots.ts";
 import { submitIntent } from "../../src/relay/submit-intent.ts";
@@ -39,7 +36,7 @@ afterEach(() => h.proxy.heal());
 const done = ["confirmed", "finalized"];
 
 async function accept(input: DeployCollectionInput = launch()): Promise<Intent> {
-  return await acceptDeployment(api, caller, undefined, checkDeployment(api, caller, input));
+  return await acceptDeployment(api, caller, undefined, await checkDeployment(api, caller, input));
 }
 
 async function announcedOf(intent: Intent): Promise<number> {
@@ -55,10 +52,10 @@ test("killed after the request was stored: a worker deploys it", async () => {
 
 test("killed after the nonce was given: the same nonce is signed later", async () => {
   const intent = await accept();
-  const ready = await preflight(api, goerli(api), intent);
-  if ("refused" in ready) throw new Error(ready.refused);
+  const ready = await preflight(api, goerli(api), intent, h.relayer);
+  if ("refused" in ready || !ready.fees) throw new Error("not ready");
   const { genesisHash } = await api.relay.factory(goerli(api));
-  expect((await assignSlot(api, intent, h.relayer, ready, genesisHash)).kind).toBe("assigned");
+  expect((await assignSlot(api, intent, { ...ready, fees: ready.fees }, genesisHash)).kind).toBe("assigned");
   const slot = await findSlot(api.db, intent.id);
   await h.until(worker, intent.id, done);
   expect(await findSlot(api.db, intent.id)).toMatchObject({ nonce: slot?.nonce, state: "mined" });
@@ -218,7 +215,7 @@ test("transactions of the paying wallet that are not ours close its lane", async
     message: expect.stringContaining("not ours"),
   });
   await new Promise((wait) => setTimeout(wait, 5_100));
-  await relayRound(worker, goerli(worker), new Map());
+  await relayRound(worker, goerli(worker), createRelayMemory());
   const { rows } = await api.pool.query("SELECT state FROM service.lane");
   expect(rows).toEqual([{ state: "reconcile" }]);
 });

@@ -17,13 +17,13 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { createAccount } from "../../src/auth/keys.ts";
-import type { Chain } from "../../src/chains.ts";
+import { type Chain, defaultRelayPolicy } from "../../src/chains.ts";
 import type { DeployCollectionInput } from "../../src/collections/deploy-collection.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createLogger } from "../../src/log.ts";
 import { deployFactory } from "../../src/relay/deploy-factory.ts";
-import { relayRound } from "../../src/relay/relay-round.ts";
+import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
@@ -73,6 +73,7 @@ export class RelayHarness {
         explorerTxUrl: "https://goerli.etherscan.io/tx",
         factory: null,
         relayerKey,
+        relay: defaultRelayPolicy(node.id, true),
         confirmations: 1,
         startBlock: 0,
         indexScope: "all",
@@ -104,7 +105,7 @@ export class RelayHarness {
   }
 
   get relayer(): Address {
-    return privateKeyToAccount(this.relayerKey).address;
+    return privateKeyToAccount(this.relayerKey).address.toLowerCase() as Address;
   }
 
   /** The services of one process, with a database pool of its own. */
@@ -135,8 +136,8 @@ export class RelayHarness {
 
   /** Runs worker rounds until the intent is in one of the states. */
   async until(services: Services, id: string, states: readonly string[], pool = this.database.pool): Promise<void> {
-    const sent = new Map<string, number>();
-    await this.untilState(id, states, () => relayRound(services, goerli(services), sent), pool);
+    const memory = createRelayMemory();
+    await this.untilState(id, states, () => relayRound(services, goerli(services), memory), pool);
   }
 
   /** Waits until the intent is in one of the states; `round` runs before each look. */

@@ -29,6 +29,14 @@ export class Client {
     });
   }
 
+  async put(path: string, body: unknown): Promise<Answer> {
+    return await this.#send(path, {
+      method: "PUT",
+      body: JSON.stringify(body),
+      headers: { "Content-Type": "application/json" },
+    });
+  }
+
   async form(path: string, parts: readonly [name: string, value: Blob | string, fileName?: string][]): Promise<Answer> {
     const form = new FormData();
     for (const [name, value, fileName] of parts) {

@@ -7,13 +7,19 @@ import type { Tier } from "../../src/db/tables/accounts.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { addAccounts as addAccountFields } from "../../src/graphql/accounts.ts";
 import { createBuilder } from "../../src/graphql/builder.ts";
+import { addContracts as addContractFields } from "../../src/graphql/contracts.ts";
 import { addNfts as addNftFields } from "../../src/graphql/nfts.ts";
+import { rawTexts } from "../../src/graphql/raw-text.ts";
+import { addTransfers as addTransferFields } from "../../src/graphql/transfers.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { addAccounts } from "../../src/v0/accounts.ts";
 import { nok } from "../../src/v0/answer.ts";
 import { createV0App } from "../../src/v0/app.ts";
 import { addNfts } from "../../src/v0/nfts.ts";
+import { addSearch } from "../../src/v0/search.ts";
+import { addTransactions } from "../../src/v0/transactions.ts";
 import type { TestDatabase } from "./database.ts";
+import { faultsOfAnswer } from "./openapi-check.ts";
 
 /** An answer, read by the shape that the test expects. */
 type Json = ReturnType<typeof JSON.parse>;
@@ -23,6 +29,16 @@ export type ReadDoors = ReturnType<typeof openReadDoors>;
 /** Both doors' token reads over one set of services, for a caller of the given plan. */
 export function openReadDoors(database: TestDatabase, options: { tier?: Tier; env?: Record<string, string> } = {}) {
   const statements: string[] = [];
+  // The reads whose JSON PostgreSQL makes go past Kysely.
+  const pool = new Proxy(database.pool, {
+    get(target, name) {
+      if (name !== "query") return Reflect.get(target, name, target);
+      return (statement: { text: string }) => {
+        statements.push(statement.text);
+        return target.query(statement as never);
+      };
+    },
+  });
   const config = loadConfig({
     DATABASE_URL: database.url,
     RPC_URL_GOERLI: "http://127.0.0.1:9",
@@ -37,6 +53,7 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
   });
   const services: Services = {
     ...createServices(config, "test"),
+    pool,
     db: new Kysely<Database>({
       dialect: new PostgresDialect({ pool: database.pool }),
       log: (event) => {
@@ -53,6 +70,8 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
   });
   addAccounts(app, services);
   addNfts(app, services);
+  addTransactions(app, services);
+  addSearch(app, services);
   app.onError((error, c) => {
     if (error instanceof ServiceError) return nok(c, error, caller.requestId);
     throw error;
@@ -61,11 +80,14 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
   const builder = createBuilder();
   addNftFields(builder);
   addAccountFields(builder);
+  addTransferFields(builder);
+  addContractFields(builder);
   // Through yoga as in production: vitest loads a second copy of `graphql` for files of ours.
   const yoga = createYoga({
     schema: builder.toSchema(),
     context: () => ({ services, requestId: caller.requestId, caller: async () => caller }),
     logging: false,
+    plugins: [rawTexts],
     maskedErrors: {
       maskError: (error) => {
         const failure = error as Error & { originalError?: Error; extensions: Record<string, unknown> };
@@ -80,11 +102,14 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
     caller,
     /** SQL of everything asked since the last call. */
     takeStatements: () => statements.splice(0),
-    /** A GET of the legacy door: status and body, and the body's text. */
+    /** A GET of the legacy door: status and body, and the body's text. It is checked against the OpenAPI document. */
     async v0(path: string): Promise<{ status: number; body: Json; text: string }> {
       const response = await app.request(path);
       const text = await response.text();
-      return { status: response.status, body: JSON.parse(text), text };
+      const body = JSON.parse(text);
+      const faults = faultsOfAnswer("GET", `/v0${path}`, response.status, body);
+      if (faults.length > 0) throw new Error(`GET ${path}: ${faults.join("; ")}`);
+      return { status: response.status, body, text };
     },
     /** A GraphQL operation; `code` is that of the first error. */
     async graphql(source: string, variableValues: Record<string, unknown> = {}) {

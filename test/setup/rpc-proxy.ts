@@ -52,10 +52,11 @@ export class RpcProxy {
   }
 
   async #answer(body: string, response: ServerResponse): Promise<void> {
-    const { method } = JSON.parse(body) as { method: string };
-    this.seen.push(method);
+    const parsed = JSON.parse(body) as { method: string } | { method: string }[];
+    const methods = (Array.isArray(parsed) ? parsed : [parsed]).map(({ method }) => method);
+    this.seen.push(...methods);
     if (this.#down) throw new Error("down");
-    const lost = this.#lost.has(method);
+    const lost = methods.some((method) => this.#lost.has(method));
     const answer = await fetch(this.#target, {
       method: "POST",
       headers: { "content-type": "application/json" },

@@ -15,6 +15,7 @@ import { nok } from "../../src/v0/answer.ts";
 import { createV0App } from "../../src/v0/app.ts";
 import { addFiles } from "../../src/v0/files.ts";
 import { addMetadata } from "../../src/v0/metadata.ts";
+import { addStorage } from "../../src/v0/storage.ts";
 import { createTestDatabase } from "../setup/database.ts";
 
 export interface UploadServer {
@@ -76,6 +77,7 @@ function createUploadApp(services: Services, accountId: string): Hono {
   });
   addFiles(v0, services);
   addMetadata(v0, services);
+  addStorage(v0, services);
   const app = new Hono().route("/v0", v0).route("/ipfs", createGateway(services));
   app.onError((error, c) => {
     const known = error instanceof ServiceError ? error : new ServiceError("internal_error", String(error.stack));

@@ -3,6 +3,7 @@ import { formatUnits } from "viem";
 import { describe, expect, test } from "vitest";
 import { decimalToWei, Input, parseIsoDate } from "../../src/v0/input.ts";
 import { parseJsonObject } from "../../src/v0/json-body.ts";
+import { decimalOf } from "../../src/v0/native-amount.ts";
 
 describe("prices", () => {
   test.each([
@@ -23,6 +24,11 @@ describe("prices", () => {
     ["1e400", null],
   ])("%s", (text, wei) => {
     expect(decimalToWei(text)).toBe(wei);
+  });
+
+  test("what is answered as a price reads as the same wei again", () => {
+    fc.assert(fc.property(fc.bigInt({ min: 0n, max: 2n ** 88n }), (wei) => decimalToWei(decimalOf(wei)) === wei));
+    expect([0n, 1n, 10n ** 18n, 10n ** 16n].map(decimalOf)).toEqual(["0", "0.000000000000000001", "1", "0.01"]);
   });
 
   test("every amount of wei survives its decimal text, as a string or as a JSON number", () => {

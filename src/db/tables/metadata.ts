@@ -4,6 +4,10 @@ export interface MetadataTables {
   "service.token_metadata": TokenMetadataTable;
   "service.contract_metadata": ContractMetadataTable;
   "service.metadata_cursor": MetadataCursorTable;
+  "service.raw_document": RawDocumentTable;
+  "service.metadata_announcement": MetadataAnnouncementTable;
+  "service.metadata_read_block": MetadataReadBlockTable;
+  "service.token_trait": TokenTraitTable;
 }
 
 export type MetadataStatus = "pending" | "fresh" | "failed";
@@ -38,9 +42,11 @@ interface TokenMetadataTable {
   file_width: number | null;
   file_height: number | null;
   file_size: bigint | null;
+  file_type: string | null;
+  file_error: string | null;
 }
 
-/** Name and symbol of a contract as the contract tells them. Key: chain, address. */
+/** Name, symbol and contractURI of a contract as the contract tells them. Key: chain, address. */
 interface ContractMetadataTable {
   chain_id: number;
   address: Buffer;
@@ -62,6 +68,11 @@ interface ContractMetadataTable {
   cached_banner_url: string | null;
   refresh_requested_at: Date | null;
   refresh_applied_at: Date | null;
+  contract_uri: string | null;
+  /** JSON text of an object. */
+  document: string | null;
+  uri_error: string | null;
+  announced_at: Date | null;
 }
 
 interface MetadataCursorTable {
@@ -69,4 +80,41 @@ interface MetadataCursorTable {
   mint_block: Generated<bigint>;
   update_block: Generated<bigint>;
   swept_at: Date | null;
+}
+
+/** Bytes that no column holds as they were. Key: hash. */
+interface RawDocumentTable {
+  /** sha256 of all bytes. */
+  hash: Buffer;
+  size_bytes: number;
+  /** The first 65,536 bytes. */
+  head: Buffer;
+  kept_at: Generated<Date>;
+}
+
+/** Key: chain, contract and the range of token ids, both ends inclusive. */
+interface MetadataAnnouncementTable {
+  chain_id: number;
+  contract: Buffer;
+  from_token_id: string;
+  to_token_id: string;
+  block: bigint;
+  applied_block: Generated<bigint>;
+}
+
+interface MetadataReadBlockTable {
+  chain_id: number;
+  number: bigint;
+  hash: Buffer;
+}
+
+/** One trait of a token, kept by a trigger on `service.token_metadata`. */
+interface TokenTraitTable {
+  chain_id: number;
+  contract: Buffer;
+  name: string;
+  value: string;
+  token_id: string;
+  /** Decimal text. */
+  number: string | null;
 }

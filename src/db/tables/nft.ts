@@ -62,6 +62,10 @@ interface TokenView {
   /** Sender of the minting transaction. */
   creator: Buffer | null;
   transfer_count: bigint;
+  /** Position of the last ERC-721 movement: how the owner came to it. */
+  last_block: bigint | null;
+  last_log_index: number | null;
+  last_batch_index: number | null;
 }
 
 /** Positive balances only. Key: chain, contract, token id, owner. */

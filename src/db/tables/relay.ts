@@ -8,6 +8,8 @@ export interface RelayTables {
   "service.slot": SlotTable;
   "service.attempt": AttemptTable;
   "service.attempt_event": AttemptEventTable;
+  "service.budget": BudgetTable;
+  "service.budget_entry": BudgetEntryTable;
 }
 
 /** The edges between these lie in service.intent_edge; a trigger refuses all others. */
@@ -49,7 +51,7 @@ interface IntentTable {
   req_hash: Buffer;
   chain_id: number;
   kind: "deploy" | "update";
-  /** The request as accepted: see `DeploymentPayload`. */
+  /** The request as accepted: see `DeploymentPayload`; of an update `{contract, changes}`. */
   payload: ColumnType<unknown, string, never>;
   allowlist_id: string | null;
   factory: Buffer;
@@ -57,7 +59,7 @@ interface IntentTable {
   owner: Buffer;
   init_data: Buffer;
   salt: Buffer;
-  /** Where CREATE2 puts the collection; not to be shown as its address before `confirmed`. */
+  /** Where CREATE2 puts the collection, or the one that is updated; not to be shown as its address before `confirmed`. */
   predicted_addr: Buffer;
   state: Generated<IntentState>;
   hold_reason: Generated<string | null>;
@@ -67,6 +69,9 @@ interface IntentTable {
   updated_at: Generated<Date>;
   expires_at: Generated<Date>;
   settled_at: Generated<Date | null>;
+  /** Order of acceptance. */
+  seq: Generated<bigint>;
+  cancel_requested_at: Generated<Date | null>;
 }
 
 interface LaneTable {
@@ -75,6 +80,8 @@ interface LaneTable {
   genesis_hash: Buffer;
   next_nonce: bigint;
   state: Generated<"open" | "paused_funds" | "paused_fee" | "reconcile" | "halted">;
+  /** What its next transaction needs, while it is paused for funds. */
+  needed_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
 }
 
 interface SlotTable {
@@ -83,11 +90,12 @@ interface SlotTable {
   nonce: bigint;
   intent_id: string | null;
   kind: "deploy" | "update" | "noop";
-  state: Generated<"open" | "mined">;
+  state: Generated<"open" | "mined" | "foreign">;
   mined_block: Generated<bigint | null>;
   mined_block_hash: Generated<Buffer | null>;
   /** Hash of the attempt that was mined. */
   mined_attempt: Generated<Buffer | null>;
+  mined_cost_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
   created_at: Generated<Date>;
 }
 
@@ -102,6 +110,8 @@ interface AttemptTable {
   tip: Wei;
   gas: bigint;
   created_at: Generated<Date>;
+  /** The newest block when it was signed. */
+  head_block: Generated<bigint | null>;
 }
 
 interface AttemptEventTable {
@@ -112,4 +122,21 @@ interface AttemptEventTable {
   method: string;
   outcome_code: string;
   detail: string | null;
+}
+
+/** Amounts in wei; of scope `global` in transactions. */
+interface BudgetTable {
+  scope: string;
+  period: Date;
+  allowed: Wei;
+  reserved: Wei;
+  spent: Wei;
+}
+
+interface BudgetEntryTable {
+  intent_id: string;
+  scope: string;
+  period: Date;
+  amount: Wei;
+  settled: Generated<boolean>;
 }

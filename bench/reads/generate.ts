@@ -1,0 +1,124 @@
+import type pg from "pg";
+import { derivedStateStatements } from "../../schema/derived-state.ts";
+import { readIndexStatements } from "../../schema/read-indexes.ts";
+import { migrate } from "../../src/db/migrate.ts";
+import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
+
+export interface DataSize {
+  tokens: number;
+  contracts: number;
+  accounts: number;
+}
+
+export const benchChainId = 31337;
+const schema = `c${benchChainId}_bench`;
+const rowsPerStatement = 100_000;
+
+/** A number from 0 to 1 that belongs to `expression` and nothing else. */
+const unit = (salt: string, expression: string) =>
+  `(('x' || substr(md5('${salt}' || ${expression}), 1, 8))::bit(32)::bigint / 4294967296.0)`;
+const address = (salt: string, expression: string) =>
+  `decode(md5('${salt}' || ${expression}) || substr(md5('${salt}+' || ${expression}), 1, 8), 'hex')`;
+
+/**
+ * Fills an empty database: mints and movements through the real ledger and its triggers, set-wise;
+ * few contracts and accounts have very much, every twentieth contract is ERC-1155.
+ */
+export async function generate(url: string, size: DataSize, say: (line: string) => void): Promise<void> {
+  await migrate(url);
+  await ensureNftViews(url);
+  const client = await connect(url, "bench-generate");
+  try {
+    await client.query("SET synchronous_commit = off; SET maintenance_work_mem = '512MB'; SET work_mem = '128MB'");
+    await createLedger(client);
+    await addMovements(client, size, say);
+    await addMetadata(client, size, say);
+    for (const statement of readIndexStatements(schema)) await client.query(statement);
+    await client.query(
+      "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ($1, $2, '0x', true)",
+      [schema, benchChainId],
+    );
+    say("indexes");
+    await client.query("VACUUM (ANALYZE)");
+    say("statistics");
+  } finally {
+    await client.end();
+  }
+  await ensureNftViews(url);
+}
+
+async function createLedger(client: pg.Client): Promise<void> {
+  await client.query(`CREATE SCHEMA ${schema}`);
+  await client.query(`CREATE TABLE ${schema}.transfer (
+    block_number bigint NOT NULL, log_index integer NOT NULL, batch_index integer NOT NULL,
+    block_hash bytea NOT NULL, block_timestamp bigint NOT NULL, tx_hash bytea NOT NULL, tx_from bytea NOT NULL,
+    contract bytea NOT NULL, token_id numeric(78) NOT NULL, from_address bytea NOT NULL, to_address bytea NOT NULL,
+    operator bytea, amount numeric(78) NOT NULL, standard text NOT NULL,
+    PRIMARY KEY (block_number, log_index, batch_index))`);
+  for (const statement of derivedStateStatements(schema)) await client.query(statement);
+  await client.query(`CREATE TABLE ${schema}.collection (address bytea, owner bytea, intent_id bytea, factory bytea,
+    block_number bigint, block_hash bytea, block_timestamp bigint, tx_hash bytea)`);
+  await client.query(`CREATE TABLE ${schema}.metadata_update (block_number bigint, log_index integer,
+    block_timestamp bigint, contract bytea, from_token_id numeric(78), to_token_id numeric(78))`);
+  await client.query(`CREATE TABLE ${schema}._ponder_checkpoint (latest_checkpoint text)`);
+}
+
+async function addMovements(client: pg.Client, size: DataSize, say: (line: string) => void): Promise<void> {
+  const { tokens, contracts, accounts } = size;
+  const start = Math.floor(Date.now() / 1000) - 80 * 86_400;
+  const secondsPerRow = (79 * 86_400) / (tokens * 1.25);
+  const movement = (n: string, from: string, to: string, row: string) => `
+    SELECT (1000 + ${row} / 50)::bigint, (${row} % 50)::integer, 0, sha256(int8send(${row} / 50)),
+      ${start} + ((${row} / 50) * 50 * ${secondsPerRow})::bigint, sha256(int8send(${row})),
+      ${address("a", to)}, ${address("c", "c")}, ${n}, ${from}, ${address("a", to)},
+      CASE WHEN c % 20 = 0 THEN ${address("a", to)} END, CASE WHEN c % 20 = 0 THEN 1 + ${n} % 9 ELSE 1 END,
+      CASE WHEN c % 20 = 0 THEN 'ERC1155' ELSE 'ERC721' END`;
+  const contractOf = `floor(${contracts} * power(${unit("c", "n")}, 3))::bigint`;
+  const ownerOf = (salt: string) => `floor(${accounts} * power(${unit(salt, "n")}, 3))::bigint`;
+  const zero = `'\\x${"00".repeat(20)}'::bytea`;
+  for (let low = 0; low < tokens; low += rowsPerStatement) {
+    const high = Math.min(low + rowsPerStatement, tokens) - 1;
+    await client.query(`INSERT INTO ${schema}.transfer ${movement("n", zero, "o", "n")}
+      FROM (SELECT n, ${contractOf} AS c, ${ownerOf("o")} AS o FROM generate_series(${low}::bigint, ${high}::bigint) n) g`);
+    say(`${high + 1} of ${tokens} tokens minted`);
+  }
+  for (let low = 0; low < tokens; low += rowsPerStatement) {
+    const high = Math.min(low + rowsPerStatement, tokens) - 1;
+    await client.query(`INSERT INTO ${schema}.transfer
+      ${movement("n", address("a", "o"), "p", `(${tokens} + n / 4)`)}
+      FROM (SELECT n, ${contractOf} AS c, ${ownerOf("o")} AS o, ${ownerOf("p")} AS p
+        FROM generate_series(${low}::bigint, ${high}::bigint) n WHERE n % 4 = 0) g WHERE o <> p`);
+  }
+  say("every fourth token moved");
+  const head = String(1000 + Math.ceil((tokens * 1.25) / 50)).padStart(16, "0");
+  const time = String(Math.floor(Date.now() / 1000)).padStart(10, "0");
+  await client.query(`INSERT INTO ${schema}._ponder_checkpoint VALUES ($1)`, [
+    `${time}${"0".repeat(16)}${head}${"0".repeat(33)}`,
+  ]);
+}
+
+async function addMetadata(client: pg.Client, { contracts }: DataSize, say: (line: string) => void): Promise<void> {
+  const trait = (name: string, values: number) => `floor(${values} * ${unit(name, "t.token_id")})::int`;
+  await client.query("ALTER TABLE service.token_metadata DISABLE TRIGGER USER");
+  await client.query(`INSERT INTO service.token_metadata (chain_id, contract, token_id, status, next_attempt_at,
+      fetched_at, token_uri, metadata, name, description, image)
+    SELECT ${benchChainId}, t.contract, t.token_id, 'fresh', NULL, now(), 'ipfs://' || g.cid || '/' || t.token_id,
+      '{"name":"Piece #' || t.token_id || '","description":"' || g.words || '","image":"ipfs://' || g.cid || '/'
+        || t.token_id || '.png","attributes":[{"trait_type":"Fur","value":"' || ${trait("Fur", 8)}
+        || '"},{"trait_type":"Hat","value":"' || ${trait("Hat", 20)} || '"},{"trait_type":"Level","value":'
+        || ${trait("Level", 100)} || '}]}',
+      'Piece #' || t.token_id, g.words, 'ipfs://' || g.cid || '/' || t.token_id || '.png'
+    FROM ${schema}.token t CROSS JOIN LATERAL (SELECT 'bafybei' || md5(t.contract::text) || 'qqqqqqqqqqqqqqqqqqqq' AS cid,
+      'A piece of collection ' || left(md5(t.contract::text), 6) || ', drawn by hand and numbered once' AS words) g`);
+  await client.query("ALTER TABLE service.token_metadata ENABLE TRIGGER USER");
+  say("metadata");
+  await client.query(`INSERT INTO service.token_trait (chain_id, contract, name, value, token_id, number)
+    SELECT ${benchChainId}, t.contract, v.name, v.value::text, t.token_id, v.value
+    FROM ${schema}.token t CROSS JOIN LATERAL (VALUES ('Fur', ${trait("Fur", 8)}), ('Hat', ${trait("Hat", 20)}),
+      ('Level', ${trait("Level", 100)})) v (name, value)`);
+  say("traits");
+  await client.query(`INSERT INTO service.contract_metadata (chain_id, address, status, next_attempt_at, name, symbol)
+    SELECT ${benchChainId}, address, 'fresh', NULL, 'Collection ' || left(md5(address::text), 6), 'COL'
+    FROM ${schema}.contract`);
+  say(`up to ${contracts} contracts`);
+}

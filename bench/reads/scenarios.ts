@@ -1,0 +1,206 @@
+import { getOperationAST, parse } from "graphql";
+import type pg from "pg";
+import { loadConfig } from "../../src/config.ts";
+import { planOf } from "../../src/graphql/known-plan.ts";
+import { createSchema } from "../../src/graphql/schema.ts";
+import { accountPage, contractPage, nftDetails } from "../../src/nfts/json-lists.ts";
+import { createServices } from "../../src/services.ts";
+import { accountItemShape, contractMembers, detailsShape, listItemShape } from "../../src/v0/token-shape.ts";
+import type { BareRead } from "./bare-server.ts";
+
+export interface Scenario {
+  name: string;
+  url: string;
+  requests: { method: "GET" | "POST"; path: string; headers: Record<string, string>; body?: string }[];
+  /** The same answers from the bare server, in the same order. */
+  bare: BareRead[];
+}
+
+const keysEach = 20;
+const fields = `chain contractAddress tokenId standard owner amount creator mintedAt name description metadataUrl metadata
+  fileUrl animationUrl cachedFileUrl metadataUpdatedAt contract { address name symbol standard description }`;
+const queries = {
+  account: `query ($a: Address!) { account(address: $a) { nfts(chain: "goerli", first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } } }`,
+  contract: `query ($c: Address!, $after: String) { nfts(chain: "goerli", contract: $c, first: 50, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } }`,
+  chain: `{ nfts(chain: "goerli", first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } }`,
+  detail: `query ($c: Address!, $t: TokenId!) { nft(chain: "goerli", contract: $c, tokenId: $t) { ${fields} } }`,
+};
+
+/** Finds accounts and contracts with full pages, asks our server once for each, and notes how a bare server would answer. */
+export async function makeScenarios(
+  databaseUrl: string,
+  client: pg.Client,
+  base: string,
+  key: string,
+): Promise<Scenario[]> {
+  const config = loadConfig({
+    ...{ DATABASE_URL: databaseUrl, RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337" },
+    ...{ PUBLIC_URL: base, LOG_LEVEL: "silent" },
+  });
+  const services = createServices(config, "bench");
+  let heard: { text: string; values: unknown[] } = { text: "", values: [] };
+  services.pool.query = new Proxy(services.pool.query, {
+    apply(query, self, args: [{ text: string; values: unknown[] }]) {
+      heard = args[0];
+      return Reflect.apply(query, self, args);
+    },
+  });
+  const caller = { accountId: "bench", tier: "enterprise" as const, requestId: "bench" };
+  const schema = createSchema();
+  const hex = (bytes: Buffer) => `0x${bytes.toString("hex")}`;
+  const accounts = await client.query(
+    "SELECT owner FROM nft.account_totals WHERE standard = 'ERC721' AND holding_count >= 60 ORDER BY holding_count LIMIT $1",
+    [keysEach],
+  );
+  const contracts = await client.query(
+    "SELECT address, token_count FROM nft.contracts WHERE token_count > 200 AND standard = 'ERC721' ORDER BY token_count DESC LIMIT $1",
+    [keysEach],
+  );
+  const headers = { Authorization: key, "Content-Type": "application/json" };
+
+  async function bareOf(body: string, column: string): Promise<BareRead> {
+    const { text, values } = heard;
+    const { rows } = await client.query(text, values as never[]);
+    const part = String(rows[0]?.[column] ?? "");
+    const at = body.indexOf(part);
+    if (at < 0 || part === "")
+      throw new Error(`the answer does not hold what the statement gave: ${body.slice(0, 200)}`);
+    const sent = values.map((value) => (Buffer.isBuffer(value) ? `\\x${value.toString("hex")}` : String(value)));
+    return { text, values: sent, column, prefix: body.slice(0, at), suffix: body.slice(at + part.length) };
+  }
+
+  async function ask(request: Scenario["requests"][number]): Promise<string> {
+    const init = { method: request.method, headers: request.headers };
+    const response = await fetch(
+      base + request.path,
+      request.body === undefined ? init : { ...init, body: request.body },
+    );
+    const text = await response.text();
+    if (response.status !== 200 || text.startsWith('{"errors"')) throw new Error(text.slice(0, 500));
+    return text;
+  }
+
+  async function graphql(
+    name: string,
+    query: string,
+    variables: Record<string, unknown>[],
+    column = "items",
+  ): Promise<Scenario> {
+    const operation = getOperationAST(parse(query));
+    const plan = operation && planOf(schema, operation, {});
+    const scenario: Scenario = { name: `graphql ${name}`, url: base, requests: [], bare: [] };
+    for (const one of variables) {
+      const request = {
+        method: "POST" as const,
+        path: "/graphql",
+        headers,
+        body: JSON.stringify({ query, variables: one }),
+      };
+      await ask(request);
+      const body = await ask(request);
+      await plan?.prepare(one)?.run(services, caller);
+      scenario.requests.push(request);
+      scenario.bare.push(await bareOf(body, column));
+    }
+    return scenario;
+  }
+
+  async function rest(
+    name: string,
+    paths: string[],
+    run: (index: number) => Promise<unknown>,
+    column = "items",
+  ): Promise<Scenario> {
+    const scenario: Scenario = { name: `rest ${name}`, url: base, requests: [], bare: [] };
+    for (const [index, path] of paths.entries()) {
+      const request = { method: "GET" as const, path, headers: { Authorization: key } };
+      const body = await ask(request);
+      await run(index);
+      scenario.requests.push(request);
+      scenario.bare.push(await bareOf(body, column));
+    }
+    return scenario;
+  }
+
+  const owners = accounts.rows.map((row) => hex(row.owner));
+  const places = contracts.rows.map((row) => hex(row.address));
+  const tokens = await Promise.all(
+    contracts.rows.map(async (row) => {
+      const { rows } = await client.query(
+        "SELECT token_id FROM nft.tokens WHERE chain_id = 31337 AND contract = $1 AND supply > 0 ORDER BY token_id OFFSET $2 LIMIT 1",
+        [row.address, Math.floor(Number(row.token_count) / 2)],
+      );
+      return String(rows[0].token_id);
+    }),
+  );
+  const page = { size: 50 };
+  const show = { metadata: true, contract: true, fileInformation: true, dates: true };
+  const shared = { chain: "goerli", strictContract: false };
+  const deep = await deepCursors(places);
+
+  async function deepCursors(contractsOfPages: string[]): Promise<(string | null)[]> {
+    return await Promise.all(
+      contractsOfPages.map(async (contract, index) => {
+        const pages = Math.floor(Number(contracts.rows[index].token_count) / 100);
+        const path = `/v0/nfts/${contract}?chain=goerli&page_number=${pages}`;
+        return JSON.parse(await ask({ method: "GET", path, headers: { Authorization: key } })).continuation;
+      }),
+    );
+  }
+
+  return [
+    await graphql(
+      "account page",
+      queries.account,
+      owners.map((a) => ({ a })),
+    ),
+    await rest(
+      "account page",
+      owners.map((a) => `/v0/accounts/${a}?chain=goerli&include=metadata&include=contract_information`),
+      (index) =>
+        accountPage(services, caller, {
+          ...shared,
+          account: owners[index] ?? "",
+          exclude: [],
+          page,
+          shape: accountItemShape(show),
+        }),
+    ),
+    await graphql(
+      "contract page",
+      queries.contract,
+      places.map((c) => ({ c })),
+    ),
+    await graphql(
+      "deep page",
+      queries.contract,
+      places.map((c, index) => ({ c, after: deep[index] })),
+    ),
+    await rest(
+      "contract page",
+      places.map((c) => `/v0/nfts/${c}?chain=goerli&include=metadata`),
+      (index) =>
+        contractPage(services, caller, {
+          ...{ ...shared, contract: places[index] ?? "", page, contractMembers },
+          shape: listItemShape({ metadata: true, contract: false, fileInformation: false, dates: false }),
+        }),
+    ),
+    await graphql("chain page", queries.chain, [{}]),
+    await graphql(
+      "detail",
+      queries.detail,
+      places.map((c, index) => ({ c, t: tokens[index] })),
+      "nft",
+    ),
+    await rest(
+      "detail",
+      places.map((c, index) => `/v0/nfts/${c}/${tokens[index]}?chain=goerli`),
+      (index) =>
+        nftDetails(services, caller, {
+          ...{ chain: "goerli", contract: places[index] ?? "", tokenId: BigInt(tokens[index] ?? 0) },
+          ...{ shape: detailsShape, contractMembers },
+        }),
+      "nft",
+    ),
+  ];
+}

@@ -1,0 +1,84 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes } from "../db/bytes.ts";
+import { sealCursor } from "../db/cursor.ts";
+import { type ContractRecord, type ContractRow, toContractRecord } from "../nfts/nft-record.ts";
+import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
+import type { Services } from "../services.ts";
+
+export interface ListAccountContractsInput {
+  chain: string;
+  /** Any letter case. */
+  account: string;
+  page: PageRequest;
+}
+
+/** A contract and how many of its tokens the account holds: token ids, not amounts. */
+export interface HeldContract {
+  contract: ContractRecord;
+  holdingCount: bigint;
+}
+
+export interface HeldContractPage extends Page<HeldContract> {
+  /** Contracts of all pages. */
+  total: bigint;
+}
+
+/**
+ * The contracts of which an account holds a token, by address. The index is skipped through from
+ * contract to contract, so a page costs its contracts, not the account's tokens.
+ */
+export async function listAccountContracts(
+  services: Services,
+  _caller: Caller,
+  input: ListAccountContractsInput,
+): Promise<HeldContractPage> {
+  const chain = findChain(services.chains, input.chain);
+  const owner = toBytes(input.account);
+  const list = `account-contracts:${chain.id}:${input.account.toLowerCase()}`;
+  const bounds = boundsOf(input.page, services.config.keyPepper, list, 20);
+  const [operator, direction] = bounds.backward ? [sql.raw("<"), sql.raw("DESC")] : [sql.raw(">"), sql.raw("ASC")];
+  const next = (step: RawBuilder<unknown>, way: RawBuilder<unknown>) =>
+    sql`SELECT n.contract FROM nft.holding_rows n
+      WHERE n.chain_id = ${chain.id} AND n.owner = ${owner} AND n.amount > 0 AND ${step}
+      ORDER BY n.contract ${way} LIMIT 1`;
+  const start = bounds.position ? sql`n.contract ${operator} ${bounds.position}` : sql`true`;
+  const { rows } = await sql<ContractRow & { holding_count: bigint | null; total: bigint; contract: Buffer | null }>`
+    WITH RECURSIVE page (contract, place) AS (
+      (SELECT f.contract, 1 FROM (${next(start, direction)}) f)
+      UNION ALL
+      SELECT f.contract, page.place + 1 FROM page CROSS JOIN LATERAL (
+        ${next(sql`n.contract ${operator} page.contract`, direction)}) f
+      WHERE page.place < ${sql.lit(bounds.limit + bounds.offset)}),
+    every (contract) AS (
+      (${next(sql`true`, sql.raw("ASC"))})
+      UNION ALL
+      SELECT f.contract FROM every CROSS JOIN LATERAL (
+        ${next(sql`n.contract > every.contract`, sql.raw("ASC"))}) f),
+    totals AS (SELECT count(*) AS total FROM every)
+    SELECT totals.total, p.contract,
+      (SELECT count(*) FROM nft.holding_rows h WHERE h.chain_id = ${chain.id} AND h.owner = ${owner}
+        AND h.amount > 0 AND h.contract = p.contract) AS holding_count,
+      c.address AS contract_address, c.standard AS contract_standard, cm.name AS contract_name,
+      cm.symbol AS contract_symbol, cm.description AS contract_description,
+      cm.thumbnail_url AS contract_thumbnail_url, cm.cached_thumbnail_url AS contract_cached_thumbnail_url,
+      cm.banner_url AS contract_banner_url, cm.cached_banner_url AS contract_cached_banner_url
+    FROM totals
+    LEFT JOIN (SELECT contract, place FROM page WHERE place > ${sql.lit(bounds.offset)}
+      AND ${sql.lit(bounds.limit)} > 0) p ON true
+    LEFT JOIN nft.contracts c ON c.chain_id = ${chain.id} AND c.address = p.contract
+    LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chain.id} AND cm.address = p.contract
+    ORDER BY p.place`.execute(services.db);
+  const total = rows[0]?.total ?? 0n;
+  refuseTooDeep(bounds, input.page, total);
+  const page = pageOf(
+    rows.filter((row) => row.contract_address !== null),
+    bounds,
+    (row) => ({
+      node: { contract: toContractRecord(input.chain, row), holdingCount: row.holding_count ?? 0n },
+      cursor: sealCursor(services.config.keyPepper, list, row.contract_address),
+    }),
+  );
+  return { ...page, total };
+}

@@ -1,0 +1,131 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes } from "../db/bytes.ts";
+import { sealCursor } from "../db/cursor.ts";
+import { packPosition, positionLength, unpackPosition } from "../db/position.ts";
+import type { Standard } from "../db/tables/nft.ts";
+import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns, selectionOf } from "../nfts/columns.ts";
+import {
+  cachedBase,
+  contractRecordOf,
+  isPresent,
+  type Nft,
+  type NftParts,
+  type OptionalContractRow,
+  type TokenRow,
+  toNft,
+} from "../nfts/nft-record.ts";
+import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
+import type { Services } from "../services.ts";
+
+export interface ListAcquiredNftsInput {
+  /** Names of chains; empty: all of this installation. */
+  chains: readonly string[];
+  /** Any letter case, like `contracts`. */
+  account: string;
+  /** Only tokens of these contracts; empty: of all. */
+  contracts: readonly string[];
+  exclude: readonly Standard[];
+  page: PageRequest;
+  parts: NftParts;
+}
+
+/** Timestamp, chain id, block, log index, index inside the log. */
+const shape = [8, 8, 8, 4, 4] as const;
+
+interface AcquiredRow extends TokenRow, OptionalContractRow {
+  chain_id: number;
+  block_timestamp: bigint;
+  block_number: bigint;
+  log_index: number;
+  batch_index: number;
+}
+
+/**
+ * What an account holds on several chains, last acquired first: the account's incoming movements,
+ * each kept when it is the last that brought its token and the token is still held.
+ */
+export async function listAcquiredNfts(
+  services: Services,
+  _caller: Caller,
+  input: ListAcquiredNftsInput,
+): Promise<Page<Nft> & { total: null }> {
+  const names = input.chains.length > 0 ? input.chains : services.chains.map(({ name }) => name);
+  const chains = [...new Map(names.map((name) => [findChain(services.chains, name).id, name]))];
+  const list = `acquired:${input.account.toLowerCase()}`;
+  const bounds = boundsOf(input.page, services.config.keyPepper, list, positionLength(shape));
+  refuseTooDeep(bounds, input.page, null);
+  const direction = sql.raw(bounds.backward ? "ASC" : "DESC");
+  const place = sql`block_number ${direction}, log_index ${direction}, batch_index ${direction}`;
+  const standards = (["ERC721", "ERC1155"] as const).filter((standard) => !input.exclude.includes(standard));
+  const owner = toBytes(input.account);
+  const ofContracts =
+    input.contracts.length === 0 ? sql`true` : sql`x.contract = ANY (${input.contracts.map(toBytes)}::bytea[])`;
+  const arms = chains.map(
+    ([chainId]) => sql`(SELECT x.chain_id, x.block_timestamp, x.block_number, x.log_index, x.batch_index, x.contract,
+        x.token_id, CASE WHEN t.standard = 'ERC721' THEN 1 ELSE h.amount END AS amount
+      FROM nft.transfers x
+      JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = x.contract AND t.token_id = x.token_id
+      LEFT JOIN nft.holding_rows h ON h.chain_id = ${chainId} AND h.contract = x.contract AND h.token_id = x.token_id
+        AND h.owner = ${owner} AND h.amount > 0 AND h.standard = 'ERC1155' AND t.standard = 'ERC1155'
+      WHERE x.chain_id = ${chainId} AND x.to_address = ${owner} AND ${ofContracts} AND t.standard = ANY (${standards}::text[])
+        AND ${beyond(chainId, bounds.position, bounds.backward)}
+        AND CASE WHEN t.standard = 'ERC721'
+          THEN t.owner = ${owner}
+            AND (t.last_block, t.last_log_index, t.last_batch_index) = (x.block_number, x.log_index, x.batch_index)
+          ELSE x.standard = 'ERC1155' AND h.amount IS NOT NULL AND NOT EXISTS (SELECT FROM nft.transfers y
+            WHERE y.chain_id = ${chainId} AND y.to_address = ${owner} AND y.contract = x.contract
+              AND y.token_id = x.token_id AND y.standard = 'ERC1155'
+              AND (y.block_number, y.log_index, y.batch_index) > (x.block_number, x.log_index, x.batch_index)) END
+      ORDER BY ${place} LIMIT ${sql.lit(bounds.limit + bounds.offset)})`,
+  );
+  const order = sql`k.block_timestamp ${direction}, k.chain_id ${direction}, ${place}`;
+  const { rows } = await sql<AcquiredRow>`
+    SELECT k.chain_id, k.block_timestamp, k.block_number, k.log_index, k.batch_index, k.amount,
+      ${sql.join([...listedTokenColumns.map(selectionOf), fetchedAtMicros])}
+      ${input.parts.metadata ? sql`, ${listedMetadata}` : sql``}
+      ${input.parts.contract ? sql`, ${sql.join(contractColumns.map(selectionOf))}` : sql``}
+    FROM (SELECT * FROM (${sql.join(arms, sql` UNION ALL `)}) k
+      ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}) k
+    JOIN nft.tokens t ON t.chain_id = k.chain_id AND t.contract = k.contract AND t.token_id = k.token_id
+    LEFT JOIN service.token_metadata m
+      ON m.chain_id = k.chain_id AND m.contract = k.contract AND m.token_id = k.token_id
+    ${
+      input.parts.contract
+        ? sql`LEFT JOIN nft.contracts c ON c.chain_id = k.chain_id AND c.address = k.contract
+            LEFT JOIN service.contract_metadata cm ON cm.chain_id = k.chain_id AND cm.address = k.contract`
+        : sql``
+    }
+    ORDER BY ${order}`.execute(services.db);
+  const nameOf = new Map(chains);
+  const page = pageOf(rows.filter(isPresent), bounds, (row) => {
+    const name = nameOf.get(row.chain_id) ?? "";
+    return {
+      node: toNft(name, cachedBase(services.config), row, contractRecordOf(name, row)),
+      cursor: sealCursor(
+        services.config.keyPepper,
+        list,
+        packPosition(shape, [row.block_timestamp, row.chain_id, row.block_number, row.log_index, row.batch_index]),
+      ),
+    };
+  });
+  return { ...page, total: null };
+}
+
+/** Behind a position of the merged list: on the position's own chain by place, on the others by time. */
+function beyond(chainId: number, position: Buffer | null, backward: boolean): RawBuilder<unknown> {
+  if (!position) return sql`true`;
+  const [timestamp = 0n, chain = 0n, block, log, batch] = unpackPosition(shape, position);
+  if (BigInt(chainId) === chain) {
+    return sql`(x.block_number, x.log_index, x.batch_index) ${sql.raw(backward ? ">" : "<")}
+      (${block}::bigint, ${log}::integer, ${batch}::integer)`;
+  }
+  // Equal times are ordered by chain id.
+  const same = backward ? BigInt(chainId) > chain : BigInt(chainId) < chain;
+  const operator = sql.raw(`${backward ? ">" : "<"}${same ? "=" : ""}`);
+  const inwards = sql.raw(backward ? "ASC" : "DESC");
+  return sql`x.block_number ${sql.raw(backward ? ">=" : "<=")} (SELECT b.block_number FROM nft.transfers b
+    WHERE b.chain_id = ${chainId} AND b.block_timestamp ${operator} ${timestamp}::bigint
+    ORDER BY b.block_timestamp ${inwards}, b.block_number ${inwards} LIMIT 1)`;
+}

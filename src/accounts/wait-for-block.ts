@@ -1,0 +1,51 @@
+import { chainAliases, findChain } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+
+/** Longer than a block of most chains takes to be indexed, shorter than clients wait for an answer. */
+const patienceMs = 5_000;
+const pauseMs = 50;
+
+/** A request waits here for its own write to be in the index; so many may do so at once. */
+const maxWaiting = 200;
+let waiting = 0;
+
+/**
+ * Waits until the index of a chain has taken in a block: read your own writes.
+ *
+ * @param wish `<chain>:<block number>`, as in the header `X-Min-Block`.
+ * @throws ServiceError `value_error` for another text; `service_unavailable` when the block does not
+ *   come in time, with what the index has.
+ */
+export async function waitForBlock(services: Services, wish: string): Promise<void> {
+  const match = /^([a-z0-9_-]{1,40}):(\d{1,18})$/.exec(wish);
+  if (!match)
+    throw new ServiceError("value_error", "X-Min-Block must be <chain>:<block number>", { field: "X-Min-Block" });
+  const [, name = "", block = "0"] = match;
+  const chain = findChain(services.chains, chainAliases[name] ?? name);
+  const end = Date.now() + patienceMs;
+  for (;;) {
+    const head = await services.db
+      .selectFrom("nft.heads")
+      .select("block_number")
+      .where("chain_id", "=", chain.id)
+      .executeTakeFirst();
+    if (head && head.block_number >= BigInt(block)) return;
+    if (Date.now() > end || waiting >= maxWaiting) {
+      throw new ServiceError(
+        "service_unavailable",
+        `the index of ${name} has reached block ${head?.block_number ?? "none"}`,
+        {
+          retryAfterSeconds: 2,
+          details: { indexedBlock: head ? String(head.block_number) : null },
+        },
+      );
+    }
+    waiting += 1;
+    try {
+      await new Promise((done) => setTimeout(done, pauseMs));
+    } finally {
+      waiting -= 1;
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import { createHash, randomUUID } from "node:crypto";
+import type { Hex } from "viem";
+import { collectionSalt, encodeInitData, predictCollection } from "../../contracts/abi/config.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { Chain } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
+import { acceptIntent, type NewIntent } from "../relay/accept-intent.ts";
+import { planReservation } from "../relay/budget.ts";
+import { intentName } from "../relay/encode-deploy.ts";
+import type { Intent } from "../relay/intents.ts";
+import type { Services } from "../services.ts";
+import type { CheckedDeployment } from "./check-deployment.ts";
+import { configsOf, lowerCase } from "./collection-config.ts";
+
+/** The first stage: the request is on disk, with the one address it can end at; nothing was signed. */
+export async function acceptDeployment(
+  services: Services,
+  caller: Caller,
+  idempotencyKey: string | undefined,
+  checked: CheckedDeployment,
+): Promise<Intent> {
+  const key = checkKey(idempotencyKey);
+  for (let pass = 0; ; pass += 1) {
+    const id = await freeId(services, caller, key);
+    try {
+      return await acceptIntent(services.db, await draftIntent(services, caller, checked, key, id));
+    } catch (error) {
+      // The same key at the same moment made the row in between: now it is found by its key.
+      if (pass > 2 || (error as { code?: unknown }).code !== "23505") throw error;
+    }
+  }
+}
+
+/** What will be accepted: the transaction's data and its address follow from id, factory and request. */
+export async function draftIntent(
+  services: Services,
+  caller: Caller,
+  { chain, payload, allowlist }: CheckedDeployment,
+  key: string | null,
+  id: string,
+): Promise<NewIntent> {
+  const { address: factory, template } = await services.relay.factory(chain);
+  const owner = lowerCase(payload.ownerAddress);
+  const initData = encodeInitData(...configsOf(payload), payload.grantServiceAdmin);
+  const intentId = intentName(id);
+  return {
+    id,
+    tenantId: caller.accountId,
+    idempotencyKey: key,
+    requestHash: hashRequest(chain, initData),
+    chainId: chain.id,
+    kind: "deploy",
+    payload,
+    allowlist,
+    factory,
+    template,
+    owner,
+    initData,
+    salt: collectionSalt(intentId, owner, initData),
+    reservation: planReservation(services, chain, {
+      tenantId: caller.accountId,
+      kind: "deploy",
+      bytes: initData.length / 2,
+    }),
+    predicted: predictCollection({ factory, template, intentId, owner, initData }),
+  };
+}
+
+/**
+ * The id of the deployment that an account asks for under a key, and with it the collection's address:
+ * both are known before anything is stored, so a dry run can name them.
+ */
+export function idOfKey(caller: Caller, key: string): string {
+  const hex = createHash("sha256").update(`deployment ${caller.accountId} ${key}`).digest("hex");
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
+  // A UUID of version 8: its bits are the hash's.
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+export function checkKey(key: string | undefined): string | null {
+  if (key === undefined) return null;
+  if (/^[\x21-\x7e]{1,200}$/.test(key)) return key;
+  throw new ServiceError("value_error", "an Idempotency-Key is 1 to 200 visible ASCII characters", {
+    field: "idempotencyKey",
+  });
+}
+
+async function freeId(services: Services, caller: Caller, key: string | null): Promise<string> {
+  if (key === null) return randomUUID();
+  const id = idOfKey(caller, key);
+  const taken = await services.db.selectFrom("service.intent").select("id").where("id", "=", id).executeTakeFirst();
+  // Its own row answers, or refuses another request under the key; the new id is never stored.
+  return taken ? randomUUID() : id;
+}
+
+/** Everything a request asks for is in the bytes for the chain, and there in one spelling only. */
+function hashRequest(chain: Chain, initData: Hex): Buffer {
+  return createHash("sha256").update(`deploy ${chain.id} ${initData}`).digest();
+}

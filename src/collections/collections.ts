@@ -1,0 +1,88 @@
+import { sql } from "kysely";
+import type { Address, Hash } from "viem";
+import type { Caller } from "../auth/caller.ts";
+import { type Chain, findChain } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
+import { toAddress, toBytes, toHash } from "../relay/bytes.ts";
+import type { Services } from "../services.ts";
+import type { DeploymentPayload } from "./check-deployment.ts";
+
+/** A collection of an account that stands on its chain. */
+export interface Collection {
+  id: string;
+  chain: Chain;
+  address: Address;
+  /** Of the deployment. */
+  transactionHash: Hash;
+  block: bigint;
+  /** Unix microseconds of the request. */
+  createdMicros: bigint;
+  /** False: a wallet of the creator's deployed it. */
+  relayed: boolean;
+  /** As asked for at deployment and by the updates since, in the spellings that were sent. */
+  settings: DeploymentPayload;
+  /** Null for an empty presale list. */
+  allowlistId: string | null;
+  /** The presale list in the spelling that was sent, without repeats; empty where it was not asked for. */
+  allowlist: readonly string[];
+}
+
+/**
+ * One collection of the caller's account.
+ *
+ * @throws ServiceError `not_found`, also for somebody else's and for one that is not confirmed yet.
+ */
+export async function getCollection(
+  services: Services,
+  caller: Caller,
+  input: { chain: string; address: Address },
+): Promise<Collection> {
+  const chain = findChain(services.chains, input.chain);
+  const row = await select(services, caller, chain).where("c.address", "=", toBytes(input.address)).executeTakeFirst();
+  if (row) return toCollection(chain, row);
+  throw new ServiceError("not_found", "no collection of this account stands at this address", { field: "address" });
+}
+
+/** All collections of the caller's account on a chain, newest first. */
+export async function listCollections(
+  services: Services,
+  caller: Caller,
+  chainName: string,
+  include: { allowlists: boolean },
+): Promise<Collection[]> {
+  const chain = findChain(services.chains, chainName);
+  const rows = await select(services, caller, chain)
+    .$if(include.allowlists, (query) =>
+      query.leftJoin("service.allowlist as a", "a.id", "c.allowlist_id").select("a.entries"),
+    )
+    .orderBy("c.created_at", "desc")
+    .orderBy("c.id", "desc")
+    .execute();
+  return rows.map((row) => toCollection(chain, row));
+}
+
+function select(services: Services, caller: Caller, chain: Chain) {
+  return services.db
+    .selectFrom("service.collection as c")
+    .select(["c.id", "c.address", "c.tx_hash", "c.block_number", "c.relayed", "c.settings", "c.allowlist_id"])
+    .select(sql<bigint>`(extract(epoch FROM c.created_at) * 1000000)::bigint`.as("created"))
+    .where("c.tenant_id", "=", caller.accountId)
+    .where("c.chain_id", "=", chain.id);
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof select>["executeTakeFirstOrThrow"]>> & { entries?: string[] | null };
+
+function toCollection(chain: Chain, row: Row): Collection {
+  return {
+    id: row.id,
+    chain,
+    address: toAddress(row.address),
+    transactionHash: toHash(row.tx_hash),
+    block: row.block_number,
+    createdMicros: row.created,
+    relayed: row.relayed,
+    settings: row.settings as DeploymentPayload,
+    allowlistId: row.allowlist_id,
+    allowlist: row.entries ?? [],
+  };
+}

@@ -1,0 +1,134 @@
+import { createHash, randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import { type Address, getContractAddress, type Hex } from "viem";
+import type { Caller } from "../auth/caller.ts";
+import type { Chain } from "../chains.ts";
+import { toBytes } from "../relay/bytes.ts";
+import { askNode } from "../relay/node-failure.ts";
+import type { Services } from "../services.ts";
+import { type CheckedDeployment, checkDeployment, type DeploymentPayload } from "./check-deployment.ts";
+import { checkTreasury } from "./check-treasury.ts";
+import { configsOf, lowerCase } from "./collection-config.ts";
+import type { DeployCollectionInput } from "./deploy-collection.ts";
+import { encodeInitCode } from "./init-code.ts";
+
+/** A transaction for the creator's own wallet: it creates a standalone collection. */
+export interface PreparedDeployment {
+  chain: Chain;
+  /** Null: a creation has no receiver. */
+  to: null;
+  data: Hex;
+  valueWei: bigint;
+  /** An estimate with some room; null when it cannot be estimated without knowing the sender. */
+  gas: bigint | null;
+  /** Where the collection will be if it is the next transaction of the given sender; null without one. */
+  expectedAddress: Address | null;
+  /** Until then the chain is watched for it. */
+  expiresAt: Date;
+  warnings: string[];
+}
+
+/**
+ * Makes the transaction with which a creator's own wallet deploys a collection, and notes it, so that the
+ * worker recognises the collection on the chain as one of this account, whoever sends it and whenever.
+ *
+ * The deploying wallet becomes an admin of the collection; the service does not, and cannot update it.
+ *
+ * @param sender the wallet that will send it, if that is known.
+ * @throws ServiceError the input's faults; `service_unavailable` while the node does not answer.
+ */
+export async function prepareDeployment(
+  services: Services,
+  caller: Caller,
+  input: DeployCollectionInput,
+  sender?: Address,
+): Promise<PreparedDeployment> {
+  const checked = await checkDeployment(services, caller, { ...input, grantServiceAdmin: false }, "SIGN");
+  const { chain, payload } = checked;
+  await checkTreasury(services, chain, payload.treasuryAddress);
+  const client = services.rpc(chain);
+  const [head, nonce] = await askNode(chain, () =>
+    Promise.all([
+      client.getBlockNumber(),
+      sender && client.getTransactionCount({ address: sender, blockTag: "pending" }),
+    ]),
+  );
+  const { id, expires_at } = await noteDeployment(services, caller, checked, head);
+  const { data } = encodeInitCode(id, payload);
+  return {
+    chain,
+    to: null,
+    data,
+    valueWei: 0n,
+    gas: await estimate(services, chain, data, sender ?? lowerCase(payload.ownerAddress)),
+    expectedAddress:
+      sender && nonce !== undefined ? lowerCase(getContractAddress({ from: sender, nonce: BigInt(nonce) })) : null,
+    expiresAt: expires_at,
+    warnings: checked.warnings,
+  };
+}
+
+/** The row of this request: the one that is still awaited, or a new one. */
+async function noteDeployment(
+  services: Services,
+  caller: Caller,
+  { chain, payload, allowlist }: CheckedDeployment,
+  head: bigint,
+) {
+  const requestHash = hashRequest(chain, payload);
+  return await services.db.transaction().execute(async (transaction) => {
+    const awaited = await transaction
+      .selectFrom("service.self_deployment")
+      .select(["id", "expires_at"])
+      .where("tenant_id", "=", caller.accountId)
+      .where("chain_id", "=", chain.id)
+      .where("req_hash", "=", requestHash)
+      .where("address", "is", null)
+      .where("expires_at", ">", sql<Date>`clock_timestamp() + interval '1 day'`)
+      .orderBy("created_at", "desc")
+      .limit(1)
+      .executeTakeFirst();
+    if (awaited) return awaited;
+    const id = randomUUID();
+    const { hash, sizeBytes } = encodeInitCode(id, payload);
+    const listed = allowlist.entries.length > 0;
+    if (listed) {
+      await transaction
+        .insertInto("service.allowlist")
+        .values({ id, root: toBytes(allowlist.root), entries: [...allowlist.entries] })
+        .execute();
+    }
+    return await transaction
+      .insertInto("service.self_deployment")
+      .values({
+        id,
+        tenant_id: caller.accountId,
+        chain_id: chain.id,
+        req_hash: requestHash,
+        payload: JSON.stringify(payload),
+        allowlist_id: listed ? id : null,
+        owner: toBytes(lowerCase(payload.ownerAddress)),
+        init_code_hash: toBytes(hash),
+        init_code_bytes: sizeBytes,
+        scanned_to: head,
+      })
+      .returning(["id", "expires_at"])
+      .executeTakeFirstOrThrow();
+  });
+}
+
+function hashRequest(chain: Chain, payload: DeploymentPayload): Buffer {
+  const configs = JSON.stringify(configsOf(payload), (_key, value) =>
+    typeof value === "bigint" ? String(value) : value,
+  );
+  return createHash("sha256").update(`sign ${chain.id} ${configs}`).digest();
+}
+
+/** Null when the node refuses: the wallet has nothing to pay with yet, and its own estimate comes later. */
+async function estimate(services: Services, chain: Chain, data: Hex, sender: Address): Promise<bigint | null> {
+  const gas = await services
+    .rpc(chain)
+    .estimateGas({ account: sender, data })
+    .catch(() => null);
+  return gas && (gas * 11n) / 10n;
+}

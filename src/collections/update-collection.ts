@@ -1,0 +1,116 @@
+import { sql } from "kysely";
+import type { Address, Hex } from "viem";
+import type { Caller } from "../auth/caller.ts";
+import { type Chain, findChain } from "../chains.ts";
+import { toBytes } from "../relay/bytes.ts";
+import { type ConfigChanges, storeChanges } from "../relay/config-changes.ts";
+import { endedStates } from "../relay/intents.ts";
+import { untilSigned } from "../relay/until-signed.ts";
+import { acceptUpdate } from "../relay/update-intent.ts";
+import type { Services } from "../services.ts";
+import { checkKey } from "./accept-deployment.ts";
+import { checkAgainstChain, type FixedMembers, frozen } from "./check-against-chain.ts";
+import { checkUpdate } from "./check-update.ts";
+import { getCollection } from "./collections.ts";
+import { type CollectionUpdate, getUpdate } from "./get-update.ts";
+
+/** Absent members stay as they are. */
+export interface UpdateCollectionInput {
+  /** As sent, aliases allowed. */
+  chain: string;
+  /** Lower case. */
+  collection: Address;
+  /** Reveals the collection; empty hides it again. */
+  baseUri?: string | undefined;
+  prerevealTokenUri?: string | undefined;
+  publicMintStart?: Date | undefined;
+  presaleMintStart?: Date | undefined;
+  /** Replaces the whole presale list; empty: nobody. */
+  allowlist?: readonly string[] | undefined;
+  royaltiesBps?: bigint | undefined;
+  royaltiesAddress?: string | undefined;
+  /** True freezes the metadata for good; false changes nothing. */
+  freezeMetadata?: boolean | undefined;
+  /** What never changes, when a client repeats it: refused if it differs. */
+  fixed?: FixedMembers | undefined;
+  idempotencyKey?: string | undefined;
+}
+
+export interface UpdateCollectionResult {
+  update: CollectionUpdate & { transactionHash: Hex };
+  /** The client's own key, or the one derived from the request. */
+  idempotencyKey: string;
+}
+
+/**
+ * Changes a collection's settings: checked against the chain as it is, made durable, and signed when every
+ * earlier update of the collection has ended, from what the chain has then. What the update does not name
+ * keeps its value, also when another update changes it at the same time.
+ *
+ * @throws ServiceError the input's faults; `not_found` for a collection of another account or chain;
+ *   `metadata_frozen`; `parameter_missing` when nothing is to change; `service_unavailable` when it could
+ *   not be signed within ten seconds: it stays queued, and the same request asks for it again.
+ */
+export async function updateCollection(
+  services: Services,
+  caller: Caller,
+  input: UpdateCollectionInput,
+): Promise<UpdateCollectionResult> {
+  const chain = findChain(services.chains, input.chain);
+  const idempotencyKey = checkKey(input.idempotencyKey);
+  const collection = await getCollection(services, caller, { chain: input.chain, address: input.collection });
+  const { changes, allowlist } = await checkUpdate(caller, chain, input);
+  const earlier = await findEarlier(services, caller, chain, input.collection, changes, idempotencyKey);
+  // A request that comes again asks for its hash: what it did must not be held against it.
+  if (!earlier.same) {
+    if (earlier.freezing) throw frozen("is being frozen by an earlier update");
+    await checkAgainstChain(services, chain, collection, changes, input.fixed ?? {});
+  }
+  const intent = await acceptUpdate(services, {
+    tenantId: caller.accountId,
+    chain,
+    contract: input.collection,
+    changes,
+    idempotencyKey,
+    allowlist,
+  });
+  await untilSigned(services, chain, intent);
+  const update = await getUpdate(services, caller, intent.id);
+  const { transactionHash } = update;
+  if (!transactionHash) throw new Error(`intent ${intent.id} is ${update.state} without a hash`);
+  return {
+    update: { ...update, transactionHash },
+    idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),
+  };
+}
+
+/** Whether the same update was accepted lately, and whether one that freezes the metadata is on its way. */
+async function findEarlier(
+  services: Services,
+  caller: Caller,
+  chain: Chain,
+  collection: Address,
+  changes: ConfigChanges,
+  key: string | null,
+): Promise<{ same: boolean; freezing: boolean }> {
+  const stored = JSON.stringify(storeChanges(changes));
+  const row = await services.db
+    .selectFrom("service.intent as i")
+    .select((eb) => [
+      sql<boolean>`coalesce(bool_or(i.payload -> 'changes' = ${stored}::jsonb
+        AND (i.idem_key IN (${`client:${key}`}, ${key}) OR ${key === null} AND i.idem_derived
+          AND (i.settled_at IS NULL OR i.settled_at > clock_timestamp() - interval '10 minutes'))), false)`.as("same"),
+      eb.fn
+        .coalesce(
+          sql<boolean>`bool_or(i.payload -> 'changes' ->> 'metadataUpdatable' = 'false' AND NOT i.state = ANY(${[...endedStates]}))`,
+          sql<boolean>`false`,
+        )
+        .as("freezing"),
+    ])
+    .where("i.chain_id", "=", chain.id)
+    .where("i.predicted_addr", "=", toBytes(collection))
+    .where("i.tenant_id", "=", caller.accountId)
+    .where("i.kind", "=", "update")
+    .executeTakeFirstOrThrow();
+  return { same: row.same, freezing: row.freezing };
+}

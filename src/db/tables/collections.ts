@@ -1,0 +1,57 @@
+import type { ColumnType, Generated } from "kysely";
+
+export interface CollectionTables {
+  "service.self_deployment": SelfDeploymentTable;
+  "service.collection": CollectionView;
+  "service.collection_allowlist": AllowlistView;
+}
+
+/** The collections that stand, as of the last update that the service sent. */
+interface CollectionView {
+  id: string;
+  tenant_id: string;
+  chain_id: number;
+  address: Buffer;
+  created_at: Date;
+  tx_hash: Buffer;
+  block_number: bigint;
+  relayed: boolean;
+  /** `DeploymentPayload`. */
+  settings: unknown;
+  allowlist_id: string | null;
+  updated_at: Date | null;
+}
+
+/** Every presale list that a collection was ever asked to have. */
+interface AllowlistView {
+  chain_id: number;
+  address: Buffer;
+  tenant_id: string;
+  allowlist_id: string | null;
+  root: Buffer;
+  created_at: Date;
+  /** Whether the chain has taken it, or had. */
+  stood: boolean;
+}
+
+/** A collection that the creator's own wallet deploys: what was handed out, and where it was found. */
+interface SelfDeploymentTable {
+  id: string;
+  tenant_id: string;
+  chain_id: number;
+  req_hash: Buffer;
+  /** `DeploymentPayload`. */
+  payload: ColumnType<unknown, string, never>;
+  allowlist_id: string | null;
+  owner: Buffer;
+  init_code_hash: Buffer;
+  init_code_bytes: number;
+  scanned_to: bigint;
+  created_at: Generated<Date>;
+  expires_at: Generated<Date>;
+  address: Generated<Buffer | null>;
+  tx_hash: Generated<Buffer | null>;
+  block_number: Generated<bigint | null>;
+  block_hash: Generated<Buffer | null>;
+  finalized: Generated<boolean>;
+}

@@ -1,0 +1,98 @@
+import type { Address } from "viem";
+import { withFieldNames } from "../collections/field-names.ts";
+import { type CollectionUpdate, getUpdate } from "../collections/get-update.ts";
+import { type UpdateCollectionResult, updateCollection } from "../collections/update-collection.ts";
+import type { Builder } from "./builder.ts";
+import type { StateName, StateRef } from "./deployment-type.ts";
+import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+
+/** Reveal, mint starts, presale list, royalties and the freeze of a collection that stands. */
+export function addUpdateCollection(builder: Builder, state: StateRef): void {
+  const update = builder.objectRef<CollectionUpdate>("CollectionUpdate").implement({
+    description: "A change of a collection's settings, from the request to the chain.",
+    fields: (t) => ({
+      id: t.exposeID("id"),
+      chain: t.string({ resolve: ({ chain }) => chain.name }),
+      collection: t.field({ type: "Address", resolve: ({ collection }) => collection }),
+      state: t.field({ type: state, resolve: (root) => root.state.toUpperCase() as StateName }),
+      holdReason: t.exposeString("holdReason", { nullable: true, description: "Why it does not go on now." }),
+      transactionHash: t.field({
+        type: "Hex",
+        nullable: true,
+        description: "The mined transaction, else the newest signed one; null before the signature.",
+        resolve: ({ transactionHash }) => transactionHash,
+      }),
+      transactionUrl: t.string({
+        nullable: true,
+        resolve: ({ chain, transactionHash }) => transactionHash && `${chain.explorerTxUrl}/${transactionHash}`,
+      }),
+      createdAt: t.expose("createdAt", { type: "DateTime" }),
+      updatedAt: t.expose("updatedAt", { type: "DateTime" }),
+    }),
+  });
+  const input = builder.inputType("UpdateCollectionInput", {
+    description: "Absent members stay as they are.",
+    fields: (t) => ({
+      chain: t.string({ required: true }),
+      collection: t.field({ type: "Address", required: true }),
+      baseUri: t.string({ description: "Reveals the collection; an empty text hides it again." }),
+      prerevealTokenUri: t.string(),
+      publicMintStart: t.field({ type: "DateTime" }),
+      presaleMintStart: t.field({ type: "DateTime" }),
+      allowlist: t.field({ type: ["Address"], description: "Replaces the whole presale list; empty: nobody." }),
+      royaltiesBps: t.int({ description: "500 is 5 %." }),
+      royaltiesAddress: t.field({ type: "Address" }),
+      freezeMetadata: t.boolean({ description: "True freezes the collection for good." }),
+      idempotencyKey: t.string({ description: "Requests with one key are one update, for ever." }),
+    }),
+  });
+  const payload = builder
+    .objectRef<{ result: UpdateCollectionResult | null; userErrors: readonly UserError[] }>("UpdateCollectionPayload")
+    .implement({
+      fields: (t) => ({
+        update: t.field({
+          type: update,
+          nullable: true,
+          description: "Signed and stored: it will be driven to an end.",
+          resolve: ({ result }) => result?.update ?? null,
+        }),
+        idempotencyKey: t.string({ nullable: true, resolve: ({ result }) => result?.idempotencyKey ?? null }),
+        userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
+      }),
+    });
+  builder.mutationField("updateCollection", (t) =>
+    t.field({
+      type: payload,
+      nullable: true,
+      description:
+        "Changes a collection of the account: reveal, mint starts, presale list, royalties, freeze. One update per collection is under way at a time; each changes what it names and nothing else.",
+      args: { input: t.arg({ type: input, required: true }) },
+      resolve: async (_root, { input: given }, context) => {
+        const caller = await context.caller();
+        const sent = Object.fromEntries(Object.entries(given).filter(([, value]) => value != null)) as {
+          [K in keyof typeof given]: NonNullable<(typeof given)[K]>;
+        };
+        const { royaltiesBps, collection, ...rest } = sent;
+        return await withUserErrors(() =>
+          withFieldNames(
+            updateCollection(context.services, caller, {
+              ...rest,
+              collection: collection as Address,
+              ...(royaltiesBps === undefined ? {} : { royaltiesBps: BigInt(royaltiesBps) }),
+            }),
+            (field) => (field === "address" ? "collection" : field),
+          ),
+        );
+      },
+    }),
+  );
+  builder.queryField("collectionUpdate", (t) =>
+    t.field({
+      type: update,
+      nullable: true,
+      description: "One update that the caller's account asked for.",
+      args: { id: t.arg.id({ required: true }) },
+      resolve: async (_root, { id }, context) => await getUpdate(context.services, await context.caller(), id),
+    }),
+  );
+}

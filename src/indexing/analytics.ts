@@ -1,0 +1,104 @@
+import pg from "pg";
+import { analystRole } from "../../schema/analyst-role.ts";
+import { type AnalyticsObject, analyticsObjects } from "../../schema/analytics-sql.ts";
+
+/** SQLSTATEs of CREATE OR REPLACE when the columns of a view or of a function's result changed. */
+const changedShape = ["42P16", "42P13"];
+
+/**
+ * Makes what is missing or differs in schema `analytics`. Part of the transaction that changes `nft`: a
+ * view that fell with the one below it is there again before anybody can see that it was gone.
+ */
+export async function publishAnalytics(client: pg.Client): Promise<void> {
+  await client.query("CREATE SCHEMA IF NOT EXISTS analytics");
+  // Beside nft.published, because analysts see every relation of their schema.
+  await client.query("CREATE TABLE IF NOT EXISTS nft.analytics_published (name text PRIMARY KEY, sql text NOT NULL)");
+  const objects = analyticsObjects(await hasMetadata(client));
+  const published = await publishedObjects(client);
+  for (const object of objects) {
+    const sql = [object.create, ...object.comments].join(";\n");
+    if (published.get(object.name) === sql) continue;
+    await replace(client, object);
+    for (const comment of object.comments) await client.query(comment);
+    await client.query(
+      "INSERT INTO nft.analytics_published VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET sql = excluded.sql",
+      [object.name, sql],
+    );
+  }
+  await grantToAnalysts(client, objects);
+}
+
+/** Ends the analysts' sessions that hold a relation, as far as the service's user may; part of a transaction. */
+export async function endAnalystsOn(client: pg.Client, relation: string): Promise<void> {
+  await client.query("SAVEPOINT analysts");
+  try {
+    await client.query(
+      `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
+       WHERE pg_has_role(a.usesysid, (SELECT oid FROM pg_roles WHERE rolname = $1), 'MEMBER')
+         AND NOT (SELECT rolsuper FROM pg_roles WHERE oid = a.usesysid)
+         AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.relation = $2::regclass
+           AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
+      [analystRole, relation],
+    );
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error;
+    // Not allowed: they are through when their statement's time is over.
+    await client.query("ROLLBACK TO analysts");
+  }
+  await client.query("RELEASE analysts");
+}
+
+async function hasMetadata(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ exists: boolean }>(
+    "SELECT to_regclass('service.token_metadata') IS NOT NULL AND to_regclass('service.contract_metadata') IS NOT NULL AS exists",
+  );
+  return rows[0]?.exists === true;
+}
+
+async function publishedObjects(client: pg.Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ name: string; sql: string }>(
+    `SELECT name, sql FROM nft.analytics_published WHERE to_regclass('analytics.' || name) IS NOT NULL
+       OR EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = 'analytics'::regnamespace AND p.proname = name)`,
+  );
+  return new Map(rows.map((row) => [row.name, row.sql]));
+}
+
+async function replace(client: pg.Client, { create, kind, signature }: AnalyticsObject): Promise<void> {
+  await client.query("SAVEPOINT object");
+  try {
+    await client.query(create);
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError) || !changedShape.includes(error.code ?? "")) throw error;
+    await client.query("ROLLBACK TO object");
+    await client.query(`DROP ${kind} IF EXISTS ${signature} CASCADE`);
+    await client.query(create);
+  }
+  await client.query("RELEASE object");
+}
+
+/** Grants only what is missing: a grant rewrites catalog rows, and this runs at every start. */
+async function grantToAnalysts(client: pg.Client, objects: readonly AnalyticsObject[]): Promise<void> {
+  const { rowCount } = await client.query("SELECT FROM pg_roles WHERE rolname = $1", [analystRole]);
+  if (rowCount === 0) return;
+  const missing = async (sql: string, values: unknown[]) => {
+    const { rows } = await client.query<{ held: boolean }>(`SELECT ${sql} AS held`, values);
+    return rows[0]?.held !== true;
+  };
+  if (await missing("has_schema_privilege($1, 'analytics', 'USAGE')", [analystRole]))
+    await client.query(`GRANT USAGE ON SCHEMA analytics TO ${analystRole}`);
+  for (const { kind, signature } of objects) {
+    if (kind === "VIEW") {
+      if (await missing("has_table_privilege($1, $2, 'SELECT')", [analystRole, signature]))
+        await client.query(`GRANT SELECT ON ${signature} TO ${analystRole}`);
+      continue;
+    }
+    const { rows } = await client.query<{ open: boolean }>(
+      `SELECT EXISTS (SELECT FROM pg_proc p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+         WHERE p.oid = $1::regprocedure AND a.grantee = 0) AS open`,
+      [signature],
+    );
+    if (rows[0]?.open) await client.query(`REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`);
+    if (await missing("has_function_privilege($1, $2, 'EXECUTE')", [analystRole, signature]))
+      await client.query(`GRANT EXECUTE ON FUNCTION ${signature} TO ${analystRole}`);
+  }
+}

@@ -1,0 +1,62 @@
+import { sql } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes } from "../db/bytes.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+
+export interface CollectionStatistics {
+  /** Units alive: minted minus burned. Of ERC-721 the tokens, of ERC-1155 the amounts. */
+  totalSupply: bigint;
+  totalMinted: bigint;
+  /** Distinct holders now. */
+  ownerCount: bigint;
+  /** Token ids with a supply above zero, from the counter. */
+  tokenCount: bigint;
+  transferCount: bigint;
+  /** Microseconds of Unix time. */
+  computedAtMicros: bigint;
+}
+
+/**
+ * What can be said of a collection from the chain alone.
+ *
+ * @throws ServiceError `not_found` for a contract the index has never seen.
+ */
+export async function getCollectionStatistics(
+  services: Services,
+  _caller: Caller,
+  input: { chain: string; contract: string },
+): Promise<CollectionStatistics> {
+  const chain = findChain(services.chains, input.chain);
+  const contract = toBytes(input.contract);
+  const zero = Buffer.alloc(20);
+  const { rows } = await sql<{
+    supply: string;
+    minted: string;
+    owners: bigint;
+    tokens: bigint;
+    transfers: bigint;
+    micros: bigint;
+  }>`
+    SELECT c.token_count AS tokens, c.transfer_count AS transfers,
+      CASE WHEN c.standard = 'ERC721' THEN c.token_count::numeric ELSE
+        (SELECT coalesce(sum(t.supply), 0) FROM nft.tokens t
+         WHERE t.chain_id = ${chain.id} AND t.contract = ${contract} AND t.supply > 0) END AS supply,
+      (SELECT coalesce(sum(x.amount), 0) FROM nft.transfers x
+       WHERE x.chain_id = ${chain.id} AND x.contract = ${contract} AND x.from_address = ${zero}) AS minted,
+      (SELECT count(DISTINCT o.owner) FROM nft.holdings o
+       WHERE o.chain_id = ${chain.id} AND o.contract = ${contract}) AS owners,
+      (extract(epoch from clock_timestamp()) * 1000000)::bigint AS micros
+    FROM nft.contracts c WHERE c.chain_id = ${chain.id} AND c.address = ${contract}`.execute(services.db);
+  const [row] = rows;
+  if (!row) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+  return {
+    totalSupply: BigInt(row.supply),
+    totalMinted: BigInt(row.minted),
+    ownerCount: row.owners,
+    tokenCount: row.tokens,
+    transferCount: row.transfers,
+    computedAtMicros: row.micros,
+  };
+}

@@ -1,0 +1,50 @@
+import { sql } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes } from "../db/bytes.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import { contractColumns } from "./columns.ts";
+import { type ContractRecord, toContractRecord } from "./nft-record.ts";
+import { maxPageSize } from "./page.ts";
+
+export interface ContractKey {
+  chain: string;
+  /** Any letter case. */
+  address: string;
+}
+
+/**
+ * Contracts with NFTs: one result for each key, in the keys' order; null for one the index has never seen.
+ *
+ * @throws ServiceError `value_error` for more keys than a page has.
+ */
+export async function getContracts(
+  services: Services,
+  _caller: Caller,
+  keys: readonly ContractKey[],
+): Promise<(ContractRecord | null)[]> {
+  if (keys.length > maxPageSize) {
+    throw new ServiceError("value_error", `at most ${maxPageSize} contracts at once`, { field: "keys" });
+  }
+  const chainIds = keys.map(({ chain }) => findChain(services.chains, chain).id);
+  const rows = await services.db
+    .selectFrom(
+      sql<{ chain_id: number; address: Buffer; place: bigint }>`(SELECT * FROM unnest(
+        ${chainIds}::integer[], ${keys.map(({ address }) => toBytes(address))}::bytea[])
+        WITH ORDINALITY AS given (chain_id, address, place))`.as("k"),
+    )
+    .innerJoin("nft.contracts as c", (join) =>
+      join.onRef("c.chain_id", "=", "k.chain_id").onRef("c.address", "=", "k.address"),
+    )
+    .leftJoin("service.contract_metadata as cm", (join) =>
+      join.onRef("cm.chain_id", "=", "k.chain_id").onRef("cm.address", "=", "k.address"),
+    )
+    .select(["k.place", ...contractColumns])
+    .execute();
+  const found = new Map(rows.map((row) => [Number(row.place) - 1, row]));
+  return keys.map(({ chain }, index) => {
+    const row = found.get(index);
+    return row ? toContractRecord(chain, row) : null;
+  });
+}

@@ -1,0 +1,155 @@
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes, uintToBytes } from "../db/bytes.ts";
+import { readPrepared } from "../db/prepared.ts";
+import type { Standard } from "../db/tables/nft.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import { type JsonPage, type JsonPageRequest, readJsonPage } from "./json-page.ts";
+import { windowDays } from "./list-chain-nfts.ts";
+import { type ContractField, contractJson, type JsonMember, type NftShape, tokenJson } from "./nft-json.ts";
+import { cachedBase } from "./nft-record.ts";
+
+/*
+ * The lists of list-account-nfts.ts, list-contract-nfts.ts and list-chain-nfts.ts and the token of
+ * get-nft.ts with the JSON made by PostgreSQL: the same rows in the same order under the same cursors,
+ * which test/graphql/front.test.ts holds. Forwards only.
+ */
+
+type Request = Omit<JsonPageRequest, "chainId">;
+
+const tokenPlace = "'0x' || encode(contract, 'hex') || ':' || token_id";
+
+/** See `listAccountNfts`. */
+export async function accountPage(
+  services: Services,
+  _caller: Caller,
+  input: Request & { account: string; exclude: readonly Standard[]; contract?: string | undefined },
+): Promise<JsonPage> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const standards = (["ERC721", "ERC1155"] as const).filter((standard) => !input.exclude.includes(standard));
+  const one = standards.length < 2 ? ` AND k.standard ${standards[0] ? `= '${standards[0]}'` : "= NULL"}` : "";
+  const ofContract = input.contract === undefined ? "" : " AND k.contract = $2";
+  const held = `FROM nft.holding_rows k WHERE k.chain_id = ${chainId} AND k.owner = $1 AND k.amount > 0${ofContract}${one}`;
+  const list = standards.map((standard) => `'${standard}'`).join(", ") || "NULL";
+  const page = await readJsonPage(
+    services,
+    {
+      name: `account-nfts:${chainId}:${input.account.toLowerCase()}`,
+      position: [20, 32],
+      after: (first) => `(k.contract, k.token_id) > ($${first}, $${first + 1}::numeric)`,
+      values: ([contract = 0n, tokenId = 0n]) => [uintToBytes(contract, 20), String(tokenId)],
+      keys: `SELECT k.contract, k.token_id, k.amount ${held}`,
+      place: tokenPlace,
+      order: "k.contract, k.token_id",
+      frame: input.contract
+        ? `SELECT count(*) AS total ${held}`
+        : `SELECT coalesce(sum(a.holding_count), 0)::bigint AS total FROM nft.account_totals a
+           WHERE a.chain_id = ${chainId} AND a.owner = $1 AND a.standard IN (${list})`,
+      parameters: [toBytes(input.account), ...(input.contract === undefined ? [] : [toBytes(input.contract)])],
+    },
+    { ...input, chainId },
+  );
+  return page ?? unknownContract();
+}
+
+/** See `listContractNfts`. */
+export async function contractPage(
+  services: Services,
+  _caller: Caller,
+  input: Request & { contract: string },
+): Promise<JsonPage> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const page = await readJsonPage(
+    services,
+    {
+      name: `contract-nfts:${chainId}:${input.contract.toLowerCase()}`,
+      position: [32],
+      after: (first) => `k.token_id > $${first}::numeric`,
+      values: ([tokenId = 0n]) => [String(tokenId)],
+      keys: `SELECT k.contract, k.token_id, NULL AS amount FROM nft.tokens k
+        WHERE k.chain_id = ${chainId} AND k.contract = $1 AND k.supply > 0`,
+      place: "token_id::text",
+      order: "k.token_id",
+      frame: `SELECT c.token_count AS total/*record*/ FROM nft.contracts c
+        CROSS JOIN LATERAL (SELECT c.address AS contract) k CROSS JOIN LATERAL (SELECT c.standard AS standard) t
+        LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
+        WHERE c.chain_id = ${chainId} AND c.address = $1`,
+      parameters: [toBytes(input.contract)],
+    },
+    { ...input, chainId },
+  );
+  return page ?? unknownContract();
+}
+
+/** See `listChainNfts`. */
+export async function chainPage(services: Services, caller: Caller, input: Request): Promise<JsonPage> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const since = BigInt(Math.floor(Date.now() / 1000) - windowDays * 86_400);
+  const window =
+    caller.tier === "enterprise"
+      ? ""
+      : ` AND k.mint_block >= (SELECT w.mint_block FROM nft.tokens w WHERE w.chain_id = ${chainId}
+          AND w.mint_timestamp >= $1 ORDER BY w.mint_timestamp, w.mint_block LIMIT 1)`;
+  const page = await readJsonPage(
+    services,
+    {
+      name: `chain-nfts:${chainId}:`,
+      position: [8, 4, 4],
+      after: (first) =>
+        `(k.mint_block, k.mint_log_index, k.mint_batch_index) < ($${first}::bigint, $${first + 1}::integer, $${first + 2}::integer)`,
+      values: (parts) => parts.map(String),
+      keys: `SELECT k.contract, k.token_id, NULL AS amount, k.mint_block, k.mint_log_index, k.mint_batch_index
+        FROM nft.tokens k WHERE k.chain_id = ${chainId} AND k.mint_block IS NOT NULL AND k.supply > 0${window}`,
+      place: "mint_block || ':' || mint_log_index || ':' || mint_batch_index",
+      order: "k.mint_block DESC, k.mint_log_index DESC, k.mint_batch_index DESC",
+      frame: "SELECT NULL::bigint AS total",
+      parameters: window === "" ? [] : [since],
+    },
+    { ...input, chainId },
+  );
+  return page ?? unknownContract();
+}
+
+export interface JsonNft {
+  nft: string;
+  owner: string | null;
+  contract: string | null;
+}
+
+/** See `getNft`. */
+export async function nftDetails(
+  services: Services,
+  _caller: Caller,
+  input: {
+    chain: string;
+    contract: string;
+    tokenId: bigint;
+    shape: NftShape;
+    contractMembers?: readonly JsonMember<ContractField>[];
+  },
+): Promise<JsonNft> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const facts = { chain: input.chain, cachedBase: cachedBase(services.config), bounded: false };
+  const record = input.contractMembers ? contractJson(input.contractMembers, facts) : "NULL";
+  const text = `SELECT CASE WHEN t.token_id IS NOT NULL THEN ${tokenJson(input.shape, facts, false)} END AS nft,
+      '0x' || encode(t.owner, 'hex') AS owner, ${record} AS contract
+    FROM nft.contracts c
+    CROSS JOIN LATERAL (SELECT c.address AS contract) k
+    LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
+    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = $1 AND t.token_id = $2::numeric
+    LEFT JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = $1 AND m.token_id = $2::numeric
+    WHERE c.chain_id = ${chainId} AND c.address = $1`;
+  const [row] = await readPrepared<{ nft: string | null; owner: string | null; contract: string | null }>(
+    services.pool,
+    text,
+    [toBytes(input.contract), String(input.tokenId)],
+  );
+  if (!row) return unknownContract();
+  if (row.nft === null) throw new ServiceError("not_found", "this contract has no such token");
+  return { nft: row.nft, owner: row.owner, contract: row.contract };
+}
+
+function unknownContract(): never {
+  throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+}

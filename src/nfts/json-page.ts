@@ -1,0 +1,140 @@
+import { sealCursor } from "../db/cursor.ts";
+import { type PositionShape, packPosition, unpackPosition } from "../db/position.ts";
+import { readPrepared } from "../db/prepared.ts";
+import type { Services } from "../services.ts";
+import {
+  type ContractField,
+  contractJson,
+  type JsonMember,
+  type NftShape,
+  tokenJson,
+  wantsContract,
+} from "./nft-json.ts";
+import { cachedBase } from "./nft-record.ts";
+import { boundsOf, type PageRequest, refuseTooDeep } from "./page.ts";
+
+/** A page whose items are one JSON text. */
+export interface JsonPage {
+  /** The items, joined by commas; empty when there are none. */
+  items: string;
+  count: number;
+  hasNext: boolean;
+  hasPrevious: boolean;
+  total: bigint | null;
+  startCursor: string | null;
+  endCursor: string | null;
+  continuation: string | null;
+  /** The items one by one with their cursors, where they were asked for so. */
+  parts: { item: string; cursor: string }[] | null;
+  /** The contract's record, where the list is of one contract and it was asked for. */
+  contract: string | null;
+}
+
+/** One list: how its keys are read in order. */
+export interface JsonList {
+  /** Names the list for its cursors. */
+  name: string;
+  position: PositionShape;
+  /** Condition on the parameters of a position, from `$first` on. */
+  after: (first: number) => string;
+  /** Parameters of a position. */
+  values: (parts: bigint[]) => unknown[];
+  /** SELECT of `contract, token_id, amount` and the position's text, up to WHERE conditions; alias `k`. */
+  keys: string;
+  /** Text of a key's position: parts joined by colons, addresses and hashes as `0x…`. */
+  place: string;
+  order: string;
+  /** SELECT of `total` and, for one contract, its record; no row: nothing is known of what was asked for. */
+  frame: string;
+  parameters: readonly unknown[];
+}
+
+export interface JsonPageRequest {
+  chainId: number;
+  /** The chain's name as the request spelled it. */
+  chain: string;
+  page: PageRequest;
+  shape: NftShape;
+  /** Null for a token whose contract is unknown (GraphQL) instead of an empty record. */
+  strictContract: boolean;
+  /** Items one by one, with their cursors. */
+  split?: boolean;
+  contractMembers?: readonly JsonMember<ContractField>[];
+}
+
+interface Row {
+  total: bigint | null;
+  contract?: string | null;
+  items: string | null;
+  found: bigint | null;
+  first: string | null;
+  last: string | null;
+  places?: string | null;
+}
+
+/** Reads a page forwards; null: what the list is about is not known to the index. */
+export async function readJsonPage(
+  services: Services,
+  list: JsonList,
+  request: JsonPageRequest,
+): Promise<JsonPage | null> {
+  const { keyPepper } = services.config;
+  const size = request.page.size;
+  const length = list.position.reduce((sum, width) => sum + width, 0);
+  const bounds = boundsOf(request.page, keyPepper, list.name, length);
+  const facts = { chain: request.chain, cachedBase: cachedBase(services.config), bounded: true };
+  const { chainId } = request;
+  const parameters = [...list.parameters];
+  let keys = list.keys;
+  if (bounds.position) {
+    keys += ` AND ${list.after(parameters.length + 1)}`;
+    parameters.push(...list.values(unpackPosition(list.position, bounds.position)));
+  }
+  const contract = wantsContract(request.shape)
+    ? `LEFT JOIN nft.contracts c ON c.chain_id = ${chainId} AND c.address = k.contract
+       LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = k.contract`
+    : "";
+  const record = request.contractMembers ? `, ${contractJson(request.contractMembers, facts)} AS contract` : "";
+  // No JSON text has this character in it.
+  const separator = request.split ? "\u0001" : ",";
+  const places = request.split ? `, string_agg(at, ',' ORDER BY place) FILTER (WHERE place <= ${size}) AS places` : "";
+  const text = `SELECT frame.*, page.* FROM (${list.frame.replace("/*record*/", () => record)}) frame
+    LEFT JOIN (
+      SELECT string_agg(item, '${separator}' ORDER BY place) FILTER (WHERE place <= ${size}) AS items, count(*) AS found,
+        max(at) FILTER (WHERE place = 1) AS first,
+        (array_agg(at ORDER BY place DESC) FILTER (WHERE place <= ${size}))[1] AS last${places}
+      FROM (
+        SELECT k.place, k.at, ${tokenJson(request.shape, facts, request.strictContract)} AS item
+        FROM (SELECT *, row_number() OVER () AS place, ${list.place} AS at
+          FROM (${keys} ORDER BY ${list.order} LIMIT ${bounds.limit}${bounds.offset > 0 ? ` OFFSET ${bounds.offset}` : ""}) k) k
+        JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = k.contract AND t.token_id = k.token_id
+        LEFT JOIN service.token_metadata m
+          ON m.chain_id = ${chainId} AND m.contract = k.contract AND m.token_id = k.token_id
+        ${contract}) item) page ON true`;
+  const [row] = await readPrepared<Row>(services.pool, text, parameters);
+  if (!row) return null;
+  refuseTooDeep(bounds, request.page, row.total);
+  const found = Number(row.found ?? 0);
+  const more = found > size;
+  const seal = (place: string | null) =>
+    place === null ? null : sealCursor(keyPepper, list.name, packPosition(list.position, place.split(":")));
+  const endCursor = seal(row.last);
+  const items = row.items ?? "";
+  const at = row.places ? row.places.split(",") : [];
+  const parts =
+    at.length === 0
+      ? []
+      : items.split(separator).map((item, index) => ({ item, cursor: seal(at[index] ?? null) ?? "" }));
+  return {
+    items,
+    parts: request.split ? parts : null,
+    count: Math.min(found, size),
+    hasNext: more,
+    hasPrevious: bounds.offset > 0 || bounds.position !== null,
+    total: row.total,
+    startCursor: seal(row.first),
+    endCursor,
+    continuation: more ? endCursor : null,
+    contract: row.contract ?? null,
+  };
+}

@@ -1,0 +1,108 @@
+import { sql } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes, toHex } from "../db/bytes.ts";
+import { sealCursor } from "../db/cursor.ts";
+import { packPosition, unpackPosition } from "../db/position.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+
+export interface ListHoldersInput {
+  chain: string;
+  /** Any letter case. */
+  contract: string;
+  /** Absent: all tokens of the contract. */
+  tokenId?: bigint | undefined;
+  /** The balances as they were after this block. Absent: now. */
+  atBlock?: bigint | undefined;
+  page: PageRequest;
+}
+
+export interface Holder {
+  tokenId: bigint;
+  owner: string;
+  amount: bigint;
+}
+
+const shape = [32, 20] as const;
+
+/**
+ * Who holds what of a contract or of one token, by token id and owner: now, or after a past block.
+ * The past is replayed from the ledger, token by token of the page.
+ *
+ * @throws ServiceError `not_found` for a contract the index has never seen; `value_error` for a
+ *   block that the index has not reached.
+ */
+export async function listHolders(services: Services, _caller: Caller, input: ListHoldersInput): Promise<Page<Holder>> {
+  const chain = findChain(services.chains, input.chain);
+  const contract = toBytes(input.contract);
+  const list = `holders:${chain.id}:${input.contract.toLowerCase()}:${input.tokenId ?? ""}:${input.atBlock ?? "now"}`;
+  const bounds = boundsOf(input.page, services.config.keyPepper, list, 52);
+  refuseTooDeep(bounds, input.page, null);
+  const [operator, direction] = bounds.backward ? [sql.raw("<"), sql.raw("DESC")] : [sql.raw(">"), sql.raw("ASC")];
+  const [tokenId = 0n, owner = 0n] = bounds.position ? unpackPosition(shape, bounds.position) : [];
+  const ownerBytes = packPosition([20], [owner]);
+  const inequality = sql.raw(bounds.backward ? "<=" : ">=");
+  // The first condition starts the walk of the index, the second cuts off what a page before showed.
+  const beyond = (owners: string) =>
+    bounds.position
+      ? sql`k.token_id ${inequality} ${String(tokenId)}::numeric
+          AND (k.token_id, ${sql.raw(owners)}.owner) ${operator} (${String(tokenId)}::numeric, ${ownerBytes})`
+      : sql`true`;
+  const one = input.tokenId === undefined ? sql`true` : sql`k.token_id = ${String(input.tokenId)}::numeric`;
+  const zero = Buffer.alloc(20);
+  const block = input.atBlock;
+  const held =
+    block === undefined
+      ? sql`SELECT k.token_id, k.owner, k.amount FROM nft.holding_rows k
+          WHERE k.chain_id = ${chain.id} AND k.contract = ${contract} AND k.owner IS NOT NULL AND k.amount > 0
+            AND ${one} AND ${beyond("k")}`
+      : sql`SELECT k.token_id, o.owner, o.amount FROM nft.tokens k CROSS JOIN LATERAL (
+          SELECT l.to_address AS owner, 1::numeric AS amount FROM (
+            SELECT x.to_address FROM nft.transfers x
+            WHERE x.chain_id = ${chain.id} AND x.contract = ${contract} AND x.token_id = k.token_id
+              AND x.block_number <= ${block}::bigint
+            ORDER BY x.block_number DESC, x.log_index DESC, x.batch_index DESC LIMIT 1) l
+          WHERE k.standard = 'ERC721' AND l.to_address <> ${zero}
+          UNION ALL
+          SELECT moved.owner, sum(moved.delta) FROM (
+            SELECT x.to_address AS owner, x.amount AS delta FROM nft.transfers x
+            WHERE x.chain_id = ${chain.id} AND x.contract = ${contract} AND x.token_id = k.token_id
+              AND x.block_number <= ${block}::bigint AND x.standard = 'ERC1155' AND k.standard = 'ERC1155'
+            UNION ALL
+            SELECT x.from_address, -x.amount FROM nft.transfers x
+            WHERE x.chain_id = ${chain.id} AND x.contract = ${contract} AND x.token_id = k.token_id
+              AND x.block_number <= ${block}::bigint AND x.standard = 'ERC1155' AND k.standard = 'ERC1155') moved
+          WHERE moved.owner <> ${zero} GROUP BY moved.owner HAVING sum(moved.delta) > 0) o
+          WHERE k.chain_id = ${chain.id} AND k.contract = ${contract} AND ${one} AND ${beyond("o")}`;
+  const { rows } = await sql<{
+    token_id: string | null;
+    owner: Buffer | null;
+    amount: string | null;
+    head: bigint | null;
+  }>`
+    SELECT h.block_number AS head, p.token_id, p.owner, p.amount
+    FROM nft.contracts c
+    LEFT JOIN nft.heads h ON h.chain_id = ${chain.id}
+    LEFT JOIN (${held} ORDER BY token_id ${direction}, owner ${direction}
+      LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}) p ON true
+    WHERE c.chain_id = ${chain.id} AND c.address = ${contract}
+    ORDER BY p.token_id ${direction}, p.owner ${direction}`.execute(services.db);
+  const [first] = rows;
+  if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+  if (block !== undefined && (first.head === null || block > first.head)) {
+    throw new ServiceError("value_error", `the index has reached block ${first.head ?? "none"}`, { field: "atBlock" });
+  }
+  const present = rows.flatMap((row) =>
+    row.token_id !== null && row.owner ? [{ id: row.token_id, owner: row.owner, amount: row.amount ?? "0" }] : [],
+  );
+  return pageOf(present, bounds, (row) => ({
+    node: { tokenId: BigInt(row.id), owner: toHex(row.owner), amount: BigInt(row.amount) },
+    cursor: sealCursor(
+      services.config.keyPepper,
+      list,
+      packPosition(shape, [row.id, `0x${row.owner.toString("hex")}`]),
+    ),
+  }));
+}

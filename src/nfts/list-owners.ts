@@ -1,0 +1,74 @@
+import { type RawBuilder, sql } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes, toHex } from "../db/bytes.ts";
+import { sealCursor } from "../db/cursor.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+
+export interface ListOwnersInput {
+  chain: string;
+  /** Any letter case. */
+  contract: string;
+  page: PageRequest;
+  /** Counting the owners of a large collection costs more than a page of them. */
+  withTotal: boolean;
+}
+
+/** An owner and how many tokens of the contract it holds: token ids, not amounts. */
+export interface CollectionOwner {
+  owner: string;
+  holdingCount: bigint;
+}
+
+export interface CollectionOwnerPage extends Page<CollectionOwner> {
+  /** Null when it was not asked for. */
+  total: bigint | null;
+}
+
+/**
+ * Who holds tokens of a contract now, by address; each owner once.
+ *
+ * @throws ServiceError `not_found` for a contract the index has never seen.
+ */
+export async function listCollectionOwners(
+  services: Services,
+  _caller: Caller,
+  input: ListOwnersInput,
+): Promise<CollectionOwnerPage> {
+  const chain = findChain(services.chains, input.chain);
+  const contract = toBytes(input.contract);
+  const list = `owners:${chain.id}:${input.contract.toLowerCase()}`;
+  const bounds = boundsOf(input.page, services.config.keyPepper, list, 20);
+  refuseTooDeep(bounds, input.page, null);
+  const [operator, direction] = bounds.backward ? [sql.raw("<"), sql.raw("DESC")] : [sql.raw(">"), sql.raw("ASC")];
+  const next = (step: RawBuilder<unknown>) =>
+    sql`SELECT n.owner FROM nft.holding_rows n
+      WHERE n.chain_id = ${chain.id} AND n.contract = ${contract} AND n.owner IS NOT NULL AND n.amount > 0 AND ${step}
+      ORDER BY n.owner ${direction} LIMIT 1`;
+  const start = bounds.position ? sql`n.owner ${operator} ${bounds.position}` : sql`true`;
+  const total = input.withTotal
+    ? sql`(SELECT count(DISTINCT o.owner) FROM nft.holdings o WHERE o.chain_id = ${chain.id} AND o.contract = ${contract})`
+    : sql`NULL::bigint`;
+  const { rows } = await sql<{ owner: Buffer | null; holding_count: bigint | null; total: bigint | null }>`
+    WITH RECURSIVE page (owner, place) AS (
+      (SELECT f.owner, 1 FROM (${next(start)}) f)
+      UNION ALL
+      SELECT f.owner, page.place + 1 FROM page CROSS JOIN LATERAL (${next(sql`n.owner ${operator} page.owner`)}) f
+      WHERE page.place < ${sql.lit(bounds.limit + bounds.offset)})
+    SELECT p.owner, ${total} AS total,
+      (SELECT count(*) FROM nft.holding_rows h WHERE h.chain_id = ${chain.id} AND h.contract = ${contract}
+        AND h.amount > 0 AND h.owner = p.owner) AS holding_count
+    FROM nft.contracts c LEFT JOIN page p ON p.place > ${sql.lit(bounds.offset)}
+    WHERE c.chain_id = ${chain.id} AND c.address = ${contract}
+    ORDER BY p.place`.execute(services.db);
+  const [first] = rows;
+  if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+  const present = rows.flatMap(({ owner, holding_count }) => (owner ? [{ owner, count: holding_count ?? 0n }] : []));
+  const page = pageOf(present, bounds, (row) => ({
+    node: { owner: toHex(row.owner), holdingCount: row.count },
+    cursor: sealCursor(services.config.keyPepper, list, row.owner),
+  }));
+  return { ...page, total: first.total };
+}

@@ -1,0 +1,62 @@
+import { sql } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes } from "../db/bytes.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+
+/** How far the metadata of a collection's live tokens has been read. */
+export interface MetadataProgress {
+  total: number;
+  fresh: number;
+  /** To be read, for the first time or again. Counted up to 100,000. */
+  pending: number;
+  /** Counted up to 100,000. */
+  failed: number;
+  /** Why tokens failed, the most frequent reason first. */
+  faults: readonly { code: string; count: number }[];
+}
+
+const countedTo = 100_000;
+
+/**
+ * Tells how many tokens of a contract have their metadata, wait for it, and could not be read.
+ *
+ * @throws ServiceError `not_found` for a contract the index has never seen.
+ */
+export async function getMetadataProgress(
+  services: Services,
+  _caller: Caller,
+  input: { chain: string; contract: string },
+): Promise<MetadataProgress> {
+  const chain = findChain(services.chains, input.chain);
+  const contract = toBytes(input.contract);
+  const { rows } = await sql<{ total: bigint; pending: bigint; faults: MetadataProgress["faults"] }>`
+    SELECT c.token_count AS total,
+      (SELECT count(*) FROM (
+        SELECT FROM service.token_metadata m
+        WHERE m.chain_id = ${chain.id} AND m.contract = ${contract} AND m.status = 'pending' LIMIT ${countedTo}) x
+      ) + (SELECT count(*) FROM (
+        -- Minted since the worker last looked: these have no row yet.
+        SELECT FROM nft.tokens t
+        WHERE t.chain_id = ${chain.id} AND t.contract = ${contract} AND t.supply > 0 AND t.mint_block > coalesce(
+          (SELECT k.mint_block FROM service.metadata_cursor k WHERE k.chain_id = ${chain.id}), -1) LIMIT ${countedTo}) y
+      ) AS pending,
+      (SELECT coalesce(json_agg(json_build_object('code', g.code, 'count', g.count) ORDER BY g.count DESC), '[]') FROM (
+        SELECT x.error_code AS code, count(*) FROM (
+          SELECT m.error_code FROM service.token_metadata m
+          WHERE m.chain_id = ${chain.id} AND m.contract = ${contract} AND m.status = 'failed' LIMIT ${countedTo}) x
+        GROUP BY x.error_code) g
+      ) AS faults
+    FROM nft.contracts c
+    WHERE c.chain_id = ${chain.id} AND c.address = ${contract}`.execute(services.db);
+  const [row] = rows;
+  if (!row) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+  const total = Number(row.total);
+  const pending = Math.min(Number(row.pending), total);
+  const failed = Math.min(
+    row.faults.reduce((sum, { count }) => sum + count, 0),
+    total - pending,
+  );
+  return { total, fresh: total - pending - failed, pending, failed, faults: row.faults };
+}

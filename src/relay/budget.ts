@@ -1,0 +1,95 @@
+import type { Transaction } from "kysely";
+import { sql } from "kysely";
+import type { Chain } from "../chains.ts";
+import type { Database } from "../db/database.ts";
+import { type ErrorCode, ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+
+/** What accepting a request sets aside until its receipt is final. */
+export interface Reservation {
+  /** Worst case: no attempt of the intent may ever cost more. */
+  maxCostWei: bigint;
+  limits: readonly Limit[];
+}
+
+interface Limit {
+  scope: string;
+  unit: "day" | "hour";
+  amount: bigint;
+  allowed: bigint;
+  /** What the client is told when it is used up. */
+  code: ErrorCode;
+  message: string;
+}
+
+/** Generous: a simulation finds the real figure later, and the difference is given back. */
+const gasOf = {
+  deploy: (bytes: number) => 400_000n + 300n * BigInt(bytes),
+  update: (bytes: number) => 1_500_000n + 1_000n * BigInt(bytes),
+};
+
+/** @param bytes of the deployment's init data or of the update's changes: storage is what costs. */
+export function planReservation(
+  services: Services,
+  chain: Chain,
+  request: { tenantId: string; kind: "deploy" | "update"; bytes: number },
+): Reservation {
+  const maxCostWei = gasOf[request.kind](request.bytes) * chain.relay.maxFeeWei;
+  const limits: Limit[] = [
+    {
+      scope: `chain:${chain.id}`,
+      unit: "hour",
+      amount: maxCostWei,
+      allowed: chain.relay.chainHourWei,
+      code: "service_unavailable",
+      message: `what may be spent on ${chain.name} in an hour is used up; try again later`,
+    },
+    {
+      scope: "global",
+      unit: "hour",
+      amount: 1n,
+      allowed: BigInt(services.config.globalHourTransactions),
+      code: "service_unavailable",
+      message: "what this installation may send in an hour is used up; try again later",
+    },
+    {
+      scope: `tenant:${request.tenantId}:${chain.id}`,
+      unit: "day",
+      amount: maxCostWei,
+      allowed: chain.relay.tenantDayWei,
+      code: "rate_limit_exceeded",
+      message: `what this account may spend on ${chain.name} in a day is used up; try again tomorrow`,
+    },
+  ];
+  return { maxCostWei, limits };
+}
+
+/**
+ * Sets the worst case aside, in the transaction that accepts the intent: both or neither. Everybody takes
+ * the rows in the same order.
+ *
+ * @throws ServiceError when a limit would be passed.
+ */
+export async function reserveBudget(
+  transaction: Transaction<Database>,
+  intentId: string,
+  reservation: Reservation,
+): Promise<void> {
+  for (const { scope, unit, amount, allowed, code, message } of reservation.limits) {
+    const { rows } = await sql<{ period: Date }>`
+      WITH kept AS (
+        INSERT INTO service.budget AS b (scope, period, allowed, reserved)
+        SELECT ${scope}, date_trunc(${unit}, clock_timestamp()), ${allowed}::numeric, ${amount}::numeric
+        WHERE ${amount}::numeric <= ${allowed}::numeric
+        ON CONFLICT (scope, period) DO UPDATE SET reserved = b.reserved + excluded.reserved, allowed = excluded.allowed
+        WHERE b.reserved + b.spent + excluded.reserved <= excluded.allowed
+        RETURNING b.period)
+      SELECT period FROM kept`.execute(transaction);
+    const period = rows[0]?.period;
+    if (!period) throw new ServiceError(code, message, { retryAfterSeconds: unit === "day" ? 3_600 : 300 });
+    await transaction
+      .insertInto("service.budget_entry")
+      .values({ intent_id: intentId, scope, period, amount })
+      .execute();
+  }
+}

@@ -1,0 +1,105 @@
+import type { Kysely, Transaction } from "kysely";
+import { sql } from "kysely";
+import type { Address, Hash } from "viem";
+import type { Chain } from "../chains.ts";
+import type { Database } from "../db/database.ts";
+import type { Services } from "../services.ts";
+import { toAddress, toBytes } from "./bytes.ts";
+import type { Intent } from "./intents.ts";
+
+/** More pending transactions of one wallet than this, and nodes begin to drop them. */
+export const maxOpenSlots = 16;
+
+export type LaneChoice =
+  | { kind: "lane"; sender: Address }
+  /** All open lanes are full. */
+  | { kind: "wait"; reason: string }
+  /** No lane is open. */
+  | { kind: "hold"; reason: "balance" | "lane"; message: string };
+
+export const tooLittle = "the wallet that pays deployments has too little; the operator has to fund it";
+
+/** The open lane with the least under way. Updates go to the collections' admin wallet, whatever is under way. */
+export async function chooseLane(services: Services, chain: Chain, intent: Intent): Promise<LaneChoice> {
+  const { lanes } = await services.relay.factory(chain);
+  const senders = intent.kind === "update" ? [services.relay.account(chain).address] : lanes;
+  if (senders.length === 0)
+    return { kind: "hold", reason: "lane", message: "no paying wallet has the factory's relayer role" };
+  const known = await listLanes(services.db, chain.id);
+  const standing = senders.map((sender) => {
+    const lane = known.find((candidate) => candidate.address === sender);
+    return { sender, state: lane?.state ?? "open", open: lane?.open ?? 0 };
+  });
+  const usable = standing.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
+  const [best] = usable;
+  if (best && best.open < maxOpenSlots) return { kind: "lane", sender: best.sender };
+  if (best) return { kind: "wait", reason: "many deployments are being mined" };
+  if (standing.some(({ state }) => state === "paused_funds"))
+    return { kind: "hold", reason: "balance", message: tooLittle };
+  return { kind: "hold", reason: "lane", message: `the wallet's lane is ${standing[0]?.state}` };
+}
+
+export interface Lane {
+  address: Address;
+  state: string;
+  nextNonce: bigint;
+  /** Transactions that are not mined yet. */
+  open: number;
+  /** What those could at worst still cost. */
+  reservedWei: bigint;
+  /** What the next transaction needs, while the lane is paused for funds. */
+  neededWei: bigint;
+}
+
+/** Every wallet that was ever given a nonce on a chain. */
+export async function listLanes(db: Kysely<Database>, chainId: number): Promise<Lane[]> {
+  const { rows } = await sql<{
+    addr: Buffer;
+    state: string;
+    next_nonce: bigint;
+    open: bigint;
+    reserved: string;
+    needed: string;
+  }>`
+    SELECT l.addr, l.state, l.next_nonce, coalesce(l.needed_wei, 0) AS needed,
+      count(o.nonce) AS open, coalesce(sum(o.worst), 0) AS reserved
+    FROM service.lane l
+    LEFT JOIN LATERAL (
+      SELECT s.nonce, (SELECT max(a.max_fee * a.gas) FROM service.attempt a
+        WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce) AS worst
+      FROM service.slot s WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open') o ON true
+    WHERE l.chain_id = ${chainId}
+    GROUP BY l.chain_id, l.addr`.execute(db);
+  return rows.map((row) => ({
+    address: toAddress(row.addr),
+    state: row.state,
+    nextNonce: row.next_nonce,
+    open: Number(row.open),
+    reservedWei: BigInt(row.reserved),
+    neededWei: BigInt(row.needed),
+  }));
+}
+
+/** The lane's row, locked; its counter starts where the chain's own count stands when it is first made. */
+export async function lockLane(
+  transaction: Transaction<Database>,
+  chainId: number,
+  addr: Buffer,
+  firstNonce: bigint,
+  genesisHash: Hash,
+) {
+  const select = transaction
+    .selectFrom("service.lane")
+    .selectAll()
+    .where("chain_id", "=", chainId)
+    .where("addr", "=", addr)
+    .forUpdate();
+  const known = await select.executeTakeFirst();
+  if (known) return known;
+  await transaction
+    .insertInto("service.lane")
+    .values({ chain_id: chainId, addr, genesis_hash: toBytes(genesisHash), next_nonce: firstNonce })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return await select.executeTakeFirstOrThrow();
+}

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Chain } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import { broadcast } from "./broadcast.ts";
+import { getIntent, type Intent } from "./intents.ts";
+import { loggable } from "./node-failure.ts";
+import type { Preflight } from "./preflight.ts";
+import { type Submission, submitIntent } from "./submit-intent.ts";
+
+const signWithinMs = 10_000;
+const retryAfterMs = 200;
+/** The answer may leave before a slow node has taken the bytes: they are on disk, the worker sends them again. */
+const sendWithinMs = 250;
+
+/**
+ * Takes an accepted intent to signed and sent, as long as a request may last: when this returns, its
+ * bytes are on disk and the relay drives them to an end whatever happens to this process.
+ *
+ * @returns the intent, in `signed` or any state after it.
+ * @throws ServiceError `service_unavailable` when it could not be signed within ten seconds (it stays
+ *   queued, and the same request asks for it again); `value_error` when it ended before it was signed.
+ */
+export async function untilSigned(services: Services, chain: Chain, intent: Intent): Promise<Intent> {
+  const signed = await waitForSignature(services, chain, intent);
+  if (signed.state === "signed") await sendBriefly(services, chain, signed);
+  return signed;
+}
+
+async function waitForSignature(services: Services, chain: Chain, intent: Intent): Promise<Intent> {
+  const end = performance.now() + signWithinMs;
+  let ready: Preflight | null = null;
+  for (let current = intent; ; current = await getIntent(services.db, intent.id)) {
+    const submission = await trySubmit(services, chain, current, ready);
+    if ("kind" in submission) {
+      if (submission.kind === "signed") return submission.intent;
+      if (submission.kind === "over") throw ended(submission.intent);
+      if (submission.kind === "held" || performance.now() > end) throw notYet(submission.intent, submission.reason);
+      ready = submission.ready;
+    } else if (performance.now() > end) {
+      throw notYet(current, submission.unavailable.message);
+    }
+    await sleep(retryAfterMs);
+  }
+}
+
+async function trySubmit(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  ready: Preflight | null,
+): Promise<Submission | { unavailable: ServiceError }> {
+  try {
+    return await submitIntent(services, chain, intent, ready);
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === "service_unavailable") return { unavailable: error };
+    throw error;
+  }
+}
+
+function notYet(intent: Intent, reason: string): ServiceError {
+  const expires = intent.expires_at.toISOString();
+  return new ServiceError(
+    "service_unavailable",
+    `accepted but not sent yet: ${reason}. It stays queued until ${expires}; repeat the same request to ask for its hash`,
+    { retryAfterSeconds: 10, details: { deployment: intent.id, expiresAt: expires, reason } },
+  );
+}
+
+function ended(intent: Intent): ServiceError {
+  return new ServiceError(
+    "value_error",
+    `this request ended as ${intent.state} before it was sent; use a new Idempotency-Key for a new one`,
+    { field: "idempotencyKey", details: { deployment: intent.id } },
+  );
+}
+
+async function sendBriefly(services: Services, chain: Chain, intent: Intent): Promise<void> {
+  const sending = broadcast(services, chain, intent).catch((error: unknown) =>
+    services.log.warn({ intent: intent.id, ...loggable(error) }, "sending is left to the worker"),
+  );
+  const waiting = new AbortController();
+  await Promise.race([sending, sleep(sendWithinMs, undefined, { signal: waiting.signal }).catch(() => undefined)]);
+  waiting.abort();
+}

@@ -1,0 +1,66 @@
+import { createHash, randomUUID } from "node:crypto";
+import { type Address, type Hex, zeroHash } from "viem";
+import type { Chain } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
+import { acceptIntent } from "./accept-intent.ts";
+import { planReservation } from "./budget.ts";
+import { toAddress, toBytes } from "./bytes.ts";
+import { type ConfigChanges, storeChanges } from "./config-changes.ts";
+import type { Intent } from "./intents.ts";
+
+export interface UpdateRequest {
+  tenantId: string;
+  chain: Chain;
+  /** A collection that this tenant's deployment made here; any letter case. */
+  contract: Address;
+  changes: ConfigChanges;
+  /** The client's own key, valid for ever; null: an equal update is the same one while no other came between. */
+  idempotencyKey: string | null;
+  /** A new presale list; `changes.presaleMerkleRoot` has to be its root. */
+  allowlist: { root: Hex; entries: readonly string[] } | null;
+}
+
+/**
+ * Makes an update durable. The configuration is read, changed and signed later, as one record at one
+ * block, and only after every earlier update of the contract has ended: `untilSigned` waits for that.
+ *
+ * What the contract itself would refuse (frozen metadata, revoked rights) only shows there: check before.
+ *
+ * @throws ServiceError `not_found` for a contract that no standing deployment of this tenant made;
+ *   `value_error` when the key was used for another request.
+ */
+export async function acceptUpdate(services: Services, request: UpdateRequest): Promise<Intent> {
+  const { chain, tenantId } = request;
+  const contract = request.contract.toLowerCase() as Address;
+  const deployed = await services.db
+    .selectFrom("service.intent")
+    .select(["factory", "template", "owner"])
+    .where("chain_id", "=", chain.id)
+    .where("predicted_addr", "=", toBytes(contract))
+    .where("tenant_id", "=", tenantId)
+    .where("kind", "=", "deploy")
+    .where("state", "in", ["confirmed", "finalized"])
+    .executeTakeFirst();
+  if (!deployed) throw new ServiceError("not_found", "no collection of this account stands at this address");
+  const changes = storeChanges(request.changes);
+  const canonical = `update ${chain.id} ${contract} ${JSON.stringify(changes)}`;
+  return await acceptIntent(services.db, {
+    id: randomUUID(),
+    tenantId,
+    idempotencyKey: request.idempotencyKey,
+    requestHash: createHash("sha256").update(canonical).digest(),
+    chainId: chain.id,
+    kind: "update",
+    payload: { contract, changes },
+    allowlist: request.allowlist,
+    factory: toAddress(deployed.factory),
+    template: toAddress(deployed.template),
+    owner: toAddress(deployed.owner),
+    // An update has no address of its own to end at: order is kept by one at a time instead.
+    initData: "0x",
+    salt: zeroHash,
+    predicted: contract,
+    reservation: planReservation(services, chain, { tenantId, kind: "update", bytes: canonical.length }),
+  });
+}

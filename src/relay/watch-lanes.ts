@@ -1,0 +1,42 @@
+import type { Chain } from "../chains.ts";
+import type { Services } from "../services.ts";
+import { toBytes } from "./bytes.ts";
+import type { ChainView } from "./chain-view.ts";
+import { type Lane, listLanes } from "./lanes.ts";
+
+type LaneState = "open" | "paused_funds" | "reconcile";
+
+/**
+ * Opens and closes lanes by what the chain shows: one that waited for money opens when it is there; one
+ * whose wallet did more than we know of is closed until that is explained. A halted lane is a person's.
+ */
+export async function watchLanes(services: Services, chain: Chain, view: ChainView): Promise<void> {
+  for (const lane of await listLanes(services.db, chain.id)) {
+    const wallet = view.wallets.get(lane.address);
+    if (!wallet) continue;
+    const facts = { chain: chain.name, wallet: lane.address };
+    const ahead = wallet.finalNonce !== null && wallet.finalNonce > lane.nextNonce;
+    if (lane.state === "open" && ahead) {
+      services.log.error({ ...facts, count: wallet.finalNonce }, "foreign transactions from the paying wallet");
+      await setLane(services, chain, lane, "reconcile");
+    }
+    // Adopting what a restored database had forgotten moves the counter on; then the lane is whole again.
+    if (lane.state === "reconcile" && wallet.finalNonce !== null && !ahead)
+      await setLane(services, chain, lane, "open");
+    if (lane.state === "paused_funds" && wallet.balanceWei - lane.reservedWei >= lane.neededWei) {
+      services.log.info({ ...facts, balance: wallet.balanceWei }, "a wallet has funds again");
+      await setLane(services, chain, lane, "open");
+    }
+  }
+}
+
+async function setLane(services: Services, chain: Chain, lane: Lane, state: LaneState): Promise<void> {
+  await services.db
+    .updateTable("service.lane")
+    .set({ state, needed_wei: null })
+    .where("chain_id", "=", chain.id)
+    .where("addr", "=", toBytes(lane.address))
+    .where("state", "=", lane.state as LaneState)
+    .where("next_nonce", "=", lane.nextNonce)
+    .execute();
+}

@@ -1,0 +1,71 @@
+import { toHex } from "../db/bytes.ts";
+import type { Standard } from "../db/tables/nft.ts";
+
+/** `mint`: from nobody. `burn`: to nobody. */
+export type TransferKind = "transfer" | "mint" | "burn";
+
+/** One token that moved; a batch is a record for each of its token ids. Addresses and hashes are lower case. */
+export interface Transfer {
+  /** The chain's name as the request spelled it. */
+  chain: string;
+  kind: TransferKind;
+  contract: string;
+  tokenId: bigint;
+  standard: Standard;
+  from: string;
+  to: string;
+  /** Who moved it, for ERC-1155; null for ERC-721. */
+  operator: string | null;
+  amount: bigint;
+  transactionHash: string;
+  /** Sender of the transaction. */
+  sender: string;
+  blockHash: string;
+  blockNumber: bigint;
+  /** Unix seconds. */
+  blockTimestamp: bigint;
+  logIndex: number;
+  batchIndex: number;
+}
+
+export interface TransferRow {
+  chain_id: number;
+  block_number: bigint;
+  log_index: number;
+  batch_index: number;
+  block_hash: Buffer;
+  block_timestamp: bigint;
+  tx_hash: Buffer;
+  tx_from: Buffer;
+  contract: Buffer;
+  token_id: string;
+  from_address: Buffer;
+  to_address: Buffer;
+  operator: Buffer | null;
+  amount: string;
+  standard: Standard;
+}
+
+export const zeroAddress = Buffer.alloc(20);
+
+export function toTransfer(chain: string, row: TransferRow): Transfer {
+  const kind = row.from_address.equals(zeroAddress) ? "mint" : row.to_address.equals(zeroAddress) ? "burn" : "transfer";
+  return {
+    chain,
+    kind,
+    contract: toHex(row.contract),
+    tokenId: BigInt(row.token_id),
+    standard: row.standard,
+    from: toHex(row.from_address),
+    to: toHex(row.to_address),
+    operator: row.operator && toHex(row.operator),
+    amount: BigInt(row.amount),
+    transactionHash: toHex(row.tx_hash),
+    sender: toHex(row.tx_from),
+    blockHash: toHex(row.block_hash),
+    blockNumber: row.block_number,
+    blockTimestamp: row.block_timestamp,
+    logIndex: row.log_index,
+    batchIndex: row.batch_index,
+  };
+}

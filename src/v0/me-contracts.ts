@@ -1,0 +1,115 @@
+import { Readable } from "node:stream";
+import { type Address, getAddress } from "viem";
+import { readTree } from "../collections/allowlists.ts";
+import { type Collection, listCollections } from "../collections/collections.ts";
+import { getContractAbi } from "../collections/contract-abi.ts";
+import type { Services } from "../services.ts";
+import { ok } from "./answer.ts";
+import type { V0App } from "./app.ts";
+import { naiveMicros, naiveSeconds } from "./dates.ts";
+import { explorerUrl } from "./explorer-url.ts";
+import { Input } from "./input.ts";
+import { decimalOf } from "./native-amount.ts";
+import { addressParameter, chainParameter, includeParameter, queryOf } from "./query.ts";
+import { RawJson, toJson } from "./raw-json.ts";
+
+/** Wallets whose proofs are written before other requests get their turn. */
+const wallets = 500;
+
+/** What the caller's account has deployed. */
+export function addMeContracts(app: V0App, services: Services): void {
+  // Product contracts only, and those are not built yet; collections have the list below.
+  app.get("/me/contracts", (c) => ok(c, { contracts: [] }));
+
+  app.get("/me/contracts/collections", async (c) => {
+    const query = queryOf(c);
+    const input = Input.fromQuery(query);
+    const chain = chainParameter(input, services.chains);
+    const include = includeParameter(query, input, ["merkle_proofs"]);
+    input.check();
+    const collections = await listCollections(services, c.get("caller"), chain, { allowlists: true });
+    const pieces = writeCollections(services, collections, chain, include.has("merkle_proofs"));
+    const bytes = Readable.toWeb(Readable.from(encode(pieces))) as ReadableStream<Uint8Array<ArrayBuffer>>;
+    return c.body(bytes, 200, { "Content-Type": "application/json" });
+  });
+
+  app.get("/me/contracts/abis/:contract", async (c) => {
+    const input = Input.fromQuery(queryOf(c));
+    const chain = chainParameter(input, services.chains);
+    const address = addressParameter(input, "contract_address", c.req.param("contract"));
+    input.check();
+    const place = { chain, address: address.toLowerCase() as Address };
+    return ok(c, { abi: await getContractAbi(services, c.get("caller"), place) });
+  });
+}
+
+/** The body in pieces: the proofs of a large list are many times its size and are never held together. */
+async function* writeCollections(
+  services: Services,
+  collections: readonly Collection[],
+  chain: string,
+  withProofs: boolean,
+): AsyncGenerator<string> {
+  yield '{"response":"OK","contracts":[';
+  for (const [index, collection] of collections.entries()) {
+    const item = toJson(collectionBody(collection, chain));
+    yield index === 0 ? item.slice(0, -1) : `,${item.slice(0, -1)}`;
+    if (withProofs) yield* writeProofs(services, collection);
+    yield "}";
+  }
+  yield '],"error":null}';
+}
+
+async function* writeProofs(services: Services, { allowlistId }: Collection): AsyncGenerator<string> {
+  yield ',"merkle_proofs":{';
+  if (allowlistId !== null) {
+    const tree = await readTree(services, allowlistId);
+    let text = "";
+    for (const [index, wallet] of tree.entries.entries()) {
+      const proof = JSON.stringify(tree.proofOf(wallet));
+      // Clients look a wallet up by any of these.
+      const lower = wallet.toLowerCase();
+      const spellings = new Set([lower, getAddress(lower), wallet]);
+      text += [...spellings].map((spelling) => `,"${spelling}":${proof}`).join("");
+      if (index % wallets !== wallets - 1 && index !== tree.entries.length - 1) continue;
+      yield index < wallets ? text.slice(1) : text;
+      text = "";
+      await new Promise((done) => setImmediate(done));
+    }
+  }
+  yield "}";
+}
+
+async function* encode(pieces: AsyncGenerator<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder();
+  for await (const piece of pieces) yield encoder.encode(piece);
+}
+
+function collectionBody(collection: Collection, chain: string): Record<string, unknown> {
+  const { settings, transactionHash } = collection;
+  const empty = /^0x0{64}$/.test(settings.presaleMerkleRoot);
+  return {
+    name: settings.name,
+    symbol: settings.symbol,
+    transaction_hash: transactionHash,
+    transaction_external_url: explorerUrl(collection.chain, chain, transactionHash),
+    chain,
+    address: collection.address,
+    owner_address: settings.ownerAddress,
+    creation_date: naiveMicros(collection.createdMicros),
+    metadata_frozen: !settings.metadataUpdatable,
+    max_supply: Number(settings.maxSupply),
+    team_reserve: Number(settings.reservedSupply),
+    mint_price: new RawJson(decimalOf(BigInt(settings.publicMintPriceWei))),
+    tokens_per_mint: Number(settings.tokensPerMint),
+    treasury_address: settings.treasuryAddress,
+    public_mint_start: naiveSeconds(BigInt(settings.publicMintStart)),
+    base_uri: settings.baseUri,
+    prereveal_token_uri: settings.prerevealTokenUri,
+    presale_mint_start: settings.presaleMintStart === "0" ? null : naiveSeconds(BigInt(settings.presaleMintStart)),
+    presale_whitelisted_addresses: collection.allowlist,
+    presale_merkle_root: empty ? null : settings.presaleMerkleRoot.slice(2),
+    royalties_share: Number(settings.royaltiesBps),
+    royalties_address: settings.royaltiesAddress,
+  };
+}

@@ -1,0 +1,147 @@
+import {
+  address,
+  chainQuery,
+  contractRecord,
+  files,
+  hash,
+  include,
+  integer,
+  type Json,
+  list,
+  metadataMembers,
+  nullableText,
+  object,
+  operation,
+  pageQueries,
+  path,
+  query,
+  text,
+  tokenKey,
+} from "./openapi-parts.ts";
+
+const quantity = { type: "number", description: "1 for ERC-721" };
+const transaction = object(
+  {
+    type: { enum: ["transfer", "mint", "burn"] },
+    transfer_from: address,
+    transfer_to: address,
+    owner_address: { ...address, description: "receiver of a mint, last owner of a burned token" },
+    contract_address: address,
+    token_id: text,
+    quantity,
+    transaction_hash: hash,
+    block_hash: hash,
+    block_number: integer,
+    transaction_date: text,
+  },
+  ["transfer_from", "transfer_to", "owner_address"],
+);
+const heldContract = object({
+  ...contractRecord.properties,
+  address,
+  num_nfts_owned: { ...integer, description: "token ids of the contract that the account holds" },
+});
+const createdItem = object(
+  {
+    ...tokenKey,
+    name: nullableText,
+    description: nullableText,
+    ...metadataMembers,
+    ...files,
+    contract: contractRecord,
+    owner_addresses: { type: "array", items: address, description: "up to 100" },
+  },
+  ["metadata", "metadata_url", "contract"],
+);
+const searchResult = object({
+  ...tokenKey,
+  cached_file_url: nullableText,
+  name: text,
+  description: text,
+  mint_date: nullableText,
+});
+const market = { type: ["number", "null"] };
+const marketPeriods = ["one_day", "seven_day", "thirty_day"];
+const statistics = object({
+  ...Object.fromEntries(
+    marketPeriods.flatMap((period) =>
+      ["volume", "change", "sales", "average_price"].map((name) => [`${period}_${name}`, market]),
+    ),
+  ),
+  total_volume: market,
+  total_sales: market,
+  total_supply: integer,
+  total_minted: integer,
+  num_owners: integer,
+  average_price: market,
+  market_cap: market,
+  floor_price: market,
+  ...Object.fromEntries(marketPeriods.map((period) => [`floor_price_historic_${period}`, market])),
+  updated_date: text,
+});
+
+/** What the chain's movements tell, and search. */
+export function dataPaths(): Json {
+  const contract = path("contract_address", address);
+  const account = path("account_address", address);
+  const [, , continuation] = pageQueries();
+  const words = ["transfer", "transfer_from", "transfer_to", "mint", "burn", "all"];
+  const market = ["buy", "sell", "sale", "list", "make_bid", "get_bid"];
+  const transactions = (summary: string, places: readonly Json[]) =>
+    operation(
+      summary,
+      [...places, chainQuery, list("type", [...words, ...market]), ...pageQueries()],
+      { transactions: { type: "array", items: transaction }, continuation: nullableText },
+      [],
+    );
+  return {
+    "/v0/accounts/contracts/{account_address}": {
+      get: operation(
+        "Contracts of which an account holds NFTs",
+        [
+          account,
+          chainQuery,
+          query("type", { enum: ["owns_contract_nfts"] }, "what the account has to do with them"),
+          ...pageQueries(),
+        ],
+        { contracts: { type: "array", items: heldContract }, total: integer, continuation: nullableText },
+        [],
+      ),
+    },
+    "/v0/accounts/creators/{account_address}": {
+      get: operation(
+        "NFTs whose minting transaction an account sent, newest mint first",
+        [account, chainQuery, ...pageQueries(), include(["default", "metadata", "contract_information"])],
+        { nfts: { type: "array", items: createdItem }, continuation: nullableText },
+        [],
+      ),
+    },
+    "/v0/transactions/accounts/{account_address}": {
+      get: transactions("Movements of NFTs from and to an account, newest first", [account]),
+    },
+    "/v0/transactions/nfts/{contract_address}": {
+      get: transactions("Movements of a contract's NFTs, newest first", [contract]),
+    },
+    "/v0/transactions/nfts/{contract_address}/{token_id}": {
+      get: transactions("Movements of one NFT, newest first", [contract, path("token_id", tokenKey.token_id)]),
+    },
+    "/v0/transactions/stats/{contract_address}": {
+      get: operation("Supply and holders of a contract", [contract, chainQuery], { statistics }, ["not_found"]),
+    },
+    "/v0/search": {
+      get: operation(
+        "NFTs whose name or description has all words of a text",
+        [
+          query("text", text, "words; of three letters and more also the beginnings of words", true),
+          query("chain", text, "a chain, or all of them: the default"),
+          ...pageQueries().filter((parameter) => parameter !== continuation),
+          query("order_by", { enum: ["relevance", "mint_date"], default: "relevance" }, "what decides the order"),
+          query("sort_order", { enum: ["desc", "asc"], default: "desc" }, "which end comes first"),
+          query("filter_by_contract_address", address, "only this contract"),
+        ],
+        { search_results: { type: "array", items: searchResult } },
+        [],
+      ),
+    },
+  };
+}

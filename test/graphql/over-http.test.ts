@@ -1,0 +1,36 @@
+import type { AddressInfo } from "node:net";
+import { createAdaptorServer, type ServerType } from "@hono/node-server";
+import { serverAudits } from "graphql-http";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createApp } from "../../src/http/app.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { NftFixture } from "../setup/nft-fixture.ts";
+import { openReadDoors } from "../setup/read-doors.ts";
+
+let database: TestDatabase;
+let server: ServerType;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  await NftFixture.create(database.pool, [31337]);
+  server = createAdaptorServer({ fetch: createApp(openReadDoors(database).services).fetch });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+});
+afterAll(async () => {
+  await new Promise((done) => server.close(done));
+  await database.drop();
+});
+
+// The audits are those of the GraphQL-over-HTTP working group.
+const audits = serverAudits({
+  url: () => `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`,
+});
+
+test("the audits are all there: 60 in this version of graphql-http", () => {
+  expect(audits).toHaveLength(60);
+});
+
+test.each(audits.map((audit) => [audit.id, audit.name, audit] as const))("%s %s", async (_id, _name, audit) => {
+  const result = await audit.fn();
+  const reason = "reason" in result ? result.reason : "";
+  expect([result.status, reason]).toEqual(["ok", ""]);
+});

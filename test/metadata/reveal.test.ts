@@ -1,0 +1,169 @@
+// 300 tokens as a test; `npm run bench:reveal` runs the same with 10,000 and prints the figures.
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runMetadata } from "../../src/metadata/run-metadata.ts";
+import { type Chain, startChain } from "../indexing/indexed-chain.ts";
+import { compileSolidity } from "../setup/compile.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { NftFixture } from "../setup/nft-fixture.ts";
+import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { images } from "./corpus.ts";
+import { mintOf } from "./strange-server.ts";
+
+const tokens = Number(process.env["REVEAL_TOKENS"] ?? 300);
+const patienceMs = 1_500_000;
+
+const source = `// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+contract Drop {
+  string base;
+  bool revealed;
+  function set(string calldata text, bool all) external { base = text; revealed = all; }
+  function tokenURI(uint256 id) external view returns (string memory) {
+    if (!revealed) return base;
+    bytes memory digits = new bytes(5);
+    for (uint256 at = 5; at > 0; at--) { digits[at - 1] = bytes1(uint8(48 + id % 10)); id /= 10; }
+    return string.concat(base, string(digits));
+  }
+}`;
+
+let folder: string;
+let database: TestDatabase;
+let chain: Chain;
+let index: NftFixture;
+let doors: ReadDoors;
+let contract: Awaited<ReturnType<Chain["deploy"]>>;
+let hidden: string;
+let revealed: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "mintyard-reveal-"));
+  chain = await startChain();
+  database = await createTestDatabase();
+  const [fixture] = await NftFixture.create(database.pool, [31337, 31338]);
+  if (!fixture) throw new Error("no fixture");
+  index = fixture;
+  doors = openReadDoors(database, { env: { RPC_URL_GOERLI: chain.url, MINTYARD_DATA_DIR: folder } });
+  const { content } = doors.services;
+  const file = (bytes: Buffer) =>
+    content.addFile(
+      {
+        stream: (async function* () {
+          yield bytes;
+        })(),
+        contentType: null,
+      },
+      async (_transaction, { cid }) => cid,
+    );
+  const image = await file(images.png(1_000, 1_000));
+  hidden = `ipfs://${await file(Buffer.from(`{"name":"Hidden","image":"ipfs://${image}"}`))}`;
+  const directory = await content.addDirectory(
+    (async function* () {
+      for (let id = 0; id < tokens; id += 1) {
+        const document = {
+          name: `Key #${id}`,
+          image: `ipfs://${image}`,
+          attributes: [{ trait_type: "Number", value: id }],
+        };
+        const bytes = Buffer.from(JSON.stringify(document));
+        yield { names: [String(id).padStart(5, "0")], bytes, contentType: "application/json" };
+      }
+    })(),
+    async (_transaction, { cid }) => cid,
+  );
+  revealed = `ipfs://${directory}/`;
+  const compiled = compileSolidity(source)["Drop"];
+  if (!compiled) throw new Error("not compiled");
+  contract = await chain.deploy(compiled);
+  await chain.call(contract, "set", [hidden, false]);
+  await chain.client.mine({ blocks: 200 });
+  const mints = Array.from({ length: tokens }, (_, id) => mintOf(contract.address, BigInt(id)));
+  for (let at = 0; at < mints.length; at += 1_000) await index.add(mints.slice(at, at + 1_000));
+}, patienceMs);
+afterAll(async () => {
+  await chain?.stop();
+  await doors.services.pool.end();
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function progress(): Promise<{ total: number; fresh: number; pending: number; failed: number }> {
+  const { data } = await doors.graphql(
+    `{ metadataProgress(chain: "goerli", contract: "${contract.address}") { total fresh pending failed } }`,
+  );
+  return data.metadataProgress;
+}
+
+async function readPage(): Promise<number> {
+  const started = performance.now();
+  const { status } = await doors.v0(`/nfts/${contract.address}?chain=goerli&page_size=50&include=all`);
+  expect(status).toBe(200);
+  return performance.now() - started;
+}
+
+/** Asks for the progress until nothing is pending, and reads pages all the while. */
+async function follow(begun: () => Promise<boolean>) {
+  const stop = new AbortController();
+  const running = runMetadata(doors.services, stop.signal);
+  const started = performance.now();
+  const steps: number[] = [];
+  const reads: number[] = [];
+  try {
+    while (!(await begun())) await sleep(20);
+    for (;;) {
+      const now = await progress();
+      steps.push(now.fresh);
+      if (now.pending === 0) break;
+      for (let at = 0; at < 10; at += 1) {
+        reads.push(await readPage());
+        await sleep(20);
+      }
+    }
+  } finally {
+    stop.abort();
+    await running;
+  }
+  return { steps, reads, seconds: (performance.now() - started) / 1_000 };
+}
+
+function part(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return Math.round((sorted[Math.floor((sorted.length - 1) * share)] ?? 0) * 10) / 10;
+}
+
+test(
+  "a collection that is revealed at once is read as a whole, its progress is seen, and it stays readable",
+  async () => {
+    const hiddenRun = await follow(async () => true);
+    const quiet: number[] = [];
+    for (let at = 0; at < 200; at += 1) quiet.push(await readPage());
+
+    await chain.call(contract, "set", [revealed, true]);
+    const head = Number(await chain.client.getBlockNumber({ cacheTime: 0 }));
+    await index.setHead(head - 1);
+    await index.announce(contract.address.toLowerCase(), 0n, BigInt(tokens - 1));
+    const run = await follow(async () => (await progress()).pending > 0);
+
+    expect(await progress()).toEqual({ total: tokens, fresh: tokens, pending: 0, failed: 0 });
+    expect(run.steps).toEqual([...run.steps].sort((a, b) => a - b));
+    expect(new Set(run.steps).size).toBeGreaterThan(2);
+    const { rows } = await database.pool.query(
+      `SELECT count(*) FILTER (WHERE name = 'Key #' || token_id) AS named,
+        count(*) FILTER (WHERE file_width = 1000 AND file_type = 'image/png') AS sized FROM service.token_metadata`,
+    );
+    expect(rows[0]).toEqual({ named: BigInt(tokens), sized: BigInt(tokens) });
+    if (process.env["REVEAL_TOKENS"]) {
+      const rate = (seconds: number) =>
+        `${tokens} tokens in ${seconds.toFixed(1)} s, ${Math.round(tokens / seconds)}/s`;
+      const pages = (reads: number[]) => `p50 ${part(reads, 0.5)} ms, p99 ${part(reads, 0.99)} ms of ${reads.length}`;
+      process.stdout.write(
+        `first reading: ${rate(hiddenRun.seconds)}\nreveal: ${rate(run.seconds)}, progress seen ${new Set(run.steps).size} times\n` +
+          `page of 50, quiet: ${pages(quiet.slice(50))}\npage of 50, during the reveal: ${pages(run.reads)}\n`,
+      );
+    }
+  },
+  patienceMs,
+);

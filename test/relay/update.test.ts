@@ -1,0 +1,117 @@
+import type { Address } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
+import type { Caller } from "../../src/auth/caller.ts";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { cancelIntent } from "../../src/relay/cancel-intent.ts";
+import type { ConfigChanges } from "../../src/relay/config-changes.ts";
+import { runRelay } from "../../src/relay/run-relay.ts";
+import { untilSigned } from "../../src/relay/until-signed.ts";
+import { acceptUpdate } from "../../src/relay/update-intent.ts";
+import type { Services } from "../../src/services.ts";
+import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
+
+let h: RelayHarness;
+let api: Services;
+let worker: Services;
+let caller: Caller;
+let contract: Address;
+const done = ["confirmed", "finalized"];
+
+beforeAll(async () => {
+  h = await RelayHarness.start();
+  api = h.process();
+  worker = h.process();
+  caller = await h.caller();
+  const { deployment } = await deployCollection(api, caller, launch());
+  await h.until(worker, deployment.id, done);
+  contract = deployment.predictedAddress;
+});
+afterAll(() => h?.stop());
+
+async function accept(changes: ConfigChanges, idempotencyKey: string | null = null) {
+  const chain = goerli(api);
+  return await acceptUpdate(api, {
+    tenantId: caller.accountId,
+    chain,
+    contract,
+    changes,
+    idempotencyKey,
+    allowlist: null,
+  });
+}
+
+async function runtimeConfig() {
+  const info = await h.chain.readContract({ address: contract, abi: collectionAbi, functionName: "getInfo" });
+  return info.runtimeConfig;
+}
+
+test("an update changes what was asked and leaves the rest of the record as it was", async () => {
+  const before = await runtimeConfig();
+  const intent = await accept({ baseUri: "ipfs://revealed/" });
+  const signed = await untilSigned(api, goerli(api), intent);
+  await h.until(worker, signed.id, done);
+  expect(await runtimeConfig()).toEqual({ ...before, baseURI: "ipfs://revealed/" });
+});
+
+test("updates accepted at once land in their order, each on top of the one before", async () => {
+  const receiver = randomAddress();
+  const intents = [
+    await accept({ baseUri: "ipfs://first/", royaltiesBps: 100n }),
+    await accept({ royaltiesAddress: receiver }),
+    await accept({ baseUri: "ipfs://third/" }),
+  ];
+  const stop = new AbortController();
+  const workers = [worker, h.process()].map((services) => runRelay(services, stop.signal));
+  for (const { id } of intents) await h.untilState(id, done);
+  stop.abort();
+  await Promise.all(workers);
+  const now = await runtimeConfig();
+  expect(now).toMatchObject({ baseURI: "ipfs://third/", royaltiesBps: 100n });
+  expect(now.royaltiesAddress.toLowerCase()).toBe(receiver);
+  const { rows } = await api.pool.query(
+    `SELECT i.id FROM service.intent i JOIN service.slot s ON s.intent_id = i.id
+     WHERE i.kind = 'update' AND i.id = ANY($1) ORDER BY s.nonce`,
+    [intents.map(({ id }) => id)],
+  );
+  expect(rows.map(({ id }) => id)).toEqual(intents.map(({ id }) => id));
+});
+
+test("without a key the same update is one, until another one came between", async () => {
+  const first = await accept({ royaltiesBps: 1n });
+  expect((await accept({ royaltiesBps: 1n })).id).toBe(first.id);
+  const other = await accept({ royaltiesBps: 2n });
+  const again = await accept({ royaltiesBps: 1n });
+  expect(again.id).not.toBe(first.id);
+  await h.until(worker, first.id, done);
+  await h.until(worker, other.id, done);
+  await h.until(worker, again.id, done);
+  expect((await runtimeConfig()).royaltiesBps).toBe(1n);
+});
+
+test("a key names one update for ever, and another request under it is refused", async () => {
+  const first = await accept({ royaltiesBps: 7n }, "seven");
+  expect((await accept({ royaltiesBps: 7n }, "seven")).id).toBe(first.id);
+  await expect(accept({ royaltiesBps: 8n }, "seven")).rejects.toMatchObject({ code: "value_error" });
+  await h.until(worker, first.id, done);
+});
+
+test("a contract that this account did not deploy is not found", async () => {
+  const stranger = await h.caller();
+  const request = { chain: goerli(api), changes: {}, idempotencyKey: null, allowlist: null };
+  await expect(acceptUpdate(api, { ...request, tenantId: stranger.accountId, contract })).rejects.toMatchObject({
+    code: "not_found",
+  });
+  await expect(
+    acceptUpdate(api, { ...request, tenantId: caller.accountId, contract: randomAddress() }),
+  ).rejects.toMatchObject({ code: "not_found" });
+});
+
+test("what has no nonce yet is cancelled at once, and only by its own account", async () => {
+  const intent = await accept({ royaltiesBps: 9n });
+  const stranger = await h.caller();
+  await expect(cancelIntent(api, stranger.accountId, intent.id)).rejects.toMatchObject({ code: "not_found" });
+  expect((await cancelIntent(api, caller.accountId, intent.id)).state).toBe("cancelled");
+  await expect(untilSigned(api, goerli(api), intent)).rejects.toMatchObject({ code: "value_error" });
+  expect((await runtimeConfig()).royaltiesBps).not.toBe(9n);
+});
