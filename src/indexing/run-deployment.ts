@@ -48,6 +48,7 @@ export async function runDeployment(run: DeploymentRun): Promise<void> {
   const client = await connect(config.databaseUrl, `indexer-${chain.name}`);
   try {
     await lockChain(client, chain, signal);
+    await endOrphans(client, chain);
     const genesisHash = await readBlockHash(gateway, 0n);
     if (genesisHash === null) throw new Error("the RPC endpoint gives no genesis block");
     const identity = await indexIdentity(chain, genesisHash, await readRebuilds(client, chain.id));
@@ -230,6 +231,27 @@ async function lockChain(client: pg.Client, chain: Chain, signal: AbortSignal): 
     await wait(100, undefined, { signal }).catch(() => undefined);
   }
   throw new Error(`another indexer of chain ${chain.name} (id ${chain.id}) works on this database`);
+}
+
+/**
+ * Waits until no Ponder of a launcher that died has a session left, and cuts those that stay: two that
+ * write into one chain's tables, or its cache, lose rows without an error.
+ */
+async function endOrphans(client: pg.Client, chain: Chain): Promise<void> {
+  const own = "datname = current_database() AND application_name LIKE $1 AND pid <> pg_backend_pid()";
+  const names = [`c${chain.id}\\_%`];
+  for (let waited = 0; waited < 150; waited++) {
+    const cut = waited < 60 ? "" : ", pg_terminate_backend(pid)";
+    const { rowCount } = await client.query(`SELECT pid${cut} FROM pg_stat_activity WHERE ${own}`, names);
+    if (rowCount === 0) break;
+    await wait(50);
+  }
+  const { rows } = await client.query<{ schema: string }>(
+    "SELECT schema_name AS schema FROM nft.deployment WHERE chain_id = $1",
+    [chain.id],
+  );
+  // Killed, it left its lock, which the next Ponder would respect for 25 s.
+  for (const { schema } of rows) await unlockSchema(client, schema);
 }
 
 async function unlockSchema(client: pg.Client, schema: string): Promise<void> {
