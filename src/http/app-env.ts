@@ -7,5 +7,7 @@ export interface AppEnv {
     requestId: string;
     /** What the GraphQL operation took of the rate, in requests. */
     graphqlCost?: number;
+    /** What the reply shows of the caller's rate. */
+    rateHeaders?: Record<string, string>;
   };
 }

@@ -38,6 +38,6 @@ export function commonHeaders(): MiddlewareHandler<AppEnv> {
     await next();
     // A response that a handler made by itself has not got what was prepared.
     if (c.res.headers.has("X-Request-Id")) return;
-    for (const [name, value] of Object.entries(headers)) c.header(name, value);
+    for (const [name, value] of Object.entries({ ...headers, ...c.get("rateHeaders") })) c.header(name, value);
   };
 }

@@ -5,7 +5,7 @@ import type { Caller, Session } from "../auth/caller.ts";
 /** What a `/v0` route finds in its context. `c.env.incoming` is Node's request, for bodies that stream. */
 export interface V0Env {
   Bindings: HttpBindings;
-  Variables: { caller: Caller; session: Session; requestId: string };
+  Variables: { caller: Caller; session: Session; requestId: string; rateHeaders?: Record<string, string> };
 }
 
 export type V0App = Hono<V0Env>;

@@ -27,7 +27,7 @@ const zero = `'\\x${"00".repeat(20)}'::bytea`;
 const place = "block_number, log_index, batch_index";
 const kinds = `SELECT contract, token_id, CASE WHEN bool_or(standard = 'ERC1155') THEN 'ERC1155' ELSE 'ERC721' END AS standard,
     count(*) AS transfer_count FROM ${schema}.transfer GROUP BY 1, 2`;
-const latest = `SELECT DISTINCT ON (contract, token_id) contract, token_id, nullif(to_address, ${zero}) AS owner
+const latest = `SELECT DISTINCT ON (contract, token_id) contract, token_id, nullif(to_address, ${zero}) AS owner, ${place}
     FROM ${schema}.transfer WHERE standard = 'ERC721'
     ORDER BY contract, token_id, block_number DESC, log_index DESC, batch_index DESC`;
 const balances = `SELECT contract, token_id, owner, sum(delta) AS amount FROM (
@@ -39,7 +39,8 @@ const holdings = `SELECT contract, token_id, owner, 1::numeric AS amount, 'ERC72
     UNION ALL SELECT contract, token_id, owner, amount, 'ERC1155' FROM (${balances}) b`;
 const tokens = `SELECT contract, token_id, k.standard, coalesce(h.supply, 0) AS supply,
       CASE WHEN k.standard = 'ERC721' THEN l.owner END AS owner,
-      m.block_number AS mint_block, m.log_index, m.batch_index, m.block_timestamp, m.tx_hash, m.tx_from, k.transfer_count
+      m.block_number AS mint_block, m.log_index, m.batch_index, m.block_timestamp, m.tx_hash, m.tx_from, k.transfer_count,
+      l.block_number, l.log_index, l.batch_index
     FROM (${kinds}) k
     LEFT JOIN (SELECT contract, token_id, sum(amount) AS supply FROM (${holdings}) x GROUP BY 1, 2) h USING (contract, token_id)
     LEFT JOIN (${latest}) l USING (contract, token_id)

@@ -27,7 +27,8 @@ export async function createTestDatabase(options: { migrated?: boolean } = {}): 
     pool,
     db: createDatabase(pool),
     drop: async () => {
-      await pool.end();
+      // Services that were given this pool may have ended it.
+      if (!pool.ended) await pool.end();
       await asAdmin(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
