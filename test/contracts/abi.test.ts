@@ -1,11 +1,9 @@
 import { readFileSync } from "node:fs";
-import { createHardhatRuntimeEnvironment } from "hardhat/hre";
 import { type Abi, type AbiEvent, type AbiParameter, parseAbi } from "viem";
 import { expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { collectionTemplateAbi } from "../../contracts/abi/collection-template.ts";
-import { abiModules } from "../../contracts/build/artifacts.ts";
-import config from "../../hardhat.config.ts";
+import { abiModules, buildPublished } from "../../contracts/build/artifacts.ts";
 import { publishAbi } from "../../src/collections/contract-abi.ts";
 import { goldenAbi } from "./golden-abi.ts";
 
@@ -17,8 +15,7 @@ test("the committed ABI modules are what the sources compile to", async () => {
 });
 
 test("the ABI that the service hands out is the compiler's, internal types included, with signatures beside", async () => {
-  const hre = await createHardhatRuntimeEnvironment(config);
-  const { abi } = await hre.artifacts.readArtifact("Collection");
+  const { abi } = await (await buildPublished()).readArtifact("Collection");
   const handedOut = publishAbi().map(({ signature: _, constant, payable, ...entry }) => {
     expect([constant, payable].filter(Boolean).length).toBeLessThan(2);
     return entry;
