@@ -14,6 +14,7 @@ const base = [
   "errors.ts",
   "free-port.ts",
   "log.ts",
+  "measure-json.ts",
   "services.ts",
   "unavailable.ts",
 ];

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { measureJson } from "../measure-json.ts";
 import type { Fault } from "./fault.ts";
 import { decodeJsonText, repairJson } from "./repair-json.ts";
 
@@ -84,21 +85,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Measured on the text, before parsing: nesting that deep ends every later walk over the value. */
 function isTooComplex(text: string): boolean {
-  let depth = 0;
-  let members = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === 0x5c) at += 1;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
-    else if (code === 0x7b || code === 0x5b) depth += 1;
-    else if (code === 0x7d || code === 0x5d) depth -= 1;
-    else if (code === 0x3a) members += 1;
-    if (depth > limits.depth || members > limits.members) return true;
-  }
-  return false;
+  const { depth, members } = measureJson(text);
+  return depth > limits.depth || members > limits.members;
 }

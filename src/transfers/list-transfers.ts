@@ -4,9 +4,10 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { ledgerPosition, packPosition, positionLength, unpackPosition } from "../db/position.ts";
+import type { TransferView } from "../db/tables/nft.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
 import type { Services } from "../services.ts";
-import { type Transfer, type TransferRow, toTransfer, zeroAddress } from "./transfer-record.ts";
+import { type Transfer, toTransfer, zeroAddress } from "./transfer-record.ts";
 
 /** What may be asked for; the last three belong to an account: seen from it, in both directions without them. */
 export type TransferWord = "transfer" | "mint" | "burn" | "transfer_from" | "transfer_to";
@@ -51,7 +52,7 @@ export async function listTransfers(
         ORDER BY ${order} LIMIT ${sql.lit(bounds.limit + bounds.offset)})`,
   );
   if (arms.length === 0) return pageOf<never, never>([], bounds, (row) => row);
-  const { rows } = await sql<TransferRow>`
+  const { rows } = await sql<TransferView>`
     SELECT * FROM (${sql.join(arms, sql` UNION ALL `)}) moved
     ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}`.execute(services.db);
   return pageOf(rows, bounds, (row) => ({

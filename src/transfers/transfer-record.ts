@@ -1,5 +1,5 @@
 import { toHex } from "../db/bytes.ts";
-import type { Standard } from "../db/tables/nft.ts";
+import type { Standard, TransferView } from "../db/tables/nft.ts";
 
 /** `mint`: from nobody. `burn`: to nobody. */
 export type TransferKind = "transfer" | "mint" | "burn";
@@ -28,27 +28,9 @@ export interface Transfer {
   batchIndex: number;
 }
 
-export interface TransferRow {
-  chain_id: number;
-  block_number: bigint;
-  log_index: number;
-  batch_index: number;
-  block_hash: Buffer;
-  block_timestamp: bigint;
-  tx_hash: Buffer;
-  tx_from: Buffer;
-  contract: Buffer;
-  token_id: string;
-  from_address: Buffer;
-  to_address: Buffer;
-  operator: Buffer | null;
-  amount: string;
-  standard: Standard;
-}
-
 export const zeroAddress = Buffer.alloc(20);
 
-export function toTransfer(chain: string, row: TransferRow): Transfer {
+export function toTransfer(chain: string, row: TransferView): Transfer {
   const kind = row.from_address.equals(zeroAddress) ? "mint" : row.to_address.equals(zeroAddress) ? "burn" : "transfer";
   return {
     chain,

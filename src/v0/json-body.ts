@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { ServiceError } from "../errors.ts";
+import { measureJson } from "../measure-json.ts";
 
 const maxNesting = 64;
 
@@ -41,7 +42,8 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
  * @throws ServiceError `value_error` for text that is not JSON, `invalid_type` for another JSON value.
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
-  if (nesting(text) > maxNesting) throw new ServiceError("value_error", `the body is nested over ${maxNesting} levels`);
+  if (measureJson(text).depth > maxNesting)
+    throw new ServiceError("value_error", `the body is nested over ${maxNesting} levels`);
   let value: unknown;
   try {
     value = JSON.parse(text, keepNumberText as (key: string, value: unknown) => unknown);
@@ -52,23 +54,6 @@ export function parseJsonObject(text: string): Record<string, unknown> {
     throw new ServiceError("invalid_type", "the body must be a JSON object");
   }
   return value as Record<string, unknown>;
-}
-
-/** Deepest nesting of brackets outside of strings, measured before anything recurses over it. */
-function nesting(text: string): number {
-  let depth = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (inString) {
-      if (code === 0x5c) at += 1;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
-    else if (code === 0x7b || code === 0x5b) deepest = Math.max(deepest, ++depth);
-    else if (code === 0x7d || code === 0x5d) depth -= 1;
-  }
-  return deepest;
 }
 
 function keepNumberText(_key: string, value: unknown, context?: { source?: string }): unknown {

@@ -21,7 +21,7 @@ export interface NftViews {
 export type Standard = "ERC721" | "ERC1155";
 
 /** One token moved: a row per token id, also for ERC-1155 batches (`batch_index` counts inside the log). */
-interface TransferView {
+export interface TransferView {
   chain_id: number;
   block_number: bigint;
   log_index: number;
