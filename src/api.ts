@@ -5,6 +5,7 @@ import { loadConfig, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { createApp } from "./http/app.ts";
+import { Drain } from "./http/drain.ts";
 import { limitServer, serverOptions } from "./http/limits.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
@@ -21,8 +22,10 @@ if (config.devApiKey) {
   await pool.end();
 }
 
-const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
+const drain = new Drain();
+const server = createAdaptorServer({ fetch: createApp(services, drain).fetch, serverOptions });
 limitServer(server);
+drain.watch(server);
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 services.content.sweep().then(
@@ -30,14 +33,14 @@ services.content.sweep().then(
   (error) => services.log.warn({ err: error }, "the store could not be swept"),
 );
 endWithParent();
-onStop(async () => {
-  const closed = new Promise((done) => server.close(done));
-  if ("closeIdleConnections" in server) server.closeIdleConnections();
-  const impatient = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), 3_000);
-  await closed;
-  clearTimeout(impatient);
-  await services.auth.usage.flush();
-  await services.content.close();
-  await services.pool.end();
-}, services.log);
+onStop(
+  async () => {
+    await drain.close(server, config.shutdown);
+    await services.auth.usage.flush();
+    await services.content.close();
+    await services.pool.end();
+  },
+  services.log,
+  config.shutdown,
+);
 process.send?.({ type: "ready" });

@@ -29,6 +29,7 @@ export class Load {
   readonly #base: URL;
   readonly #key: string;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  readonly #inFlight = new Set<Promise<Outcome>>();
   #running: Promise<void>[] = [];
   #over = false;
 
@@ -53,6 +54,11 @@ export class Load {
       loop(() => this.#upload(), 30),
       ...(deploymentsPerSecond > 0 ? [loop(() => this.deploy(randomUUID()), 1_000 / deploymentsPerSecond)] : []),
     ];
+  }
+
+  /** Waits for the answers of everything that is asked now. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#inFlight);
   }
 
   async stop(): Promise<void> {
@@ -98,7 +104,10 @@ export class Load {
   }
 
   async #note(kind: string, sent: Sent): Promise<Outcome> {
-    const outcome = await this.send(sent);
+    const asked = this.send(sent);
+    this.#inFlight.add(asked);
+    const outcome = await asked;
+    this.#inFlight.delete(asked);
     this.outcomes.push({ ...outcome, kind });
     return outcome;
   }
@@ -119,7 +128,8 @@ export class Load {
             text += chunk;
           });
           // A GraphQL answer with errors is no answer, whatever its status.
-          const status = () => (text.startsWith('{"errors"') && incoming.statusCode === 200 ? 599 : incoming.statusCode);
+          const status = () =>
+            text.startsWith('{"errors"') && incoming.statusCode === 200 ? 599 : incoming.statusCode;
           incoming.on("end", () => end(status() ?? 0, incoming.headers["retry-after"] ?? null, text));
           incoming.on("error", (error) => end(0, null, String(error)));
         },

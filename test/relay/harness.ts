@@ -172,6 +172,16 @@ export class RelayHarness {
     return logs.map(({ args }) => ({ intentId: args.intentId, collection: args.collection.toLowerCase() as Address }));
   }
 
+  /** Waits until the chain has so many collections. */
+  async untilAnnounced(count: number): Promise<void> {
+    for (const end = Date.now() + 60_000; ; ) {
+      const { length } = await this.announced();
+      if (length >= count) return;
+      if (Date.now() > end) throw new Error(`${length} collections of ${count}`);
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
+
   async pauseFactory(paused: boolean): Promise<void> {
     const [admin] = (await this.chain.request({ method: "eth_accounts" } as never)) as Address[];
     const wallet = createWalletClient({ transport: http(this.node.url) });
