@@ -1,5 +1,6 @@
 // The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
 import { createAdaptorServer } from "@hono/node-server";
+import { watchStatus } from "./accounts/status-gauges.ts";
 import { ensureDevAccount } from "./auth/keys.ts";
 import { loadConfig, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
@@ -7,9 +8,11 @@ import { prepareDatabase } from "./db/prepare.ts";
 import { createApp } from "./http/app.ts";
 import { Drain } from "./http/drain.ts";
 import { limitServer, serverOptions } from "./http/limits.ts";
+import { observeRequests } from "./http/observe.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
+import { createMetrics, watchPool } from "./telemetry/metrics.ts";
 
 const config = loadConfig();
 await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
@@ -22,10 +25,14 @@ if (config.devApiKey) {
   await pool.end();
 }
 
+const metrics = createMetrics("api");
+watchPool(metrics, services.pool);
+watchStatus(metrics, services);
 const drain = new Drain();
-const server = createAdaptorServer({ fetch: createApp(services, drain).fetch, serverOptions });
+const server = createAdaptorServer({ fetch: createApp(services, drain, metrics).fetch, serverOptions });
 limitServer(server);
 drain.watch(server);
+observeRequests(server, metrics);
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 services.content.sweep().then(

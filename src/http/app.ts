@@ -3,6 +3,7 @@ import { inRequestScope } from "../accounts/authenticate.ts";
 import { ServiceError } from "../errors.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { Services } from "../services.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { asUnavailable } from "../unavailable.ts";
 import { nok } from "../v0/answer.ts";
 import { createV0 } from "../v0/routes.ts";
@@ -12,20 +13,18 @@ import { addDocs } from "./docs.ts";
 import { Drain } from "./drain.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
-import { countRequests } from "./metrics.ts";
 import { shedLoad } from "./shed-load.ts";
 
 /** The whole HTTP surface: common headers for all, then one mount per door. */
-export function createApp(services: Services, drain = new Drain()): Hono<AppEnv> {
+export function createApp(services: Services, drain = new Drain(), metrics: Metrics | null = null): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
   app.use(commonHeaders());
   app.use(async (_c, next) => await inRequestScope(next));
-  app.use(countRequests());
   app.use(shedLoad(services.config.maxRequestsInFlight));
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services));
   app.all("/graphql", createGraphQLHandler(services));
-  addHealth(app, services, drain);
+  addHealth(app, services, drain, metrics);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
   app.onError((error, c) => {
