@@ -1,6 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
+import { traceStatements } from "../telemetry/trace-sql.ts";
 import type { Database } from "./database.ts";
 import { bindToTenant } from "./tenant.ts";
 
@@ -34,6 +35,7 @@ export function createPool(databaseUrl: string, name: string, max = 10, options 
   pool.on("connect", (client) => client.on("error", () => undefined));
   if (options.tenants) pool.on("connect", bindToTenant);
   keepContext(pool);
+  pool.on("connect", traceStatements);
   return pool;
 }
 
