@@ -66,7 +66,7 @@ export async function buildWorld(chain: Anvil) {
           ({ transfers, holdings }) => transfers === 0 && !holdings?.["1"],
         );
         const { call } = cases[random(cases.length)] ?? { call: { name: "storm", args: [70n] } };
-        return call.name === "bear" || call.name === "flood"
+        return ["bear", "flood", "rise"].includes(call.name)
           ? make(hostile, "storm", [70n])
           : make(hostile, call.name, call.args);
       }
