@@ -7,9 +7,10 @@ import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
-import { isRecorded, recordCar, recordedFiles } from "./content-index.ts";
+import { isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
 import { profileName } from "./profile.ts";
+import { Recent } from "./recent.ts";
 import { parseCid, type ResolvedContent, resolveContent } from "./resolve-content.ts";
 import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
 
@@ -33,6 +34,8 @@ export class ContentStore {
   readonly #db: Kysely<Database>;
   readonly #folder: string;
   readonly #blocks: BlockReader;
+  /** What was looked up last. Not for long: other processes write too. */
+  readonly #entries = new Recent<KnownEntry>(10_000, 5_000);
   #prepared: Promise<string> | undefined;
 
   constructor(folder: string, db: Kysely<Database>) {
@@ -55,7 +58,7 @@ export class ContentStore {
    * @returns null for a text that is no CID and for content that is not here.
    */
   resolve(cid: string, path: readonly string[]): Promise<ResolvedContent | null> {
-    return resolveContent(this.#db, this.#blocks, cid, path);
+    return resolveContent(this.#db, this.#blocks, this.#entries, cid, path);
   }
 
   /** One block as it is, checked against its hash; null when it is not here. */

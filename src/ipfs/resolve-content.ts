@@ -3,7 +3,8 @@ import type { Kysely } from "kysely";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
 import type { BlockReader } from "./block-reader.ts";
-import { findEntry, listEntries } from "./content-index.ts";
+import { findEntry, type KnownEntry, listEntries } from "./content-index.ts";
+import type { Recent } from "./recent.ts";
 
 export interface ByteRange {
   offset: number;
@@ -51,13 +52,18 @@ export function parseCid(text: string): CID | null {
 export async function resolveContent(
   db: Kysely<Database>,
   blocks: BlockReader,
+  recent: Recent<KnownEntry>,
   cidText: string,
   path: readonly string[],
 ): Promise<ResolvedContent | null> {
   const cid = parseCid(cidText);
   // No entry has such a name, and Postgres refuses the text.
   if (!cid || path.some((name) => name.includes("\0") || !name.isWellFormed())) return null;
-  const known = await findEntry(db, cid.toString(), path.join("/"));
+  const root = cid.toString();
+  const entryPath = path.join("/");
+  const key = `${root}/${entryPath}`;
+  const known = recent.get(key) ?? (await findEntry(db, root, entryPath));
+  if (known?.entry) recent.set(key, known, 1);
   if (known?.entry) {
     const { entry } = known;
     return fileOf(blocks, CID.parse(entry.cid), entry.sizeBytes, entry.contentType);
