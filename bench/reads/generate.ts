@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { derivedStateStatements } from "../../schema/derived-state.ts";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
+import { createLedger } from "../../test/indexing/ledger-fixture.ts";
 
 export interface DataSize {
   tokens: number;
@@ -30,7 +30,7 @@ export async function generate(url: string, size: DataSize, say: (line: string) 
   const client = await connect(url, "bench-generate");
   try {
     await client.query("SET synchronous_commit = off; SET maintenance_work_mem = '512MB'; SET work_mem = '128MB'");
-    await createLedger(client);
+    await createTables(client);
     await addMovements(client, size, say);
     await addMetadata(client, size, say);
     for (const statement of readIndexStatements(schema)) await client.query(statement);
@@ -47,15 +47,8 @@ export async function generate(url: string, size: DataSize, say: (line: string) 
   await ensureNftViews(url);
 }
 
-async function createLedger(client: pg.Client): Promise<void> {
-  await client.query(`CREATE SCHEMA ${schema}`);
-  await client.query(`CREATE TABLE ${schema}.transfer (
-    block_number bigint NOT NULL, log_index integer NOT NULL, batch_index integer NOT NULL,
-    block_hash bytea NOT NULL, block_timestamp bigint NOT NULL, tx_hash bytea NOT NULL, tx_from bytea NOT NULL,
-    contract bytea NOT NULL, token_id numeric(78) NOT NULL, from_address bytea NOT NULL, to_address bytea NOT NULL,
-    operator bytea, amount numeric(78) NOT NULL, standard text NOT NULL,
-    PRIMARY KEY (block_number, log_index, batch_index))`);
-  for (const statement of derivedStateStatements(schema)) await client.query(statement);
+async function createTables(client: pg.Client): Promise<void> {
+  await createLedger(client, schema);
   await client.query(`CREATE TABLE ${schema}.collection (address bytea, owner bytea, intent_id bytea, factory bytea,
     block_number bigint, block_hash bytea, block_timestamp bigint, tx_hash bytea)`);
   await client.query(`CREATE TABLE ${schema}.metadata_update (block_number bigint, log_index integer,

@@ -181,8 +181,8 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
         pageInfo: object(info, {
           hasNextPage: String(page.hasNext),
           hasPreviousPage: String(page.hasPrevious),
-          startCursor: JSON.stringify(page.startCursor),
-          endCursor: JSON.stringify(page.endCursor),
+          startCursor: () => JSON.stringify(page.startCursor()),
+          endCursor: () => JSON.stringify(page.endCursor()),
           __typename: '"PageInfo"',
         }),
         totalCount: page.total === null ? "null" : String(page.total),
@@ -257,6 +257,11 @@ function sizeOf(args: Args): string {
   return String(args.first ?? "");
 }
 
-function object(members: readonly Member[], values: Record<string, string>): string {
-  return `{${members.map(({ name, field }) => `${JSON.stringify(name)}:${values[field]}`).join(",")}}`;
+function object(members: readonly Member[], values: Record<string, string | (() => string)>): string {
+  let text = "";
+  for (const { name, field } of members) {
+    const value = values[field];
+    text += `${text === "" ? "{" : ","}"${name}":${typeof value === "function" ? value() : value}`;
+  }
+  return text === "" ? "{}" : `${text}}`;
 }

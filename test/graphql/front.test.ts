@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { createApp } from "../../src/http/app.ts";
+import { createHttpServer } from "../../src/http/server.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
@@ -13,7 +13,7 @@ const key = randomUUID();
 
 let database: TestDatabase;
 let doors: ReadDoors;
-let server: ServerType;
+let server: Server;
 let url: string;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -46,7 +46,7 @@ beforeAll(async () => {
     .execute();
   doors = openReadDoors(database);
   await createAccount(doors.services.db, doors.services.config.keyPepper, { name: "t", tier: "enterprise", key });
-  server = createAdaptorServer({ fetch: createApp(doors.services).fetch });
+  server = createHttpServer(doors.services);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`;
 });
