@@ -9,6 +9,7 @@ import type { Services } from "../services.ts";
 import { type JsonPage, type JsonPageRequest, readJsonPage } from "./json-page.ts";
 import { type ContractField, contractJson, type JsonMember, type NftShape, tokenJson } from "./nft-json.ts";
 import { cachedBase } from "./nft-record.ts";
+import { type TraitFilter, traitCondition } from "./traits.ts";
 
 /*
  * The lists of list-account-nfts.ts, list-contract-nfts.ts and list-chain-nfts.ts and the token of
@@ -63,28 +64,32 @@ export async function accountPage(
 export async function contractPage(
   services: Services,
   _caller: Caller,
-  input: Request & { contract: string },
+  input: Request & { contract: string; traits?: TraitFilter | undefined },
 ): Promise<JsonPage> {
   const chainId = findChain(services.chains, input.chain).id;
+  const contract = toBytes(input.contract);
+  const filter = input.traits ? traitCondition(chainId, contract, input.traits) : { texts: [""], values: [] };
+  // $1 is the contract.
+  const condition = filter.texts.map((text, at) => (at === 0 ? text : `$${at + 1}${text}`)).join("");
   const page = await readJsonPage(
     services,
     {
       name: `contract-nfts:${chainId}:${input.contract.toLowerCase()}`,
       position: [32],
       values: ([tokenId = 0n]) => [String(tokenId)],
-      variant: `contract|${chainId}`,
+      variant: `contract|${chainId}|${condition}`,
       sql: () => ({
         after: (first) => `k.token_id > $${first}::numeric`,
         keys: `SELECT k.contract, k.token_id, NULL AS amount FROM nft.tokens k
-        WHERE k.chain_id = ${chainId} AND k.contract = $1 AND k.supply > 0`,
+        WHERE k.chain_id = ${chainId} AND k.contract = $1 AND k.supply > 0${condition && ` AND ${condition}`}`,
         place: "token_id::text",
         order: "k.token_id",
-        frame: `SELECT c.token_count AS total/*record*/ FROM nft.contracts c
+        frame: `SELECT ${input.traits ? "NULL::bigint" : "c.token_count"} AS total/*record*/ FROM nft.contracts c
         CROSS JOIN LATERAL (SELECT c.address AS contract) k CROSS JOIN LATERAL (SELECT c.standard AS standard) t
         LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
         WHERE c.chain_id = ${chainId} AND c.address = $1`,
       }),
-      parameters: [toBytes(input.contract)],
+      parameters: [contract, ...filter.values],
     },
     { ...input, chainId },
   );
@@ -168,6 +173,25 @@ export async function nftDetails(
   if (!row) return unknownContract();
   if (row.nft === null) throw new ServiceError("not_found", "this contract has no such token");
   return { nft: row.nft, owner: row.owner, contract: row.contract };
+}
+
+/** See `getContracts`: one contract's record; null for one the index has never seen. */
+export async function contractDetails(
+  services: Services,
+  _caller: Caller,
+  input: { chain: string; address: string; members: readonly JsonMember<ContractField>[] },
+): Promise<string | null> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const write = () => {
+    const facts = { chain: input.chain, cachedBase: cachedBase(services.config), bounded: false };
+    return `SELECT ${contractJson(input.members, facts)} AS contract FROM nft.contracts c
+    CROSS JOIN LATERAL (SELECT c.address AS contract) k CROSS JOIN LATERAL (SELECT c.standard AS standard) t
+    LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
+    WHERE c.chain_id = ${chainId} AND c.address = $1`;
+  };
+  const text = knownText(`record|${chainId}|${input.chain}`, [services.config, input.members], write);
+  const [row] = await readPrepared<{ contract: string }>(services.pool, text, [toBytes(input.address)]);
+  return row?.contract ?? null;
 }
 
 function unknownContract(): never {
