@@ -1,11 +1,9 @@
 // The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
-import { createAdaptorServer } from "@hono/node-server";
 import { ensureDevAccount } from "./auth/keys.ts";
 import { loadConfig, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
-import { createApp } from "./http/app.ts";
-import { limitServer, serverOptions } from "./http/limits.ts";
+import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
@@ -21,8 +19,7 @@ if (config.devApiKey) {
   await pool.end();
 }
 
-const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
-limitServer(server);
+const server = createHttpServer(services);
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 services.content.sweep().then(

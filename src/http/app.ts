@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { inRequestScope } from "../accounts/authenticate.ts";
 import { ServiceError } from "../errors.ts";
+import { KnownOperations } from "../graphql/front.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { Services } from "../services.ts";
 import { asUnavailable } from "../unavailable.ts";
@@ -15,15 +16,15 @@ import { countRequests } from "./metrics.ts";
 import { shedLoad } from "./shed-load.ts";
 
 /** The whole HTTP surface: common headers for all, then one mount per door. */
-export function createApp(services: Services): Hono<AppEnv> {
+export function createApp(services: Services, front = new KnownOperations()): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
   app.use(commonHeaders());
   app.use(async (_c, next) => await inRequestScope(next));
   app.use(countRequests());
-  app.use(shedLoad(services.config.maxRequestsInFlight));
+  app.use(shedLoad(services));
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services));
-  app.all("/graphql", createGraphQLHandler(services));
+  app.all("/graphql", createGraphQLHandler(services, front));
   addHealth(app, services);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));

@@ -13,11 +13,16 @@ export function countRequests(): MiddlewareHandler {
       await next();
     } finally {
       inFlight -= 1;
-      durationSeconds += (performance.now() - started) / 1000;
-      const key = `door="${door(c)}",method="${c.req.method}",status="${c.res.status}"`;
-      requests.set(key, (requests.get(key) ?? 0) + 1);
+      countRequest(door(c), c.req.method, c.res.status, started);
     }
   };
+}
+
+/** @param started by `performance.now()`. */
+export function countRequest(door: string, method: string, status: number, started: number): void {
+  durationSeconds += (performance.now() - started) / 1000;
+  const key = `door="${door}",method="${method}",status="${status}"`;
+  requests.set(key, (requests.get(key) ?? 0) + 1);
 }
 
 function door(c: Context): string {

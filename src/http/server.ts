@@ -1,0 +1,19 @@
+import { createServer, type Server } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { KnownOperations } from "../graphql/front.ts";
+import type { Services } from "../services.ts";
+import { createApp } from "./app.ts";
+import { limitServer, serverOptions } from "./limits.ts";
+import { quickReads } from "./quick-reads.ts";
+
+/** The HTTP server, not listening yet: hot reads answered directly, everything else by the app. */
+export function createHttpServer(services: Services): Server {
+  const front = new KnownOperations();
+  const ordinary = getRequestListener(createApp(services, front).fetch);
+  const server = createServer(
+    serverOptions,
+    quickReads(services, front, (request, response) => void ordinary(request, response)),
+  );
+  limitServer(server);
+  return server;
+}
