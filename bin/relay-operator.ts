@@ -1,8 +1,11 @@
-import { formatEther } from "viem";
+import { type Address, formatEther } from "viem";
 import { loadConfig } from "../src/config.ts";
 import { createDatabase, createPool } from "../src/db/pool.ts";
 import { explainIntent } from "../src/relay/explain-intent.ts";
 import { listLanes } from "../src/relay/lanes.ts";
+import { reconcileLane } from "../src/relay/reconcile-lane.ts";
+import { isDeployable } from "../src/relay/relay.ts";
+import { createServices } from "../src/services.ts";
 
 /** Prints the whole story of one deployment or update. */
 export async function showDeployment(wanted: string): Promise<number> {
@@ -12,9 +15,24 @@ export async function showDeployment(wanted: string): Promise<number> {
   return 0;
 }
 
-/** Prints every paying wallet's lane; or opens or halts one. */
-export async function lanesCommand(action: string, address: string): Promise<number> {
-  const { chains } = loadConfig();
+/** Prints every paying wallet's lane; or opens, halts or reconciles one. */
+export async function lanesCommand(action: string, address: string, acceptForeign: boolean): Promise<number> {
+  const config = loadConfig();
+  const { chains } = config;
+  if (action === "reconcile") {
+    const services = createServices(config, "operator");
+    try {
+      for (const chain of chains.filter(isDeployable))
+        if ((await listLanes(services.db, chain.id)).some((lane) => lane.address === address.toLowerCase()))
+          for (const { nonce, hash, kind } of await reconcileLane(services, chain, address.toLowerCase() as Address, {
+            acceptForeign,
+          }))
+            process.stdout.write(`${chain.name}  nonce ${nonce}  ${kind}  ${hash}\n`);
+    } finally {
+      await services.content.close();
+      await services.pool.end();
+    }
+  }
   return await withDatabase(async (db) => {
     if (action === "open" || action === "halt") {
       const state = action === "open" ? "open" : "halted";

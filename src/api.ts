@@ -3,6 +3,7 @@ import { ensureDevAccount } from "./auth/keys.ts";
 import { loadConfig, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
+import { Drain } from "./http/drain.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
@@ -19,7 +20,8 @@ if (config.devApiKey) {
   await pool.end();
 }
 
-const server = createHttpServer(services);
+const drain = new Drain();
+const server = createHttpServer(services, drain);
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 services.content.sweep().then(
@@ -27,14 +29,14 @@ services.content.sweep().then(
   (error) => services.log.warn({ err: error }, "the store could not be swept"),
 );
 endWithParent();
-onStop(async () => {
-  const closed = new Promise((done) => server.close(done));
-  if ("closeIdleConnections" in server) server.closeIdleConnections();
-  const impatient = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), 3_000);
-  await closed;
-  clearTimeout(impatient);
-  await services.auth.usage.flush();
-  await services.content.close();
-  await services.pool.end();
-}, services.log);
+onStop(
+  async () => {
+    await drain.close(server, config.shutdown);
+    await services.auth.usage.flush();
+    await services.content.close();
+    await services.pool.end();
+  },
+  services.log,
+  config.shutdown,
+);
 process.send?.({ type: "ready" });

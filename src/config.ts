@@ -72,6 +72,8 @@ export interface Config {
     refreshWindowSeconds: number;
   };
   logLevel: string;
+  /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
+  shutdown: { delayMs: number; graceMs: number };
 }
 
 /** A wrong variable: names it, says what came and what would do. */
@@ -205,6 +207,10 @@ export function loadConfig(env: Env = process.env): Config {
       refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
     },
     logLevel: env["LOG_LEVEL"]?.trim() || "info",
+    shutdown: {
+      delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
+      graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),
+    },
   };
 }
 

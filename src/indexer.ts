@@ -19,10 +19,14 @@ const running = runIndexer(config, values.chain, stop.signal, log, ({ chain, cha
   process.send?.({ type: "ready" });
 });
 endWithParent();
-onStop(async () => {
-  stop.abort();
-  await running;
-}, log);
+onStop(
+  async () => {
+    stop.abort();
+    await running;
+  },
+  log,
+  config.shutdown,
+);
 running.catch((error) => {
   log.fatal({ err: error }, "indexer ended");
   process.exit(1);

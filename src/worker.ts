@@ -22,11 +22,15 @@ for (const loop of loops) {
   });
 }
 endWithParent();
-onStop(async () => {
-  stop.abort();
-  await Promise.allSettled(loops);
-  await services.content.close();
-  await services.pool.end();
-}, services.log);
+onStop(
+  async () => {
+    stop.abort();
+    await Promise.allSettled(loops);
+    await services.content.close();
+    await services.pool.end();
+  },
+  services.log,
+  config.shutdown,
+);
 services.log.info({ chains: services.chains.map((chain) => chain.name) }, "working");
 process.send?.({ type: "ready" });

@@ -10,13 +10,17 @@ import { createV0 } from "../v0/routes.ts";
 import type { AppEnv } from "./app-env.ts";
 import { commonHeaders } from "./common-headers.ts";
 import { addDocs } from "./docs.ts";
+import { Drain } from "./drain.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
 import { countRequests } from "./metrics.ts";
 import { shedLoad } from "./shed-load.ts";
 
 /** The whole HTTP surface: common headers for all, then one mount per door. */
-export function createApp(services: Services, front = new KnownOperations()): Hono<AppEnv> {
+export function createApp(
+  services: Services,
+  { drain = new Drain(), front = new KnownOperations() } = {},
+): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
   app.use(commonHeaders());
   app.use(async (_c, next) => await inRequestScope(next));
@@ -25,7 +29,7 @@ export function createApp(services: Services, front = new KnownOperations()): Ho
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services));
   app.all("/graphql", createGraphQLHandler(services, front));
-  addHealth(app, services);
+  addHealth(app, services, drain);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
   app.onError((error, c) => {

@@ -3,17 +3,19 @@ import { getRequestListener } from "@hono/node-server";
 import { KnownOperations } from "../graphql/front.ts";
 import type { Services } from "../services.ts";
 import { createApp } from "./app.ts";
+import { Drain } from "./drain.ts";
 import { limitServer, serverOptions } from "./limits.ts";
 import { quickReads } from "./quick-reads.ts";
 
-/** The HTTP server, not listening yet: hot reads answered directly, everything else by the app. */
-export function createHttpServer(services: Services): Server {
+/** The HTTP server, not listening yet: hot reads answered directly, everything else by the app; `drain` ends it. */
+export function createHttpServer(services: Services, drain = new Drain()): Server {
   const front = new KnownOperations();
-  const ordinary = getRequestListener(createApp(services, front).fetch);
+  const ordinary = getRequestListener(createApp(services, { drain, front }).fetch);
   const server = createServer(
     serverOptions,
     quickReads(services, front, (request, response) => void ordinary(request, response)),
   );
   limitServer(server);
+  drain.watch(server);
   return server;
 }
