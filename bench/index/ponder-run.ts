@@ -4,13 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { freePorts } from "../../src/free-port.ts";
-import { ponderFolder } from "../../src/indexing/ponder-process.ts";
+import { ponderEnvironment, ponderFolder } from "../../src/indexing/ponder-process.ts";
 
 export interface Variant {
   name: string;
   /** Ponder's root, and its configuration file seen from there. */
   root: string;
   config: string;
+  env: Record<string, string>;
 }
 
 const here = import.meta.dirname;
@@ -18,11 +19,13 @@ export const ours: Variant = {
   name: "ledger and triggers",
   root: join(here, "../../indexer"),
   config: "../ponder.config.ts",
+  env: ponderEnvironment,
 };
 export const upserts: Variant = {
   name: "upserts through the store",
   root: join(here, "upserts"),
   config: "ponder.config.ts",
+  env: {},
 };
 
 export interface PonderRun {
@@ -49,6 +52,7 @@ export async function runPonder(
     DATABASE_URL: String(settings["databaseUrl"]),
     MINTYARD_PONDER: JSON.stringify(settings),
     NODE_ENV: "production",
+    ...variant.env,
   };
   const cwd = mkdtempSync(join(tmpdir(), "mintyard-bench-"));
   const child = spawn(process.execPath, command, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
