@@ -1,4 +1,5 @@
 // The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
+import { watchStatus } from "./accounts/status-gauges.ts";
 import { ensureDevAccount } from "./auth/keys.ts";
 import { loadConfig, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
@@ -8,6 +9,7 @@ import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
+import { createMetrics, watchPool } from "./telemetry/metrics.ts";
 
 const config = loadConfig();
 await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
@@ -20,8 +22,11 @@ if (config.devApiKey) {
   await pool.end();
 }
 
+const metrics = createMetrics("api");
+watchPool(metrics, services.pool);
+watchStatus(metrics, services);
 const drain = new Drain();
-const server = createHttpServer(services, drain);
+const server = createHttpServer(services, { drain, metrics });
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 services.content.sweep().then(

@@ -71,6 +71,10 @@ export interface Config {
     /** A stranger's contract that announces changes has its tokens read again once in this time. */
     refreshWindowSeconds: number;
   };
+  /** Blocks that an index may be behind its node until that is called a trouble. */
+  maxIndexLagBlocks: number;
+  /** The worker and the indexer serve `/metrics` on this port (0: not); the token opens it, and the API's. */
+  metrics: { host: string; port: number; token: string | null };
   logLevel: string;
   /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
   shutdown: { delayMs: number; graceMs: number };
@@ -206,6 +210,12 @@ export function loadConfig(env: Env = process.env): Config {
       perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
       refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
     },
+    maxIndexLagBlocks: read(env, "MAX_INDEX_LAG_BLOCKS", count, 50),
+    metrics: {
+      host: env["METRICS_HOST"]?.trim() || "127.0.0.1",
+      port: read(env, "METRICS_PORT", count, 0),
+      token: env["METRICS_TOKEN"]?.trim() || null,
+    },
     logLevel: env["LOG_LEVEL"]?.trim() || "info",
     shutdown: {
       delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
@@ -338,7 +348,12 @@ export function secretsOf(config: Config): string[] {
     // Of a provider's URL the path and query are the account's key.
     ...(local ? [] : rpcUrls.flatMap((url) => [new URL(url).pathname.slice(1), new URL(url).search.slice(1)])),
   ]);
-  return [config.keyPepper, config.devApiKey ?? "", config.ipfs.pinata?.jwt ?? "", ...passwords, ...chains].filter(
-    (secret) => secret.length >= 8 && secret !== "mintyard-embedded",
-  );
+  return [
+    config.keyPepper,
+    config.devApiKey ?? "",
+    config.metrics.token ?? "",
+    config.ipfs.pinata?.jwt ?? "",
+    ...passwords,
+    ...chains,
+  ].filter((secret) => secret.length >= 8 && secret !== "mintyard-embedded");
 }
