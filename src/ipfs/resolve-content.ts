@@ -122,7 +122,8 @@ function storage(blocks: BlockReader) {
   };
 }
 
-async function walk(blocks: BlockReader, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
+/** Finds content by its blocks alone; null where one on the way is not here. */
+export async function walk(blocks: BlockReader, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
   try {
     const node = await exporter(path.length === 0 ? cid : `${cid}/${path.join("/")}`, storage(blocks));
     if (node.type === "file" || node.type === "raw") return fileOf(blocks, node.cid, Number(node.size), null);
