@@ -53,6 +53,7 @@ const children = new Set<ChildProcess>();
 try {
   if (wanted.has("directory")) await benchDirectory();
   if (wanted.has("500mb")) await benchFile("500mb", 500 * 1_000_000);
+  if (wanted.has("200mb")) await benchFile("200mb", 200 * 1_000_000);
   if (wanted.has("1gib")) await benchFile("1gib", 1_024 * mebibyte);
   if (wanted.has("gateway")) await benchGateway();
 } finally {

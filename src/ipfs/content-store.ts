@@ -2,6 +2,7 @@ import { openAsBlob } from "node:fs";
 import { access, mkdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
+import type { CID } from "multiformats/cid";
 import { type Config, ipfsDir } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
@@ -9,6 +10,7 @@ import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
 import { isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
+import { type ContentPlace, missingPlaces } from "./missing-places.ts";
 import { profileName } from "./profile.ts";
 import { Recent } from "./recent.ts";
 import { parseCid, type ResolvedContent, resolveContent } from "./resolve-content.ts";
@@ -50,6 +52,18 @@ export class ContentStore {
 
   addDirectory<T>(files: AsyncIterable<NewDirectoryFile>, record: RecordIn<T>): Promise<T> {
     return this.#add((car) => importDirectory(files, car), record);
+  }
+
+  /** What `addDirectory` would make of these files; nothing is stored. */
+  async predictDirectory(files: AsyncIterable<NewDirectoryFile>): Promise<{ root: string; sizeBytes: number }> {
+    const nowhere = { put: async (cid: CID) => cid };
+    const { root, sizeBytes } = await importDirectory(files, nowhere);
+    return { root: root.toString(), sizeBytes };
+  }
+
+  /** Of each place, whether nothing is stored for it here. The text of a CID must be version 1. */
+  async missing(places: readonly ContentPlace[]): Promise<boolean[]> {
+    return await missingPlaces(this.#db, this.#blocks, places);
   }
 
   /**
