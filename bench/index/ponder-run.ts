@@ -31,6 +31,8 @@ export const upserts: Variant = {
 export interface PonderRun {
   /** From the first event it worked on until it was ready, in seconds. */
   seconds: number;
+  /** Processor time that the process took for it, in seconds. */
+  cpuSeconds: number;
   /** Highest resident memory of the process so far, in MB. */
   peakMb(): number;
   stop(): Promise<void>;
@@ -58,11 +60,14 @@ export async function runPonder(
   const child = spawn(process.execPath, command, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   const exited = new Promise<void>((done) => child.once("exit", () => done()));
   let started = 0;
+  let cpuAtStart = 0;
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on("line", (line) => {
     lines.push(line);
     if (process.env["VERBOSE"]) process.stderr.write(`${performance.now().toFixed(0)} ${line.slice(0, 300)}\n`);
-    if (started === 0 && line.includes("Started backfill indexing")) started = performance.now();
+    if (started > 0 || !line.includes("Started backfill indexing")) return;
+    started = performance.now();
+    cpuAtStart = cpuSeconds(child.pid);
   });
   for (;;) {
     if (child.exitCode !== null) throw new Error(`Ponder ended:\n${lines.slice(-10).join("\n")}`);
@@ -76,6 +81,7 @@ export async function runPonder(
   const seconds = (performance.now() - started) / 1000;
   return {
     seconds,
+    cpuSeconds: cpuSeconds(child.pid) - cpuAtStart,
     peakMb: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
     async stop() {
       child.kill("SIGINT");
@@ -84,4 +90,9 @@ export async function runPonder(
       clearTimeout(timer);
     },
   };
+}
+
+function cpuSeconds(pid: number | undefined): number {
+  const [user = "", system = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ").slice(11) ?? [];
+  return (Number(user) + Number(system)) / 100;
 }
