@@ -30,6 +30,7 @@ const usage = `usage: mintyard <command>
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
   deployments show ID              all that is known of one: ID, transaction hash or address
   lanes [open|halt ADDRESS]        the paying wallets; open or halt one
+  lanes grant                      let every wallet of RELAYER_KEY_<CHAIN> deploy; the first one signs
   doctor [--samples N]             check the index of every chain against its invariants; 1 when one fails
   reindex --chain NAME             make the chain's next indexer start index it anew, while readers keep the old rows
   test                             lint, types, contracts and the tests of the whole service
@@ -82,7 +83,7 @@ async function run(name: string, args: string[]): Promise<number> {
       if (args[0] !== "show" || !args[1]) break;
       return await showDeployment(args[1]);
     case "lanes":
-      if (args[0] !== undefined && !(/^(open|halt)$/.test(args[0]) && args[1])) break;
+      if (args[0] !== undefined && !/^(grant|(open|halt) 0x[0-9a-f]{40})$/i.test(args.join(" "))) break;
       return await lanesCommand(args[0] ?? "", args[1] ?? "");
     case "doctor": {
       const { values } = parseArgs({ args, options: { samples: { type: "string", default: "300" } } });
