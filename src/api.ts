@@ -1,14 +1,11 @@
 // The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
-import { createAdaptorServer } from "@hono/node-server";
 import { watchStatus } from "./accounts/status-gauges.ts";
 import { ensureDevAccount } from "./auth/keys.ts";
 import { loadConfig, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
-import { createApp } from "./http/app.ts";
 import { Drain } from "./http/drain.ts";
-import { limitServer, serverOptions } from "./http/limits.ts";
-import { observeRequests } from "./http/observe.ts";
+import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
@@ -31,10 +28,7 @@ const metrics = createMetrics("api");
 watchPool(metrics, services.pool);
 watchStatus(metrics, services);
 const drain = new Drain();
-const server = createAdaptorServer({ fetch: createApp(services, drain, metrics).fetch, serverOptions });
-limitServer(server);
-drain.watch(server);
-observeRequests(server, metrics);
+const server = createHttpServer(services, { drain, metrics });
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 services.content.sweep().then(

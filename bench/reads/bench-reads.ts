@@ -1,6 +1,6 @@
 // `npm run bench:reads`: our doors beside a bare node:http + pg server that sends the same bytes.
 // Options: --tokens 2000000 --contracts 2000 --accounts 400000 --seconds 4 --rounds 5
-//          --connections 1,32,128 --only account --dir <folder to keep the data in> --plans
+//          --connections 1,32,128 --only account --dir <folder to keep the data in> --profile <folder>
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,6 +26,7 @@ const { values: options } = parseArgs({
     connections: { type: "string", default: "1,32,128" },
     only: { type: "string", default: "" },
     dir: { type: "string" },
+    profile: { type: "string" },
   },
 });
 const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
@@ -64,7 +65,7 @@ try {
   for (const scenario of scenarios) await measure(scenario, bare);
   await client.end();
 } finally {
-  for (const child of children) child.kill("SIGKILL");
+  for (const child of children) await end(child);
   await postgres.stop();
   if (!options.dir) await rm(dir, { recursive: true, force: true });
 }
@@ -75,9 +76,18 @@ interface Started {
 }
 
 async function start(file: string, args: string[], env: Record<string, string>): Promise<Started> {
-  const child = fork(join(import.meta.dirname, file), args, { env: { PATH: process.env["PATH"], ...env } });
+  const execArgv = options.profile ? ["--cpu-prof", `--cpu-prof-dir=${options.profile}`] : [];
+  const child = fork(join(import.meta.dirname, file), args, { env: { PATH: process.env["PATH"], ...env }, execArgv });
   children.push(child);
   return { child, message: await next(child) };
+}
+
+/** A profile is written by a process that ends by itself. */
+async function end(child: ChildProcess): Promise<void> {
+  if (!options.profile) return void child.kill("SIGKILL");
+  const gone = new Promise((done) => child.once("exit", done));
+  child.disconnect();
+  await gone;
 }
 
 function next(child: ChildProcess): Promise<{ port?: number }> {

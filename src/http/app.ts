@@ -1,6 +1,7 @@
 import { Hono } from "hono";
 import { inRequestScope } from "../accounts/authenticate.ts";
 import { ServiceError } from "../errors.ts";
+import { KnownOperations } from "../graphql/front.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { Services } from "../services.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -15,15 +16,25 @@ import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
 import { shedLoad } from "./shed-load.ts";
 
+/** What a process may share with its app. */
+export interface AppParts {
+  drain?: Drain;
+  front?: KnownOperations;
+  metrics?: Metrics | null;
+}
+
 /** The whole HTTP surface: common headers for all, then one mount per door. */
-export function createApp(services: Services, drain = new Drain(), metrics: Metrics | null = null): Hono<AppEnv> {
+export function createApp(
+  services: Services,
+  { drain = new Drain(), front = new KnownOperations(), metrics = null }: AppParts = {},
+): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
   app.use(commonHeaders());
   app.use(async (_c, next) => await inRequestScope(next));
-  app.use(shedLoad(services.config.maxRequestsInFlight));
+  app.use(shedLoad(services));
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services));
-  app.all("/graphql", createGraphQLHandler(services));
+  app.all("/graphql", createGraphQLHandler(services, front));
   addHealth(app, services, drain, metrics);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));

@@ -2,14 +2,17 @@ import { openAsBlob } from "node:fs";
 import { access, mkdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
+import type { CID } from "multiformats/cid";
 import { type Config, ipfsDir } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
-import { isRecorded, recordCar, recordedFiles } from "./content-index.ts";
+import { isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
+import { type ContentPlace, missingPlaces } from "./missing-places.ts";
 import { profileName } from "./profile.ts";
+import { Recent } from "./recent.ts";
 import { parseCid, type ResolvedContent, resolveContent } from "./resolve-content.ts";
 import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
 
@@ -33,6 +36,8 @@ export class ContentStore {
   readonly #db: Kysely<Database>;
   readonly #folder: string;
   readonly #blocks: BlockReader;
+  /** What was looked up last. Not for long: other processes write too. */
+  readonly #entries = new Recent<KnownEntry>(10_000, 5_000);
   #prepared: Promise<string> | undefined;
 
   constructor(folder: string, db: Kysely<Database>) {
@@ -49,13 +54,25 @@ export class ContentStore {
     return this.#add((car) => importDirectory(files, car), record);
   }
 
+  /** What `addDirectory` would make of these files; nothing is stored. */
+  async predictDirectory(files: AsyncIterable<NewDirectoryFile>): Promise<{ root: string; sizeBytes: number }> {
+    const nowhere = { put: async (cid: CID) => cid };
+    const { root, sizeBytes } = await importDirectory(files, nowhere);
+    return { root: root.toString(), sizeBytes };
+  }
+
+  /** Of each place, whether nothing is stored for it here. The text of a CID must be version 1. */
+  async missing(places: readonly ContentPlace[]): Promise<boolean[]> {
+    return await missingPlaces(this.#db, this.#blocks, places);
+  }
+
   /**
    * Finds what a CID and a path below it name; the path's segments are plain, not URL-encoded.
    *
    * @returns null for a text that is no CID and for content that is not here.
    */
   resolve(cid: string, path: readonly string[]): Promise<ResolvedContent | null> {
-    return resolveContent(this.#db, this.#blocks, cid, path);
+    return resolveContent(this.#db, this.#blocks, this.#entries, cid, path);
   }
 
   /** One block as it is, checked against its hash; null when it is not here. */

@@ -1,18 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { Server } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAdaptorServer } from "@hono/node-server";
 import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import { createAccount } from "../../src/auth/keys.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
-import { createApp } from "../../src/http/app.ts";
-import { Drain } from "../../src/http/drain.ts";
-import { limitServer, serverOptions } from "../../src/http/limits.ts";
-import { observeRequests } from "../../src/http/observe.ts";
+import { createHttpServer } from "../../src/http/server.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { createMetrics, watchPool } from "../../src/telemetry/metrics.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
@@ -63,10 +59,7 @@ export class ApiServer {
     const metrics = createMetrics("api");
     watchPool(metrics, services.pool);
     watchStatus(metrics, services);
-    const server = createAdaptorServer({ fetch: createApp(services, new Drain(), metrics).fetch, serverOptions });
-    if (!(server instanceof Server)) throw new Error("not a plain HTTP server");
-    limitServer(server);
-    observeRequests(server, metrics);
+    const server = createHttpServer(services, { metrics });
     await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
     return new ApiServer(services, database, server, nfts, dataDir);
   }
