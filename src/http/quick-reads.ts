@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Admission, admit } from "../accounts/admit.ts";
 import { believedSession } from "../accounts/authenticate.ts";
@@ -146,10 +147,12 @@ function readBody(request: IncomingMessage, done: (body: string) => void): void 
     if (first) chunks.push(chunk);
     else first = chunk;
   });
-  request.once("end", () => {
+  // The parser's events know nothing of the request's context: its span would be lost.
+  const inContext = AsyncResource.bind(() => {
     const bytes =
       chunks.length === 0 ? (first ?? Buffer.alloc(0)) : Buffer.concat([first ?? Buffer.alloc(0), ...chunks]);
     done(decoder.decode(bytes));
   });
+  request.once("end", inContext);
   request.once("error", () => undefined);
 }

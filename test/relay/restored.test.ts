@@ -102,7 +102,11 @@ test("an older backup beside the chain: what was deployed since is adopted, the 
     const { transactionHash, collection } = await getDeployment(after, caller, { id: again.deployment.id });
     expect([transactionHash, collection]).toEqual([forgotten[index]?.transactionHash, forgotten[index]?.collection]);
   }
-  expect(await h.announced()).toEqual(standing);
+  // The wish that had to wait may have had its turn meanwhile; of the others none stands twice.
+  const names = (await h.announced()).map(({ intentId }) => intentId);
+  expect(new Set(names).size).toBe(names.length);
+  expect(names.slice(0, standing.length)).toEqual(standing.map(({ intentId }) => intentId));
+  expect(names.length).toBeLessThanOrEqual(standing.length + 1);
   // And the lane goes on behind everything that was sent.
   const next = await deployCollection(after, caller, wish);
   await h.until(after, next.deployment.id, done, fresh.pool);
