@@ -10,10 +10,12 @@ import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
 import { createMetrics, watchPool } from "./telemetry/metrics.ts";
+import { startTracing } from "./telemetry/tracing.ts";
 
 const config = loadConfig();
 await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
 const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
+const endTracing = await startTracing(config, "api");
 const services = createServices(config, "api", { tenants });
 if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");
 if (config.devApiKey) {
@@ -40,6 +42,7 @@ onStop(
     await services.auth.usage.flush();
     await services.content.close();
     await services.pool.end();
+    await endTracing();
   },
   services.log,
   config.shutdown,

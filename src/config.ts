@@ -75,6 +75,8 @@ export interface Config {
   maxIndexLagBlocks: number;
   /** The worker and the indexer serve `/metrics` on this port (0: not); the token opens it, and the API's. */
   metrics: { host: string; port: number; token: string | null };
+  /** Where OpenTelemetry traces go, and the share of requests that are traced; null: nowhere. */
+  traces: { endpoint: string; ratio: number } | null;
   logLevel: string;
   /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
   shutdown: { delayMs: number; graceMs: number };
@@ -216,12 +218,22 @@ export function loadConfig(env: Env = process.env): Config {
       port: read(env, "METRICS_PORT", count, 0),
       token: env["METRICS_TOKEN"]?.trim() || null,
     },
+    traces: loadTraces(env),
     logLevel: env["LOG_LEVEL"]?.trim() || "info",
     shutdown: {
       delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
       graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),
     },
   };
+}
+
+function loadTraces(env: Env): Config["traces"] {
+  const endpoint = read<string | null>(env, "OTEL_EXPORTER_OTLP_ENDPOINT", url, null);
+  const share = z
+    .string()
+    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, "a number from 0 to 1 is wanted")
+    .transform(Number);
+  return endpoint === null ? null : { endpoint, ratio: read(env, "OTEL_TRACES_SAMPLER_ARG", share, 1) };
 }
 
 function readRanges(env: Env, name: string): string[] {

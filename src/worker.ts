@@ -11,8 +11,10 @@ import { runRelay } from "./relay/run-relay.ts";
 import { createServices } from "./services.ts";
 import { createMetrics, watchPool } from "./telemetry/metrics.ts";
 import { serveMetrics } from "./telemetry/serve-metrics.ts";
+import { startTracing } from "./telemetry/tracing.ts";
 
 const config = loadConfig();
+const endTracing = await startTracing(config, "worker");
 const services = createServices(config, "worker");
 await prepareDatabase(config.databaseUrl, services.log);
 
@@ -37,6 +39,7 @@ onStop(
     await Promise.allSettled(loops);
     await services.content.close();
     await services.pool.end();
+    await endTracing();
   },
   services.log,
   config.shutdown,
