@@ -11,6 +11,7 @@ import { createHttpServer } from "../../src/http/server.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { NftFixture } from "./nft-fixture.ts";
+import { checkAnswer } from "./openapi-check.ts";
 
 /** What a door answered; bodies that are not JSON are kept as text. */
 export interface Reply {
@@ -85,7 +86,9 @@ export class ApiServer {
     });
     const text = await response.text();
     const json = response.headers.get("content-type")?.includes("json") === true;
-    return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+    const answer = json ? JSON.parse(text) : text;
+    checkAnswer(method, path, response.status, answer);
+    return { status: response.status, headers: response.headers, body: answer };
   }
 
   async graphql(key: string | null, query: string, variables: Record<string, unknown> = {}): Promise<Reply> {
