@@ -11,7 +11,6 @@ import { bodyText, quickReadOf } from "../v0/hot-reads.ts";
 import { corsHeaders } from "./common-headers.ts";
 import { handOver } from "./handover.ts";
 import { rawHeaderValues } from "./headers.ts";
-import { countRequest } from "./metrics.ts";
 import { rateHeadersOf } from "./rate-headers.ts";
 import { newRequestId } from "./request-id.ts";
 import { loadOf } from "./shed-load.ts";
@@ -59,7 +58,6 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
   };
 
   async function answer(request: IncomingMessage, response: ServerResponse, quick: Quick): Promise<void> {
-    const started = performance.now();
     let admission: { state: Admission; refusal: unknown } | undefined;
     load.running += 1;
     let text: string | null = null;
@@ -102,7 +100,6 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
         : { ...corsHeaders, "content-length": length, ...type, ...headers },
     );
     response.end(text);
-    countRequest(quick.door, request.method ?? "", 200, started);
   }
 }
 

@@ -10,6 +10,7 @@ import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import { setRateHeaders } from "../http/rate-headers.ts";
 import type { Services } from "../services.ts";
+import { withSpan } from "../telemetry/span.ts";
 import { addAccounts } from "./accounts.ts";
 import { createV0App, type V0Env } from "./app.ts";
 import { addCollections } from "./collections.ts";
@@ -38,7 +39,7 @@ export function createV0(services: Services): Hono<V0Env> {
     c.set("session", session);
     const operation = operationOfRoute(c.req.method, c.req.path);
     await admitOnce(c.env.incoming, services, session, operation, 1, (admission) => setRateHeaders(c, admission));
-    await next();
+    await withSpan("use case", {}, next);
   });
   addKeys(app, services);
   addSettings(app, services);

@@ -32,7 +32,7 @@ beforeAll(async () => {
     })
     .execute();
   const front = new KnownOperations();
-  const listener = getRequestListener(createApp(api.services, front).fetch);
+  const listener = getRequestListener(createApp(api.services, { front }).fetch);
   const plain = (request: Parameters<typeof listener>[0], response: Parameters<typeof listener>[1]) =>
     void listener(request, response);
   ordinary = createServer(plain);
