@@ -143,8 +143,8 @@ async function measure(scenario: Scenario, bare: Started, peers: Map<string, Sta
         const result = await autocannon({
           url: side.url,
           connections,
-          // The first round only warms up.
-          duration: round === 0 ? 2 : Number(options.seconds),
+          // The first round only warms up: a server is slow until its code is compiled.
+          duration: round === 0 ? 4 : Number(options.seconds),
           requests: side.requests,
         });
         const kept = seen.get(side.name);
