@@ -20,6 +20,7 @@ import type { GraphQLContext } from "./builder.ts";
 import { documentLimits } from "./document-limits.ts";
 import { type KnownOperations, readOperation } from "./front.ts";
 import { rawTexts } from "./raw-text.ts";
+import { samples, sampleVariables } from "./samples.ts";
 import { createSchema } from "./schema.ts";
 import { uploadFailure } from "./upload-failure.ts";
 
@@ -94,8 +95,10 @@ export function createGraphQLHandler(
       title: "Mintyard",
       // Never a real key: any page in the same browser can read this one.
       headers: JSON.stringify({ Authorization: "<your API key>" }),
-      defaultQuery: "query Status {\n  status {\n    database\n    chains { chain indexedBlock lagSeconds }\n  }\n}\n",
+      defaultTabs: samples.map((query) => ({ query, variables: sampleVariables(query, services.chains) })),
     },
+    // With all it needs in the page itself. Five megabytes, so they are loaded for the first who looks.
+    renderGraphiQL: async (options) => (await import("@graphql-yoga/render-graphiql")).renderGraphiQL(options),
     context: ({ hono, caller }) => ({
       services,
       requestId: hono.get("requestId"),
