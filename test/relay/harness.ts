@@ -108,9 +108,9 @@ export class RelayHarness {
     return privateKeyToAccount(this.relayerKey).address.toLowerCase() as Address;
   }
 
-  /** The services of one process, with a database pool of its own. */
-  process(env: Record<string, string> = {}): Services {
-    const config = loadConfig({
+  /** What a process of the service finds in its environment. */
+  get env(): Record<string, string> {
+    return {
       DATABASE_URL: this.database.url,
       MINTYARD_DATA_DIR: this.#dir,
       LOG_LEVEL: logLevel,
@@ -121,8 +121,12 @@ export class RelayHarness {
       FACTORY_GOERLI: this.factory.address,
       FACTORY_BLOCK_GOERLI: String(this.factory.block),
       RELAYER_KEY_GOERLI: this.relayerKey,
-      ...env,
-    });
+    };
+  }
+
+  /** The services of one process, with a database pool of its own. */
+  process(env: Record<string, string> = {}): Services {
+    const config = loadConfig({ ...this.env, ...env });
     const services = createServices(config, "test");
     this.#opened.push(services);
     return services;
