@@ -5,6 +5,7 @@ import { explainIntent } from "../src/relay/explain-intent.ts";
 import { grantLanes } from "../src/relay/grant-lanes.ts";
 import { listLanes } from "../src/relay/lanes.ts";
 import { openLane } from "../src/relay/open-lane.ts";
+import { reconcileLane } from "../src/relay/reconcile-lane.ts";
 import { isDeployable } from "../src/relay/relay.ts";
 import { createServices, type Services } from "../src/services.ts";
 
@@ -16,11 +17,12 @@ export async function showDeployment(wanted: string): Promise<number> {
   return 0;
 }
 
-/** Prints every paying wallet's lane; or opens or halts one, or makes lanes of all configured wallets. */
-export async function lanesCommand(action: string, address: string): Promise<number> {
+/** Prints every paying wallet's lane; or opens, halts or reconciles one, or makes lanes of all configured wallets. */
+export async function lanesCommand(action: string, address: string, acceptForeign: boolean): Promise<number> {
   return await withServices(async (services) => {
     if (action === "halt") await haltLane(services, address);
     if (action === "open") await openLanes(services, address);
+    if (action === "reconcile") await reconcile(services, address, acceptForeign);
     if (action === "grant") await grantAll(services);
     for (const chain of services.chains)
       for (const lane of await listLanes(services.db, chain.id))
@@ -52,6 +54,15 @@ async function openLanes(services: Services, address: string): Promise<void> {
     opened += 1;
   }
   if (opened === 0) throw new Error(`no lane of wallet ${address}`);
+}
+
+async function reconcile(services: Services, address: string, acceptForeign: boolean): Promise<void> {
+  const wallet = address.toLowerCase() as Address;
+  for (const chain of services.chains.filter(isDeployable)) {
+    if (!(await listLanes(services.db, chain.id)).some((lane) => lane.address === wallet)) continue;
+    for (const { nonce, hash, kind } of await reconcileLane(services, chain, wallet, { acceptForeign }))
+      say(`${chain.name}  nonce ${nonce}  ${kind}  ${hash}`);
+  }
 }
 
 async function grantAll(services: Services): Promise<void> {

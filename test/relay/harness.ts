@@ -108,8 +108,8 @@ export class RelayHarness {
     return privateKeyToAccount(this.relayerKey).address.toLowerCase() as Address;
   }
 
-  /** What a process of the service finds in its environment. */
-  get env(): Record<string, string> {
+  /** What a process of the service is told. */
+  environment(): Record<string, string> {
     return {
       DATABASE_URL: this.database.url,
       MINTYARD_DATA_DIR: this.#dir,
@@ -126,7 +126,7 @@ export class RelayHarness {
 
   /** The services of one process, with a database pool of its own. */
   process(env: Record<string, string> = {}): Services {
-    const config = loadConfig({ ...this.env, ...env });
+    const config = loadConfig({ ...this.environment(), ...env });
     const services = createServices(config, "test");
     this.#opened.push(services);
     return services;
@@ -170,6 +170,16 @@ export class RelayHarness {
       strict: true,
     });
     return logs.map(({ args }) => ({ intentId: args.intentId, collection: args.collection.toLowerCase() as Address }));
+  }
+
+  /** Waits until the chain has so many collections. */
+  async untilAnnounced(count: number): Promise<void> {
+    for (const end = Date.now() + 60_000; ; ) {
+      const { length } = await this.announced();
+      if (length >= count) return;
+      if (Date.now() > end) throw new Error(`${length} collections of ${count}`);
+      await new Promise((done) => setTimeout(done, 100));
+    }
   }
 
   async pauseFactory(paused: boolean): Promise<void> {
