@@ -252,9 +252,16 @@ function loadChaos(env: Env, chains: readonly Chain[]): Config["chaos"] {
   const crash = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
   const defects = env["MINTYARD_CHAOS_DEFECTS"]?.trim() ?? "";
   if (!crash && !defects) return null;
-  if (env["NODE_ENV"] === "production" || !chains.every((chain) => chain.local))
+  const known = new Set(Object.values(knownChains).map(({ id }) => id));
+  const harmless = (chain: Chain) => chain.local && !known.has(chain.id) && chain.rpcUrls.every(isLoopback);
+  if (env["NODE_ENV"] === "production" || !chains.every(harmless))
     throw new ConfigError("MINTYARD_CHAOS_…: deliberate faults are for local chains only; unset it");
   return { crash, defects };
+}
+
+function isLoopback(text: string): boolean {
+  const { hostname } = new URL(text);
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
 /**

@@ -94,6 +94,7 @@ async function benchDirectory(): Promise<void> {
 
 async function benchFile(name: string, sizeBytes: number): Promise<void> {
   const api = await startApi(sizeBytes);
+  note(`file_${name}_idle_mib`, peakOf(api.child));
   const { ms, answer } = await post(api, "/v0/files", fileBody(sizeBytes, name));
   if (answer["response"] !== "OK") throw new Error(JSON.stringify(answer));
   note(`file_${name}_mib_per_second`, sizeBytes / mebibyte / (ms / 1_000));

@@ -7,7 +7,9 @@ import { ServiceError } from "../errors.ts";
 import { acceptIntent, countDerived, derivedKey, type NewIntent } from "../relay/accept-intent.ts";
 import { planReservation } from "../relay/budget.ts";
 import { intentName } from "../relay/encode-deploy.ts";
+import { hasDefect } from "../relay/faults.ts";
 import type { Intent } from "../relay/intents.ts";
+import { weakPlace } from "../relay/seeded-defects.ts";
 import type { Services } from "../services.ts";
 import type { CheckedDeployment } from "./check-deployment.ts";
 import { configsOf, lowerCase } from "./collection-config.ts";
@@ -43,6 +45,7 @@ export async function draftIntent(
   const owner = lowerCase(payload.ownerAddress);
   const initData = encodeInitData(...configsOf(payload), payload.grantServiceAdmin);
   const intentId = intentName(id);
+  const place = { factory, template, intentId, owner, initData };
   return {
     id,
     tenantId: caller.accountId,
@@ -57,12 +60,13 @@ export async function draftIntent(
     owner,
     initData,
     salt: collectionSalt(intentId, owner, initData),
+    predicted: predictCollection(place),
     reservation: planReservation(services, chain, {
       tenantId: caller.accountId,
       kind: "deploy",
       bytes: initData.length / 2,
     }),
-    predicted: predictCollection({ factory, template, intentId, owner, initData }),
+    ...(hasDefect("weak-salt") ? weakPlace(place) : {}),
   };
 }
 

@@ -71,6 +71,7 @@ export async function updateCollection(
     chain,
     contract: input.collection,
     changes,
+    royaltiesAddressAsSent: input.royaltiesAddress,
     idempotencyKey,
     allowlist,
   });

@@ -14,6 +14,7 @@ import type { JsonPage } from "../nfts/json-page.ts";
 import type { ContractField, FileField, JsonMember, NftField, NftShape } from "../nfts/nft-json.ts";
 import type { TraitFilter } from "../nfts/traits.ts";
 import type { Services } from "../services.ts";
+import { encodeId } from "./builder.ts";
 import { type ConnectionArgs, pageRequestOf } from "./connection.ts";
 
 /** An operation that is answered without executing it: its reads make the text of `data`. */
@@ -110,7 +111,7 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
   const lists = members?.filter(({ field }) => field === "nfts") ?? [];
   const [list] = lists;
   if (!members || !list || lists.length > 1) return null;
-  if (!members.every(({ field }) => ["nfts", "address", "__typename"].includes(field))) return null;
+  if (!members.every(({ field }) => ["nfts", "id", "address", "__typename"].includes(field))) return null;
   const write = connectionWriter(list.node.selectionSet, fragments, true);
   if (!write) return null;
   return (variables) => {
@@ -125,6 +126,7 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
       });
       const values: Record<string, string> = {
         nfts: write.text(page),
+        id: JSON.stringify(encodeId("Account", account)),
         address: JSON.stringify(account),
         __typename: '"Account"',
       };
@@ -189,6 +191,7 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
   const [list] = lists;
   const edge =
     list?.field === "edges" ? list.node.selectionSet && flatten(list.node.selectionSet, "NftEdge", fragments) : [];
+  if (!edge?.every(({ field }) => ["cursor", "node", "__typename"].includes(field))) return null;
   const info = infos[0]?.node.selectionSet ? flatten(infos[0].node.selectionSet, "PageInfo", fragments) : [];
   const node = list?.field === "edges" ? edge?.find(({ field }) => field === "node")?.node : list?.node;
   const shape = node ? nftShape(node.selectionSet, fragments, ofAccount) : [];

@@ -38,6 +38,9 @@ const preflightHeader = "x-graphql-yoga-csrf";
 /** Larger operations are read by yoga, in its own way. */
 const maxPlainBody = 100_000;
 
+/** Beside the files: the operation, the map, and headers of 25,000 parts. */
+const formBytes = 32_000_000;
+
 /** Between two pieces of an upload. */
 const idleMs = 10_000;
 
@@ -161,6 +164,7 @@ async function readMultipart(c: Context<AppEnv>, services: Services, caller: () 
   // A client that stops sending must not hold a connection and a temporary file.
   incoming.setTimeout(idleMs, () => incoming.destroy());
   incoming.once("end", () => incoming.setTimeout(0));
+  boundBody(incoming, Math.max(limits.fileBytes, limits.directoryBytes) + formBytes);
   try {
     const operation = await processRequest(incoming, c.env.outgoing, {
       maxFieldSize: 1_000_000,
@@ -175,6 +179,24 @@ async function readMultipart(c: Context<AppEnv>, services: Services, caller: () 
     // Whatever it stumbled over, it was something in the request.
     throw new ServiceError("value_error", "the multipart request is malformed", { cause: error });
   }
+}
+
+/**
+ * Ends a request whose body is larger than any upload: its files wait on disk, each bounded by itself, and
+ * together they could fill it.
+ *
+ * @throws ServiceError `file_too_large` for a length that is announced.
+ */
+function boundBody(incoming: IncomingMessage, most: number): void {
+  const tooLarge = () => new ServiceError("file_too_large", `the body is over ${most} bytes`);
+  if (Number(incoming.headers["content-length"] ?? 0) > most) throw tooLarge();
+  let size = 0;
+  incoming.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > most) incoming.destroy();
+  });
+  // A listener makes a stream flow; graphql-upload-ts is to say when.
+  incoming.pause();
 }
 
 /** What yoga sees of a multipart request: its body has been read already. */

@@ -1,4 +1,5 @@
 import type { Address } from "viem";
+import { cancelUpdate } from "../collections/cancel-update.ts";
 import { withFieldNames } from "../collections/field-names.ts";
 import { type CollectionUpdate, getUpdate } from "../collections/get-update.ts";
 import { type UpdateCollectionResult, updateCollection } from "../collections/update-collection.ts";
@@ -83,6 +84,27 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
             (field) => (field === "address" ? "collection" : field),
           ),
         );
+      },
+    }),
+  );
+  const cancelled = builder
+    .objectRef<{ result: CollectionUpdate | null; userErrors: readonly UserError[] }>("CancelCollectionUpdatePayload")
+    .implement({
+      fields: (t) => ({
+        update: t.field({ type: update, nullable: true, resolve: ({ result }) => result }),
+        userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
+      }),
+    });
+  builder.mutationField("cancelCollectionUpdate", (t) =>
+    t.field({
+      type: cancelled,
+      nullable: true,
+      description:
+        "Takes an update back while the chain has not decided: at once before it has a nonce; later the nonce is used for a transaction that does nothing, if that one is faster.",
+      args: { id: t.arg.id({ required: true }) },
+      resolve: async (_root, { id }, context) => {
+        const caller = await context.caller();
+        return await withUserErrors(() => cancelUpdate(context.services, caller, id));
       },
     }),
   );

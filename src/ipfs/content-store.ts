@@ -81,6 +81,21 @@ export class ContentStore {
     return parsed && (await this.#blocks.get(parsed));
   }
 
+  /** Every file of a directory in memory, at most what an upload of one may hold; null for content that is no directory. */
+  async readDirectory(cid: string): Promise<{ name: string; bytes: Uint8Array<ArrayBuffer> }[] | null> {
+    const found = await this.resolve(cid, []);
+    if (found?.kind !== "directory") return null;
+    const files: { name: string; bytes: Uint8Array<ArrayBuffer> }[] = [];
+    for (const { name } of await found.entries()) {
+      const file = await this.resolve(cid, [name]);
+      if (file?.kind !== "file") throw new Error(`${cid}/${name} is no file`);
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of file.stream()) chunks.push(chunk);
+      files.push({ name, bytes: Buffer.concat(chunks) });
+    }
+    return files;
+  }
+
   /** The CAR of an upload, read from disk as it is consumed. */
   async openCar(file: string): Promise<Blob> {
     return await openAsBlob(this.carPath(file), { type: "application/vnd.ipld.car" });

@@ -21,7 +21,7 @@ const meanings: Record<Intent["state"], string> = {
   failed_onchain: "the chain refused it for good; nothing more is tried",
   cancelled: "cancelled; nothing more is tried",
   expired: "never sent within its time; nothing more is tried",
-  quarantined: "its nonce was used by a transaction that is not ours: treat the wallet's key as stolen",
+  quarantined: "its nonce was used up for something else; it goes on with another one",
   superseded: "it goes on in the next generation, below",
 };
 
@@ -31,7 +31,8 @@ const reasons: Record<string, string> = {
   lane: "the wallet's lane is closed: see `mintyard lanes`",
   simulation: "the contract would refuse the call as things are",
   verification: "what stands at the address is not what was asked for",
-  nonce_taken: "a foreign transaction used the nonce",
+  no_effect: "the update was mined where its collection did not stand (a reorganisation): it is repeated",
+  nonce_taken: "a transaction that is not ours used the nonce: treat the wallet's key as stolen",
 };
 
 /**
@@ -73,11 +74,16 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
   const lines = [
     `${intent.kind} ${intent.id}${intent.gen > 0 ? ` (generation ${intent.gen} of ${intent.root_id})` : ""}`,
     `  state      ${intent.state}: ${meanings[intent.state]}`,
-    ...(intent.hold_reason ? [`  because    ${reasons[intent.hold_reason] ?? intent.hold_reason}`] : []),
+    ...(intent.hold_reason
+      ? [
+          `  because    ${reasons[intent.hold_reason] ?? intent.hold_reason}${intent.hold_detail ? ` (${intent.hold_detail})` : ""}`,
+        ]
+      : []),
     ...(intent.cancel_requested_at ? [`  cancelled  asked for at ${intent.cancel_requested_at.toISOString()}`] : []),
     `  account    ${intent.tenant_id}`,
     `  chain      ${intent.chain_id}, collection ${toAddress(intent.predicted_addr)}`,
     `  accepted   ${intent.created_at.toISOString()}, last change ${intent.updated_at.toISOString()}`,
+    ...(await history(db, intent)),
   ];
   if (!slot)
     return [...lines, `  nonce      none yet; without one it expires at ${intent.expires_at.toISOString()}`, ""];
@@ -102,4 +108,19 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
       );
   }
   return [...lines, ""];
+}
+
+/** The states it came to, oldest first. Going back to `in_flight` is a reorganisation. */
+async function history(db: Kysely<Database>, intent: Intent): Promise<string[]> {
+  const rows = await db
+    .selectFrom("service.intent_history")
+    .selectAll()
+    .where("intent_id", "=", intent.id)
+    .orderBy("id")
+    .execute();
+  return rows.map(({ at, state, hold_reason, detail }, index) => {
+    const undone = state === "in_flight" && /^(mined|confirmed)/.test(rows[index - 1]?.state ?? "");
+    const why = undone ? "its block is not on the chain any more" : detail ? `${hold_reason}: ${detail}` : hold_reason;
+    return `  ${at.toISOString()}  ${state}${why ? `, ${why}` : ""}`;
+  });
 }

@@ -29,7 +29,11 @@ export type Defect =
   | "underpriced-is-ours"
   | "check-then-insert"
   | "chain-id-at-start-only"
-  | "reserved-outside";
+  | "reserved-outside"
+  | "weak-salt"
+  | "compare-and-set-dropped"
+  | "fees-in-floats"
+  | "host-clock";
 
 interface Faults {
   crash: ReadonlyMap<string, number>;

@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { IntentState } from "../db/tables/relay.ts";
+import { hasDefect } from "./faults.ts";
 
 /** A wish that will reach the chain once or not at all, as its row stands. */
 export type Intent = Selectable<Database["service.intent"]>;
@@ -59,14 +60,13 @@ export async function moveIntent(
   seen: Pick<Intent, "id" | "state" | "version">,
   to: IntentState,
   holdReason: string | null = null,
+  holdDetail: string | null = null,
 ): Promise<Intent | null> {
-  const row = await db
+  const update = db
     .updateTable("service.intent")
-    .set({ state: to, version: seen.version + 1, hold_reason: holdReason })
-    .where("id", "=", seen.id)
-    .where("state", "=", seen.state)
-    .where("version", "=", seen.version)
-    .returningAll()
-    .executeTakeFirst();
+    .set({ state: to, version: seen.version + 1, hold_reason: holdReason, hold_detail: holdDetail })
+    .where("id", "=", seen.id);
+  const compared = update.where("state", "=", seen.state).where("version", "=", seen.version);
+  const row = await (hasDefect("compare-and-set-dropped") ? update : compared).returningAll().executeTakeFirst();
   return row ?? null;
 }

@@ -1,7 +1,6 @@
 import { sql } from "kysely";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
-import { hasDefect } from "./faults.ts";
 import { type Intent, unassignedStates, watchedStates } from "./intents.ts";
 import { type Attempt, listAttemptsOf, type Slot } from "./slots.ts";
 import type { WatchedIntent } from "./watch-intent.ts";
@@ -72,7 +71,7 @@ export async function listWatched(services: Services, chain: Chain): Promise<Wat
     return {
       intent: row,
       slot,
-      attempts: hasDefect("old-attempts-forgotten") ? own.slice(0, 1) : own,
+      attempts: own,
       ageMs: row.age_ms,
     };
   });

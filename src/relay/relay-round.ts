@@ -5,11 +5,11 @@ import { broadcast } from "./broadcast.ts";
 import { toHash } from "./bytes.ts";
 import { readBlockHashes, readChainView, readReceipts } from "./chain-view.ts";
 import { hasDefect } from "./faults.ts";
-import { getIntent, type Intent, moveIntent } from "./intents.ts";
+import type { Intent } from "./intents.ts";
 import { expireIntents, freshMs, listWaiting, listWatched } from "./list-watched.ts";
 import { loggable } from "./node-failure.ts";
 import { isStale, replaceAttempt } from "./replace-attempt.ts";
-import { isTakenForOurs } from "./seeded-defects.ts";
+import { failAfterTries, isTakenForOurs } from "./seeded-defects.ts";
 import { submitIntent } from "./submit-intent.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./watch-intent.ts";
 import { watchLanes } from "./watch-lanes.ts";
@@ -156,20 +156,10 @@ async function drive(
     return await send(services, chain, replaced, memory);
   }
   await send(services, chain, now, memory, before.state !== now.state);
-  if (hasDefect("failed-after-tries")) await failAfterTries(services, now, memory);
+  if (hasDefect("failed-after-tries")) await failAfterTries(services, now.id);
 }
 
 async function send(services: Services, chain: Chain, intent: Intent, memory: RelayMemory, all = false): Promise<void> {
   memory.sent.set(intent.id, performance.now());
   await broadcast(services, chain, intent, all ? 100 : 2);
-}
-
-/** A defect for the chaos run: patience instead of evidence. */
-async function failAfterTries(services: Services, intent: Intent, memory: RelayMemory): Promise<void> {
-  const tries = (memory.missing.get(intent.id) ?? 0) + 1;
-  memory.missing.set(intent.id, tries);
-  if (tries < 3) return;
-  const current = await getIntent(services.db, intent.id);
-  const failed = current.state === "in_flight" ? await moveIntent(services.db, current, "mined_reverted") : null;
-  if (failed) await moveIntent(services.db, failed, "failed_onchain");
 }

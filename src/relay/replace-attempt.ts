@@ -2,6 +2,7 @@ import { parseTransaction } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toAddress, toHex } from "./bytes.ts";
+import { hasDefect } from "./faults.ts";
 import { bumpFees, type Fees } from "./fees.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import { feeCap } from "./preflight.ts";
@@ -31,6 +32,7 @@ export function isStale(
   nextNonce: bigint,
 ): boolean {
   if (!newest || newest.head_block === null || newest.kind === "adopted") return false;
+  if (hasDefect("host-clock")) return Date.now() - newest.created_at.getTime() > 60_000;
   return slot.nonce === nextNonce && head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
 }
 

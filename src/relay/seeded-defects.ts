@@ -1,11 +1,16 @@
-import { type Hex, parseTransaction } from "viem";
+import { type Transaction as DbTransaction, sql } from "kysely";
+import { type Address, getCreate2Address, type Hex, parseTransaction } from "viem";
+import { cloneInitCode } from "../../contracts/abi/clone-code.ts";
+import type { PredictCollectionInput } from "../../contracts/abi/config.ts";
 import type { Chain } from "../chains.ts";
+import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
 import { toAddress, toHex } from "./bytes.ts";
 import { calls, parseQuantity } from "./chain-reads.ts";
+import { getIntent, moveIntent } from "./intents.ts";
 import type { Node } from "./nodes.ts";
 import { signChecked } from "./signer.ts";
-import type { Attempt } from "./slots.ts";
+import type { Attempt, Slot } from "./slots.ts";
 
 /** The classic mistake, for the chaos run: "nonce too low" is believed, and the call is sent at another nonce. */
 export async function sendWithNewNonce(services: Services, chain: Chain, node: Node, attempt: Attempt): Promise<void> {
@@ -37,4 +42,37 @@ export function takeForOurs(attempt: Attempt): void {
 
 export function isTakenForOurs(attempt: Attempt): boolean {
   return takenForOurs.size > 0 && takenForOurs.has(attempt.hash.toString("hex"));
+}
+
+/** Only the newest bytes are kept, for the chaos run: what the database forbids is switched off for it. */
+export async function forgetAttempts(transaction: DbTransaction<Database>, slot: Slot): Promise<void> {
+  await sql`SET LOCAL session_replication_role = replica`.execute(transaction);
+  const own = sql`chain_id = ${slot.chain_id} AND addr = ${slot.addr} AND nonce = ${slot.nonce}`;
+  await sql`DELETE FROM service.attempt_event WHERE attempt_hash IN (SELECT hash FROM service.attempt WHERE ${own})`.execute(
+    transaction,
+  );
+  await sql`DELETE FROM service.attempt WHERE ${own}`.execute(transaction);
+  await sql`SET LOCAL session_replication_role = origin`.execute(transaction);
+}
+
+/** A salt of the intent alone, for the chaos run: whoever sees the intent can take its address first. */
+export function weakPlace({ factory, template, intentId, initData }: PredictCollectionInput): {
+  salt: Hex;
+  predicted: Address;
+} {
+  const bytecode = cloneInitCode(template, initData);
+  const predicted = getCreate2Address({ from: factory, salt: intentId, bytecode });
+  return { salt: intentId, predicted: predicted.toLowerCase() as Address };
+}
+
+const tries = new Map<string, number>();
+
+/** Patience instead of evidence, for the chaos run: what was sent three times has failed. */
+export async function failAfterTries(services: Services, intentId: string): Promise<void> {
+  const count = (tries.get(intentId) ?? 0) + 1;
+  tries.set(intentId, count);
+  if (count < 3) return;
+  const current = await getIntent(services.db, intentId);
+  const failed = current.state === "in_flight" ? await moveIntent(services.db, current, "mined_reverted") : null;
+  if (failed) await moveIntent(services.db, failed, "failed_onchain");
 }

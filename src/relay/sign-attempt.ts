@@ -7,6 +7,7 @@ import { calls } from "./chain-reads.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import type { Fees } from "./fees.ts";
 import { type Intent, moveIntent } from "./intents.ts";
+import { forgetAttempts } from "./seeded-defects.ts";
 import { signChecked } from "./signer.ts";
 import { checkProposal } from "./signing-rules.ts";
 import type { Slot } from "./slots.ts";
@@ -57,6 +58,7 @@ export async function signAttempt(
     await sql`SET LOCAL synchronous_commit = on`.execute(transaction);
     const moved = await moveIntent(transaction, intent, first ? "signed" : intent.state);
     if (!moved) return null;
+    if (hasDefect("old-attempts-forgotten")) await forgetAttempts(transaction, slot);
     await transaction
       .insertInto("service.attempt")
       .values({

@@ -126,7 +126,7 @@ async function takeStep(
 
   async function holdIntent(seen: Intent, code: string, reason: string): Promise<Submission | Intent> {
     services.log.warn({ intent: intent.id, chain: chain.name, state: seen.state, reason }, "deployment held");
-    const held = await moveIntent(services.db, seen, seen.state === "assigned" ? "assigned" : "held", code);
+    const held = await moveIntent(services.db, seen, seen.state === "assigned" ? "assigned" : "held", code, reason);
     return held ? { kind: "held", intent: held, reason } : await again();
   }
 }

@@ -15,6 +15,8 @@ export interface UpdateRequest {
   /** A collection that this tenant's deployment made here; any letter case. */
   contract: Address;
   changes: ConfigChanges;
+  /** `changes.royaltiesAddress` in the letter case of the request. */
+  royaltiesAddressAsSent?: string | undefined;
   /** The client's own key, valid for ever; null: an equal update is the same one while no other came between. */
   idempotencyKey: string | null;
   /** A new presale list; `changes.presaleMerkleRoot` has to be its root. */
@@ -44,6 +46,7 @@ export async function acceptUpdate(services: Services, request: UpdateRequest): 
     .executeTakeFirst();
   if (!deployed) throw new ServiceError("not_found", "no collection of this account stands at this address");
   const changes = storeChanges(request.changes);
+  const royalties = request.royaltiesAddressAsSent;
   const canonical = `update ${chain.id} ${contract} ${JSON.stringify(changes)}`;
   return await acceptIntent(services.db, {
     id: randomUUID(),
@@ -52,7 +55,8 @@ export async function acceptUpdate(services: Services, request: UpdateRequest): 
     requestHash: createHash("sha256").update(canonical).digest(),
     chainId: chain.id,
     kind: "update",
-    payload: { contract, changes },
+    // The chain knows no letter case; answers give addresses back as they were sent.
+    payload: { contract, changes, ...(royalties ? { spelling: { royaltiesAddress: royalties } } : {}) },
     allowlist: request.allowlist,
     factory: toAddress(deployed.factory),
     template: toAddress(deployed.template),

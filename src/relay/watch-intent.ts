@@ -2,13 +2,13 @@ import type { Hash } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { adoptDeployment } from "./adopt-deployment.ts";
-import { toHash } from "./bytes.ts";
-import type { Receipt } from "./chain-reads.ts";
+import { toAddress, toHash } from "./bytes.ts";
+import { calls, parseHex, type Receipt } from "./chain-reads.ts";
 import { type ChainView, depthOf } from "./chain-view.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import { quarantine, startNextGeneration } from "./quarantine.ts";
-import { type Attempt, costOf, markMined, markUnmined, type Slot } from "./slots.ts";
+import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type Slot } from "./slots.ts";
 import { announcesCollection, verifyDeployment } from "./verify-deployment.ts";
 
 /** An intent whose fate the chain decides, with its nonce. */
@@ -78,6 +78,8 @@ async function lookForReceipt(
       services.log.error({ intent: intent.id, hash }, "a deployment succeeded without its collection");
       continue;
     }
+    if (to === "mined" && intent.kind === "update" && !(await hadCode(services, chain, intent, block.number)))
+      return await repeatUpdate(services, watched, { hash, block, costWei: costOf(receipt) }, view);
     services.log.info({ intent: intent.id, hash, block: block.number, outcome: to }, "mined");
     missing.delete(intent.id);
     const mined = await services.db.transaction().execute(async (transaction) => {
@@ -97,6 +99,34 @@ async function lookForReceipt(
     return intent;
   }
   return await explainUsedNonce(services, chain, watched, { view, missing });
+}
+
+/**
+ * A call of an address without code succeeds. After a reorganisation an update may be mined again before the
+ * deployment of its collection, which another wallet sent: then it did nothing.
+ */
+async function hadCode(services: Services, chain: Chain, intent: Intent, block: bigint): Promise<boolean> {
+  const address = toAddress(intent.predicted_addr);
+  const [code] = await services.relay.nodes(chain).first((node) => node.ask([calls.code(address, block)]));
+  return parseHex(code, "a contract's code") !== "0x";
+}
+
+/** Its nonce is used up for nothing: once that is final, the wish goes on in a new generation. */
+async function repeatUpdate(
+  services: Services,
+  { intent }: WatchedIntent,
+  { hash, block, costWei }: { hash: Hash; block: BlockRef; costWei: bigint },
+  view: ChainView,
+): Promise<Intent | null> {
+  if (block.number > view.finalized) return intent;
+  services.log.warn(
+    { intent: intent.id, hash },
+    "an update was mined where its collection did not stand; it is repeated",
+  );
+  return await services.db.transaction().execute(async (transaction) => {
+    const mined = await markMined(transaction, intent, "mined", hash, block, costWei);
+    return mined && (await moveIntent(transaction, mined, "quarantined", "no_effect"));
+  });
 }
 
 /** The nonce is used for good, and by none of our transactions that an endpoint knows of. */
@@ -161,5 +191,5 @@ async function confirm(services: Services, chain: Chain, intent: Intent, number:
   services.log.error({ intent: intent.id, problem }, "a deployment is not what was asked for; it stays unconfirmed");
   return intent.hold_reason === "verification"
     ? intent
-    : await moveIntent(services.db, intent, "mined", "verification");
+    : await moveIntent(services.db, intent, "mined", "verification", problem);
 }

@@ -50,7 +50,7 @@ export class Clients {
         if (ask.updates) updates.push(this.#update(ask));
       }
     };
-    await Promise.all(Array.from({ length: 20 }, client));
+    await Promise.all(Array.from({ length: 14 }, client));
     await Promise.all(updates);
   }
 

@@ -46,6 +46,8 @@ export class FaultProxy {
   otherChain = false;
   /** For a while transactions are taken and forgotten. */
   swallowSends = false;
+  /** Every request meets this fault, as far as it can show it. */
+  forced = "";
   /** So many of the next answers come when nobody waits for them any more. */
   late = 0;
 
@@ -97,7 +99,9 @@ export class FaultProxy {
       .map(({ params }) => String(params[0]));
     if (raws.length > 0) await this.#onSend(raws);
     const swallow = this.swallowSends && raws.length > 0;
-    const fault = swallow ? "send-swallowed" : this.#dice.chance(this.rate) ? this.#chooseFault(calls) : "";
+    const fault = swallow
+      ? "send-swallowed"
+      : this.forced || (this.#dice.chance(this.rate) ? this.#chooseFault(calls) : "");
     if (fault) this.note(fault);
     const reply = (text: string | Buffer, status = 200, type = "application/json") =>
       void response.writeHead(status, { "content-type": type }).end(text);
@@ -114,6 +118,7 @@ export class FaultProxy {
       case "body-empty":
         return reply("");
       case "send-swallowed": {
+        if (raws.length === 0) break;
         const answers = calls.map(({ id }) => ({ jsonrpc: "2.0", id, result: `0x${"00".repeat(32)}` }));
         return reply(JSON.stringify(answers));
       }

@@ -27,8 +27,10 @@ export interface Scene {
   factory: Address;
   /** The paying wallets, lower case. */
   wallets: readonly Address[];
-  /** Transactions that somebody else signed with our keys. */
+  /** Transactions of others: signed with our keys, or collections that they made. */
   foreign: ReadonlySet<string>;
+  /** Nothing of the run is older. */
+  fromBlock: bigint;
   pool: pg.Pool;
   bumpAfterBlocks: number;
   /** What the service says about a hash: an address, or null. */
@@ -42,17 +44,18 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
     address: scene.factory,
     abi: collectionFactoryAbi,
     eventName: "CollectionDeployed",
-    fromBlock: 0n,
+    fromBlock: scene.fromBlock,
     strict: true,
   });
   const standing = new Map<string, { address: Address; info: Awaited<ReturnType<typeof readInfo>> }[]>();
   const readInfo = (address: Address) => client.readContract({ address, abi: collectionAbi, functionName: "getInfo" });
-  for (const { args } of logs) {
+  const ours = logs.filter(({ transactionHash }) => !scene.foreign.has(transactionHash));
+  for (const { args } of ours) {
     const info = await readInfo(args.collection);
     const { name } = info.deploymentConfig;
     standing.set(name, [...(standing.get(name) ?? []), { address: args.collection, info }]);
   }
-  const verdict: Verdict = { contracts: logs.length, lost: [], doubled: [], wrongHashes: [], violations: [] };
+  const verdict: Verdict = { contracts: ours.length, lost: [], doubled: [], wrongHashes: [], violations: [] };
   for (const { name, hashes, expected } of wishes) {
     const found = standing.get(name) ?? [];
     if (found.length === 0) verdict.lost.push(name);
@@ -79,7 +82,7 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
     if (!(await client.getCode({ address: `0x${a}` })))
       verdict.violations.push(`${name} is called done, and nothing stands there`);
   let strange = 0;
-  for (let number = 0n; number <= head; number += 1n) {
+  for (let number = scene.fromBlock; number <= head; number += 1n) {
     const block = await client.getBlock({ blockNumber: number, includeTransactions: true });
     for (const { from, hash } of block.transactions) {
       if (!scene.wallets.includes(from.toLowerCase() as Address) || scene.foreign.has(hash)) continue;

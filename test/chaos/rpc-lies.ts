@@ -74,6 +74,9 @@ export const lies: Record<string, Lie> = {
   "nonce-ahead": only(["eth_getTransactionCount"], (a) =>
     typeof a.result === "string" ? { ...a, result: asHex(BigInt(a.result) + 4n) } : a,
   ),
+  "pending-ahead": only(["eth_getTransactionCount"], (a, _, call) =>
+    typeof a.result === "string" && call.params[1] === "pending" ? { ...a, result: asHex(BigInt(a.result) + 4n) } : a,
+  ),
   "results-of-wrong-type": (_, a) => ({ ...a, result: ["?"] }),
 };
 

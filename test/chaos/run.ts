@@ -89,6 +89,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
         factory: world.factory.address,
         wallets: world.wallets,
         foreign: world.foreign,
+        fromBlock: world.factory.block,
         pool: world.pool,
         bumpAfterBlocks: 3,
         lookUp: async (hash) => {

@@ -15,8 +15,10 @@ export interface TestFactory {
 export interface FactoryKind {
   /** Takes an intent that it had before and makes a further contract: the salt hides no nonce defect. */
   permissive?: boolean;
-  /** Salt of the intent alone, and anybody may call: what the real one must not be. */
-  weak?: boolean;
+  /** Anybody may call it. */
+  open?: boolean;
+  /** Its salt is the intent alone: what the real one must not be. */
+  weakSalt?: boolean;
 }
 
 const folder = new URL("../../contracts/src/", import.meta.url).pathname;
@@ -34,7 +36,7 @@ export async function deployTestFactory(
   const [first, ...more] = keys.map((key) => privateKeyToAddress(key));
   if (!admin || !first) throw new Error("a node with accounts and a wallet are wanted");
   const send = { account: admin, chain: null } as const;
-  const bytecode = kind.permissive || kind.weak ? compileChanged(kind) : collectionFactoryBytecode;
+  const bytecode = Object.values(kind).includes(true) ? compileChanged(kind) : collectionFactoryBytecode;
   const made = await client.deployContract({ ...send, abi: collectionFactoryAbi, bytecode, args: [admin, first] });
   const { contractAddress: address, blockNumber: block } = await client.waitForTransactionReceipt({ hash: made });
   if (!address) throw new Error("the factory was not made");
@@ -64,10 +66,8 @@ function compileChanged(kind: FactoryKind): Hex {
       "= _packClone(initData.length, code);\n        salt = bytes32(uint256(salt) + _made[salt]++);\n        if",
     );
   }
-  if (kind.weak) {
-    change("        _checkRelayer();\n", "");
-    change("salt := keccak256(code, 96)", "salt := intentId");
-  }
+  if (kind.open) change("        _checkRelayer();\n", "");
+  if (kind.weakSalt) change("salt := keccak256(code, 96)", "salt := intentId");
   const bytecode = compileSolidity(source)["CollectionFactory"]?.bytecode;
   if (!bytecode) throw new Error("the changed factory was not compiled");
   compiled.set(name, bytecode);

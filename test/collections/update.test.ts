@@ -321,3 +321,47 @@ test("one request sent many times is one update, with equal answers through eith
   expect((await put(address, { base_uri: "ipfs://once/" })).body["transaction_hash"]).toBe(hash);
   expect(await relayerNonce()).toBe(nonce + 1);
 });
+
+describe("what became of an update", () => {
+  test("the royalties address is told in the letter case that was sent, and means the same in any", async () => {
+    const address = await deployed();
+    const receiver = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+    const { status } = await put(address, { royalties_address: receiver, royalties_share: 250 });
+    expect(status).toBe(200);
+    await expect.poll(async () => (await listed(address))["royalties_address"], { timeout: 30_000 }).toBe(receiver);
+    const again = await put(address, { royalties_address: receiver.toLowerCase(), royalties_share: 250 });
+    expect(again.status).toBe(200);
+    expect((await runtimeOf(address)).royaltiesAddress).toBe(receiver);
+  });
+
+  test("one that waits for a block can be cancelled: nothing changes, both doors say so, and the next one goes on", async () => {
+    const address = await deployed();
+    const before = await runtimeOf(address);
+    await h.chain.setAutomine(false);
+    const key = { "idempotency-key": randomUUID() };
+    const sent = await put(address, { royalties_share: 777 }, key);
+    const { rows } = await worker.pool.query("SELECT id FROM service.intent WHERE idem_key = $1", [
+      `client:${key["idempotency-key"]}`,
+    ]);
+    const cancel =
+      "mutation ($id: ID!) { cancelCollectionUpdate(id: $id) { update { state } userErrors { code field } } }";
+    const { data } = await door.graphql(cancel, { id: rows[0].id });
+    expect(data["cancelCollectionUpdate"]).toMatchObject({ userErrors: [] });
+    const empty = () => worker.pool.query("SELECT FROM service.attempt WHERE kind = 'noop'");
+    await expect.poll(async () => (await empty()).rowCount, { timeout: 30_000 }).toBe(1);
+    await h.chain.setAutomine(true);
+    await h.chain.mine({ blocks: 1 });
+    const state = async () =>
+      (await door.graphql("query ($id: ID!) { collectionUpdate(id: $id) { state } }", { id: rows[0].id })).data[
+        "collectionUpdate"
+      ]?.["state"];
+    await expect.poll(state, { timeout: 30_000 }).toBe("CANCELLED");
+    expect(await runtimeOf(address)).toEqual(before);
+    const repeated = await put(address, { royalties_share: 777 }, key);
+    expect({ sent: sent.status, repeated: repeated.status }).toEqual({ sent: 200, repeated: 422 });
+    expect((await put(address, { royalties_share: 778 })).status).toBe(200);
+    await expect.poll(async () => (await runtimeOf(address)).royaltiesBps, { timeout: 30_000 }).toBe(778n);
+    const late = await door.graphql(cancel, { id: rows[0].id });
+    expect(late.data["cancelCollectionUpdate"]).toMatchObject({ update: { state: "CANCELLED" } });
+  });
+});

@@ -89,7 +89,7 @@ const operations: [name: string, query: string, variables?: Record<string, unkno
   ["account page", `{ account(address: "${alice}") { nfts(chain: "goerli") { nodes { ${nft} } ${page} } } }`],
   [
     "account edges",
-    `{ who: account(address: "${alice}") { address __typename n: nfts(chain: "rinkeby", first: 2) { ${page} edges { c: cursor node { t: tokenId } __typename } } } }`,
+    `{ who: account(address: "${alice}") { address i: id __typename n: nfts(chain: "rinkeby", first: 2) { ${page} edges { c: cursor node { t: tokenId } __typename } } } }`,
   ],
   [
     "account filters",

@@ -37,7 +37,9 @@ const samples = async (): Promise<Sample[]> => parse((await api.send("GET", "/me
 
 describe("/metrics", () => {
   test("counts by route template and status, never by what a client put into a path", async () => {
-    const before = (await samples()).length;
+    // Of ours: the runtime's own series come when its collector first does each kind of work.
+    const size = async () => (await samples()).filter(({ name }) => name.startsWith("mintyard_")).length;
+    const before = await size();
     for (let index = 0; index < 40; index += 1) {
       await api.send("GET", `/v0/nfts/0x${randomBytes(20).toString("hex")}/${index}?chain=goerli`, key);
       await api.send("GET", `/${randomUUID()}/${randomUUID()}`, key);
@@ -51,7 +53,7 @@ describe("/metrics", () => {
     expect(routes.get("/ipfs/{cid} 404") ?? routes.get("/ipfs/{cid} 422")).toBe(40);
     expect(counted.filter(({ labels }) => labels["method"] === "other")).toHaveLength(1);
     // 121 requests with 121 paths: four more series of fourteen samples.
-    expect((await samples()).length - before).toBeLessThanOrEqual(4 * 14 + 14);
+    expect((await size()) - before).toBeLessThanOrEqual(4 * 14 + 14);
   });
 
   test("answers who has the token, or comes from this machine by no proxy", async () => {

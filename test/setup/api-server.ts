@@ -13,6 +13,7 @@ import { createServices, type Services } from "../../src/services.ts";
 import { createMetrics, watchPool } from "../../src/telemetry/metrics.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { NftFixture } from "./nft-fixture.ts";
+import { checkAnswer } from "./openapi-check.ts";
 
 /** What a door answered; bodies that are not JSON are kept as text. */
 export interface Reply {
@@ -90,7 +91,9 @@ export class ApiServer {
     });
     const text = await response.text();
     const json = response.headers.get("content-type")?.includes("json") === true;
-    return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+    const answer = json ? JSON.parse(text) : text;
+    checkAnswer(method, path, response.status, answer);
+    return { status: response.status, headers: response.headers, body: answer };
   }
 
   async graphql(key: string | null, query: string, variables: Record<string, unknown> = {}): Promise<Reply> {

@@ -3,6 +3,7 @@ import type { ColumnType, Generated } from "kysely";
 export interface RelayTables {
   "service.allowlist": AllowlistTable;
   "service.intent": IntentTable;
+  "service.intent_history": IntentHistoryTable;
   "service.intent_edge": { from_state: IntentState; to_state: IntentState };
   "service.lane": LaneTable;
   "service.slot": SlotTable;
@@ -63,6 +64,8 @@ interface IntentTable {
   predicted_addr: Buffer;
   state: Generated<IntentState>;
   hold_reason: Generated<string | null>;
+  /** The reason in words, with what the contract or the node said. */
+  hold_detail: Generated<string | null>;
   version: Generated<number>;
   reserved_wei: ColumnType<string, bigint | undefined, bigint>;
   created_at: Generated<Date>;
@@ -72,6 +75,16 @@ interface IntentTable {
   /** Order of acceptance. */
   seq: Generated<bigint>;
   cancel_requested_at: Generated<Date | null>;
+}
+
+/** Written by a trigger. */
+interface IntentHistoryTable {
+  id: Generated<bigint>;
+  intent_id: string;
+  at: Generated<Date>;
+  state: IntentState;
+  hold_reason: string | null;
+  detail: string | null;
 }
 
 interface LaneTable {

@@ -1,0 +1,248 @@
+import type { ChildProcess } from "node:child_process";
+import { randomBytes, randomUUID } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Address, type Hex, keccak256, parseEther, toHex } from "viem";
+import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
+import type { Caller } from "../../src/auth/caller.ts";
+import { createAccount } from "../../src/auth/keys.ts";
+import type { Chain } from "../../src/chains.ts";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
+import { loadConfig } from "../../src/config.ts";
+import { ServiceError } from "../../src/errors.ts";
+import { freePorts } from "../../src/free-port.ts";
+import type { Defect } from "../../src/relay/faults.ts";
+import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
+import { createServices, type Services } from "../../src/services.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { Dice } from "./dice.ts";
+import { FaultProxy } from "./fault-proxy.ts";
+import { rpc, startAnvil, stopAnvil } from "./fleet.ts";
+import { judge } from "./oracle.ts";
+import { deployTestFactory, type FactoryKind, type TestFactory } from "./test-factory.ts";
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+/** Two nodes, of which one is another chain; shared by the stages of a file. */
+export class Ground {
+  readonly url: string;
+  readonly otherUrl: string;
+  readonly #nodes: readonly ChildProcess[];
+
+  private constructor(url: string, otherUrl: string, nodes: readonly ChildProcess[]) {
+    this.url = url;
+    this.otherUrl = otherUrl;
+    this.#nodes = nodes;
+  }
+
+  static async start(): Promise<Ground> {
+    const [port = 0, otherPort = 0] = await freePorts(2);
+    const nodes = [await startAnvil(port, 31337, ["--order", "fees"]), await startAnvil(otherPort, 31338, [])];
+    return new Ground(`http://127.0.0.1:${port}`, `http://127.0.0.1:${otherPort}`, nodes);
+  }
+
+  stop(): void {
+    for (const node of this.#nodes) stopAnvil(node);
+  }
+}
+
+export interface StageOptions {
+  defect?: Defect | undefined;
+  factory?: FactoryKind;
+  env?: Record<string, string>;
+}
+
+/** One small play: a relay in this process, a chain whose blocks are made one by one, and a judge at the end. */
+export class Stage {
+  readonly database: TestDatabase;
+  readonly ground: Ground;
+  readonly proxy: FaultProxy;
+  readonly factory: TestFactory;
+  readonly wallet: Address;
+  readonly services: Services;
+  readonly caller: Caller;
+  readonly #dir: string;
+  readonly #wishes: { name: string; hashes: Set<string> }[] = [];
+  readonly #memory = createRelayMemory();
+  /** Transactions of others, which may make contracts of a wished-for name. */
+  readonly strangers = new Set<string>();
+  /** What went wrong on the way. */
+  readonly findings: string[] = [];
+
+  private constructor(
+    parts: Pick<Stage, "database" | "ground" | "proxy" | "factory" | "wallet" | "services" | "caller">,
+    dir: string,
+  ) {
+    this.database = parts.database;
+    this.ground = parts.ground;
+    this.proxy = parts.proxy;
+    this.factory = parts.factory;
+    this.wallet = parts.wallet;
+    this.services = parts.services;
+    this.caller = parts.caller;
+    this.#dir = dir;
+  }
+
+  static async set(ground: Ground, { defect, factory: kind = { permissive: true }, env = {} }: StageOptions) {
+    const database = await createTestDatabase();
+    const dir = await mkdtemp(join(tmpdir(), "mintyard-stage-"));
+    const key = generatePrivateKey();
+    const wallet = privateKeyToAddress(key).toLowerCase() as Address;
+    await rpc(ground.url, "evm_setAutomine", [true]);
+    await rpc(ground.url, "anvil_setBalance", [wallet, toHex(parseEther("1000"))]);
+    await rpc(ground.otherUrl, "anvil_setNonce", [wallet, toHex(90_000)]);
+    const factory = await deployTestFactory(ground.url, [key], kind);
+    await rpc(ground.url, "evm_setAutomine", [false]);
+    const findings: string[] = [];
+    const proxy = await FaultProxy.start(ground.url, ground.otherUrl, new Dice(1), async (raws) => {
+      for (const raw of raws) {
+        const hash = Buffer.from(keccak256(raw as Hex).slice(2), "hex");
+        const { rowCount } = await database.pool.query("SELECT FROM service.attempt WHERE hash = $1", [hash]);
+        if (rowCount === 0) findings.push("bytes sent before they were stored");
+      }
+    });
+    const config = loadConfig({
+      DATABASE_URL: database.url,
+      MINTYARD_DATA_DIR: dir,
+      LOG_LEVEL: process.env["TEST_LOG_LEVEL"] ?? "silent",
+      RPC_URL_GOERLI: proxy.url,
+      CHAIN_ID_GOERLI: "31337",
+      LOCAL_GOERLI: "true",
+      CONFIRMATIONS_GOERLI: "2",
+      FINALITY_GOERLI: "4",
+      RELAYER_KEY_GOERLI: key,
+      FACTORY_GOERLI: factory.address,
+      FACTORY_BLOCK_GOERLI: String(factory.block),
+      ...(defect ? { MINTYARD_CHAOS_DEFECTS: defect } : {}),
+      ...env,
+    });
+    const services = createServices(config, "stage");
+    const row = { name: "stage", tier: "growth", key: randomUUID() } as const;
+    const accountId = await createAccount(database.db, "mintyard-embedded", row);
+    const caller: Caller = { accountId, tier: "growth", requestId: "req_stage" };
+    const stage = new Stage({ database, ground, proxy, factory, wallet, services, caller }, dir);
+    findings.push = (...items: string[]) => stage.findings.push(...items);
+    return stage;
+  }
+
+  get chain(): Chain {
+    const [chain] = this.services.chains;
+    if (!chain) throw new Error("no chain");
+    return chain;
+  }
+
+  /** Somebody asks for a collection, so many times at once. Planned refusals are answers too. */
+  async post(times = 1, name = `Stage ${randomBytes(5).toString("hex")}`): Promise<void> {
+    const wish = { name, hashes: new Set<string>() };
+    const input = request(name);
+    const answers = await Promise.allSettled(
+      Array.from({ length: times }, () => deployCollection(this.services, this.caller, input)),
+    );
+    for (const answer of answers) {
+      if (answer.status === "fulfilled") wish.hashes.add(answer.value.deployment.transactionHash);
+      else if (!(answer.reason instanceof ServiceError)) this.findings.push(`unplanned: ${answer.reason}`);
+    }
+    // Who was told "no" for good has nothing to wait for.
+    const queued = answers.some(
+      ({ status, reason }: { status: string; reason?: unknown }) =>
+        status === "fulfilled" || (reason instanceof ServiceError && reason.details?.["deployment"] !== undefined),
+    );
+    if (queued) this.#wishes.push(wish);
+  }
+
+  /** A name that the judge will look for. */
+  wish(): string {
+    const name = `Stage ${randomBytes(5).toString("hex")}`;
+    this.#wishes.push({ name, hashes: new Set() });
+    return name;
+  }
+
+  async mine(blocks = 1): Promise<void> {
+    for (let count = 0; count < blocks; count += 1) await rpc(this.ground.url, "evm_mine");
+  }
+
+  /** Blocks that no transaction of ours can afford. */
+  async mineDear(blocks: number): Promise<void> {
+    for (let count = 0; count < blocks; count += 1) {
+      await rpc(this.ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(10n ** 13n)]);
+      await this.mine();
+    }
+    await rpc(this.ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(7n)]);
+  }
+
+  /** The worker looks so many times; what keeps it from looking is an outage and no finding. */
+  async work(rounds = 1): Promise<void> {
+    for (let count = 0; count < rounds; count += 1)
+      await relayRound(this.services, this.chain, this.#memory).catch(() => undefined);
+  }
+
+  /** Lets so much time go by that the worker sends again what it sent before. */
+  async resend(): Promise<void> {
+    await sleep(1_200);
+    await this.work();
+  }
+
+  /**
+   * Heals everything, lets blocks and rounds go by until all has ended, and judges.
+   *
+   * @param patienceMs how long; a sound relay ends much earlier, a broken one perhaps never.
+   */
+  async finish(patienceMs: number): Promise<string[]> {
+    Object.assign(this.proxy, { forced: "", otherChain: false });
+    for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(50)) {
+      await this.mine();
+      await this.work();
+      const { rows } = await this.database.pool.query(
+        "SELECT count(*)::int AS n FROM service.intent WHERE state NOT IN ('finalized', 'superseded', 'failed_onchain', 'cancelled')",
+      );
+      if (rows[0].n === 0) break;
+    }
+    const verdict = await judge(
+      {
+        nodeUrl: this.ground.url,
+        factory: this.factory.address,
+        wallets: [this.wallet],
+        foreign: this.strangers,
+        fromBlock: this.factory.block,
+        pool: this.database.pool,
+        bumpAfterBlocks: 3,
+        lookUp: (transactionHash) =>
+          findDeployedContract(this.services, this.caller, { chain: "goerli", transactionHash }).catch(() => null),
+      },
+      this.#wishes,
+    );
+    const lists = Object.entries({ lost: verdict.lost, doubled: verdict.doubled, wrong: verdict.wrongHashes });
+    return [
+      ...this.findings,
+      ...verdict.violations,
+      ...lists.flatMap(([what, names]) => (names.length > 0 ? [`${what}: ${names.length}`] : [])),
+    ];
+  }
+
+  async strike(): Promise<void> {
+    await this.services.pool.end();
+    await this.services.content.close();
+    await this.proxy.stop();
+    await this.database.drop();
+    await rm(this.#dir, { recursive: true, force: true });
+  }
+}
+
+export function request(name: string) {
+  const wallet = (): Address => `0x${randomBytes(20).toString("hex")}`;
+  return {
+    chain: "goerli",
+    name,
+    symbol: "STG",
+    maxSupply: 100n,
+    tokensPerMint: 5n,
+    mintPriceWei: 10n ** 16n,
+    ownerAddress: wallet(),
+    treasuryAddress: wallet(),
+    publicMintStart: new Date("2022-07-12T11:30:48Z"),
+    prerevealTokenUri: "ipfs://bafkreiepfwroxy47wzvllrfyu5dwecz6blkiztzmc3r3frryasdve74zii",
+    metadataUpdatable: true,
+  };
+}
