@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { expect, test } from "vitest";
+import { loadConfig } from "../src/config.ts";
 import { createSchema } from "../src/graphql/schema.ts";
 import { createOpenApi } from "../src/v0/openapi.ts";
 
@@ -12,4 +13,30 @@ test("schema/schema.graphql is the schema that is served", () => {
 
 test("schema/openapi.json is the document that is served", () => {
   expect(JSON.parse(committed("openapi.json"))).toEqual(JSON.parse(JSON.stringify(createOpenApi())));
+});
+
+/** Set by `npm start` and by chaos runs for their children, by nobody else. */
+const internal = ["LOCAL_POLYGON", "MINTYARD_CHAOS_CRASH", "MINTYARD_CHAOS_DEFECTS"];
+/** Read where the embedded parts are started, before there is a configuration. */
+const ofStart = ["MINTYARD_LOCAL_CHAINS"];
+
+test(".env.example names exactly the variables that are read", () => {
+  const asked = new Set<string>();
+  const chain = { DATABASE_URL: "postgres://x", RPC_URL_POLYGON: "http://x", FACTORY_POLYGON: `0x${"1".repeat(40)}` };
+  // Some are asked for only beside others.
+  for (const more of [{ PINATA_JWT: "x" }, { KUBO_RPC_URL: "http://x" }])
+    loadConfig(
+      new Proxy({ ...chain, ...more } as Record<string, string>, {
+        get: (target, name: string) => {
+          asked.add(name);
+          return target[name];
+        },
+      }),
+    );
+  const example = readFileSync(new URL("../.env.example", import.meta.url), "utf8");
+  const named = new Set([...example.matchAll(/^(?:# )?([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name ?? ""));
+  // Shown for a chain whose id is not known; Polygon's is.
+  named.delete("CHAIN_ID_BASE");
+  named.add("CHAIN_ID_POLYGON");
+  expect([...named].sort()).toEqual([...asked, ...ofStart].filter((name) => !internal.includes(name)).sort());
 });

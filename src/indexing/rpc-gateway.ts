@@ -30,6 +30,8 @@ export interface RpcGateway {
   requestAll(method: string, params: unknown): Promise<unknown[]>;
   /** Answers that were refused, by reason. */
   refusals: ReadonlyMap<string, number>;
+  /** Requests that came to the server since it started, and those under way. */
+  activity(): { served: number; running: number };
   close(): Promise<void>;
 }
 
@@ -59,11 +61,18 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   const verified = new VerifiedChain(upstreams, chain.verification, chain.lagPatienceMs, log);
   const take = turns(maxConcurrent);
   const ask = (method: string, params: unknown) => take(() => askFiltered(verified, method, params));
+  const activity = { served: 0, running: 0 };
   const server = createServer((request, response) => {
-    serve(request, response, ask).catch((error: unknown) => {
-      log.warn({ reason: error instanceof Error ? error.message : String(error) }, "RPC request failed");
-      reply(response, 503, null, { error: { code: -32000, message: "no RPC endpoint gave a usable answer" } });
-    });
+    activity.served += 1;
+    activity.running += 1;
+    serve(request, response, ask)
+      .catch((error: unknown) => {
+        log.warn({ reason: error instanceof Error ? error.message : String(error) }, "RPC request failed");
+        reply(response, 503, null, { error: { code: -32000, message: "no RPC endpoint gave a usable answer" } });
+      })
+      .finally(() => {
+        activity.running -= 1;
+      });
   });
   await new Promise<void>((done, failed) => server.once("error", failed).listen(0, "127.0.0.1", done));
   const address = server.address();
@@ -77,6 +86,7 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
     },
     requestAll: async (method, params) => (await upstreams.requestAll(method, params)).map(({ result }) => result),
     refusals: upstreams.refusals,
+    activity: () => ({ ...activity }),
     close: async () => {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));

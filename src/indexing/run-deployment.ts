@@ -12,6 +12,7 @@ import { connect, ensureNftViews } from "./nft-views.ts";
 import { type PonderProcess, startPonder } from "./ponder-process.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
+import { StallWatch } from "./stall-watch.ts";
 
 export interface IndexerReady {
   chain: string;
@@ -152,12 +153,19 @@ async function watchPonder(
   onUp: () => void,
 ): Promise<never> {
   const { schema } = deployment;
+  const stall = new StallWatch(client, gateway, schema);
+  const pause = async () => {
+    await wait(pollMs, undefined, { signal: ended });
+    if (!(await stall.isStalled())) return;
+    log.error({ chain: chain.name }, "Ponder stands still; killing it");
+    ponder.kill();
+  };
   try {
     // The first index of a chain is shown while it grows; a later one only when it is no step back.
-    while ((await readHead(client, schema)) === null) await wait(pollMs, undefined, { signal: ended });
+    while ((await readHead(client, schema)) === null) await pause();
     if (!replaces) await publishDeployment(client, deployment);
-    while (!(await ponder.isReady())) await wait(pollMs, undefined, { signal: ended });
-    const block = await catchUp(client, gateway, schema, ended);
+    while (!(await ponder.isReady())) await pause();
+    const block = await catchUp(client, gateway, schema, pause);
     for (const statement of readIndexStatements(schema)) await client.query(statement);
     if (replaces) await publishDeployment(client, deployment);
     onUp();
@@ -195,12 +203,17 @@ async function keepJournal(
   }
 }
 
-async function catchUp(client: pg.Client, gateway: RpcGateway, schema: string, ended: AbortSignal): Promise<bigint> {
+async function catchUp(
+  client: pg.Client,
+  gateway: RpcGateway,
+  schema: string,
+  pause: () => Promise<void>,
+): Promise<bigint> {
   const target = BigInt(String(await gateway.request("eth_blockNumber", [])));
   for (;;) {
     const head = await readHead(client, schema);
     if (head !== null && head >= target) return head;
-    await wait(pollMs, undefined, { signal: ended });
+    await pause();
   }
 }
 

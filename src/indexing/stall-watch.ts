@@ -1,0 +1,48 @@
+import type pg from "pg";
+import type { RpcGateway } from "./rpc-gateway.ts";
+
+/** A start on a busy machine is silent for half of this. */
+const patienceMs = 60_000;
+const lookMs = 1_000;
+
+/**
+ * Notices a backfill that stands still. Ponder 0.17.7 can lock itself up: a range of blocks that has to be
+ * tried again waits for a database connection, while the ranges after it hold all of them and wait for it.
+ * It then serves on, asks nothing, writes nothing, and says nothing.
+ */
+export class StallWatch {
+  readonly #client: pg.ClientBase;
+  readonly #gateway: RpcGateway;
+  readonly #schema: string;
+  #sign = "";
+  #unchangedSince = Date.now();
+  #lookedAt = 0;
+
+  constructor(client: pg.ClientBase, gateway: RpcGateway, schema: string) {
+    this.#client = client;
+    this.#gateway = gateway;
+    this.#schema = schema;
+  }
+
+  /** True when nothing was asked, written or computed in the database for a minute. */
+  async isStalled(now = Date.now()): Promise<boolean> {
+    if (now - this.#lookedAt < lookMs) return false;
+    this.#lookedAt = now;
+    const { served, running } = this.#gateway.activity();
+    const { rows } = await this.#client.query<{ written: string; busy: boolean }>(
+      // Without the table that holds Ponder's heartbeat.
+      `SELECT (SELECT coalesce(sum(n_tup_ins + n_tup_upd), 0)::text FROM pg_stat_all_tables
+          WHERE schemaname = $1 AND relname <> '_ponder_meta') AS written,
+        EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+          AND (application_name LIKE $2 OR application_name = 'ponder_sync')
+          AND state = 'active' AND query_start < clock_timestamp() - interval '1 second') AS busy`,
+      [this.#schema, `${this.#schema}\\_%`],
+    );
+    const sign = `${served} ${rows[0]?.written ?? ""}`;
+    if (sign !== this.#sign || running > 0 || rows[0]?.busy) {
+      this.#sign = sign;
+      this.#unchangedSince = now;
+    }
+    return now - this.#unchangedSince > patienceMs;
+  }
+}

@@ -1,0 +1,125 @@
+import { readFileSync } from "node:fs";
+import type pg from "pg";
+import { type Abi, decodeFunctionResult, encodeFunctionData, type Hex, toHex } from "viem";
+import { compileSolidity } from "../../setup/compile.ts";
+import type { Anvil } from "../anvil.ts";
+import { hostileCases, hostileContract } from "../hostile-cases.ts";
+
+type Random = (below: number) => number;
+
+/** Contracts on the chain, what is done with them at random, and what they say of it in the end. */
+export async function buildWorld(chain: Anvil) {
+  const compiled = compileSolidity(readFileSync(new URL("../../fixtures/Chaos.sol", import.meta.url), "utf8"));
+  const { Chaos721, Chaos1155 } = compiled;
+  if (!Chaos721 || !Chaos1155) throw new Error("Chaos.sol was not compiled");
+  const single = await Promise.all([chain.deploy(Chaos721)]);
+  const nfts = [...single, await chain.deploy(Chaos721)];
+  const many = await chain.deploy(Chaos1155);
+  const hostile = await chain.deploy(hostileContract());
+  const firstBlock = Number(await chain.head());
+  const people = chain.accounts;
+  const idCount = 200;
+  const read = async (contract: { address: Hex; abi: Abi }, functionName: string, args: unknown[]) => {
+    const data = encodeFunctionData({ abi: contract.abi, functionName, args });
+    const call = { to: contract.address, data, gas: "0x70000000" };
+    return decodeFunctionResult({
+      abi: contract.abi,
+      functionName,
+      data: await chain.rpc<Hex>("eth_call", [call, "latest"]),
+    });
+  };
+  const supply = async (nft: { address: Hex; abi: Abi }) => Number(await read(nft, "next", []));
+  const somebody = (random: Random) => people[random(people.length)] ?? "0x";
+  const nobody: Hex = `0x${"0".repeat(40)}`;
+  let lastSupply = 1;
+  const action = (random: Random, perMint: number): { to: Hex; data: Hex } => {
+    const nft = nfts[random(nfts.length)] ?? many;
+    const make = ({ address, abi }: { address: Hex; abi: Abi }, functionName: string, args: unknown[]) => ({
+      to: address,
+      data: encodeFunctionData({ abi, functionName, args }),
+    });
+    switch (random(8)) {
+      case 0:
+      case 1:
+      case 2:
+        return make(nft, "mint", [somebody(random), BigInt(1 + random(perMint * 2))]);
+      case 3:
+        return make(nft, "move", [BigInt(random(lastSupply)), somebody(random)]);
+      case 4:
+        return make(nft, "move", [BigInt(random(lastSupply)), random(2) === 0 ? nobody : somebody(random)]);
+      case 5:
+        return make(many, "mint", [
+          somebody(random),
+          Array.from({ length: 1 + random(20) }, () => BigInt(random(idCount))),
+          BigInt(1 + random(9)),
+        ]);
+      case 6:
+        return make(many, "move", [
+          somebody(random),
+          random(4) === 0 ? nobody : somebody(random),
+          BigInt(random(idCount)),
+          BigInt(random(9)),
+        ]);
+      default: {
+        // What the recomputation in SQL knows nothing of must leave the others alone.
+        const cases = hostileCases(random(1_000)).filter(
+          ({ transfers, holdings }) => transfers === 0 && !holdings?.["1"],
+        );
+        const { call } = cases[random(cases.length)] ?? { call: { name: "storm", args: [70n] } };
+        return ["bear", "flood", "rise"].includes(call.name)
+          ? make(hostile, "storm", [70n])
+          : make(hostile, call.name, call.args);
+      }
+    }
+  };
+  return {
+    firstBlock,
+    addresses: [...nfts, many].map(({ address }) => address),
+    tokens: async () => {
+      const counts = await Promise.all(nfts.map(supply));
+      lastSupply = Math.max(1, ...counts);
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+    act: async (random: Random, perMint: number) => {
+      const { to, data } = action(random, perMint);
+      await chain.send(to, data, random(people.length));
+    },
+    /** Other transactions for blocks that are replaced. */
+    replacements: (random: Random, depth: number) =>
+      Array.from({ length: 1 + random(6) }, () => {
+        const { to, data } = action(random, 50);
+        return [{ from: somebody(random), to, data, gas: "0x3938700" }, random(depth)];
+      }),
+    /** Asks the contracts for every owner and balance. */
+    compare: async (client: pg.Client) => {
+      let asked = 0;
+      let wrong = 0;
+      for (const nft of nfts) {
+        const { rows } = await client.query<{ id: string; owner: Buffer }>(
+          "SELECT token_id::text AS id, owner FROM nft.tokens WHERE contract = $1",
+          [Buffer.from(nft.address.slice(2), "hex")],
+        );
+        const shown = new Map(rows.map(({ id, owner }) => [Number(id), owner ? toHex(owner) : nobody]));
+        const total = await supply(nft);
+        if (shown.size !== total) wrong += Math.abs(total - shown.size);
+        for (let first = 0; first < total; first += 1_000) {
+          const owners = (await read(nft, "owners", [BigInt(first), BigInt(Math.min(1_000, total - first))])) as Hex[];
+          for (const [index, owner] of owners.entries())
+            if (shown.get(first + index) !== owner.toLowerCase()) wrong += 1;
+          asked += owners.length;
+        }
+      }
+      for (const person of people) {
+        const { rows } = await client.query<{ id: string; amount: string }>(
+          "SELECT token_id::text AS id, amount::text FROM nft.holdings WHERE contract = $1 AND owner = $2",
+          [many.address, person].map((hex) => Buffer.from(hex.slice(2), "hex")),
+        );
+        const shown = new Map(rows.map(({ id, amount }) => [Number(id), amount]));
+        const balances = (await read(many, "balances", [person, BigInt(idCount)])) as bigint[];
+        for (const [id, balance] of balances.entries()) if ((shown.get(id) ?? "0") !== String(balance)) wrong += 1;
+        asked += balances.length;
+      }
+      return { asked, wrong };
+    },
+  };
+}
