@@ -2,6 +2,7 @@
 import { parseArgs } from "node:util";
 import { runAnalyst } from "./analyst.ts";
 import { runBackup } from "./backup.ts";
+import { runExport, runImport } from "./content.ts";
 import { runDemo } from "./demo.ts";
 import { doctor } from "./doctor.ts";
 import { deployFactoryCommand } from "./factory.ts";
@@ -23,6 +24,8 @@ const usage = `usage: mintyard <command>
   charges list [--state open] | settle ID | void ID | refund ID  [--note TEXT]
   audit verify                     compute the audit log's chain of hashes anew
   backup FOLDER | restore FOLDER   accounts, keys, deployments, metadata and uploads; see docs/operations.md
+  import FILE.car                  store the file tree of a CAR; every block is checked, all of it or nothing
+  export CID [FILE.car]            write stored content as a CAR, to the standard output without a file
   analyst create --name N          print a connection string that reads schema analytics and nothing else
   analyst drop --name N            end the analyst's sessions and take the login away
   analyst check                    say what the role of analysts could still do beyond reading
@@ -64,6 +67,12 @@ async function run(name: string, args: string[]): Promise<number> {
     case "backup":
     case "restore":
       return await runBackup(name, args);
+    case "import":
+    case "export": {
+      const code = await (name === "import" ? runImport(args) : runExport(args));
+      if (code === null) break;
+      return code;
+    }
     case "analyst": {
       const options = { name: { type: "string" } } as const;
       const { values, positionals } = parseArgs({ args, allowPositionals: true, options });

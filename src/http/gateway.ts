@@ -1,7 +1,8 @@
+import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { type Context, Hono } from "hono";
 import type { Services } from "../services.ts";
-import { type ReadContent, readBlock, readContent } from "../uploads/read-content.ts";
+import { type DagScope, type ReadContent, readBlock, readCar, readContent } from "../uploads/read-content.ts";
 import { parseRange } from "./byte-range.ts";
 import { listingPage } from "./listing-page.ts";
 
@@ -14,6 +15,8 @@ const forEver = "public, max-age=31536000, immutable";
 /** The bytes behind a listing never change, but its page may. */
 const forAWeek = "public, max-age=604800";
 const rawType = "application/vnd.ipld.raw";
+const carType = "application/vnd.ipld.car";
+const scopes = ["all", "entity", "block"] as const satisfies readonly DagScope[];
 
 /** Types that a browser shows without running anything; everything else is offered as a download. */
 const shown = /^(image\/(?!svg)|audio\/|video\/|application\/json$|text\/plain)/;
@@ -39,6 +42,7 @@ export function createGateway(services: Services): Hono {
     const { cid, path } = place;
     const wantsRaw = c.req.query("format") === "raw" || c.req.header("accept") === rawType;
     if (wantsRaw && path.length === 0) return await answerBlock(c, services, cid);
+    if (c.req.query("format") === "car" || acceptsCar(c)) return await answerCar(c, services, place);
     const content = await readContent(services, cid, path);
     if (!content) return plain(c, 404, "this content is not here");
     if (wantsRaw) return await answerBlock(c, services, content.cid);
@@ -118,6 +122,32 @@ async function answerBlock(c: Context, services: Services, cid: string): Promise
   c.header("Content-Type", rawType);
   c.header("Content-Disposition", `attachment; filename="${cid}.bin"`);
   return c.body(new Uint8Array(block));
+}
+
+/** The trustless gateway's CAR: depth first, each block once; `dag-scope` is all, entity or block. */
+async function answerCar(c: Context, services: Services, { cid, path }: Place): Promise<Response> {
+  const scope = scopes.find((word) => word === (c.req.query("dag-scope") ?? "all"));
+  if (!scope) return plain(c, 400, `dag-scope is one of ${scopes.join(", ")}`);
+  const asked = createHash("sha256")
+    .update(JSON.stringify([path, scope]))
+    .digest("hex")
+    .slice(0, 16);
+  const etag = `"${cid}.car.${asked}"`;
+  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  const car = await readCar(services, cid, path, scope);
+  if (!car) return plain(c, 404, "this content is not here");
+  const chunks = c.req.method === "HEAD" ? null : await begun(car);
+  c.header("ETag", etag);
+  c.header("Cache-Control", forEver);
+  c.header("Content-Type", `${carType}; version=1; order=dfs; dups=n`);
+  c.header("Content-Disposition", `attachment; filename="${path.length === 0 ? cid : "content"}.car"`);
+  c.header("Accept-Ranges", "none");
+  if (chunks === null) return c.body(null);
+  return c.body(Readable.toWeb(Readable.from(chunks, { objectMode: false })) as ReadableStream<Uint8Array>);
+}
+
+function acceptsCar(c: Context): boolean {
+  return (c.req.header("accept") ?? "").split(",").some((item) => item.trim().startsWith(carType));
 }
 
 function unchanged(c: Context, etag: string, cacheControl: string): Response {

@@ -146,12 +146,14 @@ async function syncFolder(path: string): Promise<void> {
   }
 }
 
-function header(root: CID): Uint8Array {
+/** The start of a CARv1 with one root. */
+export function header(root: CID): Uint8Array {
   const roots = [root];
   return createWriter(new ArrayBuffer(headerLength({ roots })), { roots }).close();
 }
 
-function section(cid: CID, dataBytes: number): Uint8Array {
+/** What stands in front of a block's bytes. */
+export function section(cid: CID, dataBytes: number): Uint8Array {
   const length = cid.bytes.length + dataBytes;
   const prefix = new Uint8Array(varint.encodingLength(length) + cid.bytes.length);
   varint.encodeTo(length, prefix);

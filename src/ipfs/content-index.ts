@@ -8,7 +8,8 @@ export interface NewCar {
   file: string;
   sizeBytes: number;
   blocks: readonly BlockPlace[];
-  entries: readonly Entry[];
+  /** Null: its files are found by their blocks. */
+  entries: readonly Entry[] | null;
 }
 
 /**
@@ -23,9 +24,10 @@ export async function recordCar(
   isThere: (file: string) => Promise<boolean>,
 ): Promise<{ carId: bigint; used: boolean }> {
   const { root, file, sizeBytes: size } = car;
+  const listed = car.entries !== null;
   const added = await db
     .insertInto("service.car")
-    .values({ root, file, size })
+    .values({ root, file, size, listed })
     .onConflict((conflict) => conflict.column("root").doNothing())
     .returning("id")
     .executeTakeFirst();
@@ -42,20 +44,21 @@ export async function recordCar(
   if (await isThere(before.file)) return { carId: before.id, used: false };
   await db.deleteFrom("service.block").where("car_id", "=", before.id).execute();
   await db.deleteFrom("service.content_entry").where("car_id", "=", before.id).execute();
-  await db.updateTable("service.car").set({ file, size }).where("id", "=", before.id).execute();
+  await db.updateTable("service.car").set({ file, size, listed }).where("id", "=", before.id).execute();
   await addContents(db, before.id, car);
   return { carId: before.id, used: true };
 }
 
 async function addContents(db: Transaction<Database>, carId: bigint, { blocks, entries }: NewCar): Promise<void> {
+  const files = entries ?? [];
   const hashes = blocks.map(({ multihash }) => Buffer.from(multihash));
   await sql`INSERT INTO service.block (car_id, multihash, position, size)
     SELECT ${carId}::bigint, * FROM unnest(${hashes}::bytea[], ${blocks.map((block) => block.position)}::bigint[],
       ${blocks.map((block) => block.size)}::integer[])`.execute(db);
   await sql`INSERT INTO service.content_entry (car_id, path, cid, size, content_type)
-    SELECT ${carId}::bigint, * FROM unnest(${entries.map((entry) => entry.path)}::text[],
-      ${entries.map((entry) => entry.cid)}::text[], ${entries.map((entry) => entry.sizeBytes)}::bigint[],
-      ${entries.map((entry) => entry.contentType)}::text[])`.execute(db);
+    SELECT ${carId}::bigint, * FROM unnest(${files.map((entry) => entry.path)}::text[],
+      ${files.map((entry) => entry.cid)}::text[], ${files.map((entry) => entry.sizeBytes)}::bigint[],
+      ${files.map((entry) => entry.contentType)}::text[])`.execute(db);
 }
 
 /** Whether this file of ours is registered: tells after a failed commit if it happened all the same. */
@@ -73,6 +76,8 @@ export async function recordedFiles(db: Kysely<Database>, files: readonly string
 
 export interface KnownEntry {
   carId: bigint;
+  /** False: its files are found by their blocks. */
+  listed: boolean;
   entry: Entry | null;
 }
 
@@ -83,13 +88,13 @@ export async function findEntry(db: Kysely<Database>, root: string, path: string
     .leftJoin("service.content_entry as entry", (join) =>
       join.onRef("entry.car_id", "=", "car.id").on("entry.path", "=", path),
     )
-    .select(["car.id", "entry.cid", "entry.size", "entry.content_type"])
+    .select(["car.id", "car.listed", "entry.cid", "entry.size", "entry.content_type"])
     .where("car.root", "=", root)
     .executeTakeFirst();
   if (!row) return null;
   const entry: Entry | null =
     row.cid === null ? null : { path, cid: row.cid, sizeBytes: Number(row.size), contentType: row.content_type };
-  return { carId: row.id, entry };
+  return { carId: row.id, listed: row.listed, entry };
 }
 
 export async function listEntries(db: Kysely<Database>, carId: bigint): Promise<Entry[]> {

@@ -9,6 +9,8 @@ import { ServiceError } from "../errors.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
 import { isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
+import { type DagScope, exportCar } from "./export-car.ts";
+import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
 import { type ContentPlace, missingPlaces } from "./missing-places.ts";
 import { profileName } from "./profile.ts";
@@ -52,6 +54,32 @@ export class ContentStore {
 
   addDirectory<T>(files: AsyncIterable<NewDirectoryFile>, record: RecordIn<T>): Promise<T> {
     return this.#add((car) => importDirectory(files, car), record);
+  }
+
+  /**
+   * Takes the content of a CAR file: all of it, each block checked, or nothing.
+   *
+   * @throws ServiceError `value_error` for a file that is no CAR of one whole file tree.
+   */
+  async importCar(source: AsyncIterable<Uint8Array>): Promise<{ cid: string; blocks: number }> {
+    let blocks = 0;
+    const build = async (car: CarFile) => {
+      const root = await importCar(source, car);
+      blocks = car.blocks.length;
+      return { root, sizeBytes: car.sizeBytes, entries: null };
+    };
+    return await this.#add(build, async (_transaction, { cid }) => ({ cid, blocks }));
+  }
+
+  /**
+   * Content as a CAR file, block by block.
+   *
+   * @returns null for content that is not here; a block that is lost further down ends the iteration with an error.
+   */
+  async exportCar(cid: string, path: readonly string[], scope: DagScope): Promise<AsyncIterable<Uint8Array> | null> {
+    const parsed = parseCid(cid);
+    if (!parsed || (await this.resolve(cid, path)) === null) return null;
+    return exportCar(this.#blocks, parsed, path, scope);
   }
 
   /** What `addDirectory` would make of these files; nothing is stored. */

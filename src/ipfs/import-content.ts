@@ -30,7 +30,8 @@ export interface Entry {
 export interface Imported {
   root: CID;
   sizeBytes: number;
-  entries: Entry[];
+  /** Null where they are not known by path. */
+  entries: Entry[] | null;
 }
 
 const rawCodec = 0x55;

@@ -23,7 +23,7 @@ export async function missingPlaces(
   // No entry has such a name, and Postgres refuses the text.
   const paths = places.map(({ path }) => path.join("/").replaceAll("\0", "\ufffd").toWellFormed());
   const { rows } = await sql<{ root: boolean; entry: boolean; block: boolean }>`
-    SELECT car.id IS NOT NULL AS root,
+    SELECT coalesce(car.listed, false) AS root,
       entry.cid IS NOT NULL OR (car.id IS NOT NULL AND asked.path = '') AS entry,
       EXISTS (SELECT FROM service.block b WHERE b.multihash = asked.multihash) AS block
     FROM unnest(${places.map(({ cid }) => cid)}::text[], ${paths}::text[],

@@ -70,7 +70,7 @@ export async function resolveContent(
     const { entry } = known;
     return fileOf(blocks, CID.parse(entry.cid), entry.sizeBytes, entry.contentType);
   }
-  if (known) return path.length === 0 ? directoryOfRoot(db, cid, known.carId) : null;
+  if (known?.listed) return path.length === 0 ? directoryOfRoot(db, cid, known.carId) : null;
   if (cid.code === rawCodec) {
     const size = path.length === 0 ? await blocks.size(cid) : null;
     return size === null ? null : fileOf(blocks, cid, size, null);

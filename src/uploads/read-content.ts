@@ -1,4 +1,5 @@
 import type { ContentDirectory, ContentFile } from "../ipfs/content-store.ts";
+import type { DagScope } from "../ipfs/export-car.ts";
 import { sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
 
@@ -23,6 +24,18 @@ export async function readContent(
 /** One block as it is, for clients that check hashes themselves; null when it is not here. */
 export async function readBlock(services: Services, cid: string): Promise<Uint8Array | null> {
   return await services.content.readBlock(cid);
+}
+
+export type { DagScope } from "../ipfs/export-car.ts";
+
+/** Content as a CAR file, for clients that check hashes themselves; null when it is not here. */
+export async function readCar(
+  services: Services,
+  cid: string,
+  path: readonly string[],
+  scope: DagScope,
+): Promise<AsyncIterable<Uint8Array> | null> {
+  return await services.content.exportCar(cid, path, scope);
 }
 
 async function guessType(file: ContentFile, name: string): Promise<string> {

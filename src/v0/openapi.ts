@@ -145,8 +145,13 @@ export function createOpenApi(): Json {
           "Store a folder of metadata files on IPFS",
           "metadata_files",
           { type: "array", items: file },
-          { metadata_directory_ipfs_uri: text, metadata_directory_ipfs_url: text },
+          { metadata_directory_ipfs_uri: text, metadata_directory_ipfs_url: text, ...directoryReport },
           ["file_too_large"],
+          [
+            query("dry_run", { type: "boolean", default: false }, "check and tell the CID; nothing is stored"),
+            query("warnings", { type: "boolean", default: false }, "add what wallets and markets will stumble over"),
+          ],
+          Object.keys(directoryReport),
         ),
       },
       "/v0/me/storage": {
@@ -290,15 +295,32 @@ export function createOpenApi(): Json {
   };
 }
 
+/** Of a directory, when it was asked for. */
+const directoryWarning = object({
+  rule: text,
+  message: text,
+  count: { type: "number" },
+  examples: { type: "array", items: text },
+});
+const directoryReport = {
+  dry_run: { const: true },
+  files: integer,
+  size_bytes: integer,
+  warnings: { type: "array", items: directoryWarning },
+};
+
 function upload(
   summary: string,
   part: string,
   schema: Json,
   members: Json,
   failures: readonly (keyof typeof errorTable)[],
+  queries: readonly Json[] = [],
+  optional: readonly string[] = [],
 ): Json {
   const body = { required: true, content: { "multipart/form-data": { schema: object({ [part]: schema }) } } };
-  return { ...operation(summary, [], members, [...failures, "unsupported_media_type"]), requestBody: body };
+  const described = operation(summary, queries, members, [...failures, "unsupported_media_type"], undefined, optional);
+  return { ...described, requestBody: body };
 }
 
 function uploadedFile(): Json {
@@ -413,5 +435,6 @@ function errorBody(): Json {
     docs: { type: "string", description: "path of a page about this code" },
   });
   const detail = { type: "array", items: object({ loc: { type: "array", items: text }, msg: text, type: text }) };
-  return object({ response: { const: "NOK" }, error, detail }, ["detail"]);
+  const warnings = { type: "array", items: directoryWarning };
+  return object({ response: { const: "NOK" }, error, detail, warnings }, ["detail", "warnings"]);
 }

@@ -18,6 +18,8 @@ interface CarTable {
   root: string;
   file: string;
   size: Int8;
+  /** False: content_entry has none of its files, they are found by their blocks. */
+  listed: Generated<boolean>;
   created_at: Generated<Date>;
 }
 
