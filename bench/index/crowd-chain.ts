@@ -131,6 +131,7 @@ export class CrowdChain {
   }
 
   stop(): void {
-    this.#child.kill("SIGKILL");
+    // The package's wrapper passes this one on to the node; killed, it would leave the node behind.
+    this.#child.kill("SIGTERM");
   }
 }
