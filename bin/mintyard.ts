@@ -30,6 +30,8 @@ const usage = `usage: mintyard <command>
   factory deploy --chain NAME      deploy the collection factory from the chain's relayer wallet
   deployments show ID              all that is known of one: ID, transaction hash or address
   lanes [open|halt ADDRESS]        the paying wallets; open or halt one
+  lanes reconcile ADDRESS [--accept-foreign]   after a restore: note what the wallet sent and is not known here
+  lanes grant                      let every wallet of RELAYER_KEY_<CHAIN> deploy; the first one signs
   doctor [--samples N]             check the index of every chain against its invariants; 1 when one fails
   reindex --chain NAME             make the chain's next indexer start index it anew, while readers keep the old rows
   test                             lint, types, contracts and the tests of the whole service
@@ -81,9 +83,14 @@ async function run(name: string, args: string[]): Promise<number> {
     case "deployments":
       if (args[0] !== "show" || !args[1]) break;
       return await showDeployment(args[1]);
-    case "lanes":
-      if (args[0] !== undefined && !(/^(open|halt)$/.test(args[0]) && args[1])) break;
-      return await lanesCommand(args[0] ?? "", args[1] ?? "");
+    case "lanes": {
+      const options = { "accept-foreign": { type: "boolean", default: false } } as const;
+      const { values, positionals } = parseArgs({ args, allowPositionals: true, options });
+      const [action = "", address = ""] = positionals;
+      const wanted = positionals.join(" ");
+      if (wanted !== "" && !/^(grant|(open|halt|reconcile) 0x[0-9a-f]{40})$/i.test(wanted)) break;
+      return await lanesCommand(action, address, values["accept-foreign"]);
+    }
     case "doctor": {
       const { values } = parseArgs({ args, options: { samples: { type: "string", default: "300" } } });
       return await doctor(Number(values.samples));

@@ -39,13 +39,19 @@ export function flagDeltas(s: string, deltas: string, changes: string): string {
     ON CONFLICT (contract, flag) DO UPDATE SET count = f.count + excluded.count;`;
 }
 
+/** A movement that is inconsistent by itself: from nobody to nobody. */
+const fromNobodyToNobody = `(from_address = ${zeroAddress} AND to_address = ${zeroAddress})`;
 /**
- * Of each token of \`rows\`: how many ERC-721 movements do not start where the one before ended (or go
- * from nobody to nobody), and where the first one starts. Rows come and go at the ledger's end only.
+ * Aggregates over one token's ERC-721 movements, each with the receiver of the one `before`: how many are inconsistent as
+ * far as these rows tell, and where the first one starts, for a comparison with the row before them. Null when the first
+ * one is counted already: no movement counts twice, however the rows come in batches.
  */
-export const ledgerBreaks = `SELECT contract, token_id, min(first_from) AS first_from,
-      count(*) FILTER (WHERE from_address <> before OR (from_address = ${zeroAddress} AND to_address = ${zeroAddress})) AS breaks
-    FROM (SELECT contract, token_id, from_address, to_address, lag(to_address) OVER (${inOrder}) AS before,
-        first_value(from_address) OVER (${inOrder}) AS first_from
+export const breakCount = `count(*) FILTER (WHERE from_address <> before OR ${fromNobodyToNobody})`;
+// One row fits the filter, so this is its value: bytea has no min() before PostgreSQL 18.
+export const firstFrom = `string_agg(from_address, ''::bytea) FILTER (WHERE before IS NULL AND NOT ${fromNobodyToNobody})`;
+
+/** Of each token of `rows`: those two. Rows come and go at the ledger's end only. */
+export const ledgerBreaks = `SELECT contract, token_id, ${firstFrom} AS first_from, ${breakCount} AS breaks
+    FROM (SELECT contract, token_id, from_address, to_address, lag(to_address) OVER (${inOrder}) AS before
       FROM rows WHERE standard = 'ERC721') moves
     GROUP BY contract, token_id`;

@@ -1,4 +1,5 @@
 import { flagDeltas, flagStatements, ledgerBreaks } from "./contract-flags.ts";
+import { tokensAdded } from "./tokens-added.ts";
 
 const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
 const position = ["block_number", "log_index", "batch_index"] as const;
@@ -72,20 +73,11 @@ function tables(s: string): string[] {
       holding_count bigint NOT NULL,
       PRIMARY KEY (owner, standard)
     )`,
-    // The triggers look up a token's last and first rows and a contract's first block when rows are taken back.
-    `CREATE INDEX transfer_token ON ${s}.transfer (contract, token_id, ${position.join(", ")})`,
-    `CREATE INDEX transfer_contract ON ${s}.transfer (contract, ${position.join(", ")})`,
   ];
 }
 
 function ledgerTriggers(s: string): string[] {
   const counts = `count(*) FILTER (WHERE standard = 'ERC721') AS n721, count(*) FILTER (WHERE standard = 'ERC1155') AS n1155`;
-  const newest = `(excluded.last_block, excluded.last_log_index, excluded.last_batch_index) > (t.last_block, t.last_log_index, t.last_batch_index)`;
-  const earlier = `(excluded.mint_block, excluded.mint_log_index, excluded.mint_batch_index) < (t.mint_block, t.mint_log_index, t.mint_batch_index)`;
-  const ofLast = ["last_block", "last_log_index", "last_batch_index", "last_to"];
-  const ofMint = ["mint_block", "mint_log_index", "mint_batch_index", "mint_timestamp", "mint_tx", "creator"];
-  const pick = (column: string, mine: string, better: string) =>
-    `${column} = CASE WHEN t.${mine} IS NULL OR ${better} THEN excluded.${column} ELSE t.${column} END`;
 
   const added = `
     INSERT INTO ${s}.contract AS c (address, first_block, transfers_721, transfers_1155)
@@ -95,33 +87,20 @@ function ledgerTriggers(s: string): string[] {
       transfers_721 = c.transfers_721 + excluded.transfers_721,
       transfers_1155 = c.transfers_1155 + excluded.transfers_1155;
 
-    INSERT INTO ${s}.token AS t (contract, token_id, transfers_721, transfers_1155, ${ofLast.join(", ")}, ${ofMint.join(", ")}, breaks, first_from)
-    SELECT n.contract, n.token_id, n.n721, n.n1155, l.block_number, l.log_index, l.batch_index, l.to_address,
-      m.block_number, m.log_index, m.batch_index, m.block_timestamp, m.tx_hash, m.tx_from, coalesce(b.breaks, 0), b.first_from
-    FROM (SELECT contract, token_id, ${counts} FROM rows GROUP BY contract, token_id) n
-    LEFT JOIN (${ledgerBreaks}) b USING (contract, token_id)
-    LEFT JOIN (SELECT DISTINCT ON (contract, token_id) * FROM rows WHERE standard = 'ERC721'
-      ORDER BY contract, token_id, ${position.map((column) => `${column} DESC`).join(", ")}) l USING (contract, token_id)
-    LEFT JOIN (SELECT DISTINCT ON (contract, token_id) * FROM rows WHERE from_address = ${zeroAddress}
-      ORDER BY contract, token_id, ${position.join(", ")}) m USING (contract, token_id)
-    ORDER BY n.contract, n.token_id
-    ON CONFLICT (contract, token_id) DO UPDATE SET
-      transfers_721 = t.transfers_721 + excluded.transfers_721,
-      transfers_1155 = t.transfers_1155 + excluded.transfers_1155,
-      breaks = t.breaks + excluded.breaks + (excluded.first_from IS DISTINCT FROM t.last_to
-        AND excluded.first_from IS NOT NULL AND t.last_to IS NOT NULL)::integer,
-      ${ofLast.map((column) => pick(column, "last_block", newest)).join(",\n      ")},
-      ${ofMint.map((column) => pick(column, "mint_block", earlier)).join(",\n      ")};
-
+    ${tokensAdded(s, "ERC721")}
+    ${tokensAdded(s, "ERC1155")}
     ${holdingDeltas(s, 1)}`;
 
-  const lookUp = (where: string, direction: string) => `LEFT JOIN LATERAL (
+  const first = (direction: string) => position.map((column) => `x.${column} ${direction}`).join(", ");
+  const byIndex = (where: string, direction: string, alias: string) => `LEFT JOIN LATERAL (
       SELECT x.* FROM ${s}.transfer x WHERE x.contract = n.contract AND x.token_id = n.token_id AND ${where}
-      ORDER BY ${position.map((column) => `x.${column} ${direction}`).join(", ")} LIMIT 1)`;
-
-  const removed = `
-    ${holdingDeltas(s, -1)}
-
+      ORDER BY ${first(direction)} LIMIT 1) ${alias} ON true`;
+  const byScan = (where: string, direction: string, alias: string) => `LEFT JOIN (
+      SELECT DISTINCT ON (x.contract, x.token_id) x.* FROM ${s}.transfer x
+      JOIN (SELECT DISTINCT contract, token_id FROM rows) gone USING (contract, token_id)
+      WHERE ${where} ORDER BY x.contract, x.token_id, ${first(direction)}
+    ) ${alias} ON ${alias}.contract = n.contract AND ${alias}.token_id = n.token_id`;
+  const tokensRemoved = (lookUp: typeof byIndex) => `
     UPDATE ${s}.token t SET
       transfers_721 = t.transfers_721 - n.n721, transfers_1155 = t.transfers_1155 - n.n1155,
       last_block = l.block_number, last_log_index = l.log_index, last_batch_index = l.batch_index, last_to = l.to_address,
@@ -131,17 +110,27 @@ function ledgerTriggers(s: string): string[] {
         AND b.first_from IS NOT NULL AND l.to_address IS NOT NULL)::integer
     FROM (SELECT contract, token_id, ${counts} FROM rows GROUP BY contract, token_id) n
     LEFT JOIN (${ledgerBreaks}) b USING (contract, token_id)
-    ${lookUp("x.standard = 'ERC721'", "DESC")} l ON true
-    ${lookUp(`x.from_address = ${zeroAddress}`, "ASC")} m ON true
-    WHERE t.contract = n.contract AND t.token_id = n.token_id;
+    ${lookUp("x.standard = 'ERC721'", "DESC", "l")}
+    ${lookUp(`x.from_address = ${zeroAddress}`, "ASC", "m")}
+    WHERE t.contract = n.contract AND t.token_id = n.token_id;`;
+
+  // Until the backfill is through the indexes of read-indexes.ts are missing; one scan is better then than one for each token.
+  const removed = `
+    ${holdingDeltas(s, -1)}
+
+    IF to_regclass('${s}.transfer_token') IS NULL THEN ${tokensRemoved(byScan)}
+    ELSE ${tokensRemoved(byIndex)}
+    END IF;
 
     DELETE FROM ${s}.token t USING (SELECT DISTINCT contract, token_id FROM rows) n
     WHERE t.contract = n.contract AND t.token_id = n.token_id AND t.transfers_721 = 0 AND t.transfers_1155 = 0;
 
     UPDATE ${s}.contract c SET
       transfers_721 = c.transfers_721 - n.n721, transfers_1155 = c.transfers_1155 - n.n1155,
-      first_block = coalesce((SELECT min(x.block_number) FROM ${s}.transfer x WHERE x.contract = c.address), c.first_block)
-    FROM (SELECT contract, ${counts} FROM rows GROUP BY contract) n
+      first_block = CASE WHEN n.first_block > c.first_block OR n.n721 + n.n1155 = c.transfers_721 + c.transfers_1155
+        THEN c.first_block
+        ELSE coalesce((SELECT min(x.block_number) FROM ${s}.transfer x WHERE x.contract = c.address), c.first_block) END
+    FROM (SELECT contract, min(block_number) AS first_block, ${counts} FROM rows GROUP BY contract) n
     WHERE c.address = n.contract;
 
     DELETE FROM ${s}.contract c USING (SELECT DISTINCT contract FROM rows) n

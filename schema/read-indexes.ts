@@ -1,10 +1,13 @@
 /**
- * Indexes that only readers need. The launcher makes them when the backfill is through: Ponder drops
+ * Indexes that readers need, and the triggers only when rows are taken back. The launcher makes them when the backfill is through: Ponder drops
  * and rebuilds the ones it knows at every restart, and a backfill runs faster without them.
  */
 export function readIndexStatements(schema: string): string[] {
   const s = `"${schema}"`;
   return [
+    // First, because the triggers use it when rows are taken back: a token's last and first rows.
+    `CREATE INDEX IF NOT EXISTS transfer_token ON ${s}.transfer (contract, token_id, block_number, log_index, batch_index)`,
+    `CREATE INDEX IF NOT EXISTS transfer_contract ON ${s}.transfer (contract, block_number, log_index, batch_index)`,
     `CREATE INDEX IF NOT EXISTS transfer_from ON ${s}.transfer (from_address, block_number, log_index, batch_index)`,
     `CREATE INDEX IF NOT EXISTS transfer_to ON ${s}.transfer (to_address, block_number, log_index, batch_index)`,
     `CREATE INDEX IF NOT EXISTS transfer_burn ON ${s}.transfer (contract, block_number, log_index, batch_index)

@@ -1,18 +1,21 @@
 // The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
-import { createAdaptorServer } from "@hono/node-server";
+import { watchStatus } from "./accounts/status-gauges.ts";
 import { ensureDevAccount } from "./auth/keys.ts";
 import { loadConfig, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
-import { createApp } from "./http/app.ts";
-import { limitServer, serverOptions } from "./http/limits.ts";
+import { Drain } from "./http/drain.ts";
+import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
+import { createMetrics, watchPool } from "./telemetry/metrics.ts";
+import { startTracing } from "./telemetry/tracing.ts";
 
 const config = loadConfig();
 await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
 const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
+const endTracing = await startTracing(config, "api");
 const services = createServices(config, "api", { tenants });
 if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");
 if (config.devApiKey) {
@@ -21,8 +24,11 @@ if (config.devApiKey) {
   await pool.end();
 }
 
-const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
-limitServer(server);
+const metrics = createMetrics("api");
+watchPool(metrics, services.pool);
+watchStatus(metrics, services);
+const drain = new Drain();
+const server = createHttpServer(services, { drain, metrics });
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 services.content.sweep().then(
@@ -30,14 +36,15 @@ services.content.sweep().then(
   (error) => services.log.warn({ err: error }, "the store could not be swept"),
 );
 endWithParent();
-onStop(async () => {
-  const closed = new Promise((done) => server.close(done));
-  if ("closeIdleConnections" in server) server.closeIdleConnections();
-  const impatient = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), 3_000);
-  await closed;
-  clearTimeout(impatient);
-  await services.auth.usage.flush();
-  await services.content.close();
-  await services.pool.end();
-}, services.log);
+onStop(
+  async () => {
+    await drain.close(server, config.shutdown);
+    await services.auth.usage.flush();
+    await services.content.close();
+    await services.pool.end();
+    await endTracing();
+  },
+  services.log,
+  config.shutdown,
+);
 process.send?.({ type: "ready" });

@@ -73,7 +73,15 @@ export interface Config {
     /** A stranger's contract that announces changes has its tokens read again once in this time. */
     refreshWindowSeconds: number;
   };
+  /** Blocks that an index may be behind its node until that is called a trouble. */
+  maxIndexLagBlocks: number;
+  /** The worker and the indexer serve `/metrics` on this port (0: not); the token opens it, and the API's. */
+  metrics: { host: string; port: number; token: string | null };
+  /** Where OpenTelemetry traces go, and the share of requests that are traced; null: nowhere. */
+  traces: { endpoint: string; ratio: number } | null;
   logLevel: string;
+  /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
+  shutdown: { delayMs: number; graceMs: number };
 }
 
 /** A wrong variable: names it, says what came and what would do. */
@@ -207,8 +215,28 @@ export function loadConfig(env: Env = process.env): Config {
       perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
       refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
     },
+    maxIndexLagBlocks: read(env, "MAX_INDEX_LAG_BLOCKS", count, 50),
+    metrics: {
+      host: env["METRICS_HOST"]?.trim() || "127.0.0.1",
+      port: read(env, "METRICS_PORT", count, 0),
+      token: env["METRICS_TOKEN"]?.trim() || null,
+    },
+    traces: loadTraces(env),
     logLevel: env["LOG_LEVEL"]?.trim() || "info",
+    shutdown: {
+      delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
+      graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),
+    },
   };
+}
+
+function loadTraces(env: Env): Config["traces"] {
+  const endpoint = read<string | null>(env, "OTEL_EXPORTER_OTLP_ENDPOINT", url, null);
+  const share = z
+    .string()
+    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, "a number from 0 to 1 is wanted")
+    .transform(Number);
+  return endpoint === null ? null : { endpoint, ratio: read(env, "OTEL_TRACES_SAMPLER_ARG", share, 1) };
 }
 
 function readRanges(env: Env, name: string): string[] {
@@ -335,7 +363,12 @@ export function secretsOf(config: Config): string[] {
     // Of a provider's URL the path and query are the account's key.
     ...(local ? [] : rpcUrls.flatMap((url) => [new URL(url).pathname.slice(1), new URL(url).search.slice(1)])),
   ]);
-  return [config.keyPepper, config.devApiKey ?? "", config.ipfs.pinata?.jwt ?? "", ...passwords, ...chains].filter(
-    (secret) => secret.length >= 8 && secret !== "mintyard-embedded",
-  );
+  return [
+    config.keyPepper,
+    config.devApiKey ?? "",
+    config.metrics.token ?? "",
+    config.ipfs.pinata?.jwt ?? "",
+    ...passwords,
+    ...chains,
+  ].filter((secret) => secret.length >= 8 && secret !== "mintyard-embedded");
 }

@@ -6,6 +6,8 @@ import { prepareDatabase } from "./db/prepare.ts";
 import { runIndexer } from "./indexing/run-indexer.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
+import { createMetrics, watchRefusals } from "./telemetry/metrics.ts";
+import { serveMetrics } from "./telemetry/serve-metrics.ts";
 
 const { values } = parseArgs({ options: { chain: { type: "string" } } });
 if (!values.chain) throw new ConfigError("--chain <name> is missing");
@@ -13,16 +15,32 @@ const config = loadConfig();
 const log = createLogger("indexer", config.logLevel);
 await prepareDatabase(config.databaseUrl, log);
 
+const { chain } = values;
+let refusals: ReadonlyMap<string, number> = new Map();
+if (config.metrics.port > 0) {
+  const metrics = createMetrics("indexer");
+  watchRefusals(metrics, chain, () => refusals);
+  await serveMetrics(metrics, config.metrics);
+}
 const stop = new AbortController();
-const running = runIndexer(config, values.chain, stop.signal, log, ({ chain, chainId, schema, block }) => {
-  log.info({ chain, chainId, schema, block: String(block) }, "indexer ready");
-  process.send?.({ type: "ready" });
+const running = runIndexer(config, chain, stop.signal, log, {
+  onReady: ({ chainId, schema, block }) => {
+    log.info({ chain, chainId, schema, block: String(block) }, "indexer ready");
+    process.send?.({ type: "ready" });
+  },
+  onGateway: (gateway) => {
+    refusals = gateway.refusals;
+  },
 });
 endWithParent();
-onStop(async () => {
-  stop.abort();
-  await running;
-}, log);
+onStop(
+  async () => {
+    stop.abort();
+    await running;
+  },
+  log,
+  config.shutdown,
+);
 running.catch((error) => {
   log.fatal({ err: error }, "indexer ended");
   process.exit(1);

@@ -1,6 +1,7 @@
 import type { Logger } from "./log.ts";
 
-const patienceMs = 4_500;
+/** Of what is left to do when the last answer was given. */
+const patienceMs = 1_500;
 
 /** Ends this process when the one that started it is gone: a killed parent leaves no orphan behind. */
 export function endWithParent(): void {
@@ -8,16 +9,17 @@ export function endWithParent(): void {
 }
 
 /**
- * Runs `close` once on SIGTERM or SIGINT, then exits 0; exits 1 when it takes longer than the
- * launcher waits.
+ * Runs `close` once on SIGTERM or SIGINT, then exits 0; exits 1 when it takes longer than was given.
+ *
+ * @param shutdown what `close` may take; by default it is less than the launcher waits.
  */
-export function onStop(close: () => Promise<void>, log: Logger): void {
+export function onStop(close: () => Promise<void>, log: Logger, shutdown: { delayMs: number; graceMs: number }): void {
   let stopping = false;
   const stop = (signal: NodeJS.Signals) => {
     if (stopping) return;
     stopping = true;
     log.info({ signal }, "stopping");
-    setTimeout(() => process.exit(1), patienceMs).unref();
+    setTimeout(() => process.exit(1), shutdown.delayMs + shutdown.graceMs + patienceMs).unref();
     close().then(
       () => process.exit(0),
       (error) => {

@@ -16,6 +16,7 @@ const base = [
   "log.ts",
   "measure-json.ts",
   "services.ts",
+  "telemetry",
   "unavailable.ts",
 ];
 

@@ -24,7 +24,7 @@ test(".env.example names exactly the variables that are read", () => {
   const asked = new Set<string>();
   const chain = { DATABASE_URL: "postgres://x", RPC_URL_POLYGON: "http://x", FACTORY_POLYGON: `0x${"1".repeat(40)}` };
   // Some are asked for only beside others.
-  for (const more of [{ PINATA_JWT: "x" }, { KUBO_RPC_URL: "http://x" }])
+  for (const more of [{ PINATA_JWT: "x" }, { KUBO_RPC_URL: "http://x" }, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://x" }])
     loadConfig(
       new Proxy({ ...chain, ...more } as Record<string, string>, {
         get: (target, name: string) => {

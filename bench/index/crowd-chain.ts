@@ -7,14 +7,15 @@ import { freePorts } from "../../src/free-port.ts";
 import { compileSolidity } from "../../test/setup/compile.ts";
 
 /**
- * Says what a busy ERC-721 contract says, without keeping it: one mint, then one transfer of a token minted fifty
- * before it, between some 30,000 wallets.
+ * Says what a busy ERC-721 contract says: one mint, then one sale of a token that exists, any of them, between some
+ * 30,000 wallets. It keeps how often each token was sold, so that every sender is the owner.
  */
 const source = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 contract Crowd {
   event Transfer(address indexed from, address indexed to, uint256 indexed tokenId);
   uint256 public minted;
+  mapping(uint256 => uint256) sales;
   function holder(uint256 id, uint256 turn) public pure returns (address) {
     return address(uint160(uint256(keccak256(abi.encode(uint256(keccak256(abi.encode(id, turn))) % 30000)))));
   }
@@ -22,8 +23,9 @@ contract Crowd {
     uint256 id = minted;
     for (uint256 i = 0; i < count; i += 2) {
       emit Transfer(address(0), holder(id, 0), id);
-      if (id >= 50) emit Transfer(holder(id - 50, 0), holder(id - 50, 1), id - 50);
-      else emit Transfer(holder(id, 0), holder(id, 0), id);
+      uint256 sold = uint256(keccak256(abi.encode(address(this), id))) % (id + 1);
+      uint256 turn = sales[sold]++;
+      emit Transfer(holder(sold, turn), holder(sold, turn + 1), sold);
       id++;
     }
     minted = id;

@@ -4,13 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { freePorts } from "../../src/free-port.ts";
-import { ponderFolder } from "../../src/indexing/ponder-process.ts";
+import { ponderEnvironment, ponderFolder } from "../../src/indexing/ponder-process.ts";
 
 export interface Variant {
   name: string;
   /** Ponder's root, and its configuration file seen from there. */
   root: string;
   config: string;
+  env: Record<string, string>;
 }
 
 const here = import.meta.dirname;
@@ -18,16 +19,20 @@ export const ours: Variant = {
   name: "ledger and triggers",
   root: join(here, "../../indexer"),
   config: "../ponder.config.ts",
+  env: ponderEnvironment,
 };
 export const upserts: Variant = {
   name: "upserts through the store",
   root: join(here, "upserts"),
   config: "ponder.config.ts",
+  env: {},
 };
 
 export interface PonderRun {
   /** From the first event it worked on until it was ready, in seconds. */
   seconds: number;
+  /** Processor time that the process took for it, in seconds. */
+  cpuSeconds: number;
   /** Highest resident memory of the process so far, in MB. */
   peakMb(): number;
   stop(): Promise<void>;
@@ -49,16 +54,20 @@ export async function runPonder(
     DATABASE_URL: String(settings["databaseUrl"]),
     MINTYARD_PONDER: JSON.stringify(settings),
     NODE_ENV: "production",
+    ...variant.env,
   };
   const cwd = mkdtempSync(join(tmpdir(), "mintyard-bench-"));
   const child = spawn(process.execPath, command, { cwd, env, stdio: ["ignore", "pipe", "inherit"] });
   const exited = new Promise<void>((done) => child.once("exit", () => done()));
   let started = 0;
+  let cpuAtStart = 0;
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on("line", (line) => {
     lines.push(line);
     if (process.env["VERBOSE"]) process.stderr.write(`${performance.now().toFixed(0)} ${line.slice(0, 300)}\n`);
-    if (started === 0 && line.includes("Started backfill indexing")) started = performance.now();
+    if (started > 0 || !line.includes("Started backfill indexing")) return;
+    started = performance.now();
+    cpuAtStart = cpuSeconds(child.pid);
   });
   for (;;) {
     if (child.exitCode !== null) throw new Error(`Ponder ended:\n${lines.slice(-10).join("\n")}`);
@@ -72,6 +81,7 @@ export async function runPonder(
   const seconds = (performance.now() - started) / 1000;
   return {
     seconds,
+    cpuSeconds: cpuSeconds(child.pid) - cpuAtStart,
     peakMb: () => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, "utf8"))?.[1]) / 1024,
     async stop() {
       child.kill("SIGINT");
@@ -80,4 +90,9 @@ export async function runPonder(
       clearTimeout(timer);
     },
   };
+}
+
+function cpuSeconds(pid: number | undefined): number {
+  const [user = "", system = ""] = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]?.split(" ").slice(11) ?? [];
+  return (Number(user) + Number(system)) / 100;
 }

@@ -4,12 +4,10 @@ import { createServer } from "node:http";
 import pg from "pg";
 
 export interface BareRead {
-  text: string;
   /** Bytes are sent as `\x…` text. */
-  values: string[];
-  column: string;
-  prefix: string;
-  suffix: string;
+  statements: { text: string; values: string[]; column: string }[];
+  /** What stands before, between and behind what the statements give. */
+  texts: string[];
 }
 
 let reads: BareRead[] = [];
@@ -20,17 +18,23 @@ const server = createServer((request, response) => {
   const read = reads[Number(request.url?.slice(1))];
   request.resume();
   if (!read) return void response.writeHead(404).end();
-  const name = names.get(read.text) ?? `b${names.size}`;
-  names.set(read.text, name);
-  pool.query({ name, text: read.text, values: read.values }).then(
-    ({ rows }) => {
-      const body = read.prefix + (rows[0]?.[read.column] ?? "") + read.suffix;
+  Promise.all(read.statements.map(run)).then(
+    (parts) => {
+      let body = read.texts[0] ?? "";
+      for (let at = 0; at < parts.length; at += 1) body += parts[at] + (read.texts[at + 1] ?? "");
       response.writeHead(200, { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) });
       response.end(body);
     },
     (error) => response.writeHead(500).end(String(error)),
   );
 });
+
+async function run({ text, values, column }: BareRead["statements"][number]): Promise<string> {
+  const name = names.get(text) ?? `b${names.size}`;
+  names.set(text, name);
+  const { rows } = await pool.query({ name, text, values });
+  return rows[0]?.[column] ?? "";
+}
 process.on("message", (sent: BareRead[]) => {
   reads = sent;
   process.send?.({ reads: sent.length });

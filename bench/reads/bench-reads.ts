@@ -1,6 +1,7 @@
 // `npm run bench:reads`: our doors beside a bare node:http + pg server that sends the same bytes.
 // Options: --tokens 2000000 --contracts 2000 --accounts 400000 --seconds 4 --rounds 5
-//          --connections 1,32,128 --only account --dir <folder to keep the data in> --plans
+//          --connections 1,32,128 --only account --dir <folder to keep the data in> --profile <folder>
+// Peers run when they are installed: npm ci --prefix bench/reads
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -26,6 +27,8 @@ const { values: options } = parseArgs({
     connections: { type: "string", default: "1,32,128" },
     only: { type: "string", default: "" },
     dir: { type: "string" },
+    profile: { type: "string" },
+    peers: { type: "string", default: "postgraphile,mercurius,ponder" },
   },
 });
 const say = (line: string) => console.log(`${new Date().toISOString().slice(11, 19)} ${line}`);
@@ -57,16 +60,30 @@ try {
   const bare = await start("bare-server.ts", [postgres.url], {});
   const base = `http://127.0.0.1:${apiPort}`;
   const client = new pg.Client({ connectionString: postgres.url });
+  // Losing it when the database stops says less than the failure that led there.
+  client.on("error", () => undefined);
   await client.connect();
+  const peers = await startPeers(client, postgres.url);
   const scenarios = (await makeScenarios(postgres.url, client, base, apiKey)).filter(({ name }) =>
     name.includes(options.only),
   );
-  for (const scenario of scenarios) await measure(scenario, bare);
+  say("| read | connections | server | of bare | requests/s | p50 ms | p99 ms | processor us/request | MB |");
+  for (const scenario of scenarios) await measure(scenario, bare, peers);
   await client.end();
 } finally {
-  for (const child of children) child.kill("SIGKILL");
+  for (const child of children) await end(child);
   await postgres.stop();
   if (!options.dir) await rm(dir, { recursive: true, force: true });
+}
+
+async function startPeers(client: pg.Client, url: string): Promise<Map<string, Started>> {
+  const peers = new Map<string, Started>();
+  if (!existsSync(join(import.meta.dirname, "node_modules"))) return peers;
+  await client.query(readFileSync(join(import.meta.dirname, "peers.sql"), "utf8"));
+  for (const name of options.peers.split(",").filter(Boolean)) {
+    peers.set(name, await start(`peer-${name}.mjs`, [url], { GRAPHILE_ENV: "production", NODE_ENV: "production" }));
+  }
+  return peers;
 }
 
 interface Started {
@@ -75,9 +92,18 @@ interface Started {
 }
 
 async function start(file: string, args: string[], env: Record<string, string>): Promise<Started> {
-  const child = fork(join(import.meta.dirname, file), args, { env: { PATH: process.env["PATH"], ...env } });
+  const execArgv = options.profile ? ["--cpu-prof", `--cpu-prof-dir=${options.profile}`] : [];
+  const child = fork(join(import.meta.dirname, file), args, { env: { PATH: process.env["PATH"], ...env }, execArgv });
   children.push(child);
   return { child, message: await next(child) };
+}
+
+/** A profile is written by a process that ends by itself. */
+async function end(child: ChildProcess): Promise<void> {
+  if (!options.profile) return void child.kill("SIGKILL");
+  const gone = new Promise((done) => child.once("exit", done));
+  child.disconnect();
+  await gone;
 }
 
 function next(child: ChildProcess): Promise<{ port?: number }> {
@@ -87,57 +113,77 @@ function next(child: ChildProcess): Promise<{ port?: number }> {
   });
 }
 
-async function measure(scenario: Scenario, bare: Started): Promise<void> {
+async function measure(scenario: Scenario, bare: Started, peers: Map<string, Started>): Promise<void> {
   const heard = next(bare.child);
   bare.child.send(scenario.bare satisfies BareRead[]);
   await heard;
   const bareRequests = scenario.bare.map((_, index) => ({ method: "GET" as const, path: `/${index}` }));
-  const sides = [
-    { name: "bare", url: `http://127.0.0.1:${bare.message.port}`, requests: bareRequests },
-    { name: "ours", url: scenario.url, requests: scenario.requests },
+  interface Side {
+    name: string;
+    pid: number | undefined;
+    url: string;
+    requests: autocannon.Request[];
+  }
+  const local = (server: Started) => `http://127.0.0.1:${server.message.port}`;
+  const sides: Side[] = [
+    { name: "bare", pid: bare.child.pid, url: local(bare), requests: bareRequests },
+    { name: "ours", pid: children[0]?.pid, url: scenario.url, requests: scenario.requests },
   ];
+  for (const [name, bodies] of Object.entries(scenario.peers ?? {})) {
+    const peer = peers.get(name);
+    const headers = { "Content-Type": "application/json" };
+    const requests = bodies.map((body) => ({ method: "POST" as const, path: "/graphql", headers, body }));
+    if (peer) sides.push({ name, pid: peer.child.pid, url: local(peer), requests });
+  }
   for (const connections of options.connections.split(",").map(Number)) {
-    const seen = new Map<string, { rps: number[]; p50: number[]; p99: number[]; cpu: number[]; failed: number }>();
+    const seen = new Map(sides.map(({ name }) => [name, { rps: [], p50: [], p99: [], cpu: [], failed: 0 } as Figures]));
     for (let round = 0; round <= Number(options.rounds); round += 1) {
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
-        const before = cpuOf(side.name);
+        const before = cpuOf(side.pid);
         const result = await autocannon({
           url: side.url,
           connections,
-          // The first round only warms up.
-          duration: round === 0 ? 1 : Number(options.seconds),
+          // The first round only warms up: a server is slow until its code is compiled.
+          duration: round === 0 ? 4 : Number(options.seconds),
           requests: side.requests,
         });
-        if (round === 0) continue;
-        const kept = seen.get(side.name) ?? { rps: [], p50: [], p99: [], cpu: [], failed: 0 };
+        const kept = seen.get(side.name);
+        if (round === 0 || !kept) continue;
         kept.rps.push(result.requests.average);
         kept.p50.push(result.latency.p50);
         kept.p99.push(result.latency.p99);
-        kept.cpu.push(((cpuOf(side.name) - before) * 1_000_000) / Math.max(1, result.requests.total));
+        kept.cpu.push(((cpuOf(side.pid) - before) * 1_000_000) / Math.max(1, result.requests.total));
         kept.failed += result.non2xx + result.errors;
-        seen.set(side.name, kept);
       }
     }
-    const median = (numbers: number[]) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
-    const [one, other] = ["bare", "ours"].map(
-      (name) => seen.get(name) ?? { rps: [], p50: [], p99: [], cpu: [], failed: 0 },
-    );
-    if (!one || !other) continue;
-    const ratios = other.rps.map((rps, index) => rps / (one.rps[index] ?? Number.NaN));
-    say(
-      `${scenario.name.padEnd(28)} ${String(connections).padStart(3)} connections: ${median(ratios).toFixed(2)} of bare ` +
-        `(${median(other.rps).toFixed(0)}/s against ${median(one.rps).toFixed(0)}/s), p50 ${median(other.p50)} against ` +
-        `${median(one.p50)} ms, p99 ${median(other.p99)} against ${median(one.p99)} ms, processor ${median(other.cpu).toFixed(0)} against ${median(one.cpu).toFixed(0)} us a request, ${memoryOf("ours")} MB against ` +
-        `${memoryOf("bare")} MB, failed ${other.failed} and ${one.failed}`,
-    );
+    const bareRates = seen.get("bare")?.rps ?? [];
+    for (const { name, pid } of sides) {
+      const { rps, p50, p99, cpu, failed } = seen.get(name) ?? { rps: [], p50: [], p99: [], cpu: [], failed: 0 };
+      const ratio = median(rps.map((rate, index) => rate / (bareRates[index] ?? Number.NaN)));
+      say(
+        `| ${scenario.name} | ${connections} | ${name} | ${ratio.toFixed(2)} | ${median(rps).toFixed(0)} | ${median(p50)} | ` +
+          `${median(p99)} | ${median(cpu).toFixed(0)} | ${memoryOf(pid)} |${failed > 0 ? ` ${failed} failed` : ""}`,
+      );
+    }
   }
 }
 
+interface Figures {
+  rps: number[];
+  p50: number[];
+  p99: number[];
+  cpu: number[];
+  failed: number;
+}
+
+function median(numbers: number[]): number {
+  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
 /** Seconds of processor time of a server: what is left to compare on a machine that others use too. */
-function cpuOf(side: string): number {
-  const child = children[side === "ours" ? 0 : 1];
+function cpuOf(pid: number | undefined): number {
   try {
-    const fields = readFileSync(`/proc/${child?.pid}/stat`, "utf8")
+    const fields = readFileSync(`/proc/${pid}/stat`, "utf8")
       .replace(/^.*\) /, "")
       .split(" ");
     return (Number(fields[11]) + Number(fields[12])) / 100;
@@ -146,10 +192,9 @@ function cpuOf(side: string): number {
   }
 }
 
-function memoryOf(side: "ours" | "bare"): string {
-  const child = children[side === "ours" ? 0 : 1];
+function memoryOf(pid: number | undefined): string {
   try {
-    const [, kilobytes = "0"] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child?.pid}/status`, "utf8")) ?? [];
+    const [, kilobytes = "0"] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
     return (Number(kilobytes) / 1024).toFixed(0);
   } catch {
     return "?";

@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { derivedStateStatements } from "../../schema/derived-state.ts";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
+import { createLedger } from "../../test/indexing/ledger-fixture.ts";
 
 export interface DataSize {
   tokens: number;
@@ -30,32 +30,36 @@ export async function generate(url: string, size: DataSize, say: (line: string) 
   const client = await connect(url, "bench-generate");
   try {
     await client.query("SET synchronous_commit = off; SET maintenance_work_mem = '512MB'; SET work_mem = '128MB'");
-    await createLedger(client);
-    await addMovements(client, size, say);
-    await addMetadata(client, size, say);
-    for (const statement of readIndexStatements(schema)) await client.query(statement);
-    await client.query(
-      "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ($1, $2, '0x', true)",
-      [schema, benchChainId],
+    await client.query("CREATE TABLE IF NOT EXISTS public.bench_step (name text PRIMARY KEY)");
+    // What took an hour must not be done again because the next step failed.
+    const once = async (name: string, step: () => Promise<unknown>) => {
+      const { rowCount } = await client.query("SELECT FROM public.bench_step WHERE name = $1", [name]);
+      if (rowCount) return;
+      await step();
+      await client.query("INSERT INTO public.bench_step VALUES ($1)", [name]);
+      say(name);
+    };
+    await once("tables", () => createTables(client));
+    await once("movements", () => addMovements(client, size, say));
+    await once("metadata", () => addMetadata(client));
+    await once("traits", () => addTraits(client));
+    await once("contracts", () => addContracts(client));
+    for (const statement of readIndexStatements(schema)) await once(statement, () => client.query(statement));
+    await once("deployment", () =>
+      client.query(
+        "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ($1, $2, '0x', true)",
+        [schema, benchChainId],
+      ),
     );
-    say("indexes");
-    await client.query("VACUUM (ANALYZE)");
-    say("statistics");
+    await once("statistics", () => client.query("VACUUM (ANALYZE)"));
   } finally {
     await client.end();
   }
   await ensureNftViews(url);
 }
 
-async function createLedger(client: pg.Client): Promise<void> {
-  await client.query(`CREATE SCHEMA ${schema}`);
-  await client.query(`CREATE TABLE ${schema}.transfer (
-    block_number bigint NOT NULL, log_index integer NOT NULL, batch_index integer NOT NULL,
-    block_hash bytea NOT NULL, block_timestamp bigint NOT NULL, tx_hash bytea NOT NULL, tx_from bytea NOT NULL,
-    contract bytea NOT NULL, token_id numeric(78) NOT NULL, from_address bytea NOT NULL, to_address bytea NOT NULL,
-    operator bytea, amount numeric(78) NOT NULL, standard text NOT NULL,
-    PRIMARY KEY (block_number, log_index, batch_index))`);
-  for (const statement of derivedStateStatements(schema)) await client.query(statement);
+async function createTables(client: pg.Client): Promise<void> {
+  await createLedger(client, schema);
   await client.query(`CREATE TABLE ${schema}.collection (address bytea, owner bytea, intent_id bytea, factory bytea,
     block_number bigint, block_hash bytea, block_timestamp bigint, tx_hash bytea)`);
   await client.query(`CREATE TABLE ${schema}.metadata_update (block_number bigint, log_index integer,
@@ -97,8 +101,9 @@ async function addMovements(client: pg.Client, size: DataSize, say: (line: strin
   ]);
 }
 
-async function addMetadata(client: pg.Client, { contracts }: DataSize, say: (line: string) => void): Promise<void> {
-  const trait = (name: string, values: number) => `floor(${values} * ${unit(name, "t.token_id")})::int`;
+const trait = (name: string, values: number) => `floor(${values} * ${unit(name, "t.token_id")})::int`;
+
+async function addMetadata(client: pg.Client): Promise<void> {
   await client.query("ALTER TABLE service.token_metadata DISABLE TRIGGER USER");
   await client.query(`INSERT INTO service.token_metadata (chain_id, contract, token_id, status, next_attempt_at,
       fetched_at, token_uri, metadata, name, description, image)
@@ -111,14 +116,31 @@ async function addMetadata(client: pg.Client, { contracts }: DataSize, say: (lin
     FROM ${schema}.token t CROSS JOIN LATERAL (SELECT 'bafybei' || md5(t.contract::text) || 'qqqqqqqqqqqqqqqqqqqq' AS cid,
       'A piece of collection ' || left(md5(t.contract::text), 6) || ', drawn by hand and numbered once' AS words) g`);
   await client.query("ALTER TABLE service.token_metadata ENABLE TRIGGER USER");
-  say("metadata");
+}
+
+/** What the trigger on the documents would have made, set-wise; indexes in the end, because that is many times faster. */
+async function addTraits(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ definition: string; name: string; constrained: boolean }>(
+    `SELECT pg_get_indexdef(i.indexrelid) AS definition, c.relname AS name, i.indisprimary AS constrained
+     FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = 'service.token_trait'::regclass`,
+  );
+  for (const { name, constrained } of rows) {
+    await client.query(
+      constrained ? `ALTER TABLE service.token_trait DROP CONSTRAINT ${name}` : `DROP INDEX service.${name}`,
+    );
+  }
   await client.query(`INSERT INTO service.token_trait (chain_id, contract, name, value, token_id, number)
     SELECT ${benchChainId}, t.contract, v.name, v.value::text, t.token_id, v.value
     FROM ${schema}.token t CROSS JOIN LATERAL (VALUES ('Fur', ${trait("Fur", 8)}), ('Hat', ${trait("Hat", 20)}),
       ('Level', ${trait("Level", 100)})) v (name, value)`);
-  say("traits");
+  for (const { name, definition, constrained } of rows) {
+    await client.query(definition);
+    if (constrained) await client.query(`ALTER TABLE service.token_trait ADD PRIMARY KEY USING INDEX ${name}`);
+  }
+}
+
+async function addContracts(client: pg.Client): Promise<void> {
   await client.query(`INSERT INTO service.contract_metadata (chain_id, address, status, next_attempt_at, name, symbol)
     SELECT ${benchChainId}, address, 'fresh', NULL, 'Collection ' || left(md5(address::text), 6), 'COL'
     FROM ${schema}.contract`);
-  say(`up to ${contracts} contracts`);
 }

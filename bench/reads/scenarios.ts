@@ -14,6 +14,8 @@ export interface Scenario {
   requests: { method: "GET" | "POST"; path: string; headers: Record<string, string>; body?: string }[];
   /** The same answers from the bare server, in the same order. */
   bare: BareRead[];
+  /** What other servers are asked for about the same; bodies of POST /graphql. */
+  peers?: Record<string, string[]>;
 }
 
 const keysEach = 20;
@@ -23,8 +25,34 @@ const queries = {
   account: `query ($a: Address!) { account(address: $a) { nfts(chain: "goerli", first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } } }`,
   contract: `query ($c: Address!, $after: String) { nfts(chain: "goerli", contract: $c, first: 50, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } }`,
   chain: `{ nfts(chain: "goerli", first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } }`,
+  traits: `query ($c: Address!, $v: [String!]!) { nfts(chain: "goerli", contract: $c, first: 50, traits: { name: "Hat", values: $v }) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } }`,
+  nested: `query ($c: Address!, $a: Address!, $t: TokenId!) {
+    contract(chain: "goerli", address: $c) { name symbol standard }
+    nft(chain: "goerli", contract: $c, tokenId: $t) { ${fields} fileInformation { width height } }
+    nfts(chain: "goerli", contract: $c, first: 20) { nodes { ${fields} } totalCount }
+    account(address: $a) { nfts(chain: "goerli", first: 20) { nodes { ${fields} } totalCount } } }`,
   detail: `query ($c: Address!, $t: TokenId!) { nft(chain: "goerli", contract: $c, tokenId: $t) { ${fields} } }`,
 };
+
+const record = "address name symbol standard description";
+const document = "name description tokenUri metadata image animationUrl cachedImage";
+const peerFields = `contract tokenId standard owner supply creator mintTimestamp document { ${document} } record { ${record} }`;
+const postgraphile = (name: string, argument: string) =>
+  `query ($a: String!) { ${name}(${argument}: $a, first: 50) { nodes { ${peerFields} } pageInfo { hasNextPage endCursor } totalCount } }`;
+const ponder = (filter: string) =>
+  `query ($a: String!) { tokens(where: { ${filter} }, orderBy: "tokenId", limit: 50) { items { ${peerFields} } pageInfo { hasNextPage endCursor } totalCount } }`;
+const mercurius = (name: string) =>
+  `query ($a: String!) { ${name}(address: $a) { nodes { ${fields} } hasNextPage totalCount } }`;
+
+/** The same pages as their own schemas spell them. */
+function peersOf(addresses: string[], queries: Record<"postgraphile" | "mercurius" | "ponder", string>) {
+  return Object.fromEntries(
+    Object.entries(queries).map(([name, query]) => [
+      name,
+      addresses.map((a) => JSON.stringify({ query, variables: { a: name === "ponder" ? a.replace("0x", "\\x") : a } })),
+    ]),
+  );
+}
 
 /** Finds accounts and contracts with full pages, asks our server once for each, and notes how a bare server would answer. */
 export async function makeScenarios(
@@ -38,10 +66,10 @@ export async function makeScenarios(
     ...{ PUBLIC_URL: base, LOG_LEVEL: "silent" },
   });
   const services = createServices(config, "bench");
-  let heard: { text: string; values: unknown[] } = { text: "", values: [] };
+  let heard: { text: string; values: unknown[] }[] = [];
   services.pool.query = new Proxy(services.pool.query, {
     apply(query, self, args: [{ text: string; values: unknown[] }]) {
-      heard = args[0];
+      heard.push(args[0]);
       return Reflect.apply(query, self, args);
     },
   });
@@ -58,15 +86,27 @@ export async function makeScenarios(
   );
   const headers = { Authorization: key, "Content-Type": "application/json" };
 
-  async function bareOf(body: string, column: string): Promise<BareRead> {
-    const { text, values } = heard;
-    const { rows } = await client.query(text, values as never[]);
-    const part = String(rows[0]?.[column] ?? "");
-    const at = body.indexOf(part);
-    if (at < 0 || part === "")
-      throw new Error(`the answer does not hold what the statement gave: ${body.slice(0, 200)}`);
-    const sent = values.map((value) => (Buffer.isBuffer(value) ? `\\x${value.toString("hex")}` : String(value)));
-    return { text, values: sent, column, prefix: body.slice(0, at), suffix: body.slice(at + part.length) };
+  async function bareOf(body: string, columns: string[]): Promise<BareRead> {
+    const bare: BareRead = { statements: [], texts: [] };
+    let rest = body;
+    for (const [index, { text, values }] of heard.entries()) {
+      const column = columns[index] ?? "items";
+      const { rows } = await client.query(text, values as never[]);
+      const part = String(rows[0]?.[column] ?? "");
+      const at = rest.indexOf(part);
+      if (at < 0 || part === "")
+        throw new Error(`the answer does not hold what the statement gave: ${body.slice(0, 200)}`);
+      const sent = values.map((value) => (Buffer.isBuffer(value) ? `\\x${value.toString("hex")}` : String(value)));
+      bare.statements.push({
+        text,
+        values: values.map((value, at) => (Array.isArray(value) ? `{${value.join(",")}}` : (sent[at] ?? ""))),
+        column,
+      });
+      bare.texts.push(rest.slice(0, at));
+      rest = rest.slice(at + part.length);
+    }
+    bare.texts.push(rest);
+    return bare;
   }
 
   async function ask(request: Scenario["requests"][number]): Promise<string> {
@@ -84,7 +124,7 @@ export async function makeScenarios(
     name: string,
     query: string,
     variables: Record<string, unknown>[],
-    column = "items",
+    columns = ["items"],
   ): Promise<Scenario> {
     const operation = getOperationAST(parse(query));
     const plan = operation && planOf(schema, operation, {});
@@ -98,9 +138,10 @@ export async function makeScenarios(
       };
       await ask(request);
       const body = await ask(request);
+      heard = [];
       await plan?.prepare(one)?.run(services, caller);
       scenario.requests.push(request);
-      scenario.bare.push(await bareOf(body, column));
+      scenario.bare.push(await bareOf(body, columns));
     }
     return scenario;
   }
@@ -115,9 +156,10 @@ export async function makeScenarios(
     for (const [index, path] of paths.entries()) {
       const request = { method: "GET" as const, path, headers: { Authorization: key } };
       const body = await ask(request);
+      heard = [];
       await run(index);
       scenario.requests.push(request);
-      scenario.bare.push(await bareOf(body, column));
+      scenario.bare.push(await bareOf(body, [column]));
     }
     return scenario;
   }
@@ -149,11 +191,18 @@ export async function makeScenarios(
   }
 
   return [
-    await graphql(
-      "account page",
-      queries.account,
-      owners.map((a) => ({ a })),
-    ),
+    {
+      ...(await graphql(
+        "account page",
+        queries.account,
+        owners.map((a) => ({ a })),
+      )),
+      peers: peersOf(owners, {
+        postgraphile: postgraphile("held", "account"),
+        mercurius: mercurius("account"),
+        ponder: ponder("owner: $a"),
+      }),
+    },
     await rest(
       "account page",
       owners.map((a) => `/v0/accounts/${a}?chain=goerli&include=metadata&include=contract_information`),
@@ -166,11 +215,18 @@ export async function makeScenarios(
           shape: accountItemShape(show),
         }),
     ),
-    await graphql(
-      "contract page",
-      queries.contract,
-      places.map((c) => ({ c })),
-    ),
+    {
+      ...(await graphql(
+        "contract page",
+        queries.contract,
+        places.map((c) => ({ c })),
+      )),
+      peers: peersOf(places, {
+        postgraphile: postgraphile("minted", "address"),
+        mercurius: mercurius("contract"),
+        ponder: ponder("contract: $a"),
+      }),
+    },
     await graphql(
       "deep page",
       queries.contract,
@@ -187,10 +243,21 @@ export async function makeScenarios(
     ),
     await graphql("chain page", queries.chain, [{}]),
     await graphql(
+      "trait filter",
+      queries.traits,
+      places.map((c, index) => ({ c, v: [String(index % 20)] })),
+    ),
+    await graphql(
+      "nested query",
+      queries.nested,
+      places.map((c, index) => ({ c, a: owners[index % owners.length], t: tokens[index] })),
+      ["contract", "nft", "items", "items"],
+    ),
+    await graphql(
       "detail",
       queries.detail,
       places.map((c, index) => ({ c, t: tokens[index] })),
-      "nft",
+      ["nft"],
     ),
     await rest(
       "detail",

@@ -1,6 +1,7 @@
 import { type Context, ponder } from "ponder:registry";
 import { collection, metadataUpdate, quarantine, transfer } from "ponder:schema";
 import type { Hex } from "viem";
+import { toBytea } from "../../schema/bytea-column.ts";
 import {
   decodeConsecutiveTransfer,
   decodeTransfer,
@@ -8,7 +9,7 @@ import {
   decodeTransferSingle,
   type Movement,
 } from "./movements.ts";
-import { bytes, dataWord, type RawLog, topicAddress, topicWord, Undecodable } from "./raw-log.ts";
+import { dataWord, type RawLog, topicAddress, topicWord, Undecodable } from "./raw-log.ts";
 
 interface LogEvent {
   block: { number: bigint; hash: Hex; timestamp: bigint };
@@ -42,7 +43,7 @@ ponder.on("Factory:CollectionDeployed", async ({ event, context }) => {
   const { blockNumber, logIndex, blockHash, blockTimestamp, txHash, contract: factory, log } = placeOf(event);
   // No guard: the factory is ours. A log of it that does not decode shall stop the indexer.
   const deployed = { intentId: topicWord(log, 1), address: topicAddress(log, 2), owner: topicAddress(log, 3) };
-  const intentId = bytes(`0x${deployed.intentId.toString(16).padStart(64, "0")}`);
+  const intentId = toBytea(`0x${deployed.intentId.toString(16).padStart(64, "0")}`);
   const place = { blockNumber, logIndex, blockHash, blockTimestamp, txHash, factory };
   await context.db.insert(collection).values({ ...place, ...deployed, intentId });
 });
@@ -78,12 +79,12 @@ async function recordMetadataUpdate(
 function placeOf({ block, transaction, log }: LogEvent) {
   return {
     blockNumber: block.number,
-    blockHash: bytes(block.hash),
+    blockHash: toBytea(block.hash),
     blockTimestamp: block.timestamp,
-    txHash: bytes(transaction.hash),
-    txFrom: bytes(transaction.from),
+    txHash: toBytea(transaction.hash),
+    txFrom: toBytea(transaction.from),
     logIndex: log.logIndex,
-    contract: bytes(log.address),
+    contract: toBytea(log.address),
     log: { topics: log.topics, data: log.data },
   };
 }

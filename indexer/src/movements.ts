@@ -1,12 +1,13 @@
+import type { Bytea } from "../../schema/bytea-column.ts";
 import { maxTokensPerLog } from "../../schema/marked-logs.ts";
 import { dataArray, dataWord, type RawLog, topicAddress, topicWord, Undecodable } from "./raw-log.ts";
 
 /** One token that moved, as the log says it. */
 export interface Movement {
   tokenId: bigint;
-  fromAddress: Uint8Array;
-  toAddress: Uint8Array;
-  operator: Uint8Array | null;
+  fromAddress: Bytea;
+  toAddress: Bytea;
+  operator: Bytea | null;
   amount: bigint;
   standard: "ERC721" | "ERC1155";
 }

@@ -1,4 +1,5 @@
-import { type Hex, hexToBytes } from "viem";
+import type { Hex } from "viem";
+import type { Bytea } from "../../schema/bytea-column.ts";
 import { readMark } from "../../schema/marked-logs.ts";
 
 /** The parts of a log that decoding needs; nothing that Ponder decoded is trusted. */
@@ -10,25 +11,24 @@ export interface RawLog {
 /** Why a log became no ledger row; its text is stored. */
 export class Undecodable extends Error {}
 
-export function bytes(hex: Hex): Uint8Array {
-  return hexToBytes(hex);
-}
-
 export function topicWord(log: RawLog, index: number): bigint {
   const topic = log.topics[index];
   if (topic === undefined || topic === null) throw new Undecodable(`topic ${index} is missing`);
   return BigInt(topic);
 }
 
+const nothingAbove = `0x${"0".repeat(24)}`;
+
 /** @throws Undecodable when the upper 12 bytes are not zero: no ABI encoder writes such an address. */
-export function topicAddress(log: RawLog, index: number): Uint8Array {
+export function topicAddress(log: RawLog, index: number): Bytea {
+  const topic = log.topics[index];
+  if (topic?.length === 66 && topic.startsWith(nothingAbove)) return `\\x${topic.slice(26)}`;
   const word = topicWord(log, index);
   const marked = readMark(word);
   if (marked?.mark === "suspended")
     throw new Undecodable(`suspended: moves ${marked.count} tokens in one block, this log among them`);
   if (marked) throw new Undecodable(`${marked.count} bytes of data that do not decode`);
-  if (word >> 160n !== 0n) throw new Undecodable(`topic ${index} is not an address`);
-  return bytes(`0x${word.toString(16).padStart(40, "0")}`);
+  throw new Undecodable(`topic ${index} is not an address`);
 }
 
 export function dataWord(log: RawLog, index: number): bigint {

@@ -10,35 +10,78 @@ export interface ChainFreshness {
 
 export type Freshness = Record<string, ChainFreshness>;
 
-interface Heads {
-  readUntil: number;
-  rows: Promise<{ chain_id: number; block_number: bigint; block_timestamp: bigint }[]>;
+type HeadRow = { chain_id: number; block_number: bigint; block_timestamp: bigint };
+
+interface Kept {
+  /** What was read last, and when it was asked for. */
+  rows: HeadRow[];
+  askedAt: number;
+  asking: Promise<void> | null;
+  /** What `rows` say at a second of the clock. */
+  shown: { second: number; freshness: Freshness; text: string } | null;
 }
 
 /** An older head is still a true lower bound, so it need not be read for every answer. */
 const keptMs = 500;
-const kept = new WeakMap<Services, Heads>();
+/** From this age on it is read again beside the requests, so that none waits for it. */
+const renewedMs = 250;
+const kept = new WeakMap<Services, Kept>();
 
 /** Per chain of this installation that is indexed. Never fails: without a database it is empty. */
 export async function readFreshness(services: Services): Promise<Freshness> {
-  const now = Date.now();
+  return (await current(services)).freshness;
+}
+
+/** The same as JSON text, in `extensions.freshness`. */
+export async function readFreshnessText(services: Services): Promise<string> {
+  return (await current(services)).text;
+}
+
+/** How an answer of `/v0` says it. */
+export function indexedHeaders(head: ChainFreshness | undefined): Record<string, string> {
+  if (!head) return {};
+  const { block, timestamp, lagSeconds } = head;
+  return { "x-indexed-at": timestamp, "x-indexed-block": block, "x-indexed-lag-seconds": String(lagSeconds) };
+}
+
+async function current(services: Services): Promise<{ freshness: Freshness; text: string }> {
   let heads = kept.get(services);
-  if (!heads || heads.readUntil < now) {
-    const rows = services.db
-      .selectFrom("nft.heads")
-      .select(["chain_id", "block_number", "block_timestamp"])
-      .execute()
-      .catch(() => []);
-    heads = { readUntil: now + keptMs, rows };
+  if (!heads) {
+    heads = { rows: [], askedAt: Number.NEGATIVE_INFINITY, asking: null, shown: null };
     kept.set(services, heads);
   }
-  const rows = await heads.rows;
+  const age = performance.now() - heads.askedAt;
+  if (age >= renewedMs) heads.asking ??= ask(services, heads);
+  if (age >= keptMs) await heads.asking;
+  const second = Math.round(Date.now() / 1000);
+  if (heads.shown?.second === second) return heads.shown;
+  const freshness = freshnessAt(services, heads.rows, second);
+  heads.shown = { second, freshness, text: JSON.stringify(freshness) };
+  return heads.shown;
+}
+
+async function ask(services: Services, heads: Kept): Promise<void> {
+  const askedAt = performance.now();
+  try {
+    heads.rows = await services.db
+      .selectFrom("nft.heads")
+      .select(["chain_id", "block_number", "block_timestamp"])
+      .execute();
+  } catch {
+    heads.rows = [];
+  }
+  heads.askedAt = askedAt;
+  heads.asking = null;
+  heads.shown = null;
+}
+
+function freshnessAt(services: Services, rows: readonly HeadRow[], second: number): Freshness {
   return Object.fromEntries(
     services.chains.flatMap(({ id, name }) => {
       const head = rows.find((row) => row.chain_id === id);
       if (!head) return [];
       const timestamp = new Date(Number(head.block_timestamp) * 1000).toISOString();
-      const lagSeconds = Math.max(0, Math.round(now / 1000 - Number(head.block_timestamp)));
+      const lagSeconds = Math.max(0, second - Number(head.block_timestamp));
       return [[name, { block: String(head.block_number), timestamp, lagSeconds }]];
     }),
   );

@@ -66,7 +66,9 @@ export async function listAcquiredNfts(
     ([chainId]) => sql`(SELECT x.chain_id, x.block_timestamp, x.block_number, x.log_index, x.batch_index, x.contract,
         x.token_id, CASE WHEN t.standard = 'ERC721' THEN 1 ELSE h.amount END AS amount
       FROM nft.transfers x
-      JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = x.contract AND t.token_id = x.token_id
+      -- LIMIT keeps it a look-up per movement: few seem to pass the conditions below, and all tokens would be read instead.
+      CROSS JOIN LATERAL (SELECT * FROM nft.tokens y WHERE y.chain_id = ${chainId} AND y.contract = x.contract
+        AND y.token_id = x.token_id LIMIT 1) t
       LEFT JOIN nft.holding_rows h ON h.chain_id = ${chainId} AND h.contract = x.contract AND h.token_id = x.token_id
         AND h.owner = ${owner} AND h.amount > 0 AND h.standard = 'ERC1155' AND t.standard = 'ERC1155'
       WHERE x.chain_id = ${chainId} AND x.to_address = ${owner} AND ${ofContracts} AND t.standard = ANY (${standards}::text[])

@@ -4,7 +4,7 @@ import { collectionSalt, encodeInitData, predictCollection } from "../../contrac
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
-import { acceptIntent, type NewIntent } from "../relay/accept-intent.ts";
+import { acceptIntent, countDerived, derivedKey, type NewIntent } from "../relay/accept-intent.ts";
 import { planReservation } from "../relay/budget.ts";
 import { intentName } from "../relay/encode-deploy.ts";
 import type { Intent } from "../relay/intents.ts";
@@ -21,7 +21,7 @@ export async function acceptDeployment(
 ): Promise<Intent> {
   const key = checkKey(idempotencyKey);
   for (let pass = 0; ; pass += 1) {
-    const id = await freeId(services, caller, key);
+    const id = await freeId(services, caller, key ?? (await nextDerivedKey(services, caller, checked)));
     try {
       return await acceptIntent(services.db, await draftIntent(services, caller, checked, key, id));
     } catch (error) {
@@ -85,8 +85,16 @@ export function checkKey(key: string | undefined): string | null {
   });
 }
 
-async function freeId(services: Services, caller: Caller, key: string | null): Promise<string> {
-  if (key === null) return randomUUID();
+/**
+ * The key that a request without one will be given, if nothing like it is under way: its address follows from
+ * that too, so that asking again after an older backup was restored finds the collection that stands.
+ */
+async function nextDerivedKey(services: Services, caller: Caller, { chain, payload }: CheckedDeployment) {
+  const hash = hashRequest(chain, encodeInitData(...configsOf(payload), payload.grantServiceAdmin));
+  return derivedKey(hash, await countDerived(services.db, caller.accountId, hash));
+}
+
+async function freeId(services: Services, caller: Caller, key: string): Promise<string> {
   const id = idOfKey(caller, key);
   const taken = await services.db.selectFrom("service.intent").select("id").where("id", "=", id).executeTakeFirst();
   // Its own row answers, or refuses another request under the key; the new id is never stored.

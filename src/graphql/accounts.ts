@@ -4,7 +4,7 @@ import { listAcquiredNfts } from "../accounts/list-acquired-nfts.ts";
 import { listChainNfts } from "../nfts/list-chain-nfts.ts";
 import type { Builder } from "./builder.ts";
 import { connectionCost, pageRequestOf, selects } from "./connection.ts";
-import { nftTypes } from "./nft-types.ts";
+import { checkedAddress, nftTypes } from "./nft-types.ts";
 import { connectionOf } from "./page-types.ts";
 
 /** An EVM account and what it holds. */
@@ -24,8 +24,10 @@ export function addAccounts(builder: Builder): void {
     of: (page) => page.total,
   });
 
-  const account = builder.objectRef<{ address: string }>("Account").implement({
+  const account = builder.node(builder.objectRef<{ address: string }>("Account"), {
     description: "Any address; it need not have held anything yet.",
+    id: { resolve: ({ address }) => address },
+    loadMany: async (ids: string[]) => ids.map((id) => ({ address: checkedAddress(id) })),
     fields: (t) => ({
       address: t.expose("address", { type: "Address" }),
       nfts: t.field({

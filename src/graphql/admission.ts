@@ -9,9 +9,9 @@ import {
 } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import type { Context } from "hono";
-import { admit } from "../accounts/admit.ts";
 import { openFields, operationOfField } from "../accounts/operations.ts";
 import type { Session } from "../auth/caller.ts";
+import { admitOnce } from "../http/admit-once.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { setRateHeaders } from "../http/rate-headers.ts";
 import type { Services } from "../services.ts";
@@ -59,7 +59,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     // One operation, one place in each bucket that its fields belong to.
     const distinct = new Map(wanted.map((item) => [`${item.scope} ${item.bucket}`, item]));
     for (const item of distinct.values())
-      await admit(services, session, item, cost, (state) => setRateHeaders(hono, state));
+      await admitOnce(hono.env.incoming, services, session, item, cost, (state) => setRateHeaders(hono, state));
   }
 }
 

@@ -36,7 +36,7 @@ export function createBuilder() {
     relay: {
       cursorType: "String",
       clientMutationId: "omit",
-      encodeGlobalID: (typename, id) => Buffer.from(`${typename}:${String(id)}`).toString("base64url"),
+      encodeGlobalID: encodeId,
       decodeGlobalID: decodeId,
       nodesQueryOptions: {
         complexity: ({ ids }: { ids: readonly unknown[] }) => ({ field: 5, multiplier: ids.length }),
@@ -50,7 +50,7 @@ export function createBuilder() {
 }
 
 /** Types that `node` finds by id. */
-const nodeTypes = ["Nft", "Contract"];
+const nodeTypes = ["Nft", "Contract", "Account"];
 
 export type Builder = ReturnType<typeof createBuilder>;
 
@@ -58,6 +58,11 @@ export type Builder = ReturnType<typeof createBuilder>;
 export async function sessionOf(context: GraphQLContext): Promise<Session> {
   if (!context.session) throw new ServiceError("authorization_missing", "send your API key");
   return await context.session();
+}
+
+/** The id of a node in answers. */
+export function encodeId(typename: string, id: unknown): string {
+  return Buffer.from(`${typename}:${String(id)}`).toString("base64url");
 }
 
 function decodeId(text: string): { typename: string; id: string } {

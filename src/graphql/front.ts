@@ -27,34 +27,31 @@ interface Known {
 const maxKnown = 500;
 const maxQueryLength = 10_000;
 
+/** An operation that can be answered by its plan. */
+export interface KnownCall {
+  /** In requests; what it cost when it was executed. */
+  cost: number;
+  contentType: string;
+  /** The text of `data`. */
+  run: (services: Services, caller: Caller) => Promise<string>;
+}
+
 /**
  * Recognises operations that were parsed, validated, priced and executed once without an error, and
  * answers them from then on by their plan, with the same bytes. Whatever the plan cannot do, or fails
  * at, takes the ordinary way.
  */
 export class KnownOperations {
-  readonly #schema: GraphQLSchema;
   readonly #known = new Map<string, Known>();
 
-  constructor(schema: GraphQLSchema) {
-    this.#schema = schema;
-  }
-
-  /** The text of `data`; null: execute it. */
-  async answer(
-    services: Services,
-    /** Lets the request in at its cost, or throws. */
-    admitted: (cost: number) => Promise<Caller>,
-    accept: string,
-    operation: Operation,
-  ): Promise<{ data: string; contentType: string } | null> {
+  /** @returns null: execute it. */
+  find(accept: string, operation: Operation): KnownCall | null {
     const known = this.#known.get(keyOf(accept, operation));
     if (!known) return null;
     try {
       const call = known.plan.prepare(operation.variables);
       const cost = call ? known.sizes.get(call.size) : undefined;
-      if (!call || cost === undefined) return null;
-      return { data: await call.run(services, await admitted(cost)), contentType: known.contentType };
+      return call && cost !== undefined ? { cost, contentType: known.contentType, run: call.run } : null;
     } catch {
       // The ordinary way finds the same fault and knows how it is told.
       return null;
@@ -62,10 +59,10 @@ export class KnownOperations {
   }
 
   /** Takes note of an operation that was executed without an error. */
-  learn(accept: string, operation: Operation, contentType: string, cost: number): void {
+  learn(schema: GraphQLSchema, accept: string, operation: Operation, contentType: string, cost: number): void {
     if (operation.query.length > maxQueryLength) return;
     const key = keyOf(accept, operation);
-    const known = this.#known.get(key) ?? this.#plan(operation, contentType);
+    const known = this.#known.get(key) ?? planFor(schema, operation, contentType);
     if (!known) return;
     try {
       const call = known.plan.prepare(operation.variables);
@@ -82,13 +79,13 @@ export class KnownOperations {
     }
     this.#known.set(key, known);
   }
+}
 
-  #plan({ query, operationName }: Operation, contentType: string): Known | null {
-    const document = parse(query, { noLocation: true });
-    const operation = getOperationAST(document, operationName);
-    const plan = operation && planOf(this.#schema, operation, fragmentsOf(document));
-    return plan ? { plan, sizes: new Map(), contentType } : null;
-  }
+function planFor(schema: GraphQLSchema, { query, operationName }: Operation, contentType: string): Known | null {
+  const document = parse(query, { noLocation: true });
+  const operation = getOperationAST(document, operationName);
+  const plan = operation && planOf(schema, operation, fragmentsOf(document));
+  return plan ? { plan, sizes: new Map(), contentType } : null;
 }
 
 /** Reads a request's body as one plain operation; null for anything else, extensions included. */

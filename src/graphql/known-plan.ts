@@ -9,13 +9,15 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import type { Caller } from "../auth/caller.ts";
-import { accountPage, chainPage, contractPage, nftDetails } from "../nfts/json-lists.ts";
+import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../nfts/json-lists.ts";
 import type { JsonPage } from "../nfts/json-page.ts";
 import type { ContractField, FileField, JsonMember, NftField, NftShape } from "../nfts/nft-json.ts";
+import type { TraitFilter } from "../nfts/traits.ts";
 import type { Services } from "../services.ts";
+import { encodeId } from "./builder.ts";
 import { type ConnectionArgs, pageRequestOf } from "./connection.ts";
 
-/** An operation that is answered without executing it: its one read makes the text of `data`. */
+/** An operation that is answered without executing it: its reads make the text of `data`. */
 export interface KnownPlan {
   /**
    * What the costs of a call depend on; null: these variables are not for the plan.
@@ -63,9 +65,12 @@ const fileNames: Record<string, FileField> = {
   __typename: "fileTypename",
 };
 
+/** Fields of the root that an operation may have for a plan: each is a statement of its own. */
+const maxRoots = 5;
+
 /**
- * Makes the plan of a valid operation, when it is one read of tokens: `account { nfts }`, `nfts`
- * without a trait filter, or `nft`, with whatever selection, but no directives.
+ * Makes the plan of a valid operation, when it is reads of tokens only: `account { nfts }`, `nfts`, `nft`,
+ * `contract`, with whatever selection, but no directives.
  *
  * @returns null for every other operation; those are executed.
  */
@@ -75,19 +80,26 @@ export function planOf(
   fragments: Fragments,
 ): KnownPlan | null {
   if (operation.operation !== "query" || (operation.directives ?? []).length > 0) return null;
-  const [root, ...others] = flatten(operation.selectionSet, "Query", fragments) ?? [];
-  if (!root || others.length > 0) return null;
-  const make = { account: planAccount, nfts: planNfts, nft: planNft }[root.field];
-  const answer = make?.(schema, root, fragments);
-  if (!answer) return null;
+  const roots = flatten(operation.selectionSet, "Query", fragments) ?? [];
+  if (roots.length === 0 || roots.length > maxRoots) return null;
+  const makers = { account: planAccount, nfts: planNfts, nft: planNft, contract: planContract };
+  const answers = roots.map((root) => {
+    const make = Object.hasOwn(makers, root.field) ? makers[root.field as keyof typeof makers] : null;
+    return make?.(schema, root, fragments) ?? null;
+  });
+  const planned = answers.filter((answer) => answer !== null);
+  if (planned.length < answers.length) return null;
   return {
     prepare(variables) {
       const coerced = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
       if (!coerced.coerced) return null;
-      const call = answer(coerced.coerced);
-      if (!call) return null;
-      const run: Run = async (services, caller) => `{${JSON.stringify(root.name)}:${await call.run(services, caller)}}`;
-      return { size: call.size, run };
+      const calls = planned.map((answer) => answer(coerced.coerced)).filter((call) => call !== null);
+      if (calls.length < planned.length) return null;
+      const run: Run = async (services, caller) => {
+        const texts = await Promise.all(calls.map((call) => call.run(services, caller)));
+        return `{${texts.map((text, index) => `"${roots[index]?.name}":${text}`).join(",")}}`;
+      };
+      return { size: calls.map(({ size }) => size).join(), run };
     },
   };
 }
@@ -99,7 +111,7 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
   const lists = members?.filter(({ field }) => field === "nfts") ?? [];
   const [list] = lists;
   if (!members || !list || lists.length > 1) return null;
-  if (!members.every(({ field }) => ["nfts", "address", "__typename"].includes(field))) return null;
+  if (!members.every(({ field }) => ["nfts", "id", "address", "__typename"].includes(field))) return null;
   const write = connectionWriter(list.node.selectionSet, fragments, true);
   if (!write) return null;
   return (variables) => {
@@ -114,6 +126,7 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
       });
       const values: Record<string, string> = {
         nfts: write.text(page),
+        id: JSON.stringify(encodeId("Account", account)),
         address: JSON.stringify(account),
         __typename: '"Account"',
       };
@@ -128,13 +141,14 @@ function planNfts(schema: GraphQLSchema, root: Member, fragments: Fragments): Pr
   if (!write) return null;
   return (variables) => {
     const args = argumentsOf(schema, "Query", root, variables);
-    if (!forwards(args) || args["traits"] != null) return null;
     const contract = args["contract"] == null ? null : String(args["contract"]);
+    const traits = (args["traits"] ?? undefined) as TraitFilter | undefined;
+    if (!forwards(args) || (traits && !contract)) return null;
     const request = { chain: String(args["chain"]), page: pageRequestOf(args), ...write.request };
     const run: Run = async (services, caller) =>
       write.text(
         contract
-          ? await contractPage(services, caller, { ...request, contract })
+          ? await contractPage(services, caller, { ...request, contract, traits })
           : { ...(await chainPage(services, caller, request)), total: null },
       );
     return { size: sizeOf(args), run };
@@ -155,6 +169,18 @@ function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Pre
   };
 }
 
+function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
+  const members = contractMembersOf(root.node, fragments);
+  if (!members) return null;
+  return (variables) => {
+    const args = argumentsOf(schema, "Query", root, variables);
+    const key = { chain: String(args["chain"]), address: String(args["address"]) };
+    const run: Run = async (services, caller) =>
+      (await contractDetails(services, caller, { ...key, members })) ?? "null";
+    return { size: "", run };
+  };
+}
+
 function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragments, ofAccount: boolean) {
   const members = set && flatten(set, "NftConnection", fragments);
   if (!members?.every(({ field }) => ["nodes", "edges", "pageInfo", "totalCount", "__typename"].includes(field)))
@@ -165,6 +191,7 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
   const [list] = lists;
   const edge =
     list?.field === "edges" ? list.node.selectionSet && flatten(list.node.selectionSet, "NftEdge", fragments) : [];
+  if (!edge?.every(({ field }) => ["cursor", "node", "__typename"].includes(field))) return null;
   const info = infos[0]?.node.selectionSet ? flatten(infos[0].node.selectionSet, "PageInfo", fragments) : [];
   const node = list?.field === "edges" ? edge?.find(({ field }) => field === "node")?.node : list?.node;
   const shape = node ? nftShape(node.selectionSet, fragments, ofAccount) : [];
@@ -181,8 +208,8 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
         pageInfo: object(info, {
           hasNextPage: String(page.hasNext),
           hasPreviousPage: String(page.hasPrevious),
-          startCursor: JSON.stringify(page.startCursor),
-          endCursor: JSON.stringify(page.endCursor),
+          startCursor: () => JSON.stringify(page.startCursor()),
+          endCursor: () => JSON.stringify(page.endCursor()),
           __typename: '"PageInfo"',
         }),
         totalCount: page.total === null ? "null" : String(page.total),
@@ -196,31 +223,37 @@ function nftShape(set: SelectionSetNode | undefined, fragments: Fragments, ofAcc
   if (!members) return null;
   const shape = members.map(({ name, field, node }): JsonMember | null => {
     if (field === "amount") return { name, field: ofAccount ? "amount" : "noAmount" };
-    if (field === "contract")
-      return group(name, node, "Contract", contractNames, (g) => ({ group: "contract", members: g }));
+    if (field === "contract") {
+      const inner = contractMembersOf(node, fragments);
+      return inner && { name, field: { group: "contract", members: inner } };
+    }
     if (field === "fileInformation") {
-      return group(name, node, "FileInformation", fileNames, (g) => ({ group: "fileInformation", members: g }));
+      const inner = namedMembers(node, "FileInformation", fileNames, fragments);
+      return inner && { name, field: { group: "fileInformation", members: inner } };
     }
     const known = nftNames[field];
     return known ? { name, field: known } : null;
   });
   const whole = shape.filter((member) => member !== null);
   return whole.length === shape.length ? whole : null;
+}
 
-  function group<F extends string>(
-    name: string,
-    node: FieldNode,
-    type: string,
-    names: Record<string, F>,
-    wrap: (inner: JsonMember<F>[]) => JsonMember["field"],
-  ): JsonMember | null {
-    const inner = node.selectionSet && flatten(node.selectionSet, type, fragments);
-    const known = inner?.flatMap((member): JsonMember<F>[] => {
-      const field = names[member.field];
-      return field ? [{ name: member.name, field }] : [];
-    });
-    return inner && known?.length === inner.length ? { name, field: wrap(known) } : null;
-  }
+function contractMembersOf(node: FieldNode, fragments: Fragments): JsonMember<ContractField>[] | null {
+  return namedMembers(node, "Contract", contractNames, fragments);
+}
+
+function namedMembers<F extends string>(
+  node: FieldNode,
+  type: string,
+  names: Record<string, F>,
+  fragments: Fragments,
+): JsonMember<F>[] | null {
+  const inner = node.selectionSet && flatten(node.selectionSet, type, fragments);
+  const known = inner?.flatMap((member): JsonMember<F>[] => {
+    const field = Object.hasOwn(names, member.field) ? names[member.field] : undefined;
+    return field ? [{ name: member.name, field }] : [];
+  });
+  return inner && known?.length === inner.length ? known : null;
 }
 
 /** The fields of a selection in order, fragments opened; null when it is not as plain as that. */
@@ -257,6 +290,11 @@ function sizeOf(args: Args): string {
   return String(args.first ?? "");
 }
 
-function object(members: readonly Member[], values: Record<string, string>): string {
-  return `{${members.map(({ name, field }) => `${JSON.stringify(name)}:${values[field]}`).join(",")}}`;
+function object(members: readonly Member[], values: Record<string, string | (() => string)>): string {
+  let text = "";
+  for (const { name, field } of members) {
+    const value = values[field];
+    text += `${text === "" ? "{" : ","}"${name}":${typeof value === "function" ? value() : value}`;
+  }
+  return text === "" ? "{}" : `${text}}`;
 }

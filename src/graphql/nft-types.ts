@@ -95,6 +95,8 @@ function makeNftTypes(builder: Builder) {
         type: "Uint256",
         nullable: true,
         description: "How many the account of this list holds; null outside of an account's list.",
+        deprecationReason:
+          "It depends on the account, and a client's cache keeps one value per token: read `amount` of the edge.",
       }),
       creator: t.expose("creator", {
         type: "Address",
@@ -140,15 +142,26 @@ function makeNftTypes(builder: Builder) {
       contract: t.expose("contractRecord", { type: contract, nullable: true }),
     }),
   });
-  const connection = connectionOf<Nft, NftPage>(builder, "Nft", nft, {
+  const total = {
     description: "All items of the list; null where counting them would cost more than the page.",
-    of: (page) => page.total,
-  });
+    of: (page: NftPage) => page.total,
+  };
+  const connection = connectionOf<Nft, NftPage>(builder, "Nft", nft, total, (edge) =>
+    builder.objectField(edge, "amount", (t) =>
+      t.field({
+        type: "Uint256",
+        nullable: true,
+        description: "How many the account of this list holds; null outside of an account's list.",
+        resolve: ({ node }) => node.amount,
+      }),
+    ),
+  );
   return { standard, contract, nft, connection };
 }
 
-function checkedAddress(text: string): string {
-  if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text;
+/** @throws ServiceError `value_error` for an id with something else in it. */
+export function checkedAddress(text: string): string {
+  if (/^0x[0-9a-fA-F]{40}$/.test(text)) return text.toLowerCase();
   throw noNode();
 }
 

@@ -11,6 +11,8 @@ export function connectionOf<T extends object, P extends Page<T>>(
   name: string,
   node: ObjectRef<Schema, T>,
   total?: { description: string; of: (page: P) => bigint | null },
+  /** Adds to the edges what is true of a node in its list only. */
+  extend?: (edge: ObjectRef<Schema, { node: T; cursor: string }>) => void,
 ) {
   const edge = builder.objectRef<{ node: T; cursor: string }>(`${name}Edge`).implement({
     fields: (t) => ({
@@ -18,6 +20,7 @@ export function connectionOf<T extends object, P extends Page<T>>(
       node: t.field({ type: node, resolve: (item) => item.node as never }),
     }),
   });
+  extend?.(edge);
   return builder.objectRef<P>(`${name}Connection`).implement({
     fields: (t) => ({
       // The page size is in the connection's own cost.

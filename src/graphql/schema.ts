@@ -1,5 +1,6 @@
 import { mergeSchemas } from "@graphql-tools/schema";
 import type { GraphQLSchema } from "graphql";
+import { isRecording, withSpan } from "../telemetry/span.ts";
 import { addAccounts } from "./accounts.ts";
 import { createBuilder } from "./builder.ts";
 import { addCollections } from "./collections.ts";
@@ -22,5 +23,18 @@ export function createSchema(): GraphQLSchema {
   addKeys(builder);
   addTransfers(builder);
   addContracts(builder);
-  return mergeSchemas({ schemas: [builder.toSchema(), createStatusSchema()] });
+  const schema = mergeSchemas({ schemas: [builder.toSchema(), createStatusSchema()] });
+  traceRootFields(schema);
+  return schema;
+}
+
+/** A root field is a use case. */
+function traceRootFields(schema: GraphQLSchema): void {
+  for (const type of [schema.getQueryType(), schema.getMutationType()])
+    for (const field of Object.values(type?.getFields() ?? {})) {
+      const { resolve, name } = field;
+      if (resolve)
+        field.resolve = (...args) =>
+          isRecording() ? withSpan(`use case ${name}`, {}, async () => await resolve(...args)) : resolve(...args);
+    }
 }

@@ -1,26 +1,26 @@
+import type { IncomingMessage } from "node:http";
 import { GraphQLError } from "graphql";
 import { processRequest } from "graphql-upload-ts";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "hono";
-import { admit } from "../accounts/admit.ts";
 import { authenticate } from "../accounts/authenticate.ts";
 import { type Freshness, readFreshness } from "../accounts/freshness.ts";
-import { operationOfField } from "../accounts/operations.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
 import type { Session } from "../auth/caller.ts";
 import { guideOf } from "../error-guide.ts";
 import { ServiceError } from "../errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
+import { handedOver } from "../http/handover.ts";
 import { rawHeaderValues } from "../http/headers.ts";
-import { setRateHeaders } from "../http/rate-headers.ts";
 import type { Services } from "../services.ts";
 import { asUnavailable } from "../unavailable.ts";
 import { admission } from "./admission.ts";
 import type { GraphQLContext } from "./builder.ts";
 import { documentLimits } from "./document-limits.ts";
-import { KnownOperations, type Operation, readOperation } from "./front.ts";
+import { type KnownOperations, readOperation } from "./front.ts";
 import { rawTexts } from "./raw-text.ts";
+import { samples, sampleVariables } from "./samples.ts";
 import { createSchema } from "./schema.ts";
 import { uploadFailure } from "./upload-failure.ts";
 
@@ -37,6 +37,9 @@ const preflightHeader = "x-graphql-yoga-csrf";
 
 /** Larger operations are read by yoga, in its own way. */
 const maxPlainBody = 100_000;
+
+/** Beside the files: the operation, the map, and headers of 25,000 parts. */
+const formBytes = 32_000_000;
 
 /** Between two pieces of an upload. */
 const idleMs = 10_000;
@@ -71,9 +74,11 @@ const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
 };
 
 /** The GraphQL door: yoga with multipart off, uploads by graphql-upload-ts, errors by code. */
-export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) => Promise<Response> {
+export function createGraphQLHandler(
+  services: Services,
+  front: KnownOperations,
+): (c: Context<AppEnv>) => Promise<Response> {
   const schema = createSchema();
-  const front = new KnownOperations(schema);
   const yoga = createYoga<ServerContext, GraphQLContext>({
     schema,
     graphqlEndpoint: "/graphql",
@@ -90,8 +95,10 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
       title: "Mintyard",
       // Never a real key: any page in the same browser can read this one.
       headers: JSON.stringify({ Authorization: "<your API key>" }),
-      defaultQuery: "query Status {\n  status {\n    database\n    chains { chain indexedBlock lagSeconds }\n  }\n}\n",
+      defaultTabs: samples.map((query) => ({ query, variables: sampleVariables(query, services.chains) })),
     },
+    // With all it needs in the page itself. Five megabytes, so they are loaded for the first who looks.
+    renderGraphiQL: async (options) => (await import("@graphql-yoga/render-graphiql")).renderGraphiQL(options),
     context: ({ hono, caller }) => ({
       services,
       requestId: hono.get("requestId"),
@@ -118,42 +125,23 @@ export function createGraphQLHandler(services: Services): (c: Context<AppEnv>) =
     const freshness = await readFreshness(services);
     const context = { hono: c, caller, multipart, freshness };
     if (multipart) return await yoga.handleRequest(emptyPost(c.req.raw), context);
-    if (!isPlainPost(c)) return await yoga.handleRequest(c.req.raw, context);
-    const body = await c.req.text();
+    if (!isPlainPost(c.env.incoming)) return await yoga.handleRequest(c.req.raw, context);
+    const body = handedOver(c.env.incoming).body ?? (await c.req.text());
     const operation = readOperation(body);
-    const accept = c.env.incoming.headers.accept ?? "";
-    const admitted = async (cost: number) => {
-      const session = await caller();
-      await admit(services, session, operationOfField("query", ""), cost, (state) => setRateHeaders(c, state));
-      return session;
-    };
-    const found = operation && (await front.answer(services, admitted, accept, operation));
-    if (found) {
-      const text = `{"data":${found.data},"extensions":${JSON.stringify({ freshness })}}`;
-      return c.body(text, 200, { "Content-Type": found.contentType });
-    }
     const request = new Request(c.req.raw.url, { method: "POST", headers: c.req.raw.headers, body });
     const response = await yoga.handleRequest(request, context);
-    return operation ? await learned(front, accept, operation, response, c.get("graphqlCost") ?? 1) : response;
+    if (!operation || response.status !== 200) return response;
+    const text = await response.text();
+    if (text.startsWith('{"data":')) {
+      const [accept, type] = [c.env.incoming.headers.accept ?? "", response.headers.get("content-type") ?? ""];
+      front.learn(schema, accept, operation, type, c.get("graphqlCost") ?? 1);
+    }
+    return new Response(text, { status: 200, headers: response.headers });
   };
 }
 
-/** Lets the front know of an operation that went well; one with errors says so first. */
-async function learned(
-  front: KnownOperations,
-  accept: string,
-  operation: Operation,
-  response: Response,
-  cost: number,
-): Promise<Response> {
-  if (response.status !== 200) return response;
-  const text = await response.text();
-  if (text.startsWith('{"data":')) front.learn(accept, operation, response.headers.get("content-type") ?? "", cost);
-  return new Response(text, { status: 200, headers: response.headers });
-}
-
-function isPlainPost(c: Context<AppEnv>): boolean {
-  const { method, headers } = c.env.incoming;
+/** Whether a request's body is one small JSON text. */
+export function isPlainPost({ method, headers }: IncomingMessage): boolean {
   const length = Number(headers["content-length"] ?? Number.NaN);
   return method === "POST" && /^application\/json\b/i.test(headers["content-type"] ?? "") && length <= maxPlainBody;
 }
@@ -176,6 +164,7 @@ async function readMultipart(c: Context<AppEnv>, services: Services, caller: () 
   // A client that stops sending must not hold a connection and a temporary file.
   incoming.setTimeout(idleMs, () => incoming.destroy());
   incoming.once("end", () => incoming.setTimeout(0));
+  boundBody(incoming, Math.max(limits.fileBytes, limits.directoryBytes) + formBytes);
   try {
     const operation = await processRequest(incoming, c.env.outgoing, {
       maxFieldSize: 1_000_000,
@@ -190,6 +179,24 @@ async function readMultipart(c: Context<AppEnv>, services: Services, caller: () 
     // Whatever it stumbled over, it was something in the request.
     throw new ServiceError("value_error", "the multipart request is malformed", { cause: error });
   }
+}
+
+/**
+ * Ends a request whose body is larger than any upload: its files wait on disk, each bounded by itself, and
+ * together they could fill it.
+ *
+ * @throws ServiceError `file_too_large` for a length that is announced.
+ */
+function boundBody(incoming: IncomingMessage, most: number): void {
+  const tooLarge = () => new ServiceError("file_too_large", `the body is over ${most} bytes`);
+  if (Number(incoming.headers["content-length"] ?? 0) > most) throw tooLarge();
+  let size = 0;
+  incoming.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > most) incoming.destroy();
+  });
+  // A listener makes a stream flow; graphql-upload-ts is to say when.
+  incoming.pause();
 }
 
 /** What yoga sees of a multipart request: its body has been read already. */

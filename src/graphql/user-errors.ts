@@ -35,16 +35,20 @@ function makeUserError(builder: Builder) {
 /**
  * Runs a mutation's use case and sorts its failures: what the caller can mend comes back as user
  * errors, one for each problem; authentication, limits and outages are thrown on.
+ *
+ * @param onRefusal is told the failure that became user errors, for payloads that show more of it.
  */
 export async function withUserErrors<T>(
   run: () => Promise<T>,
+  onRefusal: (error: ServiceError) => void = () => undefined,
 ): Promise<{ result: T | null; userErrors: readonly UserError[] }> {
   try {
     return { result: await run(), userErrors: [] };
   } catch (thrown) {
     const error = asUnavailable(thrown) ?? thrown;
-    if (error instanceof ServiceError && isMendable(error)) return { result: null, userErrors: toUserErrors(error) };
-    throw error;
+    if (!(error instanceof ServiceError && isMendable(error))) throw error;
+    onRefusal(error);
+    return { result: null, userErrors: toUserErrors(error) };
   }
 }
 

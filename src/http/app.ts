@@ -1,30 +1,41 @@
 import { Hono } from "hono";
 import { inRequestScope } from "../accounts/authenticate.ts";
 import { ServiceError } from "../errors.ts";
+import { KnownOperations } from "../graphql/front.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { Services } from "../services.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
 import { asUnavailable } from "../unavailable.ts";
 import { nok } from "../v0/answer.ts";
 import { createV0 } from "../v0/routes.ts";
 import type { AppEnv } from "./app-env.ts";
 import { commonHeaders } from "./common-headers.ts";
 import { addDocs } from "./docs.ts";
+import { Drain } from "./drain.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
-import { countRequests } from "./metrics.ts";
 import { shedLoad } from "./shed-load.ts";
 
+/** What a process may share with its app. */
+export interface AppParts {
+  drain?: Drain;
+  front?: KnownOperations;
+  metrics?: Metrics | null;
+}
+
 /** The whole HTTP surface: common headers for all, then one mount per door. */
-export function createApp(services: Services): Hono<AppEnv> {
+export function createApp(
+  services: Services,
+  { drain = new Drain(), front = new KnownOperations(), metrics = null }: AppParts = {},
+): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
   app.use(commonHeaders());
   app.use(async (_c, next) => await inRequestScope(next));
-  app.use(countRequests());
-  app.use(shedLoad(services.config.maxRequestsInFlight));
+  app.use(shedLoad(services));
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services));
-  app.all("/graphql", createGraphQLHandler(services));
-  addHealth(app, services);
+  app.all("/graphql", createGraphQLHandler(services, front));
+  addHealth(app, services, drain, metrics);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
   app.onError((error, c) => {

@@ -8,6 +8,8 @@ const exposed = [
   ...["Retry-After", "ETag", "Idempotency-Key"],
   ...["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Bucket"],
 ];
+/** What browsers of other origins need, on every answer. */
+export const corsHeaders = { "access-control-allow-origin": "*", "access-control-expose-headers": exposed.join(",") };
 const preflight = cors({
   origin: "*",
   allowHeaders: ["Authorization", "Content-Type", "source", "Idempotency-Key", "x-graphql-yoga-csrf", "X-Min-Block"],
@@ -25,11 +27,7 @@ export function commonHeaders(): MiddlewareHandler<AppEnv> {
   return async (c, next) => {
     const requestId = newRequestId();
     c.set("requestId", requestId);
-    const headers = {
-      "X-Request-Id": requestId,
-      "Access-Control-Allow-Origin": "*",
-      "Access-Control-Expose-Headers": exposed.join(","),
-    };
+    const headers = { "X-Request-Id": requestId, ...corsHeaders };
     if (c.req.method === "OPTIONS") {
       c.header("X-Request-Id", requestId);
       return await preflight(c, next);

@@ -4,6 +4,7 @@ import { guideOf } from "../error-guide.ts";
 import { type ErrorCode, errorTable, ServiceError } from "../errors.ts";
 import { createOpenApi } from "../v0/openapi.ts";
 import type { AppEnv } from "./app-env.ts";
+import { addExplorer } from "./explorer.ts";
 
 interface Operation {
   summary: string;
@@ -28,7 +29,7 @@ export function addDocs(app: Hono<AppEnv>): void {
 <p>Send your key in the header <code>Authorization</code>. Two doors, the same functions behind them:</p>
 <ul>
   <li><a href="/graphql">GraphQL</a>, with GraphiQL in a browser</li>
-  <li>REST below <code>/v0</code>: <a href="/docs/openapi.json">OpenAPI 3.1</a></li>
+  <li>REST below <code>/v0</code>: <a href="/docs/rest">try it</a>, or read the <a href="/docs/openapi.json">OpenAPI 3.1</a> document</li>
 </ul>
 <h2>REST</h2>
 <table>${operations.map(({ method, path, summary }) => html`<tr><td><code>${method}</code></td><td><code>${path}</code></td><td>${summary}</td></tr>`)}</table>
@@ -42,7 +43,13 @@ export function addDocs(app: Hono<AppEnv>): void {
     if (!Object.hasOwn(errorTable, code)) throw new ServiceError("not_found", "there is no error of this code");
     return c.html(errorPage(code as ErrorCode));
   });
+  addExplorer(app);
   app.get("/docs/openapi.json", (c) => c.json(openApi));
+}
+
+/** Guides mark code by backticks, as the texts of errors do. */
+function withCode(text: string) {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }
 
 /** What an answer's `docs` member points at. */
@@ -58,8 +65,8 @@ function errorPage(code: ErrorCode) {
 <h1><code>${code}</code></h1>
 <p>Status ${status}. ${retryable ? "The same request may succeed later." : "The same request will fail again."}</p>
 <h2>Why</h2>
-<p>${cause}</p>
+<p>${withCode(cause)}</p>
 <h2>What to do</h2>
-<p>${fix}</p>
+<p>${withCode(fix)}</p>
 </html>`;
 }

@@ -5,6 +5,9 @@ import { type ReadContent, readBlock, readContent } from "../uploads/read-conten
 import { parseRange } from "./byte-range.ts";
 import { listingPage } from "./listing-page.ts";
 
+/** Up to this size an answer is in memory before it is sent. */
+const wholeBytes = 1_048_576;
+
 type File = Extract<ReadContent, { kind: "file" }>;
 
 const forEver = "public, max-age=31536000, immutable";
@@ -85,6 +88,8 @@ async function answerFile(c: Context, file: File): Promise<Response> {
   if (range) c.header("Content-Range", `bytes ${offset}-${offset + length - 1}/${file.size}`);
   const status = range ? 206 : 200;
   if (chunks === null) return c.body(null, status);
+  // Whole answers leave as one piece: streams cost several times what the file itself does.
+  if (length <= wholeBytes) return c.body(await collect(chunks, length), status);
   const bytes = Readable.from(chunks, { objectMode: false });
   return c.body(Readable.toWeb(bytes) as ReadableStream<Uint8Array>, status);
 }
@@ -135,6 +140,13 @@ function matches(ifNoneMatch: string | undefined, etag: string): boolean {
 
 function withCharset(type: string): string {
   return /^text\/[^;]*$/.test(type) ? `${type}; charset=utf-8` : type;
+}
+
+async function collect(chunks: AsyncIterable<Uint8Array>, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const read: Uint8Array[] = [];
+  for await (const chunk of chunks) read.push(chunk);
+  const [first] = read;
+  return (read.length === 1 && first ? first : Buffer.concat(read, length)) as Uint8Array<ArrayBuffer>;
 }
 
 /** The same chunks, the first of them read: content that cannot be read fails while there is a status to tell it. */

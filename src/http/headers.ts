@@ -4,7 +4,8 @@ import type { IncomingMessage } from "node:http";
 export function rawHeaderValues(request: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let index = 0; index + 1 < request.rawHeaders.length; index += 2) {
-    if (request.rawHeaders[index]?.toLowerCase() === name) values.push(request.rawHeaders[index + 1] ?? "");
+    const given = request.rawHeaders[index] ?? "";
+    if (given.length === name.length && given.toLowerCase() === name) values.push(request.rawHeaders[index + 1] ?? "");
   }
   return values;
 }

@@ -1,16 +1,39 @@
 import type { Hono } from "hono";
 import { readStatus } from "../accounts/read-status.ts";
+import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { mayReadMetrics } from "../telemetry/serve-metrics.ts";
 import type { AppEnv } from "./app-env.ts";
-import { renderMetrics } from "./metrics.ts";
+import type { Drain } from "./drain.ts";
 
-/** `/livez`: the process answers. `/readyz`: its database does too. `/status`: per chain, how far the index is. */
-export function addHealth(app: Hono<AppEnv>, services: Services): void {
+/**
+ * `/livez`: the process answers. `/readyz`: it may be sent requests. `/status`: how each chain is.
+ *
+ * Only what another process would do better makes `/readyz` 503: this one's database is away, or it is
+ * leaving. A chain that lags or a lane that is halted is the same for all of them: taking all out would turn
+ * a part of the service that does not work into a service that does not; `?strict` says 503 then too.
+ */
+export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, metrics: Metrics | null): void {
   app.get("/livez", (c) => c.text("ok"));
   app.get("/readyz", async (c) => {
-    const status = await readStatus(services);
-    return c.json({ ready: status.database === "ok", ...status }, status.database === "ok" ? 200 : 503);
+    const { database, chains } = await readStatus(services);
+    const reasons = [
+      ...(drain.draining ? ["draining"] : []),
+      ...(database === "ok" ? [] : ["database_unreachable"]),
+      ...chains.flatMap(({ chain, troubles }) => troubles.map((trouble) => `${chain}: ${trouble}`)),
+    ];
+    const ready = database === "ok" && !drain.draining;
+    const good = ready && (c.req.query("strict") === undefined || reasons.length === 0);
+    return c.json(
+      { ready: good, degraded: ready && reasons.length > 0, draining: drain.draining, database, reasons },
+      good ? 200 : 503,
+    );
   });
   app.get("/status", async (c) => c.json(await readStatus(services)));
-  app.get("/metrics", (c) => c.text(renderMetrics(), 200, { "Content-Type": "text/plain; version=0.0.4" }));
+  app.get("/metrics", async (c) => {
+    if (!metrics || !mayReadMetrics(c.env.incoming, services.config.metrics.token))
+      throw new ServiceError("not_found", "nothing is served at /metrics");
+    return c.text(await metrics.registry.metrics(), 200, { "Content-Type": metrics.registry.contentType });
+  });
 }

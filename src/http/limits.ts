@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { ServerType } from "@hono/node-server";
 import { newRequestId } from "./request-id.ts";
 
-/** For `createAdaptorServer`: what Node takes only when a server is made. */
+/** What Node takes only when a server is made. */
 export const serverOptions = { connectionsCheckingInterval: 1_000, maxHeaderSize: 16_384 };
 
 const tickMs = 1_000;

@@ -1,24 +1,35 @@
 import type { MiddlewareHandler } from "hono";
 import { ServiceError } from "../errors.ts";
+import type { Services } from "../services.ts";
 import type { AppEnv } from "./app-env.ts";
+
+const loads = new WeakMap<Services, { running: number }>();
+
+/** Requests under way in this process, whichever way they take. */
+export function loadOf(services: Services): { running: number } {
+  const load = loads.get(services) ?? { running: 0 };
+  loads.set(services, load);
+  return load;
+}
 
 /**
  * Refuses at once what could only wait: beyond `most` requests in this process, a further one would make
  * all of them late. Liveness is always answered.
  */
-export function shedLoad(most: number): MiddlewareHandler<AppEnv> {
-  let running = 0;
+export function shedLoad(services: Services): MiddlewareHandler<AppEnv> {
+  const load = loadOf(services);
+  const most = services.config.maxRequestsInFlight;
   return async (c, next) => {
-    if (running >= most && c.req.path !== "/livez") {
+    if (load.running >= most && c.req.path !== "/livez") {
       throw new ServiceError("service_unavailable", "this server is at its limit; try again in a moment", {
         retryAfterSeconds: 1,
       });
     }
-    running += 1;
+    load.running += 1;
     try {
       await next();
     } finally {
-      running -= 1;
+      load.running -= 1;
     }
   };
 }

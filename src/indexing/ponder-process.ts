@@ -55,6 +55,7 @@ export async function startPonder({
       DATABASE_URL: databaseUrl,
       MINTYARD_PONDER: JSON.stringify({ ...settings, databaseUrl }),
       NODE_ENV: "production",
+      ...ponderEnvironment,
     },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
@@ -94,6 +95,9 @@ function ponderArguments(schema: string, port: number): string[] {
     ...["start", "--schema", schema, "-p", String(port), "-H", "127.0.0.1"],
   ];
 }
+
+/** Ponder keeps rows that it wrote, to answer reads from them; our handlers read none, so it shall drop each batch. */
+export const ponderEnvironment = { PONDER_CACHE_BYTES: "0" };
 
 /** Folder of the installed Ponder package. */
 export function ponderFolder(): string {

@@ -2,7 +2,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import type { Chain } from "../chains.ts";
 import { type Config, ConfigError } from "../config.ts";
 import type { Logger } from "../log.ts";
-import { startRpcGateway } from "./rpc-gateway.ts";
+import { type RpcGateway, startRpcGateway } from "./rpc-gateway.ts";
 import { WrongChain } from "./rpc-upstreams.ts";
 import { type IndexerReady, runDeployment } from "./run-deployment.ts";
 
@@ -14,7 +14,8 @@ const maxPauseMs = 30_000;
  * and publishes its tables in the views of schema `nft`. Outages of the nodes or the database are
  * waited out once it was ready for the first time.
  *
- * @param onReady called once, when the index has caught up with the chain.
+ * @param watchers `onReady` is called once, when the index has caught up with the chain; `onGateway` with
+ *   each new gateway to the nodes.
  * @throws ConfigError for a chain that cannot be indexed as configured, WrongChain when a node serves
  *   another chain id; before the first readiness also whatever keeps it from starting.
  */
@@ -23,7 +24,7 @@ export async function runIndexer(
   chainName: string,
   signal: AbortSignal,
   log: Logger,
-  onReady: (ready: IndexerReady) => void,
+  { onReady, onGateway }: { onReady: (ready: IndexerReady) => void; onGateway?: (gateway: RpcGateway) => void },
 ): Promise<void> {
   const chain = findIndexableChain(config, chainName);
   const urls = chain.rpcUrls.filter((url) => url.startsWith("http"));
@@ -37,6 +38,7 @@ export async function runIndexer(
   while (!signal.aborted) {
     try {
       const gateway = await startRpcGateway({ ...chain, lagPatienceMs: chain.local ? 2_000 : 60_000 }, urls, log);
+      onGateway?.(gateway);
       try {
         await runDeployment({ config, chain, gateway, signal, log, onReady: nowReady });
       } finally {

@@ -5,14 +5,20 @@ import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
 import { type BlockAddress, findBlock } from "./content-index.ts";
 import { OpenFiles } from "./open-files.ts";
+import { Recent } from "./recent.ts";
 
 const sha256 = 0x12;
+
+/** Bytes of blocks that were read last and match their hash; large blocks would push all others out. */
+const hotBytes = 16_777_216;
+const largestHotBlock = 262_144;
 
 /** Reads blocks out of the CAR files by offset. What it returns is what the CID says, or it throws. */
 export class BlockReader {
   readonly #db: Kysely<Database>;
   readonly #carPath: (file: string) => string;
   readonly #files = new OpenFiles(64);
+  readonly #hot = new Recent<Uint8Array>(hotBytes);
 
   constructor(db: Kysely<Database>, carPath: (file: string) => string) {
     this.#db = db;
@@ -25,11 +31,20 @@ export class BlockReader {
   }
 
   /**
-   * @returns null for a block we do not hold.
+   * @returns null for a block we do not hold. The bytes are shared: never write into them.
    * @throws ServiceError `service_unavailable` for one that we hold but cannot read or that was damaged.
    */
   async get(cid: CID): Promise<Uint8Array | null> {
     if (cid.multihash.code !== sha256) return null;
+    const key = Buffer.from(cid.multihash.digest).toString("latin1");
+    const hot = this.#hot.get(key);
+    if (hot) return hot;
+    const bytes = await this.#find(cid);
+    if (bytes && bytes.length <= largestHotBlock) this.#hot.set(key, bytes, bytes.length);
+    return bytes;
+  }
+
+  async #find(cid: CID): Promise<Uint8Array | null> {
     const places = await findBlock(this.#db, cid.multihash.bytes);
     if (places.length === 0) return null;
     let cause: unknown;
@@ -44,7 +59,8 @@ export class BlockReader {
   }
 
   async #read({ file, position, size }: BlockAddress, cid: CID): Promise<Uint8Array> {
-    const bytes = Buffer.allocUnsafe(size);
+    // Not allocUnsafe: a small block that is kept would keep the whole pool it was cut from.
+    const bytes = Buffer.allocUnsafeSlow(size);
     await this.#files.use(this.#carPath(file), async (handle) => {
       for (let done = 0; done < size; ) {
         const { bytesRead } = await handle.read(bytes, done, size - done, position + done);

@@ -8,6 +8,9 @@ import { CID } from "multiformats/cid";
 /** Blocks gather in memory up to this before they are written: one write per small block would be slow. */
 const bufferBytes = 524_288;
 
+/** A block from this size on is written by itself. */
+const largeBytes = 65_536;
+
 /** Holds the place of the root in the header until the root is known; any CID of the same length does. */
 const placeholder = CID.parse("bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku");
 
@@ -104,11 +107,11 @@ export class CarFile {
   }
 
   #flush(): Promise<void> {
-    const bytes = Buffer.concat(this.#buffered);
+    const pieces = joinSmall(this.#buffered);
     this.#buffered = [];
     this.#bufferedBytes = 0;
     // writeFile on a handle goes on from the last position and, unlike write, never stops half-way.
-    this.#lastWrite = this.#lastWrite.then(() => this.#handle.writeFile(bytes));
+    for (const bytes of pieces) this.#lastWrite = this.#lastWrite.then(() => this.#handle.writeFile(bytes));
     return this.#lastWrite;
   }
 
@@ -117,6 +120,21 @@ export class CarFile {
     this.#open = false;
     await this.#handle.close();
   }
+}
+
+/** What is small together in one piece; large blocks as they are, since a copy of each is memory that waits for the collector. */
+function joinSmall(buffers: readonly Uint8Array[]): Uint8Array[] {
+  const pieces: Uint8Array[] = [];
+  let small: Uint8Array[] = [];
+  for (const buffer of buffers) {
+    small.push(buffer);
+    if (buffer.length < largeBytes) continue;
+    small.pop();
+    pieces.push(Buffer.concat(small), buffer);
+    small = [];
+  }
+  pieces.push(Buffer.concat(small));
+  return pieces.filter(({ length }) => length > 0);
 }
 
 async function syncFolder(path: string): Promise<void> {

@@ -71,8 +71,13 @@ export async function recordedFiles(db: Kysely<Database>, files: readonly string
   return new Set(rows.map((row) => row.file));
 }
 
+export interface KnownEntry {
+  carId: bigint;
+  entry: Entry | null;
+}
+
 /** Looks a path up below a root: the file there, `nothing` under a root we know, or null for a root we do not. */
-export async function findEntry(db: Kysely<Database>, root: string, path: string) {
+export async function findEntry(db: Kysely<Database>, root: string, path: string): Promise<KnownEntry | null> {
   const row = await db
     .selectFrom("service.car as car")
     .leftJoin("service.content_entry as entry", (join) =>

@@ -2,14 +2,17 @@ import { openAsBlob } from "node:fs";
 import { access, mkdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
+import type { CID } from "multiformats/cid";
 import { type Config, ipfsDir } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
-import { isRecorded, recordCar, recordedFiles } from "./content-index.ts";
+import { isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
+import { type ContentPlace, missingPlaces } from "./missing-places.ts";
 import { profileName } from "./profile.ts";
+import { Recent } from "./recent.ts";
 import { parseCid, type ResolvedContent, resolveContent } from "./resolve-content.ts";
 import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
 
@@ -33,6 +36,8 @@ export class ContentStore {
   readonly #db: Kysely<Database>;
   readonly #folder: string;
   readonly #blocks: BlockReader;
+  /** What was looked up last. Not for long: other processes write too. */
+  readonly #entries = new Recent<KnownEntry>(10_000, 5_000);
   #prepared: Promise<string> | undefined;
 
   constructor(folder: string, db: Kysely<Database>) {
@@ -49,19 +54,46 @@ export class ContentStore {
     return this.#add((car) => importDirectory(files, car), record);
   }
 
+  /** What `addDirectory` would make of these files; nothing is stored. */
+  async predictDirectory(files: AsyncIterable<NewDirectoryFile>): Promise<{ root: string; sizeBytes: number }> {
+    const nowhere = { put: async (cid: CID) => cid };
+    const { root, sizeBytes } = await importDirectory(files, nowhere);
+    return { root: root.toString(), sizeBytes };
+  }
+
+  /** Of each place, whether nothing is stored for it here. The text of a CID must be version 1. */
+  async missing(places: readonly ContentPlace[]): Promise<boolean[]> {
+    return await missingPlaces(this.#db, this.#blocks, places);
+  }
+
   /**
    * Finds what a CID and a path below it name; the path's segments are plain, not URL-encoded.
    *
    * @returns null for a text that is no CID and for content that is not here.
    */
   resolve(cid: string, path: readonly string[]): Promise<ResolvedContent | null> {
-    return resolveContent(this.#db, this.#blocks, cid, path);
+    return resolveContent(this.#db, this.#blocks, this.#entries, cid, path);
   }
 
   /** One block as it is, checked against its hash; null when it is not here. */
   async readBlock(cid: string): Promise<Uint8Array | null> {
     const parsed = parseCid(cid);
     return parsed && (await this.#blocks.get(parsed));
+  }
+
+  /** Every file of a directory in memory, at most what an upload of one may hold; null for content that is no directory. */
+  async readDirectory(cid: string): Promise<{ name: string; bytes: Uint8Array<ArrayBuffer> }[] | null> {
+    const found = await this.resolve(cid, []);
+    if (found?.kind !== "directory") return null;
+    const files: { name: string; bytes: Uint8Array<ArrayBuffer> }[] = [];
+    for (const { name } of await found.entries()) {
+      const file = await this.resolve(cid, [name]);
+      if (file?.kind !== "file") throw new Error(`${cid}/${name} is no file`);
+      const chunks: Uint8Array[] = [];
+      for await (const chunk of file.stream()) chunks.push(chunk);
+      files.push({ name, bytes: Buffer.concat(chunks) });
+    }
+    return files;
   }
 
   /** The CAR of an upload, read from disk as it is consumed. */

@@ -10,7 +10,7 @@ export interface PinJob {
   attempts: number;
 }
 
-const claimSeconds = 900;
+export const claimSeconds = 900;
 
 /** Takes the upload that waits longest; nobody else gets it for a quarter of an hour. */
 export async function claimPin(db: Kysely<Database>): Promise<PinJob | null> {
@@ -25,6 +25,17 @@ export async function claimPin(db: Kysely<Database>): Promise<PinJob | null> {
     WHERE u.id = next.id AND car.id = u.car_id
     RETURNING u.id, u.cid, car.file, u.pin_attempts AS attempts`.execute(db);
   return rows[0] ?? null;
+}
+
+/** Says that the worker which claimed this upload is still at it. */
+export async function keepClaim(db: Kysely<Database>, job: PinJob): Promise<void> {
+  await db
+    .updateTable("service.upload")
+    .set({ pin_due_at: sql<Date>`clock_timestamp() + ${claimSeconds} * interval '1 second'` })
+    .where("id", "=", job.id)
+    .where("pin_state", "=", "queued")
+    .where("pin_attempts", "=", job.attempts)
+    .execute();
 }
 
 /** Every upload of the same content is pinned with it. */

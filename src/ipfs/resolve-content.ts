@@ -3,7 +3,10 @@ import type { Kysely } from "kysely";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
 import type { BlockReader } from "./block-reader.ts";
-import { findEntry, listEntries } from "./content-index.ts";
+import { findEntry, type KnownEntry, listEntries } from "./content-index.ts";
+import { MissingBlock, storageOf } from "./missing-block.ts";
+import { readFileBytes } from "./read-file-bytes.ts";
+import type { Recent } from "./recent.ts";
 
 export interface ByteRange {
   offset: number;
@@ -51,13 +54,18 @@ export function parseCid(text: string): CID | null {
 export async function resolveContent(
   db: Kysely<Database>,
   blocks: BlockReader,
+  recent: Recent<KnownEntry>,
   cidText: string,
   path: readonly string[],
 ): Promise<ResolvedContent | null> {
   const cid = parseCid(cidText);
   // No entry has such a name, and Postgres refuses the text.
   if (!cid || path.some((name) => name.includes("\0") || !name.isWellFormed())) return null;
-  const known = await findEntry(db, cid.toString(), path.join("/"));
+  const root = cid.toString();
+  const entryPath = path.join("/");
+  const key = `${root}/${entryPath}`;
+  const known = recent.get(key) ?? (await findEntry(db, root, entryPath));
+  if (known?.entry) recent.set(key, known, 1);
   if (known?.entry) {
     const { entry } = known;
     return fileOf(blocks, CID.parse(entry.cid), entry.sizeBytes, entry.contentType);
@@ -85,40 +93,14 @@ function fileOf(blocks: BlockReader, cid: CID, size: number, contentType: string
     cid: cid.toString(),
     size,
     contentType,
-    async *stream({ offset, length } = { offset: 0, length: size }) {
-      if (cid.code === rawCodec) {
-        const block = await blocks.get(cid);
-        if (!block) throw new MissingBlock(cid);
-        yield block.subarray(offset, offset + length);
-        return;
-      }
-      const node = await exporter(cid, storage(blocks));
-      if (node.type !== "file") throw new Error(`${cid} is not a file`);
-      yield* node.content({ offset, length, blockReadConcurrency: 2 });
-    },
+    stream: ({ offset, length } = { offset: 0, length: size }) => readFileBytes(blocks, cid, offset, offset + length),
   };
 }
 
-class MissingBlock extends Error {
-  constructor(cid: CID) {
-    super(`block ${cid} is not here`);
-  }
-}
-
-/** What the exporter reads from. */
-function storage(blocks: BlockReader) {
-  return {
-    async *get(cid: CID) {
-      const block = await blocks.get(cid);
-      if (!block) throw new MissingBlock(cid);
-      yield block;
-    },
-  };
-}
-
-async function walk(blocks: BlockReader, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
+/** Finds content by its blocks alone; null where one on the way is not here. */
+export async function walk(blocks: BlockReader, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
   try {
-    const node = await exporter(path.length === 0 ? cid : `${cid}/${path.join("/")}`, storage(blocks));
+    const node = await exporter(path.length === 0 ? cid : `${cid}/${path.join("/")}`, storageOf(blocks));
     if (node.type === "file" || node.type === "raw") return fileOf(blocks, node.cid, Number(node.size), null);
     if (node.type !== "directory") return null;
     const { cid: found } = node;
@@ -130,7 +112,7 @@ async function walk(blocks: BlockReader, cid: CID, path: readonly string[]): Pro
 }
 
 async function listNode(blocks: BlockReader, cid: CID): Promise<DirectoryEntry[]> {
-  const node = await exporter(cid, storage(blocks));
+  const node = await exporter(cid, storageOf(blocks));
   if (node.type !== "directory") return [];
   const entries: DirectoryEntry[] = [];
   for await (const { name, cid: child, size } of node.entries()) {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Services } from "../services.ts";
 import { createKubo } from "./kubo.ts";
 import type { PinDriver } from "./pin-driver.ts";
-import { claimPin, type PinJob, pinDone, pinFailed, pinLater } from "./pin-queue.ts";
+import { claimPin, claimSeconds, keepClaim, type PinJob, pinDone, pinFailed, pinLater } from "./pin-queue.ts";
 import { createPinata } from "./pinata.ts";
 
 const pollMs = 1_000;
@@ -44,9 +44,11 @@ async function pinNext(services: Services, driver: PinDriver): Promise<boolean> 
 async function pinOne({ db, log, content }: Services, driver: PinDriver, job: PinJob): Promise<void> {
   const { cid, attempts } = job;
   const facts = { cid, attempts, driver: driver.name };
+  // An upload may take longer than a claim holds; who dies stops renewing it.
+  const renewal = setInterval(() => void keepClaim(db, job).catch(() => undefined), claimSeconds * 300);
   let stored: string;
   try {
-    stored = await driver.pin(cid, await content.openCar(job.file));
+    stored = await driver.pin(cid, await content.openCar(job.file), () => content.readDirectory(cid));
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (isFinal(error)) {
@@ -56,6 +58,8 @@ async function pinOne({ db, log, content }: Services, driver: PinDriver, job: Pi
     const waitMs = Math.min(firstRetryMs * 2 ** (attempts - 1), longestRetryMs);
     log.warn({ ...facts, waitMs, err: error }, "a pin is tried again later");
     return await pinLater(db, job, message, waitMs);
+  } finally {
+    clearInterval(renewal);
   }
   if (stored !== cid) {
     // Under another CID the content is not found by those who look for it: worse than no pin, since it looks like one.
@@ -66,8 +70,11 @@ async function pinOne({ db, log, content }: Services, driver: PinDriver, job: Pi
   log.info(facts, "pinned");
 }
 
-/** An answer that the same request will get again. A wrong key is not one: the operator mends it and the pin goes on. */
+/**
+ * An answer that the same bytes will get again. A wrong key, a wrong path or a full account is none: the operator
+ * mends it and the pin goes on; nor is a resumable upload that the other side lost (404, 409, 410, 423).
+ */
 function isFinal(error: unknown): boolean {
   const status = (error as { statusCode?: unknown } | null)?.statusCode;
-  return typeof status === "number" && status >= 400 && status < 500 && ![401, 403, 408, 425, 429].includes(status);
+  return typeof status === "number" && [400, 413, 415, 422].includes(status);
 }

@@ -85,7 +85,8 @@ function parse(text: string): unknown {
   }
 }
 
-function isTooComplex(text: string): boolean {
+/** Nested too deep or with too many members for the index to show it. */
+export function isTooComplex(text: string): boolean {
   const { depth, members } = measureJson(text);
   return depth > limits.depth || members > limits.members;
 }

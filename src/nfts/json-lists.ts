@@ -2,13 +2,14 @@ import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
 import { findChain } from "../chains.ts";
 import { toBytes, uintToBytes } from "../db/bytes.ts";
-import { readPrepared } from "../db/prepared.ts";
+import { knownText, readPrepared } from "../db/prepared.ts";
 import type { Standard } from "../db/tables/nft.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { type JsonPage, type JsonPageRequest, readJsonPage } from "./json-page.ts";
 import { type ContractField, contractJson, type JsonMember, type NftShape, tokenJson } from "./nft-json.ts";
 import { cachedBase } from "./nft-record.ts";
+import { type TraitFilter, traitCondition } from "./traits.ts";
 
 /*
  * The lists of list-account-nfts.ts, list-contract-nfts.ts and list-chain-nfts.ts and the token of
@@ -28,17 +29,13 @@ export async function accountPage(
 ): Promise<JsonPage> {
   const chainId = findChain(services.chains, input.chain).id;
   const standards = (["ERC721", "ERC1155"] as const).filter((standard) => !input.exclude.includes(standard));
-  const one = standards.length < 2 ? ` AND k.standard ${standards[0] ? `= '${standards[0]}'` : "= NULL"}` : "";
-  const ofContract = input.contract === undefined ? "" : " AND k.contract = $2";
-  const held = `FROM nft.holding_rows k WHERE k.chain_id = ${chainId} AND k.owner = $1 AND k.amount > 0${ofContract}${one}`;
-  const list = standards.map((standard) => `'${standard}'`).join(", ") || "NULL";
-  const page = await readJsonPage(
-    services,
-    {
-      name: `account-nfts:${chainId}:${input.account.toLowerCase()}`,
-      position: [20, 32],
-      after: (first) => `(k.contract, k.token_id) > ($${first}, $${first + 1}::numeric)`,
-      values: ([contract = 0n, tokenId = 0n]) => [uintToBytes(contract, 20), String(tokenId)],
+  const sql = () => {
+    const one = standards.length < 2 ? ` AND k.standard ${standards[0] ? `= '${standards[0]}'` : "= NULL"}` : "";
+    const ofContract = input.contract === undefined ? "" : " AND k.contract = $2";
+    const held = `FROM nft.holding_rows k WHERE k.chain_id = ${chainId} AND k.owner = $1 AND k.amount > 0${ofContract}${one}`;
+    const list = standards.map((standard) => `'${standard}'`).join(", ") || "NULL";
+    return {
+      after: (first: number) => `(k.contract, k.token_id) > ($${first}, $${first + 1}::numeric)`,
       keys: `SELECT k.contract, k.token_id, k.amount ${held}`,
       place: tokenPlace,
       order: "k.contract, k.token_id",
@@ -46,6 +43,16 @@ export async function accountPage(
         ? `SELECT count(*) AS total ${held}`
         : `SELECT coalesce(sum(a.holding_count), 0)::bigint AS total FROM nft.account_totals a
            WHERE a.chain_id = ${chainId} AND a.owner = $1 AND a.standard IN (${list})`,
+    };
+  };
+  const page = await readJsonPage(
+    services,
+    {
+      name: `account-nfts:${chainId}:${input.account.toLowerCase()}`,
+      position: [20, 32],
+      values: ([contract = 0n, tokenId = 0n]) => [uintToBytes(contract, 20), String(tokenId)],
+      variant: `account|${chainId}|${standards.join()}|${input.contract === undefined}`,
+      sql,
       parameters: [toBytes(input.account), ...(input.contract === undefined ? [] : [toBytes(input.contract)])],
     },
     { ...input, chainId },
@@ -57,25 +64,32 @@ export async function accountPage(
 export async function contractPage(
   services: Services,
   _caller: Caller,
-  input: Request & { contract: string },
+  input: Request & { contract: string; traits?: TraitFilter | undefined },
 ): Promise<JsonPage> {
   const chainId = findChain(services.chains, input.chain).id;
+  const contract = toBytes(input.contract);
+  const filter = input.traits ? traitCondition(chainId, contract, input.traits) : { texts: [""], values: [] };
+  // $1 is the contract.
+  const condition = filter.texts.map((text, at) => (at === 0 ? text : `$${at + 1}${text}`)).join("");
   const page = await readJsonPage(
     services,
     {
       name: `contract-nfts:${chainId}:${input.contract.toLowerCase()}`,
       position: [32],
-      after: (first) => `k.token_id > $${first}::numeric`,
       values: ([tokenId = 0n]) => [String(tokenId)],
-      keys: `SELECT k.contract, k.token_id, NULL AS amount FROM nft.tokens k
-        WHERE k.chain_id = ${chainId} AND k.contract = $1 AND k.supply > 0`,
-      place: "token_id::text",
-      order: "k.token_id",
-      frame: `SELECT c.token_count AS total/*record*/ FROM nft.contracts c
+      variant: `contract|${chainId}|${condition}`,
+      sql: () => ({
+        after: (first) => `k.token_id > $${first}::numeric`,
+        keys: `SELECT k.contract, k.token_id, NULL AS amount FROM nft.tokens k
+        WHERE k.chain_id = ${chainId} AND k.contract = $1 AND k.supply > 0${condition && ` AND ${condition}`}`,
+        place: "token_id::text",
+        order: "k.token_id",
+        frame: `SELECT ${input.traits ? "NULL::bigint" : "c.token_count"} AS total/*record*/ FROM nft.contracts c
         CROSS JOIN LATERAL (SELECT c.address AS contract) k CROSS JOIN LATERAL (SELECT c.standard AS standard) t
         LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
         WHERE c.chain_id = ${chainId} AND c.address = $1`,
-      parameters: [toBytes(input.contract)],
+      }),
+      parameters: [contract, ...filter.values],
     },
     { ...input, chainId },
   );
@@ -97,14 +111,17 @@ export async function chainPage(services: Services, caller: Caller, input: Reque
     {
       name: `chain-nfts:${chainId}:`,
       position: [8, 4, 4],
-      after: (first) =>
-        `(k.mint_block, k.mint_log_index, k.mint_batch_index) < ($${first}::bigint, $${first + 1}::integer, $${first + 2}::integer)`,
       values: (parts) => parts.map(String),
-      keys: `SELECT k.contract, k.token_id, NULL AS amount, k.mint_block, k.mint_log_index, k.mint_batch_index
+      variant: `chain|${chainId}|${windowDays === null}`,
+      sql: () => ({
+        after: (first) =>
+          `(k.mint_block, k.mint_log_index, k.mint_batch_index) < ($${first}::bigint, $${first + 1}::integer, $${first + 2}::integer)`,
+        keys: `SELECT k.contract, k.token_id, NULL AS amount, k.mint_block, k.mint_log_index, k.mint_batch_index
         FROM nft.tokens k WHERE k.chain_id = ${chainId} AND k.mint_block IS NOT NULL AND k.supply > 0${window}`,
-      place: "mint_block || ':' || mint_log_index || ':' || mint_batch_index",
-      order: "k.mint_block DESC, k.mint_log_index DESC, k.mint_batch_index DESC",
-      frame: "SELECT NULL::bigint AS total",
+        place: "mint_block || ':' || mint_log_index || ':' || mint_batch_index",
+        order: "k.mint_block DESC, k.mint_log_index DESC, k.mint_batch_index DESC",
+        frame: "SELECT NULL::bigint AS total",
+      }),
       parameters: window === "" ? [] : [since],
     },
     { ...input, chainId },
@@ -131,9 +148,10 @@ export async function nftDetails(
   },
 ): Promise<JsonNft> {
   const chainId = findChain(services.chains, input.chain).id;
-  const facts = { chain: input.chain, cachedBase: cachedBase(services.config), bounded: false };
-  const record = input.contractMembers ? contractJson(input.contractMembers, facts) : "NULL";
-  const text = `SELECT CASE WHEN t.token_id IS NOT NULL THEN ${tokenJson(input.shape, facts, false)} END AS nft,
+  const write = () => {
+    const facts = { chain: input.chain, cachedBase: cachedBase(services.config), bounded: false };
+    const record = input.contractMembers ? contractJson(input.contractMembers, facts) : "NULL";
+    return `SELECT CASE WHEN t.token_id IS NOT NULL THEN ${tokenJson(input.shape, facts, false)} END AS nft,
       '0x' || encode(t.owner, 'hex') AS owner, ${record} AS contract
     FROM nft.contracts c
     CROSS JOIN LATERAL (SELECT c.address AS contract) k
@@ -141,6 +159,12 @@ export async function nftDetails(
     LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = $1 AND t.token_id = $2::numeric
     LEFT JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = $1 AND m.token_id = $2::numeric
     WHERE c.chain_id = ${chainId} AND c.address = $1`;
+  };
+  const text = knownText(
+    `detail|${chainId}|${input.chain}`,
+    [services.config, input.shape, input.contractMembers],
+    write,
+  );
   const [row] = await readPrepared<{ nft: string | null; owner: string | null; contract: string | null }>(
     services.pool,
     text,
@@ -149,6 +173,25 @@ export async function nftDetails(
   if (!row) return unknownContract();
   if (row.nft === null) throw new ServiceError("not_found", "this contract has no such token");
   return { nft: row.nft, owner: row.owner, contract: row.contract };
+}
+
+/** See `getContracts`: one contract's record; null for one the index has never seen. */
+export async function contractDetails(
+  services: Services,
+  _caller: Caller,
+  input: { chain: string; address: string; members: readonly JsonMember<ContractField>[] },
+): Promise<string | null> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const write = () => {
+    const facts = { chain: input.chain, cachedBase: cachedBase(services.config), bounded: false };
+    return `SELECT ${contractJson(input.members, facts)} AS contract FROM nft.contracts c
+    CROSS JOIN LATERAL (SELECT c.address AS contract) k CROSS JOIN LATERAL (SELECT c.standard AS standard) t
+    LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
+    WHERE c.chain_id = ${chainId} AND c.address = $1`;
+  };
+  const text = knownText(`record|${chainId}|${input.chain}`, [services.config, input.members], write);
+  const [row] = await readPrepared<{ contract: string }>(services.pool, text, [toBytes(input.address)]);
+  return row?.contract ?? null;
 }
 
 function unknownContract(): never {

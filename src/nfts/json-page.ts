@@ -1,6 +1,6 @@
 import { sealCursor } from "../db/cursor.ts";
 import { type PositionShape, packPosition, unpackPosition } from "../db/position.ts";
-import { readPrepared } from "../db/prepared.ts";
+import { knownText, readPrepared } from "../db/prepared.ts";
 import type { Services } from "../services.ts";
 import {
   type ContractField,
@@ -11,19 +11,18 @@ import {
   wantsContract,
 } from "./nft-json.ts";
 import { cachedBase } from "./nft-record.ts";
-import { boundsOf, type PageRequest, refuseTooDeep } from "./page.ts";
+import { boundsOf, type PageBounds, type PageRequest, refuseTooDeep } from "./page.ts";
 
-/** A page whose items are one JSON text. */
+/** A page whose items are one JSON text. Cursors are signed when they are asked for. */
 export interface JsonPage {
   /** The items, joined by commas; empty when there are none. */
   items: string;
-  count: number;
   hasNext: boolean;
   hasPrevious: boolean;
   total: bigint | null;
-  startCursor: string | null;
-  endCursor: string | null;
-  continuation: string | null;
+  startCursor: () => string | null;
+  endCursor: () => string | null;
+  continuation: () => string | null;
   /** The items one by one with their cursors, where they were asked for so. */
   parts: { item: string; cursor: string }[] | null;
   /** The contract's record, where the list is of one contract and it was asked for. */
@@ -35,10 +34,17 @@ export interface JsonList {
   /** Names the list for its cursors. */
   name: string;
   position: PositionShape;
-  /** Condition on the parameters of a position, from `$first` on. */
-  after: (first: number) => string;
   /** Parameters of a position. */
   values: (parts: bigint[]) => unknown[];
+  parameters: readonly unknown[];
+  /** Tells apart all texts that `sql` can give. */
+  variant: string;
+  sql: () => JsonListSql;
+}
+
+export interface JsonListSql {
+  /** Condition on the parameters of a position, from `$first` on. */
+  after: (first: number) => string;
   /** SELECT of `contract, token_id, amount` and the position's text, up to WHERE conditions; alias `k`. */
   keys: string;
   /** Text of a key's position: parts joined by colons, addresses and hashes as `0x…`. */
@@ -46,7 +52,6 @@ export interface JsonList {
   order: string;
   /** SELECT of `total` and, for one contract, its record; no row: nothing is known of what was asked for. */
   frame: string;
-  parameters: readonly unknown[];
 }
 
 export interface JsonPageRequest {
@@ -82,35 +87,15 @@ export async function readJsonPage(
   const size = request.page.size;
   const length = list.position.reduce((sum, width) => sum + width, 0);
   const bounds = boundsOf(request.page, keyPepper, list.name, length);
-  const facts = { chain: request.chain, cachedBase: cachedBase(services.config), bounded: true };
-  const { chainId } = request;
   const parameters = [...list.parameters];
-  let keys = list.keys;
-  if (bounds.position) {
-    keys += ` AND ${list.after(parameters.length + 1)}`;
-    parameters.push(...list.values(unpackPosition(list.position, bounds.position)));
-  }
-  const contract = wantsContract(request.shape)
-    ? `LEFT JOIN nft.contracts c ON c.chain_id = ${chainId} AND c.address = k.contract
-       LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = k.contract`
-    : "";
-  const record = request.contractMembers ? `, ${contractJson(request.contractMembers, facts)} AS contract` : "";
-  // No JSON text has this character in it.
-  const separator = request.split ? "\u0001" : ",";
-  const places = request.split ? `, string_agg(at, ',' ORDER BY place) FILTER (WHERE place <= ${size}) AS places` : "";
-  const text = `SELECT frame.*, page.* FROM (${list.frame.replace("/*record*/", () => record)}) frame
-    LEFT JOIN (
-      SELECT string_agg(item, '${separator}' ORDER BY place) FILTER (WHERE place <= ${size}) AS items, count(*) AS found,
-        max(at) FILTER (WHERE place = 1) AS first,
-        (array_agg(at ORDER BY place DESC) FILTER (WHERE place <= ${size}))[1] AS last${places}
-      FROM (
-        SELECT k.place, k.at, ${tokenJson(request.shape, facts, request.strictContract)} AS item
-        FROM (SELECT *, row_number() OVER () AS place, ${list.place} AS at
-          FROM (${keys} ORDER BY ${list.order} LIMIT ${bounds.limit}${bounds.offset > 0 ? ` OFFSET ${bounds.offset}` : ""}) k) k
-        JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = k.contract AND t.token_id = k.token_id
-        LEFT JOIN service.token_metadata m
-          ON m.chain_id = ${chainId} AND m.contract = k.contract AND m.token_id = k.token_id
-        ${contract}) item) page ON true`;
+  if (bounds.position) parameters.push(...list.values(unpackPosition(list.position, bounds.position)));
+  const variant = `${list.variant}|${request.chain}|${size}|${bounds.position !== null}|${request.split === true}|${request.strictContract}`;
+  const write = () => statementOf(services, list, request, bounds);
+  const text =
+    // Page numbers are many; pages behind a cursor share one text.
+    bounds.limit === 0 || bounds.offset > 0
+      ? write()
+      : knownText(variant, [services.config, request.shape, request.contractMembers], write);
   const [row] = await readPrepared<Row>(services.pool, text, parameters);
   if (!row) return null;
   refuseTooDeep(bounds, request.page, row.total);
@@ -118,23 +103,53 @@ export async function readJsonPage(
   const more = found > size;
   const seal = (place: string | null) =>
     place === null ? null : sealCursor(keyPepper, list.name, packPosition(list.position, place.split(":")));
-  const endCursor = seal(row.last);
   const items = row.items ?? "";
   const at = row.places ? row.places.split(",") : [];
   const parts =
     at.length === 0
       ? []
-      : items.split(separator).map((item, index) => ({ item, cursor: seal(at[index] ?? null) ?? "" }));
+      : items.split(separatorOf(request)).map((item, index) => ({ item, cursor: seal(at[index] ?? null) ?? "" }));
   return {
     items,
     parts: request.split ? parts : null,
-    count: Math.min(found, size),
     hasNext: more,
     hasPrevious: bounds.offset > 0 || bounds.position !== null,
     total: row.total,
-    startCursor: seal(row.first),
-    endCursor,
-    continuation: more ? endCursor : null,
+    startCursor: () => seal(row.first),
+    endCursor: () => seal(row.last),
+    continuation: () => (more ? seal(row.last) : null),
     contract: row.contract ?? null,
   };
+}
+
+function separatorOf({ split }: JsonPageRequest): string {
+  // No JSON text has this character in it.
+  return split ? "\u0001" : ",";
+}
+
+function statementOf(services: Services, list: JsonList, request: JsonPageRequest, bounds: PageBounds): string {
+  const { chainId, page } = request;
+  const { size } = page;
+  const sql = list.sql();
+  const facts = { chain: request.chain, cachedBase: cachedBase(services.config), bounded: true };
+  const keys = bounds.position ? `${sql.keys} AND ${sql.after(list.parameters.length + 1)}` : sql.keys;
+  const contract = wantsContract(request.shape)
+    ? `LEFT JOIN nft.contracts c ON c.chain_id = ${chainId} AND c.address = k.contract
+       LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = k.contract`
+    : "";
+  const record = request.contractMembers ? `, ${contractJson(request.contractMembers, facts)} AS contract` : "";
+  const places = request.split ? `, string_agg(at, ',' ORDER BY place) FILTER (WHERE place <= ${size}) AS places` : "";
+  return `SELECT frame.*, page.* FROM (${sql.frame.replace("/*record*/", () => record)}) frame
+    LEFT JOIN (
+      SELECT string_agg(item, '${separatorOf(request)}' ORDER BY place) FILTER (WHERE place <= ${size}) AS items, count(*) AS found,
+        max(at) FILTER (WHERE place = 1) AS first,
+        (array_agg(at ORDER BY place DESC) FILTER (WHERE place <= ${size}))[1] AS last${places}
+      FROM (
+        SELECT k.place, k.at, ${tokenJson(request.shape, facts, request.strictContract)} AS item
+        FROM (SELECT *, row_number() OVER () AS place, ${sql.place} AS at
+          FROM (${keys} ORDER BY ${sql.order} LIMIT ${bounds.limit}${bounds.offset > 0 ? ` OFFSET ${bounds.offset}` : ""}) k) k
+        JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = k.contract AND t.token_id = k.token_id
+        LEFT JOIN service.token_metadata m
+          ON m.chain_id = ${chainId} AND m.contract = k.contract AND m.token_id = k.token_id
+        ${contract}) item) page ON true`;
 }

@@ -16,7 +16,7 @@ import {
   toNft,
 } from "./nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
-import { type TraitFilter, traitCondition } from "./traits.ts";
+import { type TraitFilter, traitCondition, traitExpression } from "./traits.ts";
 
 export interface ListContractNftsInput {
   chain: string;
@@ -60,7 +60,7 @@ export async function listContractNfts(
     .orderBy("k.token_id", direction)
     .limit(bounds.limit)
     .offset(bounds.offset);
-  if (input.traits) keys = keys.where(traitCondition(chain.id, contract, input.traits));
+  if (input.traits) keys = keys.where(traitExpression(traitCondition(chain.id, contract, input.traits)));
   if (bounds.position) {
     keys = keys.where("k.token_id", bounds.backward ? "<" : ">", String(bytesToUint(bounds.position)));
   }

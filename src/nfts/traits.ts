@@ -21,40 +21,76 @@ export interface TraitFilter {
 
 const maxConditions = 30;
 
-/**
- * The SQL of a filter, over the tokens of alias `k` (`token_id`).
- *
- * @throws ServiceError `value_error` for values without a name and for more than 30 conditions.
- */
-export function traitCondition(chainId: number, contract: Buffer, filter: TraitFilter): RawBuilder<boolean> {
+/** A filter's condition over the tokens of alias `k` (`token_id`): pieces of text with a value behind each but the last. */
+export interface TraitCondition {
+  texts: readonly string[];
+  values: readonly unknown[];
+}
+
+/** @throws ServiceError `value_error` for values without a name and for more than 30 conditions. */
+export function traitCondition(chainId: number, contract: Buffer, filter: TraitFilter): TraitCondition {
+  const texts = [""];
+  const values: unknown[] = [];
   let conditions = 0;
-  const visit = (node: TraitFilter): RawBuilder<boolean> => {
+  const write = (text: string, value?: unknown) => {
+    texts[texts.length - 1] += text;
+    if (value === undefined) return;
+    values.push(value);
+    texts.push("");
+  };
+  const visit = (node: TraitFilter): void => {
     conditions += 1;
     if (conditions > maxConditions) {
       throw new ServiceError("value_error", `a filter may have ${maxConditions} conditions`, { field: "traits" });
     }
-    const parts: RawBuilder<unknown>[] = [
-      ...(node.and ?? []).map(visit),
-      ...(node.or ? [node.or.length === 0 ? sql`false` : sql`(${sql.join(node.or.map(visit), sql` OR `)})`] : []),
-      ...(node.not ? [sql`NOT ${visit(node.not)}`] : []),
-      ...own(node),
-    ];
-    return parts.length === 0 ? sql`true` : sql`(${sql.join(parts, sql` AND `)})`;
+    const { and, or, not } = node;
+    write("(true");
+    for (const inner of and ?? []) {
+      write(" AND ");
+      visit(inner);
+    }
+    if (or) {
+      write(" AND (");
+      for (const [index, inner] of or.entries()) {
+        if (index > 0) write(" OR ");
+        visit(inner);
+      }
+      write(or.length === 0 ? "false)" : ")");
+    }
+    if (not) {
+      write(" AND NOT ");
+      visit(not);
+    }
+    own(node);
+    write(")");
   };
-  const own = ({ name, values, min, max }: TraitFilter): RawBuilder<unknown>[] => {
+  const own = ({ name, values, min, max }: TraitFilter): void => {
     if (name == null) {
-      if (values == null && min == null && max == null) return [];
+      if (values == null && min == null && max == null) return;
       throw new ServiceError("value_error", "values, min and max need the trait's name", { field: "traits" });
     }
-    return [
-      sql`EXISTS (SELECT FROM service.token_trait r
-        WHERE r.chain_id = ${chainId} AND r.contract = ${contract} AND r.token_id = k.token_id AND r.name = ${name}
-          AND ${values == null ? sql`true` : sql`r.value = ANY (${[...values]}::text[])`}
-          AND ${min == null ? sql`true` : sql`r.number >= ${String(min)}::numeric`}
-          AND ${max == null ? sql`true` : sql`r.number <= ${String(max)}::numeric`})`,
-    ];
+    write(` AND EXISTS (SELECT FROM service.token_trait r WHERE r.chain_id = ${chainId} AND r.contract = `, contract);
+    write(" AND r.token_id = k.token_id AND r.name = ", name);
+    const bounded = (text: string, value: unknown, type: string) => {
+      if (value == null) return;
+      write(text, value);
+      write(type);
+    };
+    bounded(" AND r.value = ANY (", values && [...values], "::text[])");
+    bounded(" AND r.number >= ", min == null ? null : String(min), "::numeric");
+    bounded(" AND r.number <= ", max == null ? null : String(max), "::numeric");
+    write(")");
   };
-  return visit(filter);
+  visit(filter);
+  return { texts, values };
+}
+
+/** The condition for a statement built by Kysely. */
+export function traitExpression({ texts, values }: TraitCondition): RawBuilder<boolean> {
+  return sql.join(
+    texts.map((text, index) => (index < values.length ? sql`${sql.raw(text)}${values[index]}` : sql.raw(text))),
+    sql``,
+  ) as RawBuilder<boolean>;
 }
 
 export interface TraitSummary {

@@ -103,7 +103,23 @@ async function deriveKey(transaction: Transaction<Database>, intent: NewIntent):
     return row;
   }
   // Counted from committed rows, so that everybody who sees the same past tries the same key.
-  return `derived:${intent.requestHash.toString("hex")}:${rows.length}`;
+  return derivedKey(intent.requestHash, rows.length);
+}
+
+/** @param earlier requests like it that had no key of the client's either. */
+export function derivedKey(requestHash: Buffer, earlier: number): string {
+  return `derived:${requestHash.toString("hex")}:${earlier}`;
+}
+
+export async function countDerived(db: Kysely<Database>, tenantId: string, requestHash: Buffer): Promise<number> {
+  const { count } = await db
+    .selectFrom("service.intent")
+    .select(sql<number>`count(*)::int`.as("count"))
+    .where("tenant_id", "=", tenantId)
+    .where("req_hash", "=", requestHash)
+    .where("idem_derived", "=", true)
+    .executeTakeFirstOrThrow();
+  return count;
 }
 
 async function insertIntent(

@@ -39,9 +39,16 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
     if (!queued) return await getIntent(transaction, intent.id);
     const place = { chain_id: chain.id, addr, nonce };
     if (!slot) {
+      // An operator may have noted the nonce already, when nobody remembered this request.
       await transaction
         .insertInto("service.slot")
         .values({ ...place, intent_id: intent.id, kind: intent.kind })
+        .onConflict((conflict) =>
+          conflict
+            .columns(["chain_id", "addr", "nonce"])
+            .doUpdateSet({ intent_id: intent.id })
+            .where("service.slot.intent_id", "is", null),
+        )
         .execute();
       if (lane.next_nonce <= nonce) {
         await transaction

@@ -1,5 +1,6 @@
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
+import { withSpan } from "../telemetry/span.ts";
 import { broadcast } from "./broadcast.ts";
 import { toHash } from "./bytes.ts";
 import { readBlockHashes, readChainView, readReceipts } from "./chain-view.ts";
@@ -93,7 +94,12 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
 /** One intent's trouble must not keep the others waiting. */
 async function attend(services: Services, intent: Intent, work: () => Promise<void>): Promise<void> {
   try {
-    await work();
+    await withSpan(
+      `relay ${intent.kind}`,
+      { "mintyard.intent": intent.id, "mintyard.state": intent.state },
+      work,
+      true,
+    );
   } catch (error) {
     services.log.warn(
       { intent: intent.id, state: intent.state, ...loggable(error) },

@@ -16,8 +16,8 @@ export interface Proposal {
 /** Osaka's limit for one transaction (EIP-7825); chains without it have it as a sane bound. */
 export const maxTransactionGas = 16_777_216n;
 
-const deploySelector = toFunctionSelector("deploy(bytes32,address,bytes)");
-const updateSelector = toFunctionSelector(
+export const deploySelector = toFunctionSelector("deploy(bytes32,address,bytes)");
+export const updateSelector = toFunctionSelector(
   "updateConfig((string,bool,uint256,bool,uint256,bool,uint256,uint256,string,bytes32,uint256,address))",
 );
 

@@ -74,7 +74,11 @@ async function takeStep(
     ? ({ kind: "lane", sender: toAddress(slot.addr) } as const)
     : await chooseLane(services, chain, intent);
   if (lane.kind === "wait") return { kind: "waiting", intent, reason: lane.reason, ready: known };
-  if (lane.kind === "hold") return await holdIntent(intent, lane.reason, lane.message);
+  if (lane.kind === "hold") {
+    // The lane may wait for this very intent: after a restore, for the collection that it made already.
+    const adopted = lane.reason === "lane" && intent.kind === "deploy" ? await adopt() : null;
+    return adopted ?? (await holdIntent(intent, lane.reason, lane.message));
+  }
   // What an update replaces may have changed since an earlier look, and another wallet has another balance.
   const fresh = intent.kind === "deploy" && known?.sender === lane.sender ? known : null;
   const ready = fresh ?? (await preflight(services, chain, intent, lane.sender));
@@ -82,7 +86,7 @@ async function takeStep(
     // Another process may have deployed it since: then the refusal is the second deployment's.
     const now = await again();
     if (now.version !== intent.version) return now;
-    const adopted = intent.kind === "deploy" ? await adoptDeployment(services, chain, intent) : null;
+    const adopted = intent.kind === "deploy" ? await adopt() : null;
     return adopted ?? (await refuse(ready.refused));
   }
   const { fees, call, gas, headBlock } = ready;
@@ -109,6 +113,10 @@ async function takeStep(
         ? queued
         : await holdIntent(queued, assignment.reason, assignment.message);
     }
+  }
+
+  async function adopt(): Promise<Intent | null> {
+    return await adoptDeployment(services, chain, intent);
   }
 
   async function refuse(reason: string): Promise<Submission | Intent> {

@@ -3,6 +3,7 @@ import type { Services } from "../services.ts";
 import { toBytes } from "./bytes.ts";
 import type { ChainView } from "./chain-view.ts";
 import { type Lane, listLanes } from "./lanes.ts";
+import { missingNonces } from "./slot-gaps.ts";
 
 type LaneState = "open" | "paused_funds" | "reconcile";
 
@@ -20,9 +21,12 @@ export async function watchLanes(services: Services, chain: Chain, view: ChainVi
       services.log.error({ ...facts, count: wallet.finalNonce }, "foreign transactions from the paying wallet");
       await setLane(services, chain, lane, "reconcile");
     }
-    // Adopting what a restored database had forgotten moves the counter on; then the lane is whole again.
-    if (lane.state === "reconcile" && wallet.finalNonce !== null && !ahead)
-      await setLane(services, chain, lane, "open");
+    // Adopting what a restored database had forgotten moves the counter on; then the lane is whole again. A
+    // nonce between the adopted ones that nobody asked for is still somebody's transaction.
+    if (lane.state === "reconcile" && wallet.finalNonce !== null && !ahead) {
+      const missing = await missingNonces(services.db, chain.id, toBytes(lane.address), wallet.finalNonce);
+      if (missing.length === 0) await setLane(services, chain, lane, "open");
+    }
     if (lane.state === "paused_funds" && wallet.balanceWei - lane.reservedWei >= lane.neededWei) {
       services.log.info({ ...facts, balance: wallet.balanceWei }, "a wallet has funds again");
       await setLane(services, chain, lane, "open");

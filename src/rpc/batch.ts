@@ -1,4 +1,5 @@
 import type { Chain } from "../chains.ts";
+import { tracedFetch } from "../telemetry/trace-rpc.ts";
 
 export interface RpcCall {
   method: string;
@@ -42,7 +43,7 @@ export async function askBatch(
 
 async function post(url: string, body: string): Promise<string> {
   try {
-    const response = await fetch(url, {
+    const response = await tracedFetch(url, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body,

@@ -1,5 +1,6 @@
 import { createPublicClient, fallback, http, type PublicClient, webSocket } from "viem";
 import type { Chain } from "../chains.ts";
+import { tracedFetch } from "../telemetry/trace-rpc.ts";
 
 export type RpcClients = (chain: Chain) => PublicClient;
 
@@ -17,7 +18,7 @@ export function createRpcClients(): RpcClients {
     const transports = chain.rpcUrls.map((url) =>
       /^ws/.test(url)
         ? webSocket(url, { timeout: 10_000, retryCount: 0 })
-        : http(url, { timeout: 10_000, retryCount: 0 }),
+        : http(url, { timeout: 10_000, retryCount: 0, fetchFn: tracedFetch }),
     );
     const client = createPublicClient({
       chain: {

@@ -2,9 +2,25 @@ import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { NewDirectoryFile } from "../ipfs/content-store.ts";
 import type { Services } from "../services.ts";
-import { entryNames } from "./entry-names.ts";
+import { DirectoryLint, type DirectoryWarning, quoted } from "./lint-directory.ts";
 import { plainType } from "./upload-file.ts";
 import { type FileInput, recordUpload, type Upload } from "./upload-record.ts";
+
+export interface DirectoryOptions {
+  /** Check everything and tell the CID; store nothing. */
+  dryRun?: boolean;
+}
+
+export interface DirectoryResult {
+  /** Null of a dry run. */
+  upload: Upload | null;
+  cid: string;
+  files: number;
+  /** Of all files together. */
+  sizeBytes: number;
+  /** What wallets and markets will stumble over; none of it kept the directory from being stored. */
+  warnings(): Promise<readonly DirectoryWarning[]>;
+}
 
 /**
  * Stores JSON files as one directory. Each file is linked under its name without the last extension
@@ -12,79 +28,89 @@ import { type FileInput, recordUpload, type Upload } from "./upload-record.ts";
  *
  * @throws ServiceError `parameter_missing` without a file; `value_error` for a name that cannot be
  *   linked, two different files of one name, a file that is not a JSON object, or too many files;
- *   `file_too_large`. Nothing is kept then.
+ *   `file_too_large`. All faults come together, in `details.problems`, with `details.warnings` beside
+ *   them; the first one's code is the failure's. Nothing is kept then.
  */
 export async function uploadMetadataDirectory(
   services: Services,
   caller: Caller,
   files: AsyncIterable<FileInput>,
-): Promise<Upload> {
-  return await services.content.addDirectory(
-    checked(files, services.config.limits),
-    recordUpload(services, caller, { kind: "metadata_directory", fileName: null, contentType: null }),
-  );
+  { dryRun = false }: DirectoryOptions = {},
+): Promise<DirectoryResult> {
+  const { content, config } = services;
+  const lint = new DirectoryLint();
+  let found: Promise<readonly DirectoryWarning[]> | undefined;
+  const warnings = () => (found ??= lint.warnings((places) => content.missing(places)));
+  let count = 0;
+  async function* accepted() {
+    for await (const file of checked(files, config.limits, lint)) {
+      count += 1;
+      if (!lint.refuses) yield file;
+    }
+    if (lint.refuses) throw lint.refusal(await warnings());
+  }
+  if (dryRun) {
+    const { root, sizeBytes } = await content.predictDirectory(accepted());
+    return { upload: null, cid: root, files: count, sizeBytes, warnings };
+  }
+  const record = recordUpload(services, caller, { kind: "metadata_directory", fileName: null, contentType: null });
+  const upload = await content.addDirectory(accepted(), record);
+  return { upload, cid: upload.cid, files: count, sizeBytes: upload.sizeBytes, warnings };
 }
 
+/** The files that can be linked. After a fault the rest is read all the same, to tell all faults together. */
 async function* checked(
   files: AsyncIterable<FileInput>,
   limits: Services["config"]["limits"],
+  lint: DirectoryLint,
 ): AsyncGenerator<NewDirectoryFile> {
   let count = 0;
   let room = limits.directoryBytes;
   for await (const file of files) {
+    const { fileName } = file;
     count += 1;
     if (count > limits.directoryFiles) {
-      throw new ServiceError("value_error", `a directory holds at most ${limits.directoryFiles} files`);
+      lint.refuse(null, new ServiceError("value_error", `a directory holds at most ${limits.directoryFiles} files`));
+      return;
     }
-    const names = entryNames(file.fileName);
-    mustSayJson(file);
-    const bytes = await collect(file, limits.directoryFileBytes, room, limits.directoryBytes);
+    const names = lint.names(fileName);
+    if (!saysJson(file)) {
+      const message = `${quoted(fileName)} is neither of type application/json nor named like a JSON file`;
+      lint.refuse(fileName, new ServiceError("value_error", message));
+      continue;
+    }
+    const bytes = await collect(file, Math.min(limits.directoryFileBytes, room));
+    if (!bytes && room < limits.directoryFileBytes) {
+      const message = `the files are over ${limits.directoryBytes} bytes together`;
+      lint.refuse(fileName, new ServiceError("file_too_large", message));
+      return;
+    }
+    if (!bytes) {
+      const message = `${quoted(fileName)} is over ${limits.directoryFileBytes} bytes`;
+      lint.refuse(fileName, new ServiceError("file_too_large", message));
+      continue;
+    }
     room -= bytes.length;
-    mustBeJsonObject(bytes, file.fileName);
-    yield { names, bytes, contentType: "application/json" };
+    if (names && lint.file(fileName, names, bytes)) yield { names, bytes, contentType: "application/json" };
   }
   if (count === 0) {
     throw new ServiceError("parameter_missing", "send at least one metadata file");
   }
 }
 
-/** One file of a directory is small enough to be in memory: it must be parsed to be checked. */
-async function collect(file: FileInput, perFile: number, room: number, total: number): Promise<Buffer> {
+/** One file of a directory is small enough to be in memory: it must be parsed to be checked. Null: it is over `most` bytes. */
+async function collect(file: FileInput, most: number): Promise<Buffer | null> {
   const chunks: Uint8Array[] = [];
   let size = 0;
+  // To its end in any case: the parts after it come over the same connection.
   for await (const chunk of file.stream) {
     size += chunk.length;
-    if (size > room) {
-      throw new ServiceError("file_too_large", `the files are over ${total} bytes together`);
-    }
-    if (size > perFile) {
-      throw new ServiceError("file_too_large", `${quoted(file.fileName)} is over ${perFile} bytes`);
-    }
-    chunks.push(chunk);
+    if (size <= most) chunks.push(chunk);
+    else chunks.length = 0;
   }
-  return Buffer.concat(chunks);
+  return size > most ? null : Buffer.concat(chunks, size);
 }
 
-function mustSayJson({ fileName, contentType }: FileInput): void {
-  if (plainType(contentType) === "application/json" || /\.json$/i.test(fileName ?? "")) return;
-  throw new ServiceError(
-    "value_error",
-    `${quoted(fileName)} is neither of type application/json nor named like a JSON file`,
-  );
-}
-
-function mustBeJsonObject(bytes: Buffer, fileName: string | null): void {
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (cause) {
-    throw new ServiceError("value_error", `${quoted(fileName)} is not JSON`, { cause });
-  }
-  if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    throw new ServiceError("value_error", `${quoted(fileName)} must hold a JSON object`);
-  }
-}
-
-function quoted(fileName: string | null): string {
-  return JSON.stringify((fileName ?? "").slice(0, 100));
+function saysJson({ fileName, contentType }: FileInput): boolean {
+  return plainType(contentType) === "application/json" || /\.json$/i.test(fileName ?? "");
 }

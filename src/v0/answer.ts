@@ -21,7 +21,7 @@ export function nok(c: Context, error: ServiceError, requestId: string): Respons
       fix: guideOf(code).fix,
       docs: `/docs/errors/${code}`,
     },
-    ...(error.status === 422 ? detailOf(error) : {}),
+    ...(error.status === 422 || error.status === 413 ? detailOf(error) : {}),
   };
   return c.json(body, status as 400);
 }
@@ -31,7 +31,11 @@ function detailOf({ code, field, message, details }: ServiceError): Record<strin
   const problems = details?.["problems"];
   if (Array.isArray(problems) && problems.length > 0) {
     const all = problems as { code: string; field?: string; message: string }[];
-    return { detail: all.map((item) => ({ loc: item.field ? [item.field] : [], msg: item.message, type: item.code })) };
+    const warnings = details?.["warnings"];
+    return {
+      detail: all.map((item) => ({ loc: item.field ? [item.field] : [], msg: item.message, type: item.code })),
+      ...(Array.isArray(warnings) ? { warnings } : {}),
+    };
   }
   return field ? { detail: [{ loc: [field], msg: message, type: code }] } : {};
 }

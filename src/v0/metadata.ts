@@ -6,9 +6,11 @@ import type { FileInput } from "../uploads/upload-record.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { withDrainedBody } from "./drain.ts";
+import { Input } from "./input.ts";
 import { parseJsonObject, readBody } from "./json-body.ts";
 import { legacyTraits, readMetadata } from "./metadata-body.ts";
 import { readMultipart } from "./multipart.ts";
+import { queryOf } from "./query.ts";
 
 /** Room for the header lines of each part. */
 const partOverheadBytes = 1_024;
@@ -33,15 +35,24 @@ export function addMetadata(app: V0App, services: Services): void {
   });
   app.post("/metadata/directory", (c) =>
     withDrainedBody(c, async () => {
+      const query = Input.fromQuery(queryOf(c));
+      const dryRun = query.boolean("dry_run") ?? false;
+      const wantsWarnings = query.boolean("warnings") ?? dryRun;
+      query.check();
       const { directoryFiles, directoryBytes } = config.limits;
       // Some more than are allowed, so that the use case is the one to say so.
       const parts = directoryFiles + 100;
       const form = readMultipart(c.env.incoming, { parts, bodyBytes: directoryBytes + parts * partOverheadBytes });
-      const upload = await uploadMetadataDirectory(services, c.get("caller"), metadataFiles(form));
-      return ok(c, {
-        metadata_directory_ipfs_uri: `ipfs://${upload.cid}/`,
-        metadata_directory_ipfs_url: `${config.ipfs.gatewayBase}/${upload.cid}`,
-      });
+      const result = await uploadMetadataDirectory(services, c.get("caller"), metadataFiles(form), { dryRun });
+      const place = {
+        metadata_directory_ipfs_uri: `ipfs://${result.cid}/`,
+        metadata_directory_ipfs_url: `${config.ipfs.gatewayBase}/${result.cid}`,
+      };
+      // Old clients get the body they know; what is new comes to those who ask for it.
+      if (!wantsWarnings) return ok(c, place);
+      const { files, sizeBytes } = result;
+      const facts = { files, size_bytes: sizeBytes, warnings: await result.warnings() };
+      return ok(c, { ...(dryRun ? { dry_run: true } : {}), ...place, ...facts });
     }),
   );
 }

@@ -92,7 +92,8 @@ export function operation(
   optional: readonly string[] = [],
 ): Json {
   const success = object({ response: { const: "OK" }, ...members, error: { type: "null" } }, optional);
-  const statuses = new Set([401, 403, 422, ...failures.map((code) => errorTable[code].status)]);
+  // What any request may meet: its key, its input, its rate, a failure of ours, a database or node that is away.
+  const statuses = new Set([401, 403, 422, 429, 500, 503, ...failures.map((code) => errorTable[code].status)]);
   const responses: Json = { "200": { description: "Done", content: { "application/json": { schema: success } } } };
   for (const status of [...statuses].sort()) {
     const codes = Object.entries(errorTable).filter(([, row]) => row.status === status);

@@ -1,15 +1,16 @@
 import type { Hono } from "hono";
-import { admit } from "../accounts/admit.ts";
 import { authenticate } from "../accounts/authenticate.ts";
-import { readFreshness } from "../accounts/freshness.ts";
+import { indexedHeaders, readFreshness } from "../accounts/freshness.ts";
 import { operationOfRoute } from "../accounts/operations.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
+import { admitOnce } from "../http/admit-once.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import { setRateHeaders } from "../http/rate-headers.ts";
 import type { Services } from "../services.ts";
+import { withSpan } from "../telemetry/span.ts";
 import { addAccounts } from "./accounts.ts";
 import { createV0App, type V0Env } from "./app.ts";
 import { addCollections } from "./collections.ts";
@@ -37,8 +38,8 @@ export function createV0(services: Services): Hono<V0Env> {
     c.set("caller", session);
     c.set("session", session);
     const operation = operationOfRoute(c.req.method, c.req.path);
-    await admit(services, session, operation, 1, (admission) => setRateHeaders(c, admission));
-    await next();
+    await admitOnce(c.env.incoming, services, session, operation, 1, (admission) => setRateHeaders(c, admission));
+    await withSpan("use case", {}, next);
   });
   addKeys(app, services);
   addSettings(app, services);
@@ -48,11 +49,7 @@ export function createV0(services: Services): Hono<V0Env> {
     const name = c.req.method === "GET" ? c.req.query("chain") : undefined;
     if (name !== undefined) {
       const head = (await readFreshness(services))[chainAliases[name] ?? name];
-      if (head) {
-        c.header("X-Indexed-Block", head.block);
-        c.header("X-Indexed-At", head.timestamp);
-        c.header("X-Indexed-Lag-Seconds", String(head.lagSeconds));
-      }
+      for (const [header, value] of Object.entries(indexedHeaders(head))) c.header(header, value);
     }
     await next();
   });

@@ -56,26 +56,35 @@ const dates: NftShape = [
   { name: "updated_date", field: "updatedDate" },
 ];
 
+/** One array per set of members: whoever writes statements knows a shape by its identity. */
+const shapes = new Map<string, NftShape>();
+function once(name: string, make: () => NftShape): NftShape {
+  const known = shapes.get(name) ?? make();
+  shapes.set(name, known);
+  return known;
+}
+
 /** An item of an account's list. */
 export function accountItemShape(show: { metadata: boolean; contract: boolean }): NftShape {
-  return [
+  return once(`account ${show.metadata} ${show.contract}`, () => [
     ...[...key, ...texts, ...files, creator],
     ...(show.metadata ? [metadata, metadataUrl] : []),
     ...(show.contract ? [contract] : []),
     chain,
-  ];
+  ]);
 }
 
 /** An item of a contract's or a chain's list. */
 export function listItemShape(show: TokenMembers): NftShape {
-  return [
+  const { metadata: texts, fileInformation: file, contract: record, dates: times } = show;
+  return once(`list ${texts} ${file} ${record} ${times}`, () => [
     ...[chain, ...key],
     ...(show.metadata ? [metadataUrl, metadata] : []),
     ...(show.fileInformation ? [fileInformation] : []),
     ...(show.metadata ? files : []),
     ...(show.contract ? [contract] : []),
     ...(show.dates ? dates : []),
-  ];
+  ]);
 }
 
 /** The one token of a details answer: every member, whatever was asked for. */

@@ -44,6 +44,10 @@ export class FaultProxy {
   rate = 0;
   /** For a while everything goes to the other chain. */
   otherChain = false;
+  /** For a while transactions are taken and forgotten. */
+  swallowSends = false;
+  /** So many of the next answers come when nobody waits for them any more. */
+  late = 0;
 
   private constructor(target: string, other: string, dice: Dice, onSend: (raws: string[]) => Promise<void>) {
     this.#target = target;
@@ -92,7 +96,8 @@ export class FaultProxy {
       .filter(({ method }) => method === "eth_sendRawTransaction")
       .map(({ params }) => String(params[0]));
     if (raws.length > 0) await this.#onSend(raws);
-    const fault = this.#dice.chance(this.rate) ? this.#chooseFault(calls) : "";
+    const swallow = this.swallowSends && raws.length > 0;
+    const fault = swallow ? "send-swallowed" : this.#dice.chance(this.rate) ? this.#chooseFault(calls) : "";
     if (fault) this.note(fault);
     const reply = (text: string | Buffer, status = 200, type = "application/json") =>
       void response.writeHead(status, { "content-type": type }).end(text);
@@ -122,6 +127,11 @@ export class FaultProxy {
     const elsewhere = this.otherChain || fault === "other-chain";
     const answers = await this.#forward(body, elsewhere ? this.#other : this.#target);
     if (fault === "answer-lost") return void response.destroy();
+    if (this.late > 0) {
+      this.late -= 1;
+      this.note("answer too late");
+      await sleep(10_500);
+    }
     const list = this.#tamper(fault, calls, Array.isArray(answers) ? answers : [answers]);
     const text = JSON.stringify(Array.isArray(parsed) ? list : list[0]);
     if (fault === "json-cut") return reply(text.slice(0, text.length >> 1));

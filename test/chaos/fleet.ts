@@ -1,14 +1,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
+type Program = "api" | "worker";
+const standby = join(import.meta.dirname, "standby.ts");
+
 /** One process of the service that comes back whenever it ends, until it is retired. */
 export class Restarting {
   readonly name: string;
-  readonly #script: string;
+  readonly #program: Program;
   readonly #env: Record<string, string>;
   readonly #onLine: (line: string) => void;
+  #spare: ChildProcess;
   #child: ChildProcess | undefined;
   #retired = false;
   #ready: Promise<void> = Promise.resolve();
@@ -16,11 +21,12 @@ export class Restarting {
   up = false;
   restarts = -1;
 
-  constructor(name: string, script: string, env: Record<string, string>, onLine: (line: string) => void) {
+  constructor(name: string, program: Program, env: Record<string, string>, onLine: (line: string) => void) {
     this.name = name;
-    this.#script = script;
+    this.#program = program;
     this.#env = env;
     this.#onLine = onLine;
+    this.#spare = this.#spawn();
     this.#launch();
   }
 
@@ -29,12 +35,13 @@ export class Restarting {
   }
 
   signal(name: NodeJS.Signals): boolean {
-    if (name === "SIGKILL") this.up = false;
+    if (name === "SIGKILL" || name === "SIGTERM") this.up = false;
     return this.#child?.kill(name) ?? false;
   }
 
   async retire(): Promise<void> {
     this.#retired = true;
+    this.#spare.kill("SIGKILL");
     const child = this.#child;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise((done) => child.once("exit", done));
@@ -45,15 +52,21 @@ export class Restarting {
     clearTimeout(impatient);
   }
 
-  #launch(): void {
-    this.restarts += 1;
-    const child = spawn(process.execPath, [this.#script], {
+  #spawn(): ChildProcess {
+    const child = spawn(process.execPath, [standby, this.#program], {
       env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...this.#env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
-    this.#child = child;
     for (const stream of [child.stdout, child.stderr])
       if (stream) createInterface({ input: stream }).on("line", this.#onLine);
+    return child;
+  }
+
+  #launch(): void {
+    this.restarts += 1;
+    const child = this.#spare;
+    this.#spare = this.#spawn();
+    this.#child = child;
     this.#ready = new Promise((done) => {
       child.once("message", () => {
         this.up = true;
@@ -64,8 +77,9 @@ export class Restarting {
     child.once("exit", () => {
       this.up = false;
       if (this.#retired) return;
-      void sleep(100).then(() => this.#retired || this.#launch());
+      void sleep(50).then(() => this.#retired || this.#launch());
     });
+    child.send("start");
   }
 }
 
@@ -85,7 +99,8 @@ export async function startAnvil(port: number, chainId: number, more: readonly s
 }
 
 export function stopAnvil(child: ChildProcess): void {
-  if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null)
+    process.kill(-child.pid, "SIGKILL");
 }
 
 export async function rpc<T>(url: string, method: string, params: readonly unknown[] = []): Promise<T> {

@@ -56,6 +56,8 @@ test(`${total} requests nobody would send on purpose: no unplanned 5xx, no text 
   const work = async (): Promise<void> => {
     for (let index = next++; index < total; index = next++) {
       const random = seeded(seed + index);
+      if (index > 0 && index % 10_000 === 0)
+        console.info(`seed ${seed}: ${index} sent, ${bad.length} bad, peak ${Math.round(peakRss / 1_048_576)} MB`);
       const kind = index % 20 === 0 ? "raw" : index % 3 === 0 ? "graphql" : "rest";
       if (kind === "raw") {
         const line = await rawExchange(random, api.port);

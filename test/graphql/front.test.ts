@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { createApp } from "../../src/http/app.ts";
+import { createHttpServer } from "../../src/http/server.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
@@ -13,7 +13,7 @@ const key = randomUUID();
 
 let database: TestDatabase;
 let doors: ReadDoors;
-let server: ServerType;
+let server: Server;
 let url: string;
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -24,8 +24,16 @@ beforeAll(async () => {
     { contract: keys, tokenId: 10n, from: alice, to: nobody },
   ]);
   const odd = 'quote " back \\ tab \t line \n bell \u0007 del \u007f lines \u2028 face 😀 umlaut ä';
+  const attributes = [
+    { trait_type: "Fur", value: "gold" },
+    { trait_type: "Level", value: 2 },
+  ];
   const rows = [
-    { id: "1", metadata: '{ "name" : "Odd",\n "big": 123456789012345678901234567890, "e": 1.50 }', name: odd },
+    {
+      id: "1",
+      metadata: `{ "name" : "Odd",\n "big": 123456789012345678901234567890, "e": 1.50, "attributes": ${JSON.stringify(attributes)} }`,
+      name: odd,
+    },
     { id: "2", metadata: JSON.stringify({ a: odd, nul: "\u0000", raw: '"\\u0000x:"' }), name: null },
   ];
   for (const { id, metadata, name } of rows) {
@@ -46,7 +54,7 @@ beforeAll(async () => {
     .execute();
   doors = openReadDoors(database);
   await createAccount(doors.services.db, doors.services.config.keyPepper, { name: "t", tier: "enterprise", key });
-  server = createAdaptorServer({ fetch: createApp(doors.services).fetch });
+  server = createHttpServer(doors.services);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`;
 });
@@ -69,7 +77,7 @@ async function post(body: unknown, headers: Record<string, string> = {}) {
   return { status: response.status, headers: kept, text, reads };
 }
 
-const isPlan = (reads: string[]) => reads.length === 1 && reads[0]?.includes("/*item*/") === true;
+const isPlan = (reads: string[]) => reads.length > 0 && reads.every((read) => read.includes("/*item*/"));
 
 const nft = `id __typename chain contractAddress tokenId standard owner supply amount creator mintedAt name description
   metadataUrl metadata fileUrl animationUrl cachedFileUrl cachedAnimationUrl metadataUpdatedAt
@@ -81,7 +89,7 @@ const operations: [name: string, query: string, variables?: Record<string, unkno
   ["account page", `{ account(address: "${alice}") { nfts(chain: "goerli") { nodes { ${nft} } ${page} } } }`],
   [
     "account edges",
-    `{ who: account(address: "${alice}") { address __typename n: nfts(chain: "rinkeby", first: 2) { ${page} edges { c: cursor node { t: tokenId } __typename } } } }`,
+    `{ who: account(address: "${alice}") { address i: id __typename n: nfts(chain: "rinkeby", first: 2) { ${page} edges { c: cursor node { t: tokenId } __typename } } } }`,
   ],
   [
     "account filters",
@@ -100,6 +108,21 @@ const operations: [name: string, query: string, variables?: Record<string, unkno
   ["only counted", `{ nfts(chain: "goerli", contract: "${keys}") { totalCount } }`],
   ["one token", `{ nft(chain: "goerli", contract: "${keys}", tokenId: "1") { ${nft} } }`],
   ["one burned token", `{ token: nft(chain: "goerli", contract: "${keys}", tokenId: 10) { owner supply metadata } }`],
+  [
+    "trait filters",
+    `{ nfts(chain: "goerli", contract: "${keys}", first: 1, traits: { or: [{ name: "Fur", values: ["gold", "red"] }, { name: "Level", min: 2, max: 3 }], not: { name: "Hat" } }) { nodes { tokenId } pageInfo { hasNextPage endCursor } totalCount } }`,
+  ],
+  [
+    "an empty choice of traits",
+    `{ nfts(chain: "goerli", contract: "${keys}", traits: { or: [] }) { nodes { tokenId } } }`,
+  ],
+  [
+    "several at once",
+    `{ c: contract(chain: "goerli", address: "${keys}") { __typename id n: name symbol standard chain description }
+      none: contract(chain: "goerli", address: "${addressOf(0x66)}") { name }
+      nfts(chain: "goerli", contract: "${keys}", first: 2) { nodes { tokenId contract { name } } }
+      account(address: "${alice}") { nfts(chain: "goerli") { totalCount } } }`,
+  ],
   [
     "variables and fragments",
     `query Page($who: Address!, $n: Int = 2, $c: String) { account(address: $who) { ...Holdings } }
@@ -169,9 +192,8 @@ test("each way of asking for an answer keeps its own: media types, directives, s
   }
   for (const other of [
     `query ($no: Boolean = false) { nfts(chain: "goerli", first: 1) { nodes { tokenId name @include(if: $no) } } }`,
-    `{ a: nft(chain: "goerli", contract: "${keys}", tokenId: "1") { name } b: nft(chain: "goerli", contract: "${keys}", tokenId: "2") { name } }`,
+    `{ nft(chain: "goerli", contract: "${keys}", tokenId: "1") { name } status { database } }`,
     `{ nfts(chain: "goerli", first: 1) { nodes { tokenId } nodes { name } } }`,
-    `{ nfts(chain: "goerli", contract: "${keys}", traits: { name: "a" }) { nodes { tokenId } } }`,
   ]) {
     await post({ query: other });
     const { reads, text } = await post({ query: other });

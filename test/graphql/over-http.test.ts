@@ -1,18 +1,18 @@
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createAdaptorServer, type ServerType } from "@hono/node-server";
 import { serverAudits } from "graphql-http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createApp } from "../../src/http/app.ts";
+import { createHttpServer } from "../../src/http/server.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { NftFixture } from "../setup/nft-fixture.ts";
 import { openReadDoors } from "../setup/read-doors.ts";
 
 let database: TestDatabase;
-let server: ServerType;
+let server: Server;
 beforeAll(async () => {
   database = await createTestDatabase();
   await NftFixture.create(database.pool, [31337]);
-  server = createAdaptorServer({ fetch: createApp(openReadDoors(database).services).fetch });
+  server = createHttpServer(openReadDoors(database).services);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
 });
 afterAll(async () => {

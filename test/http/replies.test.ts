@@ -20,6 +20,8 @@ describe("rate limits", () => {
     expect(refusal.headers.get("ratelimit-remaining")).not.toBeNull();
     const graphql = await api.graphql(key, "{ viewer { id } }");
     expect(graphql.headers.get("ratelimit-bucket")).toBe("read");
+    // On a slow machine the bucket would fill as fast as these requests come.
+    await api.database.pool.query("UPDATE service.rate SET tat = tat + 100");
     const answers = await Promise.all(Array.from({ length: 60 }, () => api.send("GET", "/v0/me/settings", key)));
     const limited = answers.filter(({ status }) => status === 429);
     expect(limited.length).toBeGreaterThan(0);

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { OtlpCollector } from "../setup/otlp-collector.ts";
 
 let database: TestDatabase;
 let dir: string;
@@ -20,7 +21,7 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-test("twenty planted secrets are in no log line, no error and no metric of the HTTP process", async () => {
+test("twenty planted secrets and one more are in no log line, error, metric or trace of the HTTP process", async () => {
   const hex = () => randomBytes(32).toString("hex");
   const word = () => `planted${randomBytes(10).toString("hex")}`;
   const environment = {
@@ -43,6 +44,8 @@ test("twenty planted secrets are in no log line, no error and no metric of the H
   expect(secrets).toHaveLength(20);
   const [uuidInUrl = "", uuidInBody = "", uuidInName = "", hexInBody = ""] = secrets.slice(16);
 
+  const metricsToken = word();
+  const collector = await OtlpCollector.start();
   const [port = 0] = await freePorts(1);
   const child = spawn(process.execPath, [join(import.meta.dirname, "../../src/api.ts")], {
     env: {
@@ -53,6 +56,8 @@ test("twenty planted secrets are in no log line, no error and no metric of the H
       FACTORY_POLYGON: `0x${"12".repeat(20)}`,
       FACTORY_ETHEREUM: `0x${"12".repeat(20)}`,
       LOG_LEVEL: "trace",
+      METRICS_TOKEN: metricsToken,
+      OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -108,11 +113,33 @@ test("twenty planted secrets are in no log line, no error and no metric of the H
   );
   await database.pool.query("ALTER TABLE service.upload RENAME TO gone");
   await send("/graphql", valid, JSON.stringify({ query: `{ upload(id: "${randomUUID()}") { id } }` }));
-  for (const path of ["/metrics", "/status", "/readyz", "/docs"]) await send(path, valid);
+  for (const path of ["/status", "/readyz", "/docs"]) await send(path, valid);
+  await send("/metrics", `Bearer ${metricsToken}`);
+  expect(answers.at(-1)).toContain("mintyard_http_request_duration_seconds_bucket");
   child.kill("SIGTERM");
   await once(child, "exit");
   expect(output).toContain("listening");
   expect(output).toContain("unexpected failure");
-  const shown = [output, ...answers].join("\n").toLowerCase();
+  // What the collector got: the requests' spans, their statements and their questions to nodes.
+  await collector.stop();
+  const names = collector.spans().map(({ name }) => name);
+  for (const name of [
+    "POST /graphql",
+    "POST /v0/contracts/collections",
+    "sql SELECT",
+    "rpc",
+    "use case",
+    "use case upload",
+  ])
+    expect(names).toContain(name);
+  // Each statement and question hangs below the request it was for.
+  const byId = new Map(collector.spans().map((span) => [span.spanId, span]));
+  for (const span of collector.spans().filter(({ name }) => /^(sql|rpc|use case)/.test(name))) {
+    let root = span;
+    for (let above = byId.get(span.parentSpanId ?? ""); above; above = byId.get(above.parentSpanId ?? "")) root = above;
+    expect(root.name).toMatch(/^(GET|POST) /);
+  }
+  secrets.push(metricsToken);
+  const shown = [output, ...answers, ...collector.received].join("\n").toLowerCase();
   expect(secrets.filter((secret) => shown.includes(secret.toLowerCase()))).toEqual([]);
 });

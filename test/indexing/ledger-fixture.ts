@@ -14,7 +14,7 @@ export type LedgerRow = {
 };
 
 /** A schema with the ledger table as Ponder makes it, and the derived state on top. */
-export async function createLedger(pool: pg.Pool, schema: string): Promise<void> {
+export async function createLedger(pool: Pick<pg.Pool | pg.Client, "query">, schema: string): Promise<void> {
   await pool.query(`CREATE SCHEMA ${schema}`);
   await pool.query(`CREATE TABLE ${schema}.transfer (
     block_number bigint NOT NULL, log_index integer NOT NULL, batch_index integer NOT NULL,

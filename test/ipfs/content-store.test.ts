@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { mkdir, readdir, readFile, truncate, unlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { CarReader } from "@ipld/car/reader";
 import { exporter } from "ipfs-unixfs-exporter";
 import { importer } from "ipfs-unixfs-importer";
@@ -9,6 +10,7 @@ import { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openContentStore } from "../../src/ipfs/content-store.ts";
+import { readFileBytes } from "../../src/ipfs/read-file-bytes.ts";
 import { abandonedAfterMs } from "../../src/ipfs/sweep-parts.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
@@ -97,6 +99,25 @@ test("ranges of a file of several blocks are the file's bytes, at every edge", a
   ] as const) {
     expect((await readAll(file.stream({ offset, length }))).equals(bytes.subarray(offset, offset + length))).toBe(true);
   }
+});
+
+test("a file is read as fast as it is taken: two blocks are in memory, however large it is", async () => {
+  const bytes = noise(20_500_000, 8);
+  const cid = CID.parse(await addBytes(bytes));
+  let reads = 0;
+  const source = {
+    get: async (wanted: CID) => {
+      if (wanted.code === 0x55) reads += 1;
+      return await store().readBlock(wanted.toString());
+    },
+  };
+  const taken: Uint8Array[] = [];
+  for await (const chunk of readFileBytes(source, cid, 0, bytes.length)) {
+    taken.push(chunk);
+    await sleep(20);
+    expect(reads).toBeLessThanOrEqual(taken.length + 1);
+  }
+  expect(Buffer.concat(taken).equals(bytes)).toBe(true);
 });
 
 test("a directory of 5,000 files is sharded, and each name is found by the table and by a walk", async () => {

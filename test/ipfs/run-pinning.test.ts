@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { createPinata } from "../../src/ipfs/pinata.ts";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataServer, startPinata } from "./pinata-server.ts";
@@ -10,7 +11,12 @@ let running: Promise<void>;
 
 beforeEach(async () => {
   pinata = await startPinata();
-  server = await startUploadServer({ PINATA_JWT: pinata.jwt, PINATA_UPLOAD_URL: pinata.url });
+  server = await startUploadServer({
+    PINATA_JWT: pinata.jwt,
+    PINATA_UPLOAD_URL: pinata.url,
+    PINATA_ENDPOINT_URL: pinata.url,
+    PINATA_LEGACY_UPLOAD_URL: `${pinata.url}/pinning/pinFileToIPFS`,
+  });
   stop = new AbortController();
   running = Promise.resolve();
 });
@@ -139,4 +145,76 @@ test("without a remote driver there is nothing to run and uploads are local", as
     { pin_state: "local" },
   ]);
   await local.close();
+});
+
+test.each([402, 404, 409])("%i is waited out: somebody can mend it", async (status) => {
+  pinata.failures.push(status);
+  await upload("waits");
+  start();
+  await expect.poll(async () => (await rows())[0]?.pin_error, { timeout: 10_000 }).toContain("as asked");
+  expect(await states()).toEqual(["queued"]);
+});
+
+async function uploadDirectory(count: number, text = ""): Promise<string> {
+  const files = Array.from({ length: count }, (_, id) => ({
+    filename: `${id}.json`,
+    text: `{"id":${id},"text":"${text}"}`,
+  }));
+  const body = form("metadata_files", files);
+  const answer = await fetch(`${server.url}/v0/metadata/directory`, { method: "POST", body });
+  const { metadata_directory_ipfs_uri: uri } = (await answer.json()) as { metadata_directory_ipfs_uri: string };
+  return uri.slice("ipfs://".length, -1);
+}
+
+test("where CARs are refused, a directory goes file by file, and is pinned when the root is ours", async () => {
+  pinata.refusesCars = 422;
+  const cid = await uploadDirectory(40);
+  start();
+  await expect.poll(states, { timeout: 20_000 }).toEqual(["pinned"]);
+  // Added anew over there, by another profile: small directories come out the same.
+  expect(pinata.pinned).toEqual([cid]);
+  expect(pinata.log).toEqual(["POST /files", "POST /pinning/pinFileToIPFS"]);
+});
+
+test("file by file, a directory that comes out with another root is not called pinned", async () => {
+  pinata.refusesCars = 400;
+  // Over there a file of this size is two chunks, here one.
+  const cid = await uploadDirectory(2, "x".repeat(300_000));
+  start();
+  await expect.poll(states, { timeout: 60_000 }).toEqual(["failed"]);
+  expect(pinata.pinned).not.toContain(cid);
+  expect((await rows())[0]?.pin_error).toBe(`pinata stored the root ${pinata.pinned[0]} instead of ${cid}`);
+});
+
+test("where CARs are refused, a single file is refused: it has no other way", async () => {
+  pinata.refusesCars = 415;
+  await upload("one file");
+  start();
+  await expect.poll(states, { timeout: 20_000 }).toEqual(["failed"]);
+  expect(pinata.pinned).toEqual([]);
+});
+
+test("above 90 MiB the CAR goes in pieces: a lost piece is sent again, and only our root counts", async () => {
+  const { content, db, config } = server.services;
+  async function* noise() {
+    for (let chunk = 0; chunk < 91; chunk += 1) yield Buffer.alloc(1_048_576, `chunk ${chunk}`);
+  }
+  const cid = await content.addFile({ stream: noise(), contentType: null }, async (_, stored) => stored.cid);
+  const { file } = await db.selectFrom("service.car").select("file").where("root", "=", cid).executeTakeFirstOrThrow();
+  if (!config.ipfs.pinata) throw new Error("no settings");
+  const driver = createPinata(config.ipfs.pinata);
+  const pin = async () => await driver.pin(cid, await content.openCar(file), async () => null);
+
+  pinata.lostPieces = 1;
+  expect(await pin()).toBe(cid);
+  expect(pinata.pinned).toEqual([cid]);
+  const patches = Array.from({ length: 3 }, () => "PATCH /files/0");
+  expect(pinata.log).toEqual(["POST /files", ...patches, "GET /files/public"]);
+
+  // Taken, but not in the list yet: no proof, so it is asked again.
+  pinata.listed = [];
+  await expect(pin()).rejects.not.toHaveProperty("statusCode", 400);
+  // Another content in the list is another root.
+  pinata.listed = [{ cid: "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy" }];
+  expect(await pin()).not.toBe(cid);
 });

@@ -108,9 +108,9 @@ export class RelayHarness {
     return privateKeyToAccount(this.relayerKey).address.toLowerCase() as Address;
   }
 
-  /** The services of one process, with a database pool of its own. */
-  process(env: Record<string, string> = {}): Services {
-    const config = loadConfig({
+  /** What a process of the service is told. */
+  environment(): Record<string, string> {
+    return {
       DATABASE_URL: this.database.url,
       MINTYARD_DATA_DIR: this.#dir,
       LOG_LEVEL: logLevel,
@@ -121,8 +121,12 @@ export class RelayHarness {
       FACTORY_GOERLI: this.factory.address,
       FACTORY_BLOCK_GOERLI: String(this.factory.block),
       RELAYER_KEY_GOERLI: this.relayerKey,
-      ...env,
-    });
+    };
+  }
+
+  /** The services of one process, with a database pool of its own. */
+  process(env: Record<string, string> = {}): Services {
+    const config = loadConfig({ ...this.environment(), ...env });
     const services = createServices(config, "test");
     this.#opened.push(services);
     return services;
@@ -166,6 +170,16 @@ export class RelayHarness {
       strict: true,
     });
     return logs.map(({ args }) => ({ intentId: args.intentId, collection: args.collection.toLowerCase() as Address }));
+  }
+
+  /** Waits until the chain has so many collections. */
+  async untilAnnounced(count: number): Promise<void> {
+    for (const end = Date.now() + 60_000; ; ) {
+      const { length } = await this.announced();
+      if (length >= count) return;
+      if (Date.now() > end) throw new Error(`${length} collections of ${count}`);
+      await new Promise((done) => setTimeout(done, 100));
+    }
   }
 
   async pauseFactory(paused: boolean): Promise<void> {

@@ -1,18 +1,19 @@
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
-import { Server } from "node:http";
+import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createAdaptorServer } from "@hono/node-server";
+import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import { createAccount } from "../../src/auth/keys.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
-import { createApp } from "../../src/http/app.ts";
-import { limitServer, serverOptions } from "../../src/http/limits.ts";
+import { createHttpServer } from "../../src/http/server.ts";
 import { createServices, type Services } from "../../src/services.ts";
+import { createMetrics, watchPool } from "../../src/telemetry/metrics.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
 import { NftFixture } from "./nft-fixture.ts";
+import { checkAnswer } from "./openapi-check.ts";
 
 /** What a door answered; bodies that are not JSON are kept as text. */
 export interface Reply {
@@ -56,9 +57,10 @@ export class ApiServer {
       ...env,
     });
     const services = createServices(config, "test", { tenants: true });
-    const server = createAdaptorServer({ fetch: createApp(services).fetch, serverOptions });
-    if (!(server instanceof Server)) throw new Error("not a plain HTTP server");
-    limitServer(server);
+    const metrics = createMetrics("api");
+    watchPool(metrics, services.pool);
+    watchStatus(metrics, services);
+    const server = createHttpServer(services, { metrics });
     await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
     return new ApiServer(services, database, server, nfts, dataDir);
   }
@@ -89,7 +91,9 @@ export class ApiServer {
     });
     const text = await response.text();
     const json = response.headers.get("content-type")?.includes("json") === true;
-    return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+    const answer = json ? JSON.parse(text) : text;
+    checkAnswer(method, path, response.status, answer);
+    return { status: response.status, headers: response.headers, body: answer };
   }
 
   async graphql(key: string | null, query: string, variables: Record<string, unknown> = {}): Promise<Reply> {

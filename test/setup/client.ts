@@ -1,4 +1,5 @@
 import type { ReadyInfo } from "../../src/embedded/stack.ts";
+import { checkAnswer } from "./openapi-check.ts";
 
 export interface Answer {
   status: number;
@@ -73,10 +74,8 @@ export class Client {
   async #send(path: string, init: RequestInit): Promise<Answer> {
     const headers = { ...(this.#key ? { Authorization: this.#key } : {}), ...(init.headers as Record<string, string>) };
     const response = await fetch(`${this.#ready.rest}${path}`, { ...init, headers });
-    return {
-      status: response.status,
-      body: (await response.json()) as Record<string, unknown>,
-      headers: response.headers,
-    };
+    const body = (await response.json()) as Record<string, unknown>;
+    checkAnswer(init.method ?? "GET", `/v0${path}`, response.status, body);
+    return { status: response.status, body, headers: response.headers };
   }
 }

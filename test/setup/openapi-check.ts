@@ -12,9 +12,28 @@ const document = JSON.parse(readFileSync(new URL("../../schema/openapi.json", im
 export function faultsOfAnswer(method: string, path: string, status: number, body: unknown): string[] {
   const operation = operationOf(method, path);
   if (!operation) return [`${method} ${path} is not in the document`];
-  const schema = operation["responses"]?.[String(status)]?.["content"]?.["application/json"]?.["schema"];
+  const responses = operation["responses"];
+  const response = responses?.[String(status)] ?? (status >= 400 ? responses?.["default"] : undefined);
+  const schema = response?.["content"]?.["application/json"]?.["schema"];
   if (!schema) return [`${method} ${path} does not answer ${status}`];
   return faultsOf(schema, body, "answer");
+}
+
+/**
+ * Fails the running test when an answer of `/v0` is not what the committed document promises. Paths and methods that
+ * the document does not have must be refused in the shape of every failure.
+ */
+export function checkAnswer(method: string, path: string, status: number, body: unknown): void {
+  if (!path.startsWith("/v0/")) return;
+  const known = operationOf(method, path) !== undefined;
+  const failure = document["components"]?.["schemas"]?.["Error"];
+  const faults =
+    known || !failure
+      ? faultsOfAnswer(method, path, status, body)
+      : status >= 400
+        ? faultsOf(failure, body, "answer")
+        : [`${status} for what the document does not have`];
+  if (faults.length > 0) throw new Error(`${method} ${path} ${status}: ${faults.slice(0, 5).join("; ")}`);
 }
 
 function operationOf(method: string, path: string): Node | undefined {

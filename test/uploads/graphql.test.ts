@@ -1,11 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { Readable } from "node:stream";
 import { execute, parse } from "graphql";
-import { type FileUpload, Upload } from "graphql-upload-ts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import type { GraphQLContext } from "../../src/graphql/builder.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
+import { arrived } from "./arrived.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
 const schema = createSchema();
@@ -74,14 +73,6 @@ test("an upload is found by its account and by no other", async () => {
     expect((await run(query, { id: asked }, account)).errors?.length).toBe(1);
   }
 });
-
-/** What graphql-upload-ts puts in the place of a file's variable. */
-function arrived(filename: string, text: string): Upload {
-  const upload = new Upload();
-  const createReadStream = () => Readable.from([Buffer.from(text)]);
-  upload.resolve({ filename, mimetype: "application/json", createReadStream } as unknown as FileUpload);
-  return upload;
-}
 
 test("files and directories are the same uploads as in /v0", async () => {
   const texts = ["0", "1"].map((id) => ({ filename: `${id}.json`, text: `{"id":${id}}` }));

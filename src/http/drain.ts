@@ -1,0 +1,35 @@
+import { Server, type ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ServerType } from "@hono/node-server";
+
+/** How a process that is to end leaves: readiness says so first, so that load balancers send nothing new. */
+export class Drain {
+  /** From the signal on: `/readyz` answers 503, and every answer closes its connection. */
+  draining = false;
+  readonly #open = new Set<ServerResponse>();
+
+  /** Watches a server's answers; call it once, before it listens. */
+  watch(server: ServerType): void {
+    if (!(server instanceof Server)) return;
+    server.prependListener("request", (_request, response) => {
+      if (this.draining) response.shouldKeepAlive = false;
+      this.#open.add(response);
+      response.once("close", () => this.#open.delete(response));
+    });
+  }
+
+  /**
+   * Ends a server without failing anybody: serves on for `delayMs` while readiness is 503, then takes no
+   * connection any more, and waits up to `graceMs` for the answers under way.
+   */
+  async close(server: ServerType, { delayMs, graceMs }: { delayMs: number; graceMs: number }): Promise<void> {
+    this.draining = true;
+    for (const response of this.#open) response.shouldKeepAlive = false;
+    await sleep(delayMs);
+    const closed = new Promise((done) => server.close(done));
+    if ("closeIdleConnections" in server) server.closeIdleConnections();
+    const impatient = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), graceMs);
+    await closed;
+    clearTimeout(impatient);
+  }
+}

@@ -1,0 +1,61 @@
+import type pg from "pg";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+
+/** What one process counts. Labels are few by construction: never an id, a key, an address of a client or a path. */
+export interface Metrics {
+  registry: Registry;
+  requests: Histogram<"method" | "route" | "status">;
+  inFlight: Gauge;
+}
+
+/** @param process `api`, `worker` or `indexer`: a label of everything. */
+export function createMetrics(process: string): Metrics {
+  const registry = new Registry();
+  registry.setDefaultLabels({ process });
+  // Heap, garbage collection, event loop, CPU, memory, open files.
+  collectDefaultMetrics({ register: registry });
+  return {
+    registry,
+    requests: new Histogram({
+      name: "mintyard_http_request_duration_seconds",
+      help: "From the request's headers to the end of its answer, by route template.",
+      labelNames: ["method", "route", "status"],
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
+      registers: [registry],
+    }),
+    inFlight: new Gauge({
+      name: "mintyard_http_requests_in_flight",
+      help: "Requests without a whole answer yet.",
+      registers: [registry],
+    }),
+  };
+}
+
+/** Connections of a pool: lent out, idle, and requests that wait for one. */
+export function watchPool({ registry }: Metrics, pool: pg.Pool): void {
+  new Gauge({
+    name: "mintyard_db_pool_connections",
+    help: "Connections to PostgreSQL, and who waits for one.",
+    labelNames: ["state"],
+    registers: [registry],
+    collect() {
+      this.set({ state: "busy" }, pool.totalCount - pool.idleCount);
+      this.set({ state: "idle" }, pool.idleCount);
+      this.set({ state: "waiting" }, pool.waitingCount);
+    },
+  });
+}
+
+/** Answers of nodes that the indexer's gateway refused, by reason. */
+export function watchRefusals({ registry }: Metrics, chain: string, refusals: () => ReadonlyMap<string, number>): void {
+  const counter = new Counter({
+    name: "mintyard_rpc_refused_answers_total",
+    help: "Answers of nodes that were not believed.",
+    labelNames: ["chain", "reason"],
+    registers: [registry],
+    collect() {
+      counter.reset();
+      for (const [reason, count] of refusals()) counter.inc({ chain, reason }, count);
+    },
+  });
+}

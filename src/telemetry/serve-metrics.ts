@@ -1,0 +1,36 @@
+import { timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server } from "node:http";
+import type { Metrics } from "./metrics.ts";
+
+/**
+ * Who may read the metrics: whoever has the token; without one, a client on this machine that came by no
+ * proxy. Anybody else is told that nothing is here.
+ */
+export function mayReadMetrics(request: IncomingMessage, token: string | null): boolean {
+  if (token !== null) {
+    const given = Buffer.from(request.headers.authorization ?? "");
+    const wanted = Buffer.from(`Bearer ${token}`);
+    return given.length === wanted.length && timingSafeEqual(given, wanted);
+  }
+  const forwarded = request.headers["x-forwarded-for"] ?? request.headers["forwarded"];
+  return forwarded === undefined && /^(127\.|::1$|::ffff:127\.)/.test(request.socket.remoteAddress ?? "");
+}
+
+/** A server for `/metrics` alone, for processes that answer nothing else. */
+export async function serveMetrics(
+  { registry }: Metrics,
+  { host, port, token }: { host: string; port: number; token: string | null },
+): Promise<Server> {
+  const server = createServer((request, response) => {
+    if (request.url !== "/metrics" || !mayReadMetrics(request, token)) {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { "Content-Type": registry.contentType }).end(text),
+      () => response.writeHead(503).end(),
+    );
+  });
+  await new Promise<void>((ready, failed) => server.once("error", failed).listen(port, host, ready));
+  return server;
+}

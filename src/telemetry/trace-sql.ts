@@ -1,0 +1,38 @@
+import type pg from "pg";
+import { startClientSpan } from "./span.ts";
+
+/**
+ * Records each statement of a connection below the span that asked for it: the text with its placeholders,
+ * never a value.
+ */
+export function traceStatements(client: pg.ClientBase): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  client.query = ((...args: unknown[]) => {
+    const [first] = args;
+    const text = typeof first === "string" ? first : ((first as { text?: unknown } | undefined)?.text ?? "");
+    const end = typeof text === "string" && text !== "" ? startClientSpan(nameOf(text), attributesOf(text)) : null;
+    if (!end) return query(...args);
+    const last = args.at(-1);
+    if (typeof last === "function") {
+      args[args.length - 1] = (error: unknown, ...rest: unknown[]) => {
+        end(error ?? undefined);
+        last(error, ...rest);
+      };
+      return query(...args);
+    }
+    const answer = query(...args);
+    if (answer instanceof Promise) answer.then(() => end(), end);
+    else end();
+    return answer;
+  }) as typeof client.query;
+}
+
+function nameOf(text: string): string {
+  return `sql ${/^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? "statement"}`;
+}
+
+function attributesOf(text: string) {
+  // Literals are ours, but one in quotes could be somebody's text in a statement put together by hand.
+  const shown = text.replace(/'(?:[^']|'')*'/g, "'?'").slice(0, 1_000);
+  return { "db.system.name": "postgresql", "db.query.text": shown };
+}

@@ -1,0 +1,50 @@
+import type { Context, Span } from "@opentelemetry/api";
+import type { Config } from "../config.ts";
+import { setRecorder } from "./span.ts";
+
+/**
+ * Sends traces to `OTEL_EXPORTER_OTLP_ENDPOINT` from now on. Without it, nothing of OpenTelemetry is loaded.
+ * Call it before pools are made.
+ *
+ * @param processName the service's name is `mintyard-` and this.
+ * @returns how to send what is left and end.
+ */
+export async function startTracing(config: Config, processName: string): Promise<() => Promise<void>> {
+  const { traces } = config;
+  if (!traces) return async () => undefined;
+  const [{ ROOT_CONTEXT, SpanStatusCode, trace }, sdk, { OTLPTraceExporter }] = await Promise.all([
+    import("@opentelemetry/api"),
+    import("@opentelemetry/sdk-trace-base"),
+    import("@opentelemetry/exporter-trace-otlp-http"),
+  ]);
+  const attributes = { "service.name": `mintyard-${processName}`, "process.pid": process.pid };
+  const provider = new sdk.BasicTracerProvider({
+    resource: {
+      attributes,
+      merge() {
+        return this;
+      },
+      getRawAttributes: () => Object.entries(attributes),
+    },
+    sampler: new sdk.ParentBasedSampler({ root: new sdk.TraceIdRatioBasedSampler(traces.ratio) }),
+    spanProcessors: [new sdk.BatchSpanProcessor(new OTLPTraceExporter({ url: `${traces.endpoint}/v1/traces` }))],
+  });
+  const tracer = provider.getTracer("mintyard");
+  const below = (parent: Span | null): Context => (parent ? trace.setSpan(ROOT_CONTEXT, parent) : ROOT_CONTEXT);
+  setRecorder({
+    tracer,
+    start: (name, kind, given, parent) => tracer.startSpan(name, { kind, attributes: given }, below(parent)),
+    fail: (span, error) => {
+      const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown };
+      span.setAttribute("error.type", typeof code === "string" ? code : typeof name === "string" ? name : "unknown");
+      span.setStatus({ code: SpanStatusCode.ERROR });
+    },
+  });
+  return async () => {
+    setRecorder(null);
+    // A collector that is away must not hold up the end.
+    await Promise.race([provider.shutdown(), new Promise((done) => setTimeout(done, 1_000).unref())]).catch(
+      () => undefined,
+    );
+  };
+}

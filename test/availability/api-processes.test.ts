@@ -1,0 +1,131 @@
+import { randomUUID } from "node:crypto";
+import { connect } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePorts } from "../../src/free-port.ts";
+import { RelayHarness } from "../relay/harness.ts";
+import { ReverseProxy } from "../setup/reverse-proxy.ts";
+import { ServiceProcess } from "../setup/service-process.ts";
+import { Load } from "./load.ts";
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+let h: RelayHarness;
+let env: Record<string, string>;
+let ports: number[];
+const key = randomUUID();
+const processes: ServiceProcess[] = [];
+/** By port, the newest. */
+const apis = new Map<number, ServiceProcess>();
+const startApi = async (port: number) => {
+  const started = await ServiceProcess.start("api", { ...env, PORT: String(port) });
+  processes.push(started);
+  apis.set(port, started);
+  return started;
+};
+const startWorker = async () => {
+  const started = await ServiceProcess.start("worker", env);
+  processes.push(started);
+  return started;
+};
+beforeAll(async () => {
+  h = await RelayHarness.start();
+  ports = await freePorts(2);
+  const shutdown = { SHUTDOWN_DELAY_MS: "1500", SHUTDOWN_GRACE_MS: "20000" };
+  env = { ...h.environment(), ...shutdown, RATE_LIMITS: "off", MINTYARD_API_KEY: key, LOG_LEVEL: "warn" };
+});
+afterAll(async () => {
+  await Promise.all(processes.map((started) => started.end("SIGKILL")));
+  await h?.stop();
+});
+
+test("an API process is killed under load behind the proxy, a worker too: no request fails, no deployment is lost or doubled", async () => {
+  const [first, second, worker] = await Promise.all([startApi(ports[0] ?? 0), startApi(ports[1] ?? 0), startWorker()]);
+  const proxy = await ReverseProxy.start(ports);
+  const load = new Load(proxy.url, key);
+  try {
+    load.start(4);
+    await sleep(2_000);
+    for (const [index, victim] of [first, second].entries()) {
+      await victim.end("SIGKILL");
+      await sleep(500);
+      await startApi(ports[index] ?? 0);
+      // A request that the first victim refused is not to meet the second one as well.
+      await load.settled();
+    }
+    await worker.end("SIGKILL");
+    const next = await startWorker();
+    await sleep(1_000);
+    await load.stop();
+    expect(load.outcomes.filter(({ status }) => status !== 200).slice(0, 5)).toEqual([]);
+    expect(proxy.repeated).toBeGreaterThan(0);
+    const hashes = [...load.deployments.values()];
+    await h.untilAnnounced(hashes.length);
+    const announced = await h.announced();
+    expect(new Set(announced.map(({ intentId }) => intentId)).size).toBe(announced.length);
+    expect(new Set(hashes).size).toBe(announced.length);
+    console.info(`${load.outcomes.length} requests, ${proxy.repeated} repeated, ${hashes.length} deployments`);
+    expect(await next.end("SIGTERM")).toBe(0);
+  } finally {
+    await proxy.stop();
+  }
+}, 180_000);
+
+test("an API process that is told to end says 503 on /readyz first, finishes what it has, and fails no request", async () => {
+  const leaving = apis.get(ports[1] ?? 0);
+  const proxy = await ReverseProxy.start(ports, { checkMs: 50 });
+  const load = new Load(proxy.url, key);
+  try {
+    load.start(0);
+    await sleep(1_000);
+    const upload = slowUpload(ports[1] ?? 0, key);
+    const direct = new Load(`http://127.0.0.1:${ports[1]}`, key);
+    await sleep(300);
+    const ended = leaving?.end("SIGTERM");
+    await sleep(300);
+    const readiness = await direct.send({ method: "GET", path: "/readyz" });
+    expect(readiness.status).toBe(503);
+    expect(JSON.parse(readiness.text)).toMatchObject({ ready: false, draining: true, database: "ok" });
+    // Who has not heard of it yet is served still, for the last time on this connection.
+    const served = await fetch(`http://127.0.0.1:${ports[1]}/livez`);
+    expect([served.status, served.headers.get("connection")]).toEqual([200, "close"]);
+    expect(await upload).toMatch(/^HTTP\/1\.1 200 /);
+    expect(await ended).toBe(0);
+    await sleep(500);
+    await load.stop();
+    await direct.stop();
+    expect(load.outcomes.filter(({ status }) => status !== 200).slice(0, 5)).toEqual([]);
+    expect(load.outcomes.length).toBeGreaterThan(50);
+  } finally {
+    await proxy.stop();
+  }
+}, 120_000);
+
+/** A file that takes about four seconds to arrive. */
+function slowUpload(port: number, authorization: string): Promise<string> {
+  const boundary = "slow";
+  const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n`;
+  const tail = `\r\n--${boundary}--\r\n`;
+  const piece = "x".repeat(2_000);
+  const pieces = 20;
+  const length = head.length + pieces * piece.length + tail.length;
+  return new Promise((done, failed) => {
+    const socket = connect(port, "127.0.0.1");
+    let answer = "";
+    socket.on("data", (chunk) => {
+      answer += chunk;
+    });
+    socket.on("error", failed);
+    socket.on("close", () => done(answer));
+    socket.write(
+      `POST /v0/files HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}\r\n` +
+        `Content-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: ${length}\r\n\r\n${head}`,
+    );
+    void (async () => {
+      for (let sent = 0; sent < pieces; sent += 1) {
+        await sleep(200);
+        socket.write(piece);
+      }
+      socket.write(tail);
+    })();
+  });
+}

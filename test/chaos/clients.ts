@@ -1,0 +1,173 @@
+import type { Dice } from "./dice.ts";
+import type { Tally } from "./tally.ts";
+import type { World } from "./world.ts";
+
+/** One collection that somebody wants. */
+export interface Ask {
+  index: number;
+  name: string;
+  /** Null: the client relies on the key that is derived from the request. */
+  key: string | null;
+  /** Every hash that an answer ever named. */
+  hashes: Set<string>;
+  /** Bodies of successful answers without their hash: they have to be the same. */
+  bodies: Set<string>;
+  /** What was asked to change once it stood. */
+  updates: { royalties_share: number; public_mint_start_date: string } | null;
+  updateHashes: Set<string>;
+}
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+/** Clients that post each request three times at once, repeat what fails, hang up, and change what stands. */
+export class Clients {
+  readonly #world: World;
+  readonly #dice: Dice;
+  readonly #tally: Tally;
+  readonly #deadline: number;
+  /** Requests that were refused for good, with the answer. */
+  readonly refused: string[] = [];
+  calm = false;
+
+  constructor(world: World, dice: Dice, tally: Tally, deadline: number) {
+    this.#world = world;
+    this.#dice = dice;
+    this.#tally = tally;
+    this.#deadline = deadline;
+  }
+
+  /** @param released how many of the requests may have been begun by now. */
+  async run(asks: readonly Ask[], released: () => number): Promise<void> {
+    const queue = asks.values();
+    const updates: Promise<void>[] = [];
+    const client = async () => {
+      for (const ask of queue) {
+        while (ask.index >= released() && this.#inTime) await sleep(50);
+        if (!this.#inTime) return;
+        this.#tally.fault("equal requests at once");
+        await Promise.all([0, 1, 2].map((copy) => this.#deploy(ask, copy)));
+        if (ask.key && ask.index % 20 === 1) await this.#abuseKey(ask);
+        if (ask.updates) updates.push(this.#update(ask));
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, client));
+    await Promise.all(updates);
+  }
+
+  get #inTime(): boolean {
+    return performance.now() < this.#deadline;
+  }
+
+  async #deploy(ask: Ask, copy: number): Promise<void> {
+    const answer = await this.#insist("POST", bodyOf(ask), ask.key, ask.name, copy);
+    if (!answer) return;
+    const { transaction_hash: hash, transaction_external_url: _, ...rest } = answer;
+    ask.hashes.add(String(hash));
+    ask.bodies.add(JSON.stringify(rest));
+    this.#tally.count("answers with a hash");
+  }
+
+  /** The same key for another wish: refused, and nothing is spent. */
+  async #abuseKey(ask: Ask): Promise<void> {
+    const body = { ...bodyOf(ask), name: `${ask.name} taken over` };
+    for (let tries = 0; this.#inTime; tries += 1) {
+      const answer = await this.#send("POST", body, ask.key, tries, 20_000).catch(() => null);
+      if (answer && answer.status !== 429 && answer.status < 500) {
+        this.#tally.fault("same key, other body");
+        if (answer.status !== 422) this.refused.push(`${ask.name}: its key was taken for another request`);
+        return;
+      }
+      await sleep(300);
+    }
+  }
+
+  /** Two changes of one collection at the same time, each posted more than once: both have to hold. */
+  async #update(ask: Ask): Promise<void> {
+    const [hash = ""] = ask.hashes;
+    const address = await this.address(hash, () => this.#inTime);
+    if (!address || !ask.updates) return;
+    const place = { chain: "goerli", contract_address: address };
+    const { royalties_share, public_mint_start_date } = ask.updates;
+    const changes = [{ royalties_share }, { public_mint_start_date }];
+    const posts = changes.flatMap((change, at) =>
+      [0, 1, 2].map((copy) =>
+        this.#insist("PUT", { ...place, ...change }, `${ask.name.replaceAll(" ", "-")}-${at}`, ask.name, copy),
+      ),
+    );
+    for (const answer of await Promise.all(posts)) if (answer) ask.updateHashes.add(String(answer["transaction_hash"]));
+  }
+
+  /** Where a deployment stands; null when `goOn` ends the asking. */
+  async address(hash: string, goOn: () => boolean): Promise<string | null> {
+    for (let tries = 0; goOn(); tries += 1) {
+      const url = `${this.#world.apiUrls[tries % 2]}/v0/contracts/${hash}?chain=goerli`;
+      const answer = await fetch(url, { headers: { authorization: this.#world.apiKey } })
+        .then((response) => response.json() as Promise<{ contract_address?: string }>)
+        .catch(() => null);
+      if (answer?.contract_address) return answer.contract_address;
+      await sleep(250);
+    }
+    return null;
+  }
+
+  async #insist(
+    method: "POST" | "PUT",
+    body: object,
+    key: string | null,
+    name: string,
+    copy: number,
+  ): Promise<Record<string, unknown> | null> {
+    for (let tries = 0; this.#inTime; tries += 1) {
+      const impatient = !this.calm && this.#dice.chance(0.05);
+      if (impatient) this.#tally.fault("client hangs up");
+      const patience = impatient ? this.#dice.between(5, 300) : 20_000;
+      const answer = await this.#send(method, body, key, copy + tries, patience).catch(() => null);
+      if (!answer) this.#tally.count("connection failures");
+      else if (answer.status === 200) return answer.body;
+      else if (answer.status < 500 && answer.status !== 429) {
+        this.refused.push(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`);
+        return null;
+      } else this.#noteRefusal(answer.status, answer.body);
+      await sleep(200 + 200 * Math.min(tries, 4));
+    }
+    return null;
+  }
+
+  #noteRefusal(status: number, body: Record<string, unknown>): void {
+    const text = JSON.stringify(body["error"] ?? body);
+    this.#tally.count(`status ${status} ${/not sent yet: ([^.;]{0,60})/.exec(text)?.[1] ?? text.slice(0, 80)}`);
+    // Planned refusals are 503 and say when to come back; anything else is a fault that nobody thought of.
+    if (status !== 503) this.refused.push(`status ${status}: ${text.slice(0, 200)}`);
+  }
+
+  async #send(method: string, body: object, key: string | null, turn: number, patienceMs: number) {
+    const response = await fetch(`${this.#world.apiUrls[turn % 2]}/v0/contracts/collections`, {
+      method,
+      headers: {
+        authorization: this.#world.apiKey,
+        "content-type": "application/json",
+        ...(key ? { "Idempotency-Key": key } : {}),
+      },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(patienceMs),
+    });
+    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  }
+}
+
+function bodyOf({ name, index }: Ask) {
+  const wallet = (index + 1).toString(16).padStart(8, "0");
+  return {
+    chain: "goerli",
+    name,
+    symbol: "CHA",
+    max_supply: 100,
+    tokens_per_mint: 5,
+    mint_price: 0.01,
+    owner_address: `0x${wallet}${"ab".repeat(16)}`,
+    treasury_address: `0x${wallet}${"cd".repeat(16)}`,
+    public_mint_start_date: "2022-01-01T00:00:00",
+    prereveal_token_uri: "ipfs://bafkreiepfwroxy47wzvllrfyu5dwecz6blkiztzmc3r3frryasdve74zii",
+    metadata_updatable: true,
+  };
+}

@@ -1,0 +1,51 @@
+/** Which line of the fault matrix (docs/relayer.md) a fault of the run stands for. */
+const lines: Readonly<Record<string, string>> = {
+  "crash accept-before-commit": "F1",
+  "crash accept-after-commit": "F2",
+  "crash assign-before-commit": "F3",
+  "crash assign-after-commit": "F4",
+  "crash sign-before-persist": "F5",
+  "crash sign-after-persist": "F6",
+  "crash send-after": "F7",
+  "crash mined-before-commit": "F8",
+  "request-dropped": "F9",
+  "answer-lost": "F10",
+  "answer too late": "F11",
+  "request-doubled": "F12",
+  "already-known": "F13",
+  "nonce-too-low": "F14",
+  underpriced: "F16",
+  "empty wallets": "F17",
+  "base fee x100": "F18",
+  "no blocks": "F19",
+  "drop the pool": "F20",
+  reorg: "F21",
+  "older bytes again": "F23",
+  "chain nonce went back": "F24",
+  "two workers": "F27",
+  freeze: "F28",
+  "equal requests at once": "F29",
+  "same key, other body": "F30",
+  "client hangs up": "F31",
+  "postgres crash": "F32",
+  "cut at commit": "F36",
+  "locks held": "F37",
+  "wrong chain in the settings": "F40",
+  "other chain for seconds": "F41",
+  "head-stale": "F42",
+  "receipts-of-dead-blocks": "F43",
+  "receipt-of-another": "F44",
+  "answers-shuffled": "F45",
+  "foreign at the next nonce": "F46",
+  "foreign replaces ours": "F47",
+  "charge booked, then a kill": "F49",
+  restart: "F50",
+  "factory paused": "F51",
+  "address squatted": "F52",
+};
+
+/** The lines of the matrix that a run met, sorted. */
+export function matrixLines(faults: Iterable<string>): string[] {
+  const met = new Set([...faults].flatMap((fault) => lines[fault] ?? []));
+  return [...met].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1)));
+}

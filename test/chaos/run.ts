@@ -1,0 +1,211 @@
+import type { Address } from "viem";
+import { loadConfig } from "../../src/config.ts";
+import { openLane } from "../../src/relay/open-lane.ts";
+import { createServices } from "../../src/services.ts";
+import { type Ask, Clients } from "./clients.ts";
+import { Dice } from "./dice.ts";
+import { matrixLines } from "./fault-kinds.ts";
+import { rpc } from "./fleet.ts";
+import { judge, type Verdict } from "./oracle.ts";
+import { Tally } from "./tally.ts";
+import { Trouble } from "./trouble.ts";
+import { World } from "./world.ts";
+
+export interface ChaosOptions {
+  deployments: number;
+  seed: number;
+  /** The run is given up after this long. */
+  seconds: number;
+  /** Share of requests to a node that meet a fault. */
+  rate: number;
+  /** On a factory that would deploy the same intent again. */
+  permissive: boolean;
+  /** How often each deed of the deck is done. */
+  decks: number;
+  /** Receives every line that a process writes. */
+  onLine?: (line: string) => void;
+}
+
+export interface ChaosFigures extends Verdict {
+  seconds: number;
+  hashes: number;
+  /** Lines of the fault matrix that were met, and all kinds of fault by name. */
+  matrix: string[];
+  faults: string[];
+  kills: number;
+  reorgs: number;
+  postgresCrashes: number;
+  tally: Record<string, number>;
+}
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+const firstDay = Date.UTC(2023, 0, 1);
+
+/** Deploys while everything around the service breaks, waits until all has ended, and asks the chain. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
+  const { seed, deployments } = options;
+  const tally = new Tally();
+  const world = await World.start({ seed, permissive: options.permissive, onLine });
+  function onLine(line: string): void {
+    options.onLine?.(line);
+    const crash = /^CHAOS_CRASH (\S+)/.exec(line)?.[1];
+    if (crash) {
+      tally.count("kills");
+      tally.fault(`crash ${crash}`);
+      if (crash === "accept-after-commit") tally.fault("charge booked, then a kill");
+    }
+    // The last line of defence: a sound relay never gets that far.
+    if (/an intent cannot go from|one version at a time|a nonce keeps its intent|never gives out a nonce/.test(line))
+      tally.count("guards of the database that had to step in");
+    if (/"incident|adopting a deployment/.test(line)) tally.count("incidents in the log");
+  }
+  try {
+    const begun = performance.now();
+    const deadline = begun + options.seconds * 1_000;
+    const asks = Array.from({ length: deployments }, (_, index): Ask => makeAsk(seed, index));
+    const clients = new Clients(world, new Dice(seed), tally, deadline);
+    const trouble = new Trouble(world, new Dice(seed + 3), tally, options.decks);
+    tally.fault("two workers");
+    for (const proxy of world.proxies) proxy.rate = options.rate;
+    let over = false;
+    const operator = operate(world, tally, () => over);
+    const breaking = trouble.run(() => performance.now() < deadline);
+    await Promise.all([
+      clients.run(asks, () => 20 + Math.floor(trouble.progress * deployments)),
+      breaking.then(() => {
+        clients.calm = true;
+      }),
+    ]);
+    tally.count("seconds of posting", Math.round((performance.now() - begun) / 1000));
+    for (const proxy of world.proxies) Object.assign(proxy, { rate: 0, otherChain: false, late: 0 });
+    const settled = await settle(world, deadline);
+    over = true;
+    await operator;
+    const seconds = Math.round((performance.now() - begun) / 1000);
+    for (const proxy of world.proxies) for (const [fault, times] of proxy.met) tally.fault(fault, times);
+    const verdict = await judge(
+      {
+        nodeUrl: world.nodeUrl,
+        factory: world.factory.address,
+        wallets: world.wallets,
+        foreign: world.foreign,
+        pool: world.pool,
+        bumpAfterBlocks: 3,
+        lookUp: async (hash) => {
+          const end = performance.now() + 5_000;
+          return await clients.address(hash, () => performance.now() < end);
+        },
+      },
+      asks.map(({ name, hashes, updates }) => ({
+        name,
+        hashes,
+        expected: updates && {
+          royaltiesBps: BigInt(updates.royalties_share),
+          publicMintStart: BigInt(Date.parse(`${updates.public_mint_start_date}Z`) / 1000),
+        },
+      })),
+    );
+    verdict.violations.push(...clients.refused, ...(await checkAnswers(world, asks)));
+    if (world.unstored() > 0) verdict.violations.push(`bytes sent before they were stored: ${world.unstored()}`);
+    for (const what of ["guards of the database that had to step in", "deployed on the wrong chain"])
+      if (tally.of(what) > 0) verdict.violations.push(`${what}: ${tally.of(what)}`);
+    if (!settled) verdict.violations.push(`not settled in time: ${await openStates(world)}`);
+    return {
+      ...verdict,
+      seconds,
+      hashes: asks.reduce((sum, { hashes }) => sum + hashes.size, 0),
+      matrix: matrixLines(tally.faults),
+      faults: tally.faults.sort(),
+      kills: tally.of("kills"),
+      reorgs: tally.of("reorgs"),
+      postgresCrashes: tally.of("fault postgres crash"),
+      tally: tally.sorted,
+    };
+  } finally {
+    await world.stop();
+  }
+}
+
+function makeAsk(seed: number, index: number): Ask {
+  const day = new Date(firstDay + index * 86_400_000).toISOString().slice(0, 19);
+  return {
+    index,
+    name: `Chaos ${seed} ${index}`,
+    // Two of three bring their own key.
+    key: index % 3 === 0 ? null : `chaos-${seed}-${index}`,
+    hashes: new Set(),
+    bodies: new Set(),
+    updates: index % 10 === 4 ? { royalties_share: 100 + (index % 900), public_mint_start_date: day } : null,
+    updateHashes: new Set(),
+  };
+}
+
+/** What a person does who is woken up by a closed lane. */
+async function operate(world: World, tally: Tally, over: () => boolean): Promise<void> {
+  const config = loadConfig({
+    ...world.env,
+    DATABASE_URL: world.databaseUrl,
+    RPC_URL_GOERLI: world.nodeUrl,
+    LOG_LEVEL: "silent",
+    MINTYARD_CHAOS_CRASH: "",
+  });
+  const services = createServices(config, "operator");
+  const [chain] = services.chains;
+  while (!over()) {
+    await sleep(1_000);
+    const closed = await world.pool
+      .query("SELECT encode(addr, 'hex') AS addr, state FROM service.lane WHERE state IN ('halted', 'reconcile')")
+      .catch(() => ({ rows: [] }));
+    for (const { addr, state } of closed.rows) {
+      tally.count(`lanes found ${state}`);
+      if (chain) await openLane(services, chain, `0x${addr}` as Address).catch(() => tally.count("lanes not opened"));
+    }
+  }
+  await services.pool.end();
+}
+
+async function settle(world: World, deadline: number): Promise<boolean> {
+  while (performance.now() < deadline) {
+    // A reorganisation may have taken the end of what the deck began.
+    await rpc(world.nodeUrl, "evm_setIntervalMining", [1]).catch(() => undefined);
+    await world.fund(10n ** 23n).catch(() => undefined);
+    const { rows } = await world.pool
+      .query(
+        `SELECT count(*) FILTER (WHERE state NOT IN ('finalized', 'superseded')) AS open,
+           (SELECT count(*) FROM service.lane WHERE state <> 'open') AS closed FROM service.intent`,
+      )
+      .catch(() => ({ rows: [{ open: "1", closed: "0" }] }));
+    if (Number(rows[0].open) + Number(rows[0].closed) === 0) return true;
+    await sleep(1_000);
+  }
+  return false;
+}
+
+async function openStates(world: World): Promise<string> {
+  const { rows } = await world.pool.query(
+    "SELECT state, hold_reason, kind, count(*)::int AS n FROM service.intent WHERE state <> 'finalized' GROUP BY 1, 2, 3",
+  );
+  return JSON.stringify(rows);
+}
+
+/** Equal requests have equal answers, and each wish and each change is one row. */
+async function checkAnswers(world: World, asks: readonly Ask[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const { name, bodies } of asks) if (bodies.size > 1) found.push(`${name}: ${[...bodies].join(" and ")}`);
+  const { rows } = await world.pool.query(
+    "SELECT count(*) FILTER (WHERE kind = 'deploy')::int AS deploys, count(*) FILTER (WHERE kind = 'update')::int AS updates FROM service.intent WHERE gen = 0",
+  );
+  const updates = 2 * asks.filter((ask) => ask.updates).length;
+  if (rows[0].deploys !== asks.length || rows[0].updates !== updates)
+    found.push(
+      `${rows[0].deploys} deployments and ${rows[0].updates} updates were accepted, not ${asks.length} and ${updates}`,
+    );
+  for (const hash of asks.flatMap(({ updateHashes }) => [...updateHashes])) {
+    const known = await world.pool.query(
+      `SELECT FROM service.attempt a JOIN service.slot USING (chain_id, addr, nonce) WHERE a.hash = $1`,
+      [Buffer.from(hash.slice(2), "hex")],
+    );
+    if (known.rowCount !== 1) found.push(`the hash ${hash} of an update leads nowhere`);
+  }
+  return found;
+}

@@ -1,0 +1,15 @@
+// A process that has read the service's code already and waits to be told to start: node standby.ts PROGRAM
+// A kill then costs the service a restart, and not the seconds that a busy machine takes to read its code.
+const shared = ["services", "db/prepare", "process-life"];
+const ahead: Readonly<Record<string, readonly string[]>> = {
+  api: ["http/app", "http/limits", ...shared],
+  worker: ["relay/run-relay", "collections/run-recognition", "metadata/run-metadata", "ipfs/run-pinning", ...shared],
+};
+const program = process.argv[2] ?? "";
+for (const part of ahead[program] ?? []) await import(`../../src/${part}.ts`);
+const gone = () => process.exit();
+process.once("disconnect", gone);
+process.once("message", () => {
+  process.off("disconnect", gone);
+  void import(`../../src/${program}.ts`);
+});

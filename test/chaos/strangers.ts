@@ -1,0 +1,110 @@
+import { type Address, createWalletClient, encodeFunctionData, type Hex, http, toHex } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
+import { rpc } from "./fleet.ts";
+import type { World } from "./world.ts";
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
+/** Takes the place of one of our transactions that wait, with the stolen key of the second wallet. */
+export async function replaceOurs(world: World): Promise<void> {
+  for (let tries = 0; tries < 60; tries += 1) {
+    const { rows } = await world.pool.query<{ nonce: bigint }>(
+      "SELECT min(nonce)::text AS nonce FROM service.slot WHERE state = 'open' AND addr = $1 HAVING count(*) > 0",
+      [thief(world).bytes],
+    );
+    if (rows[0]) return await spend(world, Number(rows[0].nonce));
+    await sleep(50);
+  }
+  throw new Error("nothing of the second wallet is waiting");
+}
+
+export async function takeNextNonce(world: World): Promise<void> {
+  const { rows } = await world.pool.query("SELECT next_nonce FROM service.lane WHERE addr = $1", [thief(world).bytes]);
+  if (!rows[0]) throw new Error("the second wallet has no lane yet");
+  await spend(world, Number(rows[0].next_nonce));
+}
+
+function thief({ keys, wallets }: World): { key: Hex; bytes: Buffer } {
+  const [, key] = keys;
+  const [, wallet = "0x"] = wallets;
+  if (!key) throw new Error("one wallet only");
+  return { key, bytes: Buffer.from(wallet.slice(2), "hex") };
+}
+
+async function spend(world: World, nonce: number): Promise<void> {
+  const account = privateKeyToAccount(thief(world).key);
+  const fee = 10n ** 12n;
+  const raw = await account.signTransaction({
+    ...{ chainId: 31337, type: "eip1559", to: account.address, value: 1n, gas: 21_000n, nonce },
+    ...{ maxFeePerGas: fee, maxPriorityFeePerGas: fee / 2n },
+  });
+  world.foreign.add(await rpc<string>(world.nodeUrl, "eth_sendRawTransaction", [raw]));
+}
+
+/** A stranger who has seen an intent tries to put a contract of another owner at its address. */
+export async function squat(world: World): Promise<void> {
+  for (let tries = 0; tries < 60; tries += 1) {
+    const { rows } = await world.pool.query<{ root_id: string; init_data: Buffer; owner: Buffer }>(
+      "SELECT root_id, init_data, owner FROM service.intent WHERE state IN ('queued', 'assigned', 'signed', 'in_flight') AND kind = 'deploy' LIMIT 1",
+    );
+    const [seen] = rows;
+    if (!seen) {
+      await sleep(50);
+      continue;
+    }
+    const accounts = await rpc<Address[]>(world.nodeUrl, "eth_accounts");
+    const data = encodeFunctionData({
+      abi: collectionFactoryAbi,
+      functionName: "deploy",
+      args: [
+        `0x${seen.root_id.replaceAll("-", "").padStart(64, "0")}`,
+        `0x${seen.owner.toString("hex")}`,
+        `0x${seen.init_data.toString("hex")}`,
+      ],
+    });
+    const from = accounts[5];
+    await rpc(world.nodeUrl, "eth_sendTransaction", [{ from, to: world.factory.address, data, gas: toHex(2_000_000) }]);
+    return;
+  }
+  throw new Error("no intent to be seen");
+}
+
+/**
+ * Pauses the factory for a while. Nothing of ours is in the pool then: what is mined while it is paused
+ * fails for good, as it should.
+ *
+ * @param onPaused told the block below which no reorganisation may go meanwhile.
+ * @returns that block after the end: a reorganisation must not take the end back either.
+ */
+export async function pauseFactory(world: World, onPaused: (floor: bigint) => Promise<void>): Promise<bigint> {
+  const { nodeUrl, factory, proxies } = world;
+  const admin = createWalletClient({ account: factory.admin, transport: http(nodeUrl) });
+  const call = { address: factory.address, abi: collectionFactoryAbi, chain: null } as const;
+  const head = async () => BigInt(await rpc<Hex>(nodeUrl, "eth_blockNumber"));
+  const mined = async (hash: Hex) => {
+    for (let tries = 0; tries < 100; tries += 1) {
+      const receipt = await rpc<{ blockNumber: Hex } | null>(nodeUrl, "eth_getTransactionReceipt", [hash]);
+      if (receipt) return BigInt(receipt.blockNumber);
+      await sleep(100);
+    }
+    throw new Error("the admin's transaction is not mined");
+  };
+  await onPaused(await head());
+  for (const proxy of proxies) proxy.swallowSends = true;
+  try {
+    for (let tries = 0; tries < 100; tries += 1) {
+      const { pending } = await rpc<{ pending: Hex }>(nodeUrl, "txpool_status");
+      if (Number(pending) === 0) break;
+      await sleep(100);
+    }
+    await onPaused(await head());
+    await mined(await admin.writeContract({ ...call, functionName: "pause" }));
+    await sleep(2_000);
+    const end = await mined(await admin.writeContract({ ...call, functionName: "unpause" }));
+    await onPaused(end);
+    return end;
+  } finally {
+    for (const proxy of proxies) proxy.swallowSends = false;
+  }
+}

@@ -1,0 +1,239 @@
+import pg from "pg";
+import { type Hex, parseEther, toHex } from "viem";
+import type { CrashPoint } from "../../src/relay/faults.ts";
+import type { Dice } from "./dice.ts";
+import { Restarting, rpc } from "./fleet.ts";
+import { pauseFactory, replaceOurs, squat, takeNextNonce } from "./strangers.ts";
+import type { Tally } from "./tally.ts";
+import type { World } from "./world.ts";
+
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+const crashPoints: readonly CrashPoint[] = [
+  "accept-before-commit",
+  "accept-after-commit",
+  "assign-before-commit",
+  "assign-after-commit",
+  "sign-before-persist",
+  "sign-after-persist",
+  "send-after",
+  "mined-before-commit",
+  "confirm-before-commit",
+  "finalize-before-commit",
+];
+const usualFee = 10n ** 9n;
+
+type Deed = () => Promise<unknown>;
+
+/** Breaks nodes, processes and the database: a deck of deeds, shuffled by the seed and dealt one after the other. */
+export class Trouble {
+  readonly #world: World;
+  readonly #dice: Dice;
+  readonly #tally: Tally;
+  readonly #deck: readonly { name: string; deed: Deed }[];
+  /** No reorganisation may reach below this block. */
+  #floor = 0n;
+  dealt = 0;
+
+  /** @param decks how many times each deed is done. */
+  constructor(world: World, dice: Dice, tally: Tally, decks: number) {
+    this.#world = world;
+    this.#dice = dice;
+    this.#tally = tally;
+    const cards = this.#cards(decks);
+    for (let at = cards.length - 1; at > 0; at -= 1) {
+      const other = dice.between(0, at);
+      [cards[at], cards[other]] = [cards[other] as (typeof cards)[0], cards[at] as (typeof cards)[0]];
+    }
+    this.#deck = cards;
+  }
+
+  /** Share of the deeds that are done. */
+  get progress(): number {
+    return this.dealt / this.#deck.length;
+  }
+
+  /** @param goOn false ends it before its time. */
+  async run(goOn: () => boolean): Promise<void> {
+    const deck = this.#deck.values();
+    const dealer = async () => {
+      for (const { name, deed } of deck) {
+        if (!goOn()) return;
+        await deed().then(
+          () => this.#tally.count(`deed ${name}`),
+          () => this.#tally.count(`failed to ${name}`),
+        );
+        this.dealt += 1;
+        await sleep(this.#dice.between(200, 900));
+      }
+    };
+    await Promise.all([dealer(), dealer()]);
+    for (const point of [...crashPoints, "bump-before-persist", "bump-after-persist"]) this.#world.recall(point);
+  }
+
+  #cards(decks: number) {
+    const world = this.#world;
+    const fault =
+      (name: string, deed: Deed): Deed =>
+      async () => {
+        await deed();
+        this.#tally.fault(name);
+      };
+    const kinds: [number, string, Deed][] = [
+      [34, "reorg", () => this.#reorg()],
+      [34, "kill", () => this.#kill("SIGKILL")],
+      [4, "restart", fault("restart", () => this.#kill("SIGTERM"))],
+      ...crashPoints.map((point): [number, string, Deed] => [3, `crash ${point}`, () => this.#crash(point)]),
+      [2, "crash bump-before-persist", () => this.#crash("bump-before-persist")],
+      [2, "crash bump-after-persist", () => this.#crash("bump-after-persist")],
+      [4, "freeze", fault("freeze", () => this.#freeze())],
+      [6, "drop the pool", fault("drop the pool", () => rpc(world.nodeUrl, "anvil_dropAllTransactions"))],
+      [3, "empty wallets", fault("empty wallets", () => this.#emptyWallets())],
+      [3, "base fee x100", fault("base fee x100", () => this.#setBaseFee(100n * usualFee))],
+      [3, "older bytes again", () => this.#olderBytes()],
+      [3, "no blocks", fault("no blocks", () => this.#pauseMining())],
+      [2, "postgres crash", fault("postgres crash", () => world.crashPostgres())],
+      [6, "cut at commit", fault("cut at commit", async () => world.cutter.cutNext())],
+      [3, "locks held", fault("locks held", () => this.#holdLocks())],
+      [3, "other chain for seconds", fault("other chain for seconds", () => this.#otherChain())],
+      [2, "answers too late", () => this.#lateAnswers()],
+      [1, "wrong chain in the settings", fault("wrong chain in the settings", () => this.#wrongChain())],
+      [2, "factory paused", fault("factory paused", () => this.#pauseFactory())],
+      [3, "address squatted", fault("address squatted", () => squat(world))],
+      [2, "foreign replaces ours", fault("foreign replaces ours", () => replaceOurs(world))],
+      [2, "foreign at the next nonce", fault("foreign at the next nonce", () => takeNextNonce(world))],
+    ];
+    return kinds.flatMap(([times, name, deed]) => Array.from({ length: times * decks }, () => ({ name, deed })));
+  }
+
+  async #reorg(): Promise<void> {
+    const before = await this.#counts();
+    const head = BigInt(await rpc<Hex>(this.#world.nodeUrl, "eth_blockNumber"));
+    const room = Number(head - this.#floor);
+    if (room < 1) await sleep(1_500);
+    const depth = Math.min(this.#dice.between(1, 6), Math.max(room, 1));
+    await rpc(this.#world.nodeUrl, "anvil_reorg", [depth, []]);
+    this.#tally.count("reorgs");
+    this.#tally.fault("reorg");
+    const after = await this.#counts();
+    if (after.some((count, at) => count < (before[at] ?? 0))) this.#tally.fault("chain nonce went back");
+  }
+
+  async #counts(): Promise<number[]> {
+    const { wallets, nodeUrl } = this.#world;
+    return await Promise.all(
+      wallets.map(async (wallet) => Number(await rpc(nodeUrl, "eth_getTransactionCount", [wallet, "latest"]))),
+    );
+  }
+
+  /** One of a pair, while the other one serves: on a slow machine nothing would ever get done otherwise. */
+  async #kill(signal: NodeJS.Signals): Promise<void> {
+    const pair = this.#dice.pick([this.#world.apis, this.#world.workers]);
+    await this.#bothUp(pair);
+    if (!this.#dice.pick(pair).signal(signal)) return;
+    if (signal === "SIGKILL") this.#tally.count("kills");
+  }
+
+  async #bothUp(pair: readonly Restarting[]): Promise<void> {
+    for (let tries = 0; !pair.every(({ up }) => up); tries += 1) {
+      if (tries > 200) throw new Error("a process does not come up");
+      await sleep(50);
+    }
+  }
+
+  /** Waits for it for a while; a bump may come by only much later. */
+  async #crash(point: CrashPoint): Promise<void> {
+    await this.#bothUp(this.#world.apis);
+    await this.#bothUp(this.#world.workers);
+    this.#world.order(point);
+    for (let tries = 0; tries < 40; tries += 1) await sleep(50);
+  }
+
+  async #freeze(): Promise<void> {
+    const worker = this.#dice.pick(this.#world.workers);
+    worker.signal("SIGSTOP");
+    await sleep(this.#dice.between(1_000, 5_000));
+    worker.signal("SIGCONT");
+  }
+
+  async #emptyWallets(): Promise<void> {
+    await this.#world.fund(1n);
+    await sleep(this.#dice.between(1_000, 3_000));
+    await this.#world.fund(parseEther("100000"));
+  }
+
+  async #setBaseFee(wei: bigint): Promise<void> {
+    await rpc(this.#world.nodeUrl, "anvil_setNextBlockBaseFeePerGas", [toHex(wei)]);
+  }
+
+  /** Fees rise until something is replaced; then the pool forgets it and gets the first bytes instead. */
+  async #olderBytes(): Promise<void> {
+    await this.#setBaseFee(100n * usualFee);
+    for (let tries = 0; tries < 60; tries += 1) {
+      await sleep(150);
+      const { rows } = await this.#world.pool.query<{ raw: Buffer }>(
+        `SELECT (array_agg(a.raw ORDER BY a.created_at))[1] AS raw FROM service.slot s
+         JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.state = 'open'
+         GROUP BY s.chain_id, s.addr, s.nonce HAVING count(*) > 1 LIMIT 1`,
+      );
+      if (!rows[0]) continue;
+      await rpc(this.#world.nodeUrl, "anvil_dropAllTransactions");
+      await this.#setBaseFee(usualFee);
+      await rpc(this.#world.nodeUrl, "eth_sendRawTransaction", [`0x${rows[0].raw.toString("hex")}`]);
+      this.#tally.fault("older bytes again");
+      return;
+    }
+    await this.#setBaseFee(usualFee);
+    throw new Error("nothing was replaced");
+  }
+
+  async #pauseMining(): Promise<void> {
+    await rpc(this.#world.nodeUrl, "evm_setIntervalMining", [0]);
+    await sleep(this.#dice.between(1_000, 3_000));
+    await rpc(this.#world.nodeUrl, "evm_setIntervalMining", [1]);
+  }
+
+  async #holdLocks(): Promise<void> {
+    const client = new pg.Client({ connectionString: this.#world.databaseUrl });
+    client.on("error", () => undefined);
+    await client.connect();
+    await client.query("BEGIN; SELECT FROM service.lane FOR UPDATE");
+    await sleep(this.#dice.between(1_000, 3_000));
+    await client.end();
+  }
+
+  async #otherChain(): Promise<void> {
+    for (const proxy of this.#world.proxies) proxy.otherChain = true;
+    await sleep(this.#dice.between(1_000, 4_000));
+    for (const proxy of this.#world.proxies) proxy.otherChain = false;
+  }
+
+  async #lateAnswers(): Promise<void> {
+    this.#dice.pick(this.#world.proxies).late += 2;
+  }
+
+  /** A process whose settings name another chain than the node serves: it takes no deployment. */
+  async #wrongChain(): Promise<void> {
+    const [port] = await this.#world.freePort();
+    const env = { ...this.#world.env, CHAIN_ID_GOERLI: "31338", PORT: String(port) };
+    const stray = new Restarting("stray", "api", env, () => undefined);
+    await stray.ready;
+    const response = await fetch(`http://127.0.0.1:${port}/v0/contracts/collections`, {
+      method: "POST",
+      headers: { authorization: this.#world.apiKey, "content-type": "application/json" },
+      body: JSON.stringify({
+        ...{ chain: "goerli", name: "Stray", symbol: "S", max_supply: 1, tokens_per_mint: 1, mint_price: 0 },
+        owner_address: `0x${"1a".repeat(20)}`,
+        treasury_address: `0x${"1b".repeat(20)}`,
+        public_mint_start_date: "2022-01-01T00:00:00",
+      }),
+    });
+    await stray.retire();
+    if (response.status === 200) this.#tally.count("deployed on the wrong chain");
+  }
+
+  async #pauseFactory(): Promise<void> {
+    this.#floor = await pauseFactory(this.#world, async (floor) => {
+      this.#floor = floor;
+    });
+  }
+}

@@ -1,0 +1,199 @@
+import type { ChildProcess } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, unlinkSync, writeFileSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { type Address, type Hex, keccak256, parseEther, toHex } from "viem";
+import { privateKeyToAddress } from "viem/accounts";
+import { migrate } from "../../src/db/migrate.ts";
+import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
+import { freePorts } from "../../src/free-port.ts";
+import { CommitCutter } from "./commit-cutter.ts";
+import { Dice } from "./dice.ts";
+import { FaultProxy } from "./fault-proxy.ts";
+import { Restarting, rpc, startAnvil, stopAnvil } from "./fleet.ts";
+import { deployTestFactory, type TestFactory } from "./test-factory.ts";
+
+export interface WorldOptions {
+  seed: number;
+  /** Accepts the same intent again: then nothing but the relay keeps a second contract away. */
+  permissive: boolean;
+  onLine(line: string): void;
+}
+
+/** Two API processes, two workers, an anvil node behind two proxies, and a PostgreSQL behind another one. */
+export class World {
+  readonly dir: string;
+  readonly nodeUrl: string;
+  readonly proxies: readonly FaultProxy[];
+  readonly cutter: CommitCutter;
+  readonly pool: pg.Pool;
+  /** Past the cutter. */
+  readonly databaseUrl: string;
+  readonly factory: TestFactory;
+  readonly keys: readonly Hex[];
+  readonly apis: readonly Restarting[];
+  readonly workers: readonly Restarting[];
+  readonly apiUrls: readonly string[];
+  readonly apiKey: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly #pgPort: number;
+  readonly #nodes: readonly ChildProcess[];
+  #postgres: EmbeddedPostgres;
+  /** Transactions that reached a node before their bytes were stored (rule R2, seen from outside). */
+  readonly unstored: () => number;
+  /** Hashes of transactions that somebody else signed with our keys. */
+  readonly foreign = new Set<string>();
+
+  private constructor(parts: Parts, rest: Hidden) {
+    this.dir = parts.dir;
+    this.nodeUrl = parts.nodeUrl;
+    this.proxies = parts.proxies;
+    this.cutter = parts.cutter;
+    this.pool = parts.pool;
+    this.databaseUrl = parts.databaseUrl;
+    this.factory = parts.factory;
+    this.keys = parts.keys;
+    this.apis = parts.apis;
+    this.workers = parts.workers;
+    this.apiUrls = parts.apiUrls;
+    this.apiKey = parts.apiKey;
+    this.env = parts.env;
+    this.unstored = parts.unstored;
+    this.#pgPort = rest.pgPort;
+    this.#nodes = rest.nodes;
+    this.#postgres = rest.postgres;
+    // Node and database outlive their parent: they are ended with it, however it ends.
+    process.once("exit", () => {
+      this.#postgres.process.kill("SIGQUIT");
+      for (const node of this.#nodes) stopAnvil(node);
+    });
+  }
+
+  static async start({ seed, permissive, onLine }: WorldOptions): Promise<World> {
+    const dir = await mkdtemp(join(tmpdir(), "mintyard-chaos-"));
+    const [pgPort = 0, nodePort = 0, otherPort = 0, ...apiPorts] = await freePorts(5);
+    const postgres = await startPostgres(join(dir, "pg"), pgPort);
+    await migrate(postgres.url);
+    await bookCharges(postgres.url);
+    const nodeUrl = `http://127.0.0.1:${nodePort}`;
+    const otherUrl = `http://127.0.0.1:${otherPort}`;
+    const nodes = [
+      await startAnvil(nodePort, 31337, ["--block-time", "1", "--order", "fees"]),
+      await startAnvil(otherPort, 31338, ["--block-time", "3600"]),
+    ];
+    const keys = [0, 1].map((lane) => keccak256(toHex(`mintyard chaos ${seed} ${lane}`)));
+    for (const key of keys) {
+      const wallet = privateKeyToAddress(key);
+      await rpc(nodeUrl, "anvil_setBalance", [wallet, toHex(parseEther("100000"))]);
+      await rpc(otherUrl, "anvil_setNonce", [wallet, toHex(90_000)]);
+    }
+    const factory = await deployTestFactory(nodeUrl, keys, { permissive });
+    const pool = new pg.Pool({ connectionString: postgres.url, max: 4 });
+    pool.on("error", () => undefined);
+    let unstored = 0;
+    const checkStored = async (raws: string[]) => {
+      for (const raw of raws) {
+        const hash = Buffer.from(keccak256(raw as Hex).slice(2), "hex");
+        const stored = await pool.query("SELECT FROM service.attempt WHERE hash = $1", [hash]).then(
+          ({ rowCount }) => rowCount,
+          () => 1,
+        );
+        if (stored === 0) unstored += 1;
+      }
+    };
+    const proxies = [
+      await FaultProxy.start(nodeUrl, otherUrl, new Dice(seed + 1), checkStored),
+      await FaultProxy.start(nodeUrl, otherUrl, new Dice(seed + 2), checkStored),
+    ];
+    const cutter = await CommitCutter.start(pgPort);
+    await mkdir(join(dir, "orders"));
+    const apiKey = randomUUID();
+    const env = {
+      DATABASE_URL: postgres.url.replace(`:${pgPort}/`, `:${cutter.port}/`),
+      MINTYARD_DATA_DIR: join(dir, "data"),
+      MINTYARD_API_KEY: apiKey,
+      LOG_LEVEL: "info",
+      RPC_URL_GOERLI: proxies.map(({ url }) => url).join(","),
+      CHAIN_ID_GOERLI: "31337",
+      LOCAL_GOERLI: "true",
+      CONFIRMATIONS_GOERLI: "3",
+      FINALITY_GOERLI: "8",
+      RPC_QUORUM_GOERLI: "2",
+      RELAYER_KEY_GOERLI: keys.join(","),
+      FACTORY_GOERLI: factory.address,
+      FACTORY_BLOCK_GOERLI: String(factory.block),
+      BUDGET_GLOBAL_HOUR: "1000000",
+      RATE_LIMITS: "off",
+      NODE_COMPILE_CACHE: join(tmpdir(), "mintyard-compile-cache"),
+      MINTYARD_CHAOS_CRASH: `@${join(dir, "orders")}`,
+    };
+    const apis = apiPorts.map((port, at) => new Restarting(`api${at}`, "api", { ...env, PORT: String(port) }, onLine));
+    const workers = [0, 1].map((at) => new Restarting(`worker${at}`, "worker", env, onLine));
+    await Promise.all([...apis, ...workers].map(({ ready }) => ready));
+    const apiUrls = apiPorts.map((port) => `http://127.0.0.1:${port}`);
+    const open = { dir, nodeUrl, proxies, cutter, pool, factory, keys, apis, workers, apiUrls, apiKey, env };
+    const databaseUrl = postgres.url;
+    return new World({ ...open, databaseUrl, unstored: () => unstored }, { pgPort, nodes, postgres });
+  }
+
+  get wallets(): Address[] {
+    return this.keys.map((key) => privateKeyToAddress(key).toLowerCase() as Address);
+  }
+
+  async freePort(): Promise<number[]> {
+    return await freePorts(1);
+  }
+
+  async crashPostgres(): Promise<void> {
+    const ended = new Promise((done) => this.#postgres.process.once("exit", done));
+    this.#postgres.process.kill("SIGQUIT");
+    await ended;
+    this.#postgres = await startPostgres(join(this.dir, "pg"), this.#pgPort);
+  }
+
+  async fund(wei: bigint): Promise<void> {
+    for (const wallet of this.wallets) await rpc(this.nodeUrl, "anvil_setBalance", [wallet, toHex(wei)]);
+  }
+
+  /** The first process that comes by this point ends there. */
+  order(point: string): void {
+    writeFileSync(join(this.dir, "orders", point), "");
+  }
+
+  /** @returns whether the order was still open. */
+  recall(point: string): boolean {
+    const path = join(this.dir, "orders", point);
+    if (!existsSync(path)) return false;
+    unlinkSync(path);
+    return true;
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.apis, ...this.workers].map((process) => process.retire()));
+    for (const proxy of this.proxies) await proxy.stop();
+    await this.cutter.stop();
+    await this.pool.end();
+    await this.#postgres.stop();
+    for (const node of this.#nodes) stopAnvil(node);
+    await rm(this.dir, { recursive: true, force: true });
+  }
+}
+
+type Parts = Omit<World, "wallets" | "foreign" | "freePort" | "crashPostgres" | "fund" | "order" | "recall" | "stop">;
+
+/** A deployment costs something here: what is booked has to fit what is deployed. */
+async function bookCharges(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  await client.query("INSERT INTO service.price VALUES (31337, 'deploy', 100)");
+  await client.end();
+}
+
+interface Hidden {
+  pgPort: number;
+  nodes: readonly ChildProcess[];
+  postgres: EmbeddedPostgres;
+}

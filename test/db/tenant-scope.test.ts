@@ -1,0 +1,38 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAccount } from "../../src/auth/keys.ts";
+import { createPool } from "../../src/db/pool.ts";
+import { setTenant, withTenantScope } from "../../src/db/tenant.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database?.drop());
+
+test("a statement that waited for a connection is bound to its own tenant, not to the one that gave it up", async () => {
+  const [one = "", two = ""] = await Promise.all(
+    ["one", "two"].map((name) => createAccount(database.db, "pepper", { name, tier: "free", key: randomUUID() })),
+  );
+  const pool = createPool(database.url, "test", 1, { tenants: true });
+  const visible = "SELECT id FROM service.account";
+  const asTenant = <T>(id: string, run: () => Promise<T>) =>
+    withTenantScope(async () => {
+      setTenant(id);
+      return await run();
+    });
+  try {
+    const rows = await asTenant(one, async () => {
+      const held = await pool.connect();
+      expect((await held.query(visible)).rows).toEqual([{ id: one }]);
+      const waiting = asTenant(two, async () => (await pool.query(visible)).rows);
+      await new Promise((done) => setTimeout(done, 50));
+      held.release();
+      return await waiting;
+    });
+    expect(rows).toEqual([{ id: two }]);
+  } finally {
+    await pool.end();
+  }
+});

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { errorTable } from "../../src/errors.ts";
+import { samples, sampleVariables } from "../../src/graphql/samples.ts";
+import { ApiServer } from "../setup/api-server.ts";
+import { addressOf, nobody } from "../setup/nft-fixture.ts";
+
+let api: ApiServer;
+let key: string;
+beforeAll(async () => {
+  api = await ApiServer.start();
+  key = (await api.account("enterprise")).key;
+  await api.nfts.add([{ contract: addressOf(0xaa), tokenId: 1n, from: nobody, to: addressOf(1) }]);
+});
+afterAll(() => api?.close());
+
+test("the REST explorer comes whole from this server, and its policy lets it load nothing else", async () => {
+  const page = await api.send("GET", "/docs/rest", null);
+  expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self';/);
+  const links = [...String(page.body).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? "");
+  expect(links).toHaveLength(4);
+  for (const link of links) {
+    expect(link).toMatch(/^\/docs\/rest\//);
+    const { status, headers } = await api.send("GET", link, null);
+    expect([status, headers.get("content-type")?.includes("html")], link).toEqual([200, false]);
+  }
+  expect(String((await api.send("GET", "/docs/rest/start.js", null)).body)).toContain("/docs/openapi.json");
+  for (const name of ["package.json", "..%2f..%2fpackage.json", "index.html", "constructor"])
+    expect((await api.send("GET", `/docs/rest/${name}`, null)).status).toBe(404);
+});
+
+test("GraphiQL needs no other server, and each of its tabs works", async () => {
+  const response = await fetch(`${api.url}/graphql`, { headers: { Accept: "text/html" } });
+  const text = await response.text();
+  expect(response.status).toBe(200);
+  expect(text).toContain("YogaGraphiQL.renderYogaGraphiQL");
+  const outside = [...text.matchAll(/<(?:script|link)[^>]+(?:src|href)="(https?:[^"]+)"/g)].map(([, link]) => link);
+  expect(outside).toEqual([]);
+  for (const query of samples) {
+    expect(text).toContain(JSON.stringify(query).slice(1, -1));
+    const variables = JSON.parse(sampleVariables(query, api.services.chains));
+    const { status, body } = await api.graphql(key, query, variables);
+    expect([status, body.errors], query).toEqual([200, undefined]);
+  }
+});
+
+test("every error has a page, in which no markup is shown as text", async () => {
+  for (const code of Object.keys(errorTable)) {
+    const { status, body } = await api.send("GET", `/docs/errors/${code}`, null);
+    expect(status, code).toBe(200);
+    expect(String(body), code).not.toMatch(/`|\[object|undefined/);
+  }
+});

@@ -1,0 +1,79 @@
+import { type Address, createWalletClient, http, parseEther } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { toAddress } from "../../src/relay/bytes.ts";
+import { grantLanes } from "../../src/relay/grant-lanes.ts";
+import { listLanes } from "../../src/relay/lanes.ts";
+import { openLane } from "../../src/relay/open-lane.ts";
+import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
+import { findSlot } from "../../src/relay/slots.ts";
+import { goerli, launch, RelayHarness } from "./harness.ts";
+
+let h: RelayHarness;
+const secondKey = generatePrivateKey();
+const second = privateKeyToAccount(secondKey).address.toLowerCase() as Address;
+const done = ["confirmed", "finalized"];
+
+beforeAll(async () => {
+  h = await RelayHarness.start();
+  await h.chain.setBalance({ address: second, value: parseEther("1000") });
+});
+afterAll(() => h?.stop());
+
+test("a further wallet deploys once it was granted the role, and the grant takes a nonce of the first one's lane", async () => {
+  const keys = { RELAYER_KEY_GOERLI: `${h.relayerKey},${secondKey}` };
+  const before = h.process(keys);
+  const caller = await h.caller();
+  const first = await deployCollection(before, caller, launch());
+  expect((await before.relay.factory(goerli(before))).lanes).toEqual([h.relayer]);
+  // The service is at work meanwhile: its nonces and the grant's must not meet.
+  const [grants, ...others] = await Promise.all([
+    grantLanes(h.process(keys), goerli(before)),
+    ...Array.from({ length: 4 }, () => deployCollection(before, caller, launch())),
+  ]);
+  expect(grants).toEqual([{ wallet: second, transactionHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);
+  expect(await grantLanes(h.process(keys), goerli(before))).toEqual([{ wallet: second, transactionHash: null }]);
+  const services = h.process(keys);
+  expect((await services.relay.factory(goerli(services))).lanes).toEqual([h.relayer, second]);
+  const later = await Promise.all(Array.from({ length: 6 }, () => deployCollection(services, caller, launch())));
+  const ids = [first, ...others, ...later].map(({ deployment }) => deployment.id);
+  for (const id of ids) await h.until(services, id, done);
+  const senders = new Set<string>();
+  for (const id of ids) senders.add(toAddress((await findSlot(services.db, id))?.addr ?? Buffer.alloc(20)));
+  expect(senders).toEqual(new Set([h.relayer, second]));
+  const { rows } = await services.pool.query(
+    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense FROM service.slot GROUP BY addr",
+  );
+  expect(rows).toEqual([{ dense: true }, { dense: true }]);
+});
+
+test("who is not the factory's admin is told what the admin has to sign", async () => {
+  const keys = { RELAYER_KEY_GOERLI: `${secondKey},${generatePrivateKey()}` };
+  const services = h.process(keys);
+  const refused = grantLanes(services, goerli(services));
+  await expect(refused).rejects.toMatchObject({ message: expect.stringMatching(/let the admin send 0x2f2ff15d/) });
+});
+
+test("a lane whose wallet sent foreign transactions is closed, and opens on a person's word past them", async () => {
+  const services = h.process();
+  const caller = await h.caller();
+  const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
+  for (let count = 0; count < 2; count += 1) {
+    const hash = await wallet.sendTransaction({ to: h.relayer, value: 1n, chain: null });
+    await h.chain.waitForTransactionReceipt({ hash });
+  }
+  const refused = await deployCollection(services, caller, launch({ idempotencyKey: "waits" })).catch((error) => error);
+  expect(refused).toMatchObject({ code: "service_unavailable" });
+  const own = async () => (await listLanes(services.db, h.node.id)).find(({ address }) => address === h.relayer);
+  // The next look is at what is held, in some seconds.
+  await expect.poll(lookAgain, { timeout: 30_000, interval: 200 }).toBe("reconcile");
+  async function lookAgain() {
+    await relayRound(services, goerli(services), createRelayMemory());
+    return (await own())?.state;
+  }
+  expect(await openLane(services, goerli(services), h.relayer)).toMatchObject({ skipped: 2n });
+  expect(await lookAgain()).toBe("open");
+  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE idem_key = 'client:waits'");
+  await h.until(services, rows[0].id, done);
+});

@@ -1,0 +1,122 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createWalletClient, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Caller } from "../../src/auth/caller.ts";
+import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
+import { checkDeployment } from "../../src/collections/check-deployment.ts";
+import { type DeployCollectionInput, deployCollection } from "../../src/collections/deploy-collection.ts";
+import { getDeployment } from "../../src/collections/get-deployment.ts";
+import { restoreBackup, takeBackup } from "../../src/db/backup.ts";
+import { reconcileLane } from "../../src/relay/reconcile-lane.ts";
+import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
+import { listAttempts } from "../../src/relay/slots.ts";
+import { submitIntent } from "../../src/relay/submit-intent.ts";
+import type { Services } from "../../src/services.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { goerli, launch, RelayHarness } from "./harness.ts";
+
+let h: RelayHarness;
+let before: Services;
+let caller: Caller;
+let dir: string;
+let fresh: TestDatabase;
+beforeAll(async () => {
+  h = await RelayHarness.start();
+  before = h.process();
+  caller = await h.caller();
+  dir = await mkdtemp(join(tmpdir(), "mintyard-restored-"));
+  fresh = await createTestDatabase({ migrated: false });
+});
+afterAll(async () => {
+  await h?.stop();
+  await fresh?.drop();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const done = ["confirmed", "finalized"];
+const accept = async (services: Services, input: DeployCollectionInput) =>
+  await acceptDeployment(services, caller, input.idempotencyKey, await checkDeployment(services, caller, input));
+
+test("an older backup beside the chain: what was deployed since is adopted, the lane is reconciled, nothing is deployed twice", async () => {
+  // A wallet that has deployed before: its lane is in the backup.
+  const old = await deployCollection(before, caller, launch());
+  await h.until(before, old.deployment.id, done);
+  // At the moment of the backup: three are accepted, one of them is signed but not sent.
+  const [queued, queuedToo, signed] = await Promise.all([
+    accept(before, launch({ idempotencyKey: "queued" })),
+    accept(before, launch()),
+    accept(before, launch()),
+  ]);
+  expect((await submitIntent(before, goerli(before), signed)).kind).toBe("signed");
+  await takeBackup(h.database.url, join(dir, "no-ipfs"), join(dir, "backup"));
+  // After it: those are deployed, and two more that the backup knows nothing of, one by a client's key.
+  for (const { id } of [queued, queuedToo, signed]) await h.until(before, id, done);
+  const keyed = launch({ idempotencyKey: "after-the-backup" });
+  const unkeyed = launch();
+  const forgotten = [];
+  for (const input of [keyed, unkeyed]) {
+    const { deployment } = await deployCollection(before, caller, input);
+    await h.until(before, deployment.id, done);
+    forgotten.push(await getDeployment(before, caller, { id: deployment.id }));
+  }
+  const hashes = new Map<string, string | null>();
+  for (const { id } of [old.deployment, queued, queuedToo, signed])
+    hashes.set(id, (await getDeployment(before, caller, { id })).transactionHash);
+  const standing = await h.announced();
+  expect(standing).toHaveLength(6);
+
+  await restoreBackup(fresh.url, join(dir, "data"), join(dir, "backup"));
+  const after = h.process({ DATABASE_URL: fresh.url });
+  const chain = goerli(after);
+  const lane = async () => (await fresh.pool.query("SELECT state, next_nonce FROM service.lane")).rows[0];
+  // A new wish comes first of all: it has to wait, because the wallet did more than is known here.
+  const wish = launch({ idempotencyKey: "new" });
+  await expect(deployCollection(after, caller, wish)).rejects.toMatchObject({
+    code: "service_unavailable",
+  });
+  await relayRound(after, chain, createRelayMemory());
+  expect((await lane()).state).toBe("reconcile");
+
+  for (const { id } of [queued, queuedToo, signed]) await h.until(after, id, done, fresh.pool);
+  for (const [id, hash] of hashes) {
+    const { transactionHash, collection, predictedAddress } = await getDeployment(after, caller, { id });
+    expect({ transactionHash, collection }).toEqual({ transactionHash: hash, collection: predictedAddress });
+  }
+  expect((await listAttempts(fresh.db, queued.id)).map(({ kind }) => kind)).toEqual(["adopted"]);
+  expect(await h.announced()).toEqual(standing);
+  // Two nonces are still unexplained: nobody of this database asked for them, so a person has to look.
+  expect((await lane()).state).toBe("reconcile");
+  const found = await reconcileLane(after, chain, h.relayer);
+  expect(found.map(({ hash, explained }) => [hash, explained])).toEqual(
+    forgotten.map(({ transactionHash }) => [transactionHash, true]),
+  );
+  expect(await lane()).toMatchObject({ state: "open", next_nonce: (found.at(-1)?.nonce ?? 0n) + 1n });
+
+  // Clients whose deployments the backup had not yet: asking again gives the collection that stands.
+  for (const [index, input] of [keyed, unkeyed].entries()) {
+    const again = await deployCollection(after, caller, input);
+    await h.until(after, again.deployment.id, done, fresh.pool);
+    const { transactionHash, collection } = await getDeployment(after, caller, { id: again.deployment.id });
+    expect([transactionHash, collection]).toEqual([forgotten[index]?.transactionHash, forgotten[index]?.collection]);
+  }
+  expect(await h.announced()).toEqual(standing);
+  // And the lane goes on behind everything that was sent.
+  const next = await deployCollection(after, caller, wish);
+  await h.until(after, next.deployment.id, done, fresh.pool);
+  expect(await h.announced()).toHaveLength(7);
+  const { rows: nonces } = await fresh.pool.query("SELECT nonce FROM service.slot ORDER BY nonce");
+  expect(nonces.map(({ nonce }) => nonce - nonces[0].nonce)).toEqual(nonces.map((_, index) => BigInt(index)));
+});
+
+test("a foreign transaction among the unexplained ones keeps the lane closed", async () => {
+  const services = h.process({ DATABASE_URL: fresh.url });
+  const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
+  const hash = await wallet.sendTransaction({ to: `0x${"12".repeat(20)}`, value: 1n, chain: null });
+  await h.chain.waitForTransactionReceipt({ hash });
+  expect(await reconcileLane(services, goerli(services), h.relayer)).toMatchObject([{ hash, explained: false }]);
+  const { rows } = await fresh.pool.query("SELECT state FROM service.lane");
+  expect(rows).toEqual([{ state: "reconcile" }]);
+});
