@@ -37,6 +37,8 @@ export interface Config {
     /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
     kubo: { url: string; authorization: string | null } | null;
   };
+  /** Seconds between two audits of the RPC endpoints and notes of what became final, by each indexer. */
+  rpcCheckSeconds: number;
   /** Most transactions that all accounts together may ask for in an hour, on all chains. */
   globalHourTransactions: number;
   /** Deliberate faults, for the relay's chaos run only; null anywhere else. */
@@ -175,6 +177,7 @@ export function loadConfig(env: Env = process.env): Config {
     keyPepper: env["KEY_PEPPER"]?.trim() || "mintyard-embedded",
     devApiKey: devApiKey?.toLowerCase() ?? null,
     chains,
+    rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
     globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
     chaos: loadChaos(env, chains),
     ipfs: {

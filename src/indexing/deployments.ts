@@ -76,6 +76,7 @@ async function forget(client: pg.Client, schemas: readonly string[]): Promise<vo
   for (const schema of schemas) {
     // CASCADE takes the views along that still read it; they are made again in this transaction.
     await client.query("DELETE FROM nft.deployment WHERE schema_name = $1", [schema]);
+    await client.query("DELETE FROM service.final_range WHERE schema_name = $1", [schema]);
     await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
   }
 }

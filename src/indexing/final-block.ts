@@ -31,9 +31,10 @@ export async function rememberFinalBlock(
     await client.query("UPDATE service.chain_freshness SET providers_agree = false WHERE schema_name = $1", [schema]);
     return;
   }
+  const agreeing = answers.filter((block) => hashOf(block) === hash).length > 1 ? true : null;
   await client.query("UPDATE service.chain_freshness SET providers_agree = $2 WHERE schema_name = $1", [
     schema,
-    answers.filter((block) => hashOf(block) === hash).length > 1 ? true : null,
+    gateway.contradictions() > 0 ? false : agreeing,
   ]);
   const values = [row.final, hash, schema];
   await client.query("UPDATE nft.deployment SET final_block = $1, final_hash = $2 WHERE schema_name = $3", values);
@@ -95,7 +96,8 @@ export async function readBlockHash(gateway: RpcGateway, number: bigint): Promis
   return hashOf(block);
 }
 
-function hashOf(block: unknown): string | null {
+/** Of a block as a node gave it; null when it is none. */
+export function hashOf(block: unknown): string | null {
   const hash: unknown = typeof block === "object" && block !== null && "hash" in block ? block.hash : null;
   return typeof hash === "string" ? hash.toLowerCase() : null;
 }

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { ledgerDigest } from "../../schema/ledger-digest.ts";
 
 export interface Finding {
   id: string;
@@ -75,6 +76,14 @@ const invariants: readonly Invariant[] = [
     sql: () => `SELECT r.fork_block, r.depth, d.final_block FROM service.chain_reorg r
       JOIN nft.deployment d ON d.chain_id = r.chain_id AND d.live
       WHERE r.chain_id = $1 AND r.fork_block < d.final_block AND r.seen_at > d.created_at`,
+  },
+  {
+    id: "I6",
+    title: "ledger rows of final blocks are those that became final",
+    fix: rebuild,
+    sql: (s) => `SELECT r.from_block, r.to_block, r.row_count AS then, d.row_count AS now, r.sealed_at
+      FROM service.final_range r, LATERAL (${ledgerDigest(s, "r.from_block", "r.to_block")}) d
+      WHERE r.chain_id = $1 AND r.schema_name = '${s.replaceAll('"', "")}' AND (d.row_count, d.digest) <> (r.row_count, r.digest)`,
   },
   {
     id: "I7",

@@ -3,7 +3,7 @@ import type { Logger } from "../log.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, type RpcAnswer } from "./json-rpc.ts";
-import { RpcUpstreams } from "./rpc-upstreams.ts";
+import { type EndpointState, type FinalBlock, RpcUpstreams } from "./rpc-upstreams.ts";
 import { type Verification, VerifiedChain } from "./verified-chain.ts";
 
 const maxRequestBytes = 1_048_576;
@@ -32,6 +32,12 @@ export interface RpcGateway {
   refusals: ReadonlyMap<string, number>;
   /** Requests that came to the server since it started, and those under way. */
   activity(): { served: number; running: number };
+  /** From now on no endpoint is believed whose block 0 is another. */
+  expectGenesis(hash: string): void;
+  /** What every endpoint says of itself when it is asked anew. */
+  audit(final: FinalBlock | null): Promise<EndpointState[]>;
+  /** Endpoints that contradicted at the last audit. */
+  contradictions(): number;
   close(): Promise<void>;
 }
 
@@ -87,6 +93,9 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
     requestAll: async (method, params) => (await upstreams.requestAll(method, params)).map(({ result }) => result),
     refusals: upstreams.refusals,
     activity: () => ({ ...activity }),
+    expectGenesis: (hash) => upstreams.expectGenesis(hash),
+    audit: (final) => upstreams.audit(final),
+    contradictions: () => upstreams.contradictions(),
     close: async () => {
       server.closeAllConnections();
       await new Promise((done) => server.close(done));

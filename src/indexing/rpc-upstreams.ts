@@ -35,6 +35,21 @@ interface Upstream {
   limit<T>(run: () => Promise<T>): Promise<T>;
   /** Not asked before this time (ms), unless all others fail too. */
   restsUntil: number;
+  /** The last audit found that it serves something else; not asked as long as another endpoint does not. */
+  contradicts: boolean;
+}
+
+/** A block that all endpoints have to name alike. */
+export interface FinalBlock {
+  number: bigint;
+  hash: string;
+}
+
+export interface EndpointState {
+  host: string;
+  /** `contradicts`: it serves another chain, or another history of this one. */
+  state: "agrees" | "silent" | "contradicts";
+  reason: string | null;
 }
 
 const maxRestMs = 30_000;
@@ -48,6 +63,7 @@ export class RpcUpstreams {
   readonly #chain: { name: string; id: number };
   readonly #limits: UpstreamLimits;
   readonly #log: Logger;
+  #genesis: string | null = null;
   /** Found out by asking. */
   lacksBlockReceipts = false;
   /** Answers that were refused since the start, by reason. */
@@ -64,6 +80,7 @@ export class RpcUpstreams {
       failures: 0,
       limit: rateLimit(limits.requestsPerSecond),
       restsUntil: 0,
+      contradicts: false,
     }));
   }
 
@@ -80,6 +97,48 @@ export class RpcUpstreams {
       const reasons = failures.map((failure) => (failure instanceof Error ? failure.message : String(failure)));
       throw new UnusableAnswer(`no RPC endpoint of ${this.#chain.name} answers: ${reasons.join("; ")}`);
     }
+  }
+
+  /** Endpoints that the last audit found to contradict what is known. */
+  contradictions(): number {
+    return this.#upstreams.filter(({ contradicts }) => contradicts).length;
+  }
+
+  expectGenesis(hash: string): void {
+    if (this.#genesis === hash) return;
+    this.#genesis = hash;
+    for (const upstream of this.#upstreams) upstream.verified = false;
+  }
+
+  /** Asks each node anew for chain id, block 0 and the final block. One that contradicts is left out from then on. */
+  async audit(final: FinalBlock | null): Promise<EndpointState[]> {
+    return Promise.all(
+      this.#upstreams.map(async (upstream): Promise<EndpointState> => {
+        const { host } = upstream;
+        try {
+          await this.#verify(upstream);
+          if (final) await this.#requireBlock(upstream, final);
+          upstream.contradicts = false;
+          return { host, state: "agrees", reason: null };
+        } catch (error) {
+          const reason = error instanceof Error ? error.message : String(error);
+          if (!(error instanceof WrongChain)) return { host, state: "silent", reason };
+          upstream.verified = false;
+          upstream.contradicts = true;
+          this.#log.error({ host, reason }, "RPC endpoint contradicts what is known of the chain");
+          return { host, state: "contradicts", reason };
+        }
+      }),
+    );
+  }
+
+  /** @throws WrongChain when the node has another block of this number. One that has none yet lags. */
+  async #requireBlock(upstream: Upstream, { number, hash }: FinalBlock): Promise<void> {
+    const params = [`0x${number.toString(16)}`, false];
+    const { result } = await sendRpc(upstream.url, "eth_getBlockByNumber", params, this.#limits);
+    const named = typeof result === "object" && result !== null && "hash" in result ? String(result.hash) : null;
+    if (named !== null && named.toLowerCase() !== hash)
+      throw new WrongChain(`${upstream.host} has block ${number} as ${named.slice(0, 80)}, which was final as ${hash}`);
   }
 
   /**
@@ -127,8 +186,12 @@ export class RpcUpstreams {
   /** The configured order, those that failed lately at the end. */
   #inOrder(): Upstream[] {
     const now = Date.now();
-    const rested = this.#upstreams.filter((upstream) => upstream.restsUntil <= now);
-    return [...rested, ...this.#upstreams.filter((upstream) => upstream.restsUntil > now)];
+    const trusted = this.#upstreams.filter((upstream) => !upstream.contradicts);
+    const usable = trusted.length > 0 ? trusted : this.#upstreams;
+    return [
+      ...usable.filter((upstream) => upstream.restsUntil <= now),
+      ...usable.filter((upstream) => upstream.restsUntil > now),
+    ];
   }
 
   // Repeated after each failure: a load balancer or a restarted node may come back as another chain.
@@ -142,6 +205,7 @@ export class RpcUpstreams {
         `${upstream.host} serves chain id ${id}, but ${name} is configured as ${wanted}: correct RPC_URL_${name.toUpperCase()} or CHAIN_ID_${name.toUpperCase()}`,
       );
     }
+    if (this.#genesis !== null) await this.#requireBlock(upstream, { number: 0n, hash: this.#genesis });
     upstream.verified = true;
   }
 

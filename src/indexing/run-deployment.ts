@@ -7,8 +7,10 @@ import type { Config } from "../config.ts";
 import type { Logger } from "../log.ts";
 import { extendJournal, noteFreshness } from "./chain-journal.ts";
 import { type Deployment, orderRebuild, publishDeployment, readRebuilds, recordDeployment } from "./deployments.ts";
-import { checkFinalBlock, keepsDeadBlocks, readBlockHash, rememberFinalBlock } from "./final-block.ts";
+import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
+import { readGenesis } from "./genesis.ts";
 import { connect, ensureNftViews } from "./nft-views.ts";
+import { checkPeriodically } from "./periodic-checks.ts";
 import { type PonderProcess, startPonder } from "./ponder-process.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
@@ -50,8 +52,8 @@ export async function runDeployment(run: DeploymentRun): Promise<void> {
   try {
     await lockChain(client, chain, signal);
     await endOrphans(client, chain);
-    const genesisHash = await readBlockHash(gateway, 0n);
-    if (genesisHash === null) throw new Error("the RPC endpoint gives no genesis block");
+    const genesisHash = await readGenesis(client, gateway, chain);
+    gateway.expectGenesis(genesisHash);
     const identity = await indexIdentity(chain, genesisHash, await readRebuilds(client, chain.id));
     const deployment = { schema: identity.schema, chainId: chain.id, genesisHash };
     const replaces = await recordDeployment(client, deployment);
@@ -144,7 +146,7 @@ function ponderOptions({ config, chain, gateway, log }: DeploymentRun, { schema,
 
 /** Publishes at the right moment, reports readiness, then looks after Ponder. Settles only by failing. */
 async function watchPonder(
-  { chain, gateway, log, onReady }: DeploymentRun,
+  { config, chain, gateway, log, onReady }: DeploymentRun,
   client: pg.Client,
   deployment: Deployment,
   ponder: PonderProcess,
@@ -170,7 +172,7 @@ async function watchPonder(
     if (replaces) await publishDeployment(client, deployment);
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
-    for (let unanswered = 0; ; ) {
+    for (let unanswered = 0, nextCheck = 0; ; ) {
       await wait(1_000, undefined, { signal: ended });
       unanswered = (await ponder.isReady()) ? 0 : unanswered + 1;
       if (unanswered > maxUnansweredChecks) {
@@ -180,6 +182,9 @@ async function watchPonder(
       // Fails when the session is lost in which the chain's lock lives.
       await rememberFinalBlock(client, gateway, schema, log);
       await keepJournal(client, gateway, { chain, schema, log });
+      if (Date.now() < nextCheck) continue;
+      const hasMore = await checkPeriodically(client, gateway, { chain, schema });
+      nextCheck = hasMore ? 0 : Date.now() + config.rpcCheckSeconds * 1_000;
     }
   } catch (error) {
     // Ponder's own end is the outcome then, not what it broke here.

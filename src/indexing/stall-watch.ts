@@ -1,8 +1,8 @@
 import type pg from "pg";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
-/** A start on a busy machine is silent for half of this. */
-const patienceMs = 60_000;
+/** A start on a machine that is ten times overbooked is silent for half of this. */
+const patienceMs = 180_000;
 const lookMs = 1_000;
 
 /**
@@ -24,7 +24,7 @@ export class StallWatch {
     this.#schema = schema;
   }
 
-  /** True when nothing was asked, written or computed in the database for a minute. */
+  /** True when nothing was asked, written or computed in the database for three minutes. */
   async isStalled(now = Date.now()): Promise<boolean> {
     if (now - this.#lookedAt < lookMs) return false;
     this.#lookedAt = now;

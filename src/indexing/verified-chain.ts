@@ -28,6 +28,8 @@ export class VerifiedChain {
   readonly #log: Logger;
   readonly #headers = new Map<Hex, Header>();
   readonly #proven = new Map<Hex, Promise<RpcLog[]>>();
+  /** Proven logs of the last blocks, for a look at their transactions. */
+  readonly #knownLogs = new Map<Hex, RpcLog[]>();
   readonly #ranges = new Map<string, Promise<Header[]>>();
   #head: Header | null = null;
   #behindSince: number | null = null;
@@ -67,10 +69,19 @@ export class VerifiedChain {
       throw new Refused("a block of another number");
     const transactions = fields["transactions"];
     if (!Array.isArray(transactions)) throw new Refused("a block without its transactions");
-    if (full !== true) return;
-    for (const [index, one] of (transactions as Record<string, unknown>[]).entries())
+    if (transactions.length === 0 && isHex(fields["gasUsed"]) && BigInt(fields["gasUsed"]) > 0n)
+      throw new Refused("a block that used gas without its transactions");
+    if (full === true) this.#checkTransactions(header, transactions as Record<string, unknown>[]);
+  }
+
+  /** Ponder stops its backfill at a log whose transaction the block does not have. */
+  #checkTransactions(header: Header, transactions: readonly Record<string, unknown>[]): void {
+    for (const [index, one] of transactions.entries())
       if (one?.["blockHash"] !== header.hash || one["transactionIndex"] !== `0x${index.toString(16)}`)
         throw new Refused("transactions are not those of the block in order");
+    for (const { transactionIndex, transactionHash } of this.#knownLogs.get(header.hash) ?? [])
+      if (transactions[Number(transactionIndex)]?.["hash"] !== transactionHash)
+        throw new Refused("the block's transactions are not those of its logs");
   }
 
   async #header(hash: Hex): Promise<Header> {
@@ -154,11 +165,20 @@ export class VerifiedChain {
     const known = this.#proven.get(header.hash);
     if (known) return known;
     const logs = fetchProvenLogs(this.#upstreams, header);
-    logs.catch(() => this.#proven.delete(header.hash));
+    logs.then(
+      (known) => this.#rememberLogs(header.hash, known),
+      () => this.#proven.delete(header.hash),
+    );
     this.#proven.set(header.hash, logs);
     const [oldest] = this.#proven.keys();
     if (this.#proven.size > keptBlocks && oldest) this.#proven.delete(oldest);
     return logs;
+  }
+
+  #rememberLogs(hash: Hex, logs: RpcLog[]): void {
+    this.#knownLogs.set(hash, logs);
+    const [oldest] = this.#knownLogs.keys();
+    if (this.#knownLogs.size > keptBlocks && oldest) this.#knownLogs.delete(oldest);
   }
 
   /** One walk serves all requests for a range: Ponder asks for each event at the same time. */

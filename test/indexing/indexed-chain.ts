@@ -109,18 +109,24 @@ export async function startChain(port?: number) {
 export type Indexer = Awaited<ReturnType<typeof startIndexer>>;
 
 /** The real indexer process, as `npm start` runs it. Resolves when it says that it has caught up. */
-export async function startIndexer(databaseUrl: string, rpcUrls: string, env: Record<string, string> = {}) {
+export async function startIndexer(
+  databaseUrl: string,
+  rpcUrls: string,
+  env: Record<string, string> = {},
+  chain = "goerli",
+) {
+  const suffix = chain.toUpperCase();
   const directory = await mkdtemp(join(tmpdir(), "mintyard-indexer-"));
   const started = Date.now();
-  const child = spawn(process.execPath, ["src/indexer.ts", "--chain", "goerli"], {
+  const child = spawn(process.execPath, ["src/indexer.ts", "--chain", chain], {
     stdio: ["ignore", "inherit", process.env["SHOW_LOG"] ? "inherit" : "pipe", "ipc"],
     env: {
       PATH: "",
       DATABASE_URL: databaseUrl,
       MINTYARD_DATA_DIR: directory,
-      RPC_URL_GOERLI: rpcUrls,
-      CHAIN_ID_GOERLI: "31337",
-      LOCAL_GOERLI: "true",
+      [`RPC_URL_${suffix}`]: rpcUrls,
+      [`CHAIN_ID_${suffix}`]: "31337",
+      [`LOCAL_${suffix}`]: "true",
       LOG_LEVEL: process.env["SHOW_LOG"] ?? "info",
       ...env,
     },

@@ -48,6 +48,9 @@ export interface ChaosResult {
   seconds: number;
 }
 
+/** How long a kill waits until the index has caught up after the one before. */
+const patienceMs = 30_000;
+
 /** Blocks of the deepest reorganisation. */
 const deepest = 256;
 
@@ -115,12 +118,13 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
           deepestReorg = Math.max(deepestReorg, depth);
         }
       }
-      // Every second one only when it has caught up, the others while it is starting.
+      // Every second one when it has caught up, the others while it is starting.
       if (!hasRecovered && (await isFresh(databaseUrl, killedAt))) {
         hasRecovered = true;
         recovered += 1;
       }
-      const mayKill = killCount % 2 === 0 ? hasRecovered : asked() > askedAtKill + 30;
+      const isWaiting = killCount % 2 === 0 && !hasRecovered && Date.now() - killedAt < patienceMs;
+      const mayKill = !isWaiting && asked() > askedAtKill + 30;
       if (killCount < goal.kills && mayKill && random(3) === 0) {
         askedAtKill = asked();
         killedAt = Date.now();
