@@ -413,5 +413,10 @@ function errorBody(): Json {
     docs: { type: "string", description: "path of a page about this code" },
   });
   const detail = { type: "array", items: object({ loc: { type: "array", items: text }, msg: text, type: text }) };
-  return object({ response: { const: "NOK" }, error, detail }, ["detail"]);
+  const warnings = {
+    type: "array",
+    description: "what else a metadata directory should mend",
+    items: object({ rule: text, message: text, count: integer, examples: { type: "array", items: text } }),
+  };
+  return object({ response: { const: "NOK" }, error, detail, warnings }, ["detail", "warnings"]);
 }
