@@ -299,7 +299,7 @@ export function createOpenApi(): Json {
 const directoryWarning = object({
   rule: text,
   message: text,
-  count: { type: "number" },
+  count: integer,
   examples: { type: "array", items: text },
 });
 const directoryReport = {
@@ -435,6 +435,10 @@ function errorBody(): Json {
     docs: { type: "string", description: "path of a page about this code" },
   });
   const detail = { type: "array", items: object({ loc: { type: "array", items: text }, msg: text, type: text }) };
-  const warnings = { type: "array", items: directoryWarning };
+  const warnings = {
+    type: "array",
+    description: "what else a metadata directory should mend",
+    items: directoryWarning,
+  };
   return object({ response: { const: "NOK" }, error, detail, warnings }, ["detail", "warnings"]);
 }
