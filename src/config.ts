@@ -1,9 +1,8 @@
 import { join, resolve } from "node:path";
-import ipaddr from "ipaddr.js";
-import { type Address, getAddress, type Hash, type Hex, parseUnits } from "viem";
-import { privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
-import { type Chain, defaultRelayPolicy, knownChains, type RelayPolicy } from "./chains.ts";
+import { type Chain, knownChains } from "./chains.ts";
+import { loadChains } from "./config-chains.ts";
+import { ConfigError, count, type Env, positive, read, readRanges, url } from "./config-values.ts";
 
 /** Everything the processes read from their environment, parsed once. See `.env.example` for each variable. */
 export interface Config {
@@ -82,68 +81,6 @@ export interface Config {
   logLevel: string;
   /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
   shutdown: { delayMs: number; graceMs: number };
-}
-
-/** A wrong variable: names it, says what came and what would do. */
-export class ConfigError extends Error {
-  override readonly name = "ConfigError";
-}
-
-const wholeNumber = (text: string) => /^\d{1,15}$/.test(text);
-const count = z.string().refine(wholeNumber, "a whole number is wanted").transform(Number);
-const positive = count.refine((value) => value > 0, "a number above zero is wanted");
-const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ""));
-const hexKey = z
-  .string()
-  .regex(/^(0x)?[0-9a-fA-F]{64}$/, "32 bytes of hex are wanted")
-  .transform((text): Hex => `0x${text.replace(/^0x/, "")}`);
-const keyList = z.string().transform((text, context) =>
-  text.split(",").map((part): Hex => {
-    const parsed = hexKey.safeParse(part.trim());
-    if (!parsed.success) context.addIssue("32 bytes of hex are wanted, several separated by commas");
-    return parsed.data ?? "0x";
-  }),
-);
-/** In the chain's own coin, or another unit of so many decimals. */
-const units = (decimals: number) =>
-  z
-    .string()
-    .regex(new RegExp(`^\\d{1,15}(\\.\\d{1,${decimals}})?$`), "a decimal number is wanted")
-    .transform((text) => parseUnits(text, decimals));
-const hash32 = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{64}$/, "0x and 64 hex digits are wanted")
-  .transform((text) => text.toLowerCase() as Hash);
-const evmAddress = z
-  .string()
-  .regex(/^0x[0-9a-fA-F]{40}$/, "an address is wanted: 0x and 40 hex digits")
-  .transform((text) => getAddress(text.toLowerCase()));
-
-const indexScope = z
-  .string()
-  .regex(
-    /^(all|factory|0x[0-9a-fA-F]{40}(\s*,\s*0x[0-9a-fA-F]{40})*)$/,
-    "all, factory or a list of addresses is wanted",
-  )
-  .transform((text): Chain["indexScope"] =>
-    text === "all" || text === "factory"
-      ? text
-      : text
-          .toLowerCase()
-          .split(",")
-          .map((item) => item.trim() as Address)
-          .sort(),
-  );
-
-type Env = Record<string, string | undefined>;
-
-function read<T>(env: Env, name: string, schema: z.ZodType<T, string>, fallback: T): T {
-  const text = env[name]?.trim();
-  if (text === undefined || text === "") return fallback;
-  const parsed = schema.safeParse(text);
-  if (parsed.success) return parsed.data;
-  // The value itself may be a secret.
-  throw new ConfigError(`${name}: ${parsed.error.issues[0]?.message ?? "not usable"}`);
 }
 
 /**
@@ -239,17 +176,6 @@ function loadTraces(env: Env): Config["traces"] {
   return endpoint === null ? null : { endpoint, ratio: read(env, "OTEL_TRACES_SAMPLER_ARG", share, 1) };
 }
 
-function readRanges(env: Env, name: string): string[] {
-  const ranges = (env[name] ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter(Boolean)
-    .map((item) => (item.includes("/") ? item : `${item}/${item.includes(":") ? 128 : 32}`));
-  for (const range of ranges)
-    if (!ipaddr.isValidCIDR(range)) throw new ConfigError(`${name}: ${range} is neither an address nor a range`);
-  return ranges;
-}
-
 /** Crash points and seeded defects exist to prove that the chaos run can fail: nobody's money may be near. */
 function loadChaos(env: Env, chains: readonly Chain[]): Config["chaos"] {
   const crash = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
@@ -267,94 +193,6 @@ function isLoopback(text: string): boolean {
   return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
 }
 
-/**
- * The chains this process serves: each name with an `RPC_URL_<NAME>`.
- * `CHAIN_ID_<NAME>` makes any further EVM chain known.
- */
-export function loadChains(env: Env): Chain[] {
-  const names = Object.keys(env)
-    .filter((name) => name.startsWith("RPC_URL_") && env[name]?.trim())
-    .map((name) => name.slice("RPC_URL_".length));
-  const order = Object.keys(knownChains);
-  const rank = (name: string) => (order.indexOf(name) + order.length + 1) % (order.length + 1);
-  return names
-    .map((suffix) => loadChain(env, suffix))
-    .sort((a, b) => rank(a.name) - rank(b.name) || a.name.localeCompare(b.name));
-}
-
-function loadChain(env: Env, suffix: string): Chain {
-  const name = suffix.toLowerCase();
-  const known = knownChains[name];
-  const id = read(env, `CHAIN_ID_${suffix}`, count, known?.id ?? 0);
-  if (id === 0) throw new ConfigError(`CHAIN_ID_${suffix}: missing; ${name} is not a chain whose id is known`);
-  const rpcUrls = (env[`RPC_URL_${suffix}`] ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter(Boolean);
-  for (const item of rpcUrls)
-    if (!/^(https?|wss?):\/\//.test(item))
-      throw new ConfigError(`RPC_URL_${suffix}: each entry must be an http(s) or ws(s) URL`);
-  const factory = read<Address | null>(env, `FACTORY_${suffix}`, evmAddress, null);
-  const [relayerKey = null, ...moreKeys] = read<Hex[]>(env, `RELAYER_KEY_${suffix}`, keyList, []);
-  for (const key of relayerKey ? [relayerKey, ...moreKeys] : []) checkKey(key, suffix);
-  const local = env[`LOCAL_${suffix}`] === "true";
-  return {
-    name,
-    id,
-    local,
-    rpcUrls,
-    explorerTxUrl: read(env, `EXPLORER_TX_URL_${suffix}`, url, known?.explorerTxUrl ?? `https://blockscan.com/tx`),
-    factory: factory && {
-      address: factory.toLowerCase() as Address,
-      block: BigInt(read(env, `FACTORY_BLOCK_${suffix}`, count, 0)),
-    },
-    relayerKey,
-    relay: { ...loadRelayPolicy(env, suffix, id, local), moreKeys },
-    confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
-    startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),
-    indexScope: read<Chain["indexScope"]>(env, `INDEX_SCOPE_${suffix}`, indexScope, "all"),
-    verification: read<Chain["verification"]>(
-      env,
-      `VERIFY_${suffix}`,
-      z.enum(["proofs", "logs", "off"]),
-      env[`LOCAL_${suffix}`] === "true" ? "proofs" : "logs",
-    ),
-    requestsPerSecond: read(env, `RPC_RATE_${suffix}`, count, 0),
-    paidTierOnly: (env[`PAID_TIER_ONLY_${suffix}`] ?? String(known?.paidTierOnly ?? false)) === "true",
-  };
-}
-
-function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): RelayPolicy {
-  const defaults = defaultRelayPolicy(id, local);
-  const finality = z.union([z.literal("tag"), count], "`tag` or a number of blocks is wanted");
-  const passwordFile = env[`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}`]?.trim() ?? "";
-  const paths = (env[`RELAYER_KEYSTORE_${suffix}`] ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter(Boolean);
-  if (paths.length > 0 && !passwordFile)
-    throw new ConfigError(`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}: missing; it names the file with the password`);
-  return {
-    ...defaults,
-    keystores: paths.map((path) => ({ path, passwordFile })),
-    maxFeeWei: read(env, `MAX_FEE_GWEI_${suffix}`, units(9), defaults.maxFeeWei),
-    bumpAfterBlocks: read(env, `BUMP_AFTER_BLOCKS_${suffix}`, count, defaults.bumpAfterBlocks),
-    finality: read<"tag" | number>(env, `FINALITY_${suffix}`, finality, defaults.finality),
-    quorum: read(env, `RPC_QUORUM_${suffix}`, count, defaults.quorum),
-    genesisHash: read<Hash | null>(env, `GENESIS_HASH_${suffix}`, hash32, null),
-    tenantDayWei: read(env, `BUDGET_TENANT_DAY_${suffix}`, units(18), defaults.tenantDayWei),
-    chainHourWei: read(env, `BUDGET_CHAIN_HOUR_${suffix}`, units(18), defaults.chainHourWei),
-  };
-}
-
-function checkKey(key: Hex, suffix: string): void {
-  try {
-    privateKeyToAddress(key);
-  } catch {
-    throw new ConfigError(`RELAYER_KEY_${suffix}: not a usable secp256k1 key`);
-  }
-}
-
 /** Where the content-addressed archives lie. */
 export function ipfsDir(config: Config): string {
   return join(config.dataDir, "ipfs");
@@ -365,8 +203,8 @@ export function secretsOf(config: Config): string[] {
   const passwords = [config.databaseUrl, ...Object.values(config.databaseUrls)].flatMap((text) =>
     text && URL.canParse(text) ? [decodeURIComponent(new URL(text).password)] : [],
   );
-  const chains = config.chains.flatMap(({ relayerKey, rpcUrls, local }) => [
-    ...(relayerKey ? [relayerKey, relayerKey.slice(2)] : []),
+  const chains = config.chains.flatMap(({ relayerKey, relay, rpcUrls, local }) => [
+    ...[...(relayerKey ? [relayerKey] : []), ...relay.moreKeys].flatMap((key) => [key, key.slice(2)]),
     // Of a provider's URL the path and query are the account's key.
     ...(local ? [] : rpcUrls.flatMap((url) => [new URL(url).pathname.slice(1), new URL(url).search.slice(1)])),
   ]);
@@ -375,6 +213,7 @@ export function secretsOf(config: Config): string[] {
     config.devApiKey ?? "",
     config.metrics.token ?? "",
     config.ipfs.pinata?.jwt ?? "",
+    config.ipfs.kubo?.authorization ?? "",
     ...passwords,
     ...chains,
   ].filter((secret) => secret.length >= 8 && secret !== "mintyard-embedded");

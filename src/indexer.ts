@@ -1,7 +1,8 @@
 // The index of one chain: an RPC gateway and a Ponder process, published in the views of schema `nft`.
 //   node src/indexer.ts --chain polygon
 import { parseArgs } from "node:util";
-import { ConfigError, loadConfig } from "./config.ts";
+import { loadConfig } from "./config.ts";
+import { ConfigError } from "./config-values.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { runIndexer } from "./indexing/run-indexer.ts";
 import { createLogger } from "./log.ts";

@@ -10,6 +10,8 @@ const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "relay", "rpc"];
 const base = [
   "chains.ts",
   "config.ts",
+  "config-chains.ts",
+  "config-values.ts",
   "error-guide.ts",
   "errors.ts",
   "free-port.ts",

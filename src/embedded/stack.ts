@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { loadChains } from "../config.ts";
+import { loadChains } from "../config-chains.ts";
 import { createLogger } from "../log.ts";
 import { DataFolder, isFree } from "./data-folder.ts";
 import { chainProcess, type LocalChain, startLocalChain } from "./local-chains.ts";

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Chain } from "../chains.ts";
-import { type Config, ConfigError } from "../config.ts";
+import type { Config } from "../config.ts";
+import { ConfigError } from "../config-values.ts";
 import type { Logger } from "../log.ts";
 import { type RpcGateway, startRpcGateway } from "./rpc-gateway.ts";
 import { WrongChain } from "./rpc-upstreams.ts";

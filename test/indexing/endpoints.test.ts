@@ -1,7 +1,7 @@
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Chain } from "../../src/chains.ts";
-import { loadChains } from "../../src/config.ts";
+import { loadChains } from "../../src/config-chains.ts";
 import { sealFinalRange } from "../../src/indexing/final-ranges.ts";
 import { readGenesis } from "../../src/indexing/genesis.ts";
 import { checkInvariants } from "../../src/indexing/invariants.ts";

@@ -1,0 +1,63 @@
+import ipaddr from "ipaddr.js";
+import { getAddress, type Hash, type Hex, parseUnits } from "viem";
+import { z } from "zod";
+
+/** A wrong variable: names it, says what came and what would do. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/* How a variable is read. */
+
+const wholeNumber = (text: string) => /^\d{1,15}$/.test(text);
+export const count = z.string().refine(wholeNumber, "a whole number is wanted").transform(Number);
+export const positive = count.refine((value) => value > 0, "a number above zero is wanted");
+export const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ""));
+const hexKey = z
+  .string()
+  .regex(/^(0x)?[0-9a-fA-F]{64}$/, "32 bytes of hex are wanted")
+  .transform((text): Hex => `0x${text.replace(/^0x/, "")}`);
+export const keyList = z.string().transform((text, context) =>
+  text.split(",").map((part): Hex => {
+    const parsed = hexKey.safeParse(part.trim());
+    if (!parsed.success) context.addIssue("32 bytes of hex are wanted, several separated by commas");
+    return parsed.data ?? "0x";
+  }),
+);
+/** In the chain's own coin, or another unit of so many decimals. */
+export const units = (decimals: number) =>
+  z
+    .string()
+    .regex(new RegExp(`^\\d{1,15}(\\.\\d{1,${decimals}})?$`), "a decimal number is wanted")
+    .transform((text) => parseUnits(text, decimals));
+export const hash32 = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{64}$/, "0x and 64 hex digits are wanted")
+  .transform((text) => text.toLowerCase() as Hash);
+export const evmAddress = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{40}$/, "an address is wanted: 0x and 40 hex digits")
+  .transform((text) => getAddress(text.toLowerCase()));
+
+export type Env = Record<string, string | undefined>;
+
+/** @throws ConfigError naming the variable, never its value, which may be a secret. */
+export function read<T>(env: Env, name: string, schema: z.ZodType<T, string>, fallback: T): T {
+  const text = env[name]?.trim();
+  if (text === undefined || text === "") return fallback;
+  const parsed = schema.safeParse(text);
+  if (parsed.success) return parsed.data;
+  throw new ConfigError(`${name}: ${parsed.error.issues[0]?.message ?? "not usable"}`);
+}
+
+/** Addresses and CIDR ranges, separated by commas. */
+export function readRanges(env: Env, name: string): string[] {
+  const ranges = (env[name] ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean)
+    .map((item) => (item.includes("/") ? item : `${item}/${item.includes(":") ? 128 : 32}`));
+  for (const range of ranges)
+    if (!ipaddr.isValidCIDR(range)) throw new ConfigError(`${name}: ${range} is neither an address nor a range`);
+  return ranges;
+}
