@@ -149,7 +149,7 @@ const changing: Attempt[] = [
   attempt("comments a view", "COMMENT ON VIEW analytics.tokens IS 'x'"),
   attempt("drops a view", "DROP VIEW analytics.tokens"),
   attempt("drops a schema", "DROP SCHEMA analytics CASCADE"),
-  attempt("drops a table", "DROP TABLE service.upload"),
+  attempt("drops a table", "DROP TABLE service.chain_reorg"),
   attempt("drops the group", "DROP ROLE mintyard_analyst", { owner: "2BP01" }),
   attempt("rebuilds an index", "REINDEX TABLE service.account"),
 ];
