@@ -102,7 +102,7 @@ async function freeId(services: Services, caller: Caller, key: string): Promise<
   const id = idOfKey(caller, key);
   const taken = await services.db.selectFrom("service.intent").select("id").where("id", "=", id).executeTakeFirst();
   // Its own row answers, or refuses another request under the key; the new id is never stored.
-  return taken ? randomUUID() : id;
+  return taken || hasDefect("check-then-insert") ? randomUUID() : id;
 }
 
 /** Everything a request asks for is in the bytes for the chain, and there in one spelling only. */
