@@ -11,7 +11,7 @@ import { type Deployment, getDeployment } from "./get-deployment.ts";
  */
 export async function cancelDeployment(services: Services, caller: Caller, id: string): Promise<Deployment> {
   // Nobody else's, and no update.
-  await getDeployment(services, caller, { id });
-  await cancelIntent(services, caller.accountId, id);
+  const newest = await getDeployment(services, caller, { id });
+  await cancelIntent(services, caller.accountId, newest.id);
   return await getDeployment(services, caller, { id });
 }

@@ -33,11 +33,15 @@ export async function findDeployedContract(
     .innerJoin("service.slot as s", (join) =>
       join.onRef("s.chain_id", "=", "a.chain_id").onRef("s.addr", "=", "a.addr").onRef("s.nonce", "=", "a.nonce"),
     )
-    .innerJoin("service.intent as i", "i.id", "s.intent_id")
+    .innerJoin("service.intent as signed", "signed.id", "s.intent_id")
+    // A wish whose nonce was taken away goes on in a new generation, and its first hash leads there too.
+    .innerJoin("service.intent as i", "i.root_id", "signed.root_id")
     .select(["i.state", "i.predicted_addr"])
     .where("a.hash", "=", toBytes(input.transactionHash as Hash))
     .where("a.chain_id", "=", chain.id)
     .where("i.tenant_id", "=", caller.accountId)
+    .orderBy("i.gen", "desc")
+    .limit(1)
     .executeTakeFirst();
   if (!row) return await findOwnDeployment(services, caller, chain, input.transactionHash as Hash);
   if (standing.includes(row.state)) return getAddress(toAddress(row.predicted_addr));

@@ -42,7 +42,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const standing: readonly IntentState[] = ["confirmed", "finalized"];
 
 /**
- * One deployment of the caller's account.
+ * One deployment of the caller's account; by the id of an earlier generation too, and then the newest one.
  *
  * @throws ServiceError `not_found`, also for somebody else's.
  */
@@ -50,7 +50,10 @@ export async function getDeployment(services: Services, caller: Caller, key: Dep
   if ("id" in key && !uuid.test(key.id)) throw notFound();
   const base = selectDeployments(services.db).where("i.tenant_id", "=", caller.accountId);
   const row = await ("id" in key
-    ? base.where("i.id", "=", key.id)
+    ? base
+        .where("i.root_id", "=", (eb) => eb.selectFrom("service.intent").select("root_id").where("id", "=", key.id))
+        .orderBy("i.gen", "desc")
+        .limit(1)
     : base
         .where("i.chain_id", "=", key.chain.id)
         .where("i.predicted_addr", "=", toBytes(key.collection))

@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import { type Deployment, getDeployment } from "./get-deployment.ts";
 
 /** After these nothing changes any more. */
-const endStates: readonly IntentState[] = ["finalized", "failed_onchain", "cancelled", "expired", "superseded"];
+const endStates: readonly IntentState[] = ["finalized", "failed_onchain", "cancelled", "expired"];
 const pollMs = 300;
 const watchMs = 30 * 60_000;
 /** Streams that one process keeps open, and how many of them for one account. */

@@ -154,6 +154,7 @@ async function operate(world: World, tally: Tally, over: () => boolean): Promise
   const [chain] = services.chains;
   while (!over()) {
     await sleep(1_000);
+    await world.keepFunded().catch(() => undefined);
     const closed = await world.pool
       .query("SELECT encode(addr, 'hex') AS addr, state FROM service.lane WHERE state IN ('halted', 'reconcile')")
       .catch(() => ({ rows: [] }));

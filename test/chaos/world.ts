@@ -40,6 +40,7 @@ export class World {
   readonly apiKey: string;
   readonly env: Readonly<Record<string, string>>;
   readonly #pgPort: number;
+  #funds = parseEther("100000");
   readonly #nodes: readonly ChildProcess[];
   #postgres: EmbeddedPostgres;
   /** Transactions that reached a node before their bytes were stored (rule R2, seen from outside). */
@@ -155,7 +156,16 @@ export class World {
   }
 
   async fund(wei: bigint): Promise<void> {
+    this.#funds = wei;
     for (const wallet of this.wallets) await rpc(this.nodeUrl, "anvil_setBalance", [wallet, toHex(wei)]);
+  }
+
+  /** Pays in what a reorganisation took back: it also undoes that a wallet was filled. */
+  async keepFunded(): Promise<void> {
+    for (const wallet of this.wallets) {
+      const balance = BigInt(await rpc<string>(this.nodeUrl, "eth_getBalance", [wallet, "latest"]));
+      if (balance < this.#funds / 2n) await this.fund(this.#funds);
+    }
   }
 
   /** The first process that comes by this point ends there. */
@@ -182,7 +192,10 @@ export class World {
   }
 }
 
-type Parts = Omit<World, "wallets" | "foreign" | "freePort" | "crashPostgres" | "fund" | "order" | "recall" | "stop">;
+type Parts = Omit<
+  World,
+  "wallets" | "foreign" | "freePort" | "crashPostgres" | "fund" | "keepFunded" | "order" | "recall" | "stop"
+>;
 
 /** A deployment costs something here: what is booked has to fit what is deployed. */
 async function bookCharges(url: string): Promise<void> {

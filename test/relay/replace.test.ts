@@ -4,6 +4,8 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
+import { getDeployment } from "../../src/collections/get-deployment.ts";
+import { listDeployments } from "../../src/collections/list-deployments.ts";
 import { toHash, toHex } from "../../src/relay/bytes.ts";
 import { cancelIntent } from "../../src/relay/cancel-intent.ts";
 import { explainIntent } from "../../src/relay/explain-intent.ts";
@@ -162,4 +164,12 @@ test("a nonce used by somebody else: quarantined, the lane halts, and the wish g
   await api.pool.query("UPDATE service.lane SET state = 'open'");
   await h.until(worker, rows[0].id, done);
   expect(await h.chain.getCode({ address: deployment.predictedAddress })).toBeDefined();
+  // Whoever holds the first answer finds the collection: by its hash, by its id, and once in the list.
+  const lookUp = { chain: "goerli", transactionHash: deployment.transactionHash };
+  expect((await findDeployedContract(api, caller, lookUp)).toLowerCase()).toBe(deployment.predictedAddress);
+  const shown = await getDeployment(api, caller, { id: deployment.id });
+  expect(shown).toMatchObject({ id: rows[0].id, collection: deployment.predictedAddress });
+  const { deployments } = await listDeployments(api, caller, { first: 100 });
+  const named = deployments.filter((item) => item.deployment.predictedAddress === deployment.predictedAddress);
+  expect(named.map((item) => item.deployment.id)).toEqual([rows[0].id]);
 });
