@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
-/** A start on a machine that is ten times overbooked is silent for half of this. */
+/** A start on a very busy machine is silent for half of this. */
 const patienceMs = 180_000;
 const lookMs = 1_000;
 

@@ -124,6 +124,8 @@ export class Clients {
       const answer = await this.#send(method, body, key, copy + tries, patience).catch(() => null);
       if (!answer) this.#tally.count("connection failures");
       else if (answer.status === 200) return answer.body;
+      // A reorganisation took the collection's block: it stands nowhere until it is mined again.
+      else if (method === "PUT" && answer.status === 404) this.#tally.count("updates of what was gone for a moment");
       else if (answer.status < 500 && answer.status !== 429) {
         this.refused.push(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`);
         return null;
