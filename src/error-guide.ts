@@ -33,7 +33,10 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
     fix: "Use a key with the scope that the message names.",
   },
   sign_up_closed: { cause: "This installation opens no accounts by itself.", fix: "Ask the operator for a key." },
-  invalid_address: { cause: inputCause, fix: "Send 0x and 40 hex digits; a wallet where one is asked for, as the message says." },
+  invalid_address: {
+    cause: inputCause,
+    fix: "Send 0x and 40 hex digits; a wallet where one is asked for, as the message says.",
+  },
   chain_not_supported: { cause: "This installation does not serve the chain.", fix: "Use a chain the message names." },
   invalid_date: { cause: inputCause, fix: "Write dates like 2026-01-31T12:00:00Z." },
   invalid_continuation_string: {
