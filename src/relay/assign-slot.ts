@@ -52,7 +52,7 @@ export async function assignSlot(
     }
     const open = await openSlots(transaction, intent.chain_id, addr);
     if (open.count >= maxOpenSlots) return { kind: "wait", reason: `${open.count} deployments are being mined` };
-    const turn = await waitForTurn(transaction, intent, ready.call.readAt);
+    const turn = await waitForTurn(transaction, intent, ready.call.basis);
     if (turn) return { kind: "wait", reason: turn };
     const worstCase = ready.gas * ready.fees.maxFeePerGas;
     if (ready.balanceWei - open.reservedWei < worstCase) {
