@@ -97,13 +97,10 @@ async function takeStep(
   const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
   if (!queued) return await again();
   const { genesisHash } = await services.relay.factory(chain);
-  const assignment = await assignSlot(services, queued, { ...ready, fees }, genesisHash);
+  const assignment = await assignSlot(services, chain, queued, { ...ready, fees }, genesisHash);
   switch (assignment.kind) {
-    case "assigned": {
-      const own = await findSlot(services.db, intent.id);
-      if (!own) throw new Error(`intent ${intent.id} is assigned without a nonce`);
-      return (await signAttempt(services, chain, assignment.intent, own, plan)) ?? (await again());
-    }
+    case "assigned":
+      return (await signAttempt(services, chain, assignment.intent, assignment.slot, plan)) ?? (await again());
     case "lost":
       return await again();
     case "wait":

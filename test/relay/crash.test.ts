@@ -55,7 +55,9 @@ test("killed after the nonce was given: the same nonce is signed later", async (
   const ready = await preflight(api, goerli(api), intent, h.relayer);
   if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
   const { genesisHash } = await api.relay.factory(goerli(api));
-  expect((await assignSlot(api, intent, { ...ready, fees: ready.fees }, genesisHash)).kind).toBe("assigned");
+  expect((await assignSlot(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash)).kind).toBe(
+    "assigned",
+  );
   const slot = await findSlot(api.db, intent.id);
   await h.until(worker, intent.id, done);
   expect(await findSlot(api.db, intent.id)).toMatchObject({ nonce: slot?.nonce, state: "mined" });

@@ -45,7 +45,7 @@ test("an update that has its nonce waits for those ahead of it that a reorganisa
   const ready = await preflight(stage.services, stage.chain, accepted, stage.wallet);
   if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
   const { genesisHash } = await stage.services.relay.factory(stage.chain);
-  const assigned = await assignSlot(stage.services, accepted, { ...ready, fees: ready.fees }, genesisHash);
+  const assigned = await assignSlot(stage.services, stage.chain, accepted, { ...ready, fees: ready.fees }, genesisHash);
   expect(assigned.kind).toBe("assigned");
   await takeAway(first);
   await stage.work();
