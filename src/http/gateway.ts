@@ -4,6 +4,7 @@ import { type Context, Hono } from "hono";
 import type { Services } from "../services.ts";
 import { type DagScope, type ReadContent, readBlock, readCar, readContent } from "../uploads/read-content.ts";
 import { parseRange } from "./byte-range.ts";
+import { matchesEtag } from "./etag.ts";
 import { listingPage } from "./listing-page.ts";
 
 /** Up to this size an answer is in memory before it is sent. */
@@ -73,7 +74,7 @@ function parsePath(requestPath: string): Place | null {
 
 async function answerFile(c: Context, file: File): Promise<Response> {
   const etag = `"${file.cid}"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   const ifRange = c.req.header("if-range");
   const range = ifRange === undefined || ifRange === etag ? parseRange(c.req.header("range"), file.size) : null;
   if (range === "unsatisfiable") {
@@ -104,7 +105,7 @@ async function answerListing(
   { cid, path }: Place,
 ): Promise<Response> {
   const etag = `"listing-${directory.cid}"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forAWeek);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forAWeek);
   const base = `/ipfs/${[cid, ...path].map(encodeURIComponent).join("/")}`;
   const entries = await directory.entries();
   c.header("ETag", etag);
@@ -116,7 +117,7 @@ async function answerBlock(c: Context, services: Services, cid: string): Promise
   const block = await readBlock(services, cid);
   if (!block) return plain(c, 404, "this block is not here");
   const etag = `"${cid}.raw"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   c.header("ETag", etag);
   c.header("Cache-Control", forEver);
   c.header("Content-Type", rawType);
@@ -133,7 +134,7 @@ async function answerCar(c: Context, services: Services, { cid, path }: Place): 
     .digest("hex")
     .slice(0, 16);
   const etag = `"${cid}.car.${asked}"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   const car = await readCar(services, cid, path, scope);
   if (!car) return plain(c, 404, "this content is not here");
   const chunks = c.req.method === "HEAD" ? null : await begun(car);
@@ -160,12 +161,6 @@ function plain(c: Context, status: 400 | 404 | 405 | 416, text: string): Respons
   c.header("Content-Type", "text/plain; charset=utf-8");
   c.header("Cache-Control", "no-store");
   return c.body(`${text}\n`, status);
-}
-
-function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes("*") || tags.includes(etag);
 }
 
 function withCharset(type: string): string {
