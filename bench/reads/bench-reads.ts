@@ -1,6 +1,6 @@
 // `npm run bench:reads`: our doors beside a bare node:http + pg server that sends the same bytes.
 // Options: --tokens 2000000 --contracts 2000 --accounts 400000 --seconds 4 --rounds 5
-//          --connections 1,32,128 --only account --dir <folder to keep the data in> --profile <folder>
+//          --warm 20000 (requests of each server before anything is measured) --connections 1,32,128 --only account --dir <folder to keep the data in> --profile <folder>
 // Peers run when they are installed: npm ci --prefix bench/reads
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -8,6 +8,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import autocannon from "autocannon";
 import pg from "pg";
@@ -24,6 +25,7 @@ const { values: options } = parseArgs({
     accounts: { type: "string", default: "400000" },
     seconds: { type: "string", default: "4" },
     rounds: { type: "string", default: "5" },
+    warm: { type: "string", default: "20000" },
     connections: { type: "string", default: "1,32,128" },
     only: { type: "string", default: "" },
     dir: { type: "string" },
@@ -64,9 +66,9 @@ try {
   client.on("error", () => undefined);
   await client.connect();
   const peers = await startPeers(client, postgres.url);
-  const scenarios = (await makeScenarios(postgres.url, client, base, apiKey)).filter(({ name }) =>
-    name.includes(options.only),
-  );
+  const all = await makeScenarios(postgres.url, client, base, apiKey);
+  await warmUp(all, bare);
+  const scenarios = all.filter(({ name }) => name.includes(options.only));
   say("| read | connections | server | of bare | requests/s | p50 ms | p99 ms | processor us/request | MB |");
   for (const scenario of scenarios) await measure(scenario, bare, peers);
   say("| read | slowest of its statements, alone, ms |");
@@ -130,17 +132,13 @@ function next(child: ChildProcess): Promise<{ port?: number }> {
 }
 
 async function measure(scenario: Scenario, bare: Started, peers: Map<string, Started>): Promise<void> {
-  const heard = next(bare.child);
-  bare.child.send(scenario.bare satisfies BareRead[]);
-  await heard;
-  const bareRequests = scenario.bare.map((_, index) => ({ method: "GET" as const, path: `/${index}` }));
+  const bareRequests = await teach(bare, scenario);
   interface Side {
     name: string;
     pid: number | undefined;
     url: string;
     requests: autocannon.Request[];
   }
-  const local = (server: Started) => `http://127.0.0.1:${server.message.port}`;
   const sides: Side[] = [
     { name: "bare", pid: bare.child.pid, url: local(bare), requests: bareRequests },
     { name: "ours", pid: children[0]?.pid, url: scenario.url, requests: scenario.requests },
@@ -155,6 +153,7 @@ async function measure(scenario: Scenario, bare: Started, peers: Map<string, Sta
     const seen = new Map(sides.map(({ name }) => [name, { rps: [], p50: [], p99: [], cpu: [], failed: 0 } as Figures]));
     for (let round = 0; round <= Number(options.rounds); round += 1) {
       for (const side of round % 2 === 0 ? sides : sides.toReversed()) {
+        await idle();
         const before = cpuOf(side.pid);
         const result = await autocannon({
           url: side.url,
@@ -184,6 +183,33 @@ async function measure(scenario: Scenario, bare: Started, peers: Map<string, Sta
   }
 }
 
+/**
+ * Asks both servers for the reads that take least, until their code is compiled: by number, since a processor
+ * that is busy with other things would have a server measured cold, at several times what a request costs.
+ */
+async function warmUp(scenarios: readonly Scenario[], bare: Started): Promise<void> {
+  for (const scenario of scenarios.filter(({ name }) => name.endsWith("detail"))) {
+    const bareRequests = await teach(bare, scenario);
+    const amount = Math.ceil(Number(options.warm) / 2);
+    if (amount === 0) return;
+    await autocannon({ url: scenario.url, connections: 32, amount, requests: scenario.requests });
+    await autocannon({ url: local(bare), connections: 32, amount, requests: bareRequests });
+  }
+  say("both servers are warm");
+}
+
+/** Tells the bare server what to answer. @returns how it is asked for that. */
+async function teach(bare: Started, scenario: Scenario): Promise<autocannon.Request[]> {
+  const heard = next(bare.child);
+  bare.child.send(scenario.bare satisfies BareRead[]);
+  await heard;
+  return scenario.bare.map((_, index) => ({ method: "GET" as const, path: `/${index}` }));
+}
+
+function local(server: Started): string {
+  return `http://127.0.0.1:${server.message.port}`;
+}
+
 /** The longest that a statement took by itself, each the best of three: the first of them fills the cache. */
 async function slowest(client: pg.Client, reads: readonly BareRead[]): Promise<number> {
   let most = 0;
@@ -209,6 +235,16 @@ interface Figures {
 
 function median(numbers: number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+}
+
+/** Waits until no server works any more: what one was still asked for would be taken from the next one's time. */
+async function idle(): Promise<void> {
+  const spent = () => children.reduce((sum, { pid }) => sum + cpuOf(pid), 0);
+  for (let turn = 0; turn < 120; turn += 1) {
+    const before = spent();
+    await sleep(500);
+    if (spent() - before < 0.1) return;
+  }
 }
 
 /** Seconds of processor time of a server: what is left to compare on a machine that others use too. */
