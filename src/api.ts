@@ -42,6 +42,7 @@ onStop(
     await drain.close(server, config.shutdown);
     await services.auth.usage.flush();
     await services.content.close();
+    services.reads.close();
     await services.pool.end();
     await endTracing();
   },

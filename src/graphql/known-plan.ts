@@ -9,6 +9,7 @@ import {
   type SelectionSetNode,
 } from "graphql";
 import type { Caller } from "../auth/caller.ts";
+import { JsonText } from "../json-text.ts";
 import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../nfts/json-lists.ts";
 import type { JsonPage } from "../nfts/json-page.ts";
 import type { ContractField, FileField, JsonMember, NftField, NftShape } from "../nfts/nft-json.ts";
@@ -27,7 +28,7 @@ export interface KnownPlan {
   prepare(variables: Record<string, unknown>): { size: string; run: Run } | null;
 }
 
-type Run = (services: Services, caller: Caller) => Promise<string>;
+type Run = (services: Services, caller: Caller) => Promise<JsonText>;
 type Args = ConnectionArgs & Record<string, unknown>;
 type Fragments = Record<string, FragmentDefinitionNode>;
 
@@ -97,7 +98,10 @@ export function planOf(
       if (calls.length < planned.length) return null;
       const run: Run = async (services, caller) => {
         const texts = await Promise.all(calls.map((call) => call.run(services, caller)));
-        return `{${texts.map((text, index) => `"${roots[index]?.name}":${text}`).join(",")}}`;
+        const data = new JsonText();
+        for (const [index, text] of texts.entries())
+          data.add(`${index === 0 ? "{" : ","}"${roots[index]?.name}":`).add(text);
+        return data.add("}");
       };
       return { size: calls.map(({ size }) => size).join(), run };
     },
@@ -124,7 +128,7 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
         ...{ chain: String(args["chain"]), account, exclude, page: pageRequestOf(args), ...write.request },
         ...(args["contract"] == null ? {} : { contract: String(args["contract"]) }),
       });
-      const values: Record<string, string> = {
+      const values: Record<string, string | JsonText> = {
         nfts: write.text(page),
         id: JSON.stringify(encodeId("Account", account)),
         address: JSON.stringify(account),
@@ -176,7 +180,7 @@ function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments)
     const args = argumentsOf(schema, "Query", root, variables);
     const key = { chain: String(args["chain"]), address: String(args["address"]) };
     const run: Run = async (services, caller) =>
-      (await contractDetails(services, caller, { ...key, members })) ?? "null";
+      (await contractDetails(services, caller, { ...key, members })) ?? new JsonText().add("null");
     return { size: "", run };
   };
 }
@@ -198,20 +202,21 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
   if (!edge || !info || !shape || edge.filter(({ field }) => field === "node").length > 1) return null;
   const asEdges = list?.field === "edges";
   const edgeText = (item: string, cursor: string) =>
-    object(edge, { cursor: JSON.stringify(cursor), node: item, __typename: '"NftEdge"' });
+    object(edge, { cursor: JSON.stringify(cursor), node: item, __typename: '"NftEdge"' }).toString();
   return {
     request: { shape: shape satisfies NftShape, strictContract: true, split: asEdges },
-    text: (page: JsonPage): string =>
+    text: (page: JsonPage): JsonText =>
       object(members, {
-        nodes: `[${page.items}]`,
-        edges: `[${(page.parts ?? []).map(({ item, cursor }) => edgeText(item, cursor)).join(",")}]`,
-        pageInfo: object(info, {
-          hasNextPage: String(page.hasNext),
-          hasPreviousPage: String(page.hasPrevious),
-          startCursor: () => JSON.stringify(page.startCursor()),
-          endCursor: () => JSON.stringify(page.endCursor()),
-          __typename: '"PageInfo"',
-        }),
+        nodes: () => new JsonText().add("[").add(page.items).add("]"),
+        edges: () => `[${(page.parts ?? []).map(({ item, cursor }) => edgeText(item, cursor)).join(",")}]`,
+        pageInfo: () =>
+          object(info, {
+            hasNextPage: String(page.hasNext),
+            hasPreviousPage: String(page.hasPrevious),
+            startCursor: () => JSON.stringify(page.startCursor()),
+            endCursor: () => JSON.stringify(page.endCursor()),
+            __typename: '"PageInfo"',
+          }),
         totalCount: page.total === null ? "null" : String(page.total),
         __typename: '"NftConnection"',
       }),
@@ -290,11 +295,13 @@ function sizeOf(args: Args): string {
   return String(args.first ?? "");
 }
 
-function object(members: readonly Member[], values: Record<string, string | (() => string)>): string {
-  let text = "";
-  for (const { name, field } of members) {
-    const value = values[field];
-    text += `${text === "" ? "{" : ","}"${name}":${typeof value === "function" ? value() : value}`;
+type Value = string | JsonText;
+
+function object(members: readonly Member[], values: Record<string, Value | (() => Value)>): JsonText {
+  const text = new JsonText();
+  for (const [index, { name, field }] of members.entries()) {
+    const value = values[field] ?? "null";
+    text.add(`${index === 0 ? "{" : ","}"${name}":`).add(typeof value === "function" ? value() : value);
   }
-  return text === "" ? "{}" : `${text}}`;
+  return text.add(members.length === 0 ? "{}" : "}");
 }

@@ -6,8 +6,8 @@ import { authenticate } from "../accounts/authenticate.ts";
 import { type Freshness, readFreshness } from "../accounts/freshness.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
 import type { Session } from "../auth/caller.ts";
-import { guideOf } from "../error-guide.ts";
-import { ServiceError } from "../errors.ts";
+import { type ErrorGuide, guideOf } from "../error-guide.ts";
+import { type ErrorCode, isErrorCode, ServiceError } from "../errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { withDrainedBody } from "../http/drain-body.ts";
@@ -48,6 +48,7 @@ function stampErrors(services: Services): Plugin<Record<string, never>, ServerCo
       const requestId = serverContext.hono.get("requestId");
       for (const error of "errors" in result ? (result.errors ?? []) : []) {
         error.extensions["requestId"] = requestId;
+        explain(error, services.config.introspection === "open");
         if (error.extensions["code"] !== "internal_error") continue;
         services.log.error({ err: error.originalError, requestId }, "unexpected failure in a resolver");
       }
@@ -55,11 +56,36 @@ function stampErrors(services: Services): Plugin<Record<string, never>, ServerCo
   };
 }
 
-/** Says with each answer how far the index had come. */
+/** What GraphQL itself complains about gets what each failure has: a code, its cause, and what to do. */
+function explain(error: GraphQLError, open: boolean): void {
+  const { extensions } = error;
+  extensions["code"] ??= "value_error" satisfies ErrorCode;
+  const code = String(extensions["code"]);
+  const guide = documentGuides[code] ?? guideOf(isErrorCode(code) ? code : "value_error");
+  for (const [name, text] of Object.entries(guide)) extensions[name] ??= text;
+  // Whoever may not read the schema must not guess it either.
+  if (!open) error.message = error.message.replace(/ Did you mean .*\?$/s, "");
+}
+
+/** By the codes that yoga gives. */
+const documentGuides: Record<string, ErrorGuide> = {
+  GRAPHQL_PARSE_FAILED: {
+    cause: "The text is no GraphQL document.",
+    fix: "`message` and `locations` say where it breaks off; send values as variables.",
+  },
+  GRAPHQL_VALIDATION_FAILED: {
+    cause: "The document asks for what the schema does not have, or in another form.",
+    fix: "Compare it with the schema: /graphql in a browser, or an introspection query with your key.",
+  },
+};
+
+/** Says with each answer what it cost and how far the index had come. */
 const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
   onResultProcess({ result, serverContext }) {
     if (!("data" in result) || result.data == null) return;
-    Object.assign(result, { extensions: { ...result.extensions, freshness: serverContext.freshness } });
+    const { hono, freshness } = serverContext;
+    const cost = hono.get("graphqlCost");
+    Object.assign(result, { extensions: { ...result.extensions, ...(cost ? { cost } : {}), freshness } });
   },
 };
 
@@ -121,9 +147,10 @@ export function createGraphQLHandler(
     const response = await yoga.handleRequest(request, context);
     if (!operation || response.status !== 200) return response;
     const text = await response.text();
-    if (text.startsWith('{"data":')) {
+    const cost = c.get("graphqlCost");
+    if (cost && text.startsWith('{"data":')) {
       const [accept, type] = [c.env.incoming.headers.accept ?? "", response.headers.get("content-type") ?? ""];
-      front.learn(schema, accept, operation, type, c.get("graphqlCost") ?? 1);
+      front.learn(schema, accept, operation, type, cost);
     }
     return new Response(text, { status: 200, headers: response.headers });
   };
@@ -170,7 +197,7 @@ function maskError(error: unknown): GraphQLError {
       originalError: original,
       extensions: {
         code,
-        fix: guideOf(code).fix,
+        ...guideOf(code),
         docs: `/docs/errors/${code}`,
         ...(field ? { field } : {}),
         ...(details ? { details } : {}),

@@ -11,6 +11,7 @@ import {
   readContent,
 } from "../uploads/read-content.ts";
 import { parseRange } from "./byte-range.ts";
+import { matchesEtag } from "./etag.ts";
 import { refuse } from "./gateway-refusal.ts";
 import { listingPage } from "./listing-page.ts";
 
@@ -83,7 +84,7 @@ function parsePath(requestPath: string): Place | null {
 
 async function answerFile(c: Context, file: ReadFile, isPage = false): Promise<Response> {
   const etag = `"${file.cid}"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   const ifRange = c.req.header("if-range");
   const range = ifRange === undefined || ifRange === etag ? parseRange(c.req.header("range"), file.size) : null;
   if (range === "unsatisfiable") {
@@ -125,7 +126,7 @@ async function answerListing(
   { cid, path }: Place,
 ): Promise<Response> {
   const etag = `"listing-${directory.cid}"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forAWeek);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forAWeek);
   const base = `/ipfs/${[cid, ...path].map(encodeURIComponent).join("/")}`;
   const entries = await directory.entries();
   c.header("ETag", etag);
@@ -137,7 +138,7 @@ async function answerBlock(c: Context, services: Services, cid: string): Promise
   const block = await readBlock(services, cid);
   if (!block) return refuse(c, 404, "this block is not here");
   const etag = `"${cid}.raw"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   c.header("ETag", etag);
   c.header("Cache-Control", forEver);
   c.header("Content-Type", rawType);
@@ -154,7 +155,7 @@ async function answerCar(c: Context, services: Services, { cid, path }: Place): 
     .digest("hex")
     .slice(0, 16);
   const etag = `"${cid}.car.${asked}"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   const car = await readCar(services, cid, path, scope);
   if (!car) return refuse(c, 404, "this content is not here");
   const chunks = c.req.method === "HEAD" ? null : await begun(car);
@@ -175,12 +176,6 @@ function unchanged(c: Context, etag: string, cacheControl: string): Response {
   c.header("ETag", etag);
   c.header("Cache-Control", cacheControl);
   return c.body(null, 304);
-}
-
-function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes("*") || tags.includes(etag);
 }
 
 function withCharset(type: string): string {

@@ -1,4 +1,5 @@
 import type { Caller } from "../auth/caller.ts";
+import type { JsonText } from "../json-text.ts";
 import { accountPage, chainPage, contractPage, nftDetails } from "../nfts/json-lists.ts";
 import type { Services } from "../services.ts";
 import { Input } from "./input.ts";
@@ -10,7 +11,7 @@ import {
   tokenIdParameter,
   wordsParameter,
 } from "./query.ts";
-import { RawJson, rawList, toJson } from "./raw-json.ts";
+import { RawJson, rawList } from "./raw-json.ts";
 import { accountItemShape, contractMembers, detailsShape, listItemShape } from "./token-shape.ts";
 
 /*
@@ -100,11 +101,6 @@ export function tokenRead(
   };
 }
 
-/** The text of a success body. */
-export function bodyText(members: Record<string, unknown>): string {
-  return toJson({ response: "OK", ...members, error: null });
-}
-
 export interface QuickRead {
   /** First value of `chain`, as headers name the freshness. */
   chain: string | null;
@@ -149,6 +145,6 @@ function shown(include: ReadonlySet<string>, contract: boolean) {
   return { metadata, fileInformation: all || include.has("file_information"), contract, dates: all };
 }
 
-function rawOrNull(text: string | null): RawJson | null {
+function rawOrNull(text: JsonText | null): RawJson | null {
   return text === null ? null : new RawJson(text);
 }

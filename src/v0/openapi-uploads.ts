@@ -9,6 +9,7 @@ import {
   operation,
   pageNumberQuery,
   query,
+  read,
   text,
 } from "./openapi-parts.ts";
 
@@ -75,7 +76,7 @@ export function uploadPaths(): Json {
       ),
     },
     "/v0/me/storage": {
-      get: operation(
+      get: read(
         "Your uploads, newest first",
         [
           { ...list("type", ["file", "metadata", "metadata_directory", "all"]), required: true },

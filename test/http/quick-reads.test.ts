@@ -112,6 +112,20 @@ test.each(quickPaths)("GET %s is answered by the quick way, with the same bytes"
   }
 });
 
+test("an answer that the client has is not sent again, by either way, until it differs", async () => {
+  const tag = /etag: (W\/"[^"]+")/.exec((await both("enterprise", (key) => get(page, key))).other)?.[1] ?? "";
+  for (const given of [tag, tag.slice(2), `"x", ${tag}`, "*"]) {
+    const { one, other, wayLeft } = await both("free", (key) => get(page, key, `If-None-Match: ${given}`));
+    expect(one).toMatch(/^HTTP\/1.1 304 Not Modified\r\n/);
+    expect(one).toMatch(/cache-control: private, no-cache/);
+    expect(one).toContain(`etag: ${tag}`);
+    expect(other).toBe(one);
+    expect(wayLeft).toBe(0);
+  }
+  for (const path of [`${page}&page_size=1`, `/v0/nfts/${keys}?chain=goerli`])
+    expect((await both("free", (key) => get(path, key, `If-None-Match: ${tag}`))).one).toMatch(/^HTTP\/1.1 200 OK/);
+});
+
 const refused: [name: string, request: (key: string) => string][] = [
   ["an unknown contract", (key) => get(`/v0/nfts/${addressOf(0xee)}?chain=goerli`, key)],
   ["an unknown token", (key) => get(`/v0/nfts/${keys}/77?chain=goerli`, key)],
