@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import type pg from "pg";
 import { KeyCache } from "./auth/keys.ts";
 import { RateLimiter } from "./auth/rate-limit.ts";
+import { UploadSlots } from "./auth/upload-slots.ts";
 import { UsageCounter } from "./auth/usage.ts";
 import type { Chain } from "./chains.ts";
 import { type Config, secretsOf } from "./config.ts";
@@ -26,7 +27,7 @@ export interface Services {
   rpc: RpcClients;
   relay: Relay;
   /** Keys, rates and usage of the requests of this process. */
-  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter };
+  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; slots: UploadSlots };
   content: ContentStore;
 }
 
@@ -50,6 +51,7 @@ export function createServices(config: Config, processName: string, options = { 
       keys: new KeyCache(db, config.keyPepper),
       limiter: new RateLimiter(pool),
       usage: new UsageCounter(pool, log),
+      slots: new UploadSlots(),
     },
     relay: createRelay(),
     content: openContentStore(config, db),

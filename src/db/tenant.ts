@@ -15,7 +15,8 @@ export function setTenant(accountId: string): void {
 }
 
 /** Relations whose rows belong to a tenant; row-level security compares them with `app.tenant`. */
-const ownedRelation = /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|upload|intent|self_deployment)\b/;
+const ownedRelation =
+  /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|account_storage|upload|intent|self_deployment)\b/;
 
 interface Statement {
   text?: string;
