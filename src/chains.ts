@@ -42,6 +42,8 @@ export interface RelayPolicy {
   maxFeeWei: bigint;
   /** An unmined transaction is replaced after this many blocks. */
   bumpAfterBlocks: number;
+  /** More pending transactions of one wallet than this, and nodes begin to drop them. */
+  maxPending: number;
   /** `tag`: what the node calls finalized. A number: that many blocks on top. */
   finality: "tag" | number;
   /** Endpoints that have to agree before a deployment counts as final. */
@@ -63,14 +65,17 @@ export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy
     keystores: [],
     maxFeeWei: 300n * gwei,
     bumpAfterBlocks: 3,
+    maxPending: 16,
     finality: "tag",
     quorum: 1,
     genesisHash: null,
     tenantDayWei: 2n * ether,
     chainHourWei: 5n * ether,
   };
-  if (local)
-    return { ...base, maxFeeWei: 10_000n * gwei, tenantDayWei: 10n ** 6n * ether, chainHourWei: 10n ** 6n * ether };
+  if (local) {
+    const budget = { tenantDayWei: 10n ** 6n * ether, chainHourWei: 10n ** 6n * ether };
+    return { ...base, ...budget, maxFeeWei: 10_000n * gwei, maxPending: 64 };
+  }
   if (chainId === 137)
     return { ...base, maxFeeWei: 3_000n * gwei, tenantDayWei: 200n * ether, chainHourWei: 1_000n * ether };
   return base;

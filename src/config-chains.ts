@@ -92,6 +92,7 @@ function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): 
     keystores: paths.map((path) => ({ path, passwordFile })),
     maxFeeWei: read(env, `MAX_FEE_GWEI_${suffix}`, units(9), defaults.maxFeeWei),
     bumpAfterBlocks: read(env, `BUMP_AFTER_BLOCKS_${suffix}`, count, defaults.bumpAfterBlocks),
+    maxPending: read(env, `MAX_PENDING_${suffix}`, count, defaults.maxPending),
     finality: read<"tag" | number>(env, `FINALITY_${suffix}`, finality, defaults.finality),
     quorum: read(env, `RPC_QUORUM_${suffix}`, count, defaults.quorum),
     genesisHash: read<Hash | null>(env, `GENESIS_HASH_${suffix}`, hash32, null),

@@ -2,11 +2,13 @@ import type { Kysely } from "kysely";
 import type pg from "pg";
 import { KeyCache } from "./auth/keys.ts";
 import { RateLimiter } from "./auth/rate-limit.ts";
+import { UploadSlots } from "./auth/upload-slots.ts";
 import { UsageCounter } from "./auth/usage.ts";
 import type { Chain } from "./chains.ts";
 import { type Config, secretsOf } from "./config.ts";
 import type { Database } from "./db/database.ts";
-import { createDatabase, createPool } from "./db/pool.ts";
+import { connectionOptions, createDatabase, createPool } from "./db/pool.ts";
+import { openReadLanes, type ReadLanes } from "./db/read-lanes.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { armFaults } from "./relay/faults.ts";
@@ -19,17 +21,20 @@ export interface Services {
   log: Logger;
   pool: pg.Pool;
   db: Kysely<Database>;
+  /** Reads whose answer is JSON made by PostgreSQL. */
+  reads: ReadLanes;
   chains: readonly Chain[];
   rpc: RpcClients;
   relay: Relay;
   /** Keys, rates and usage of the requests of this process. */
-  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter };
+  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; slots: UploadSlots };
   content: ContentStore;
 }
 
 /** @param options `tenants`: the database shows a request the rows of its own account only. */
 export function createServices(config: Config, processName: string, options = { tenants: false }): Services {
-  const pool = createPool(config.databaseUrls[processName] ?? config.databaseUrl, processName, 10, options);
+  const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
+  const pool = createPool(databaseUrl, processName, 10, options);
   const db = createDatabase(pool);
   const rpc = createRpcClients();
   const log = createLogger(processName, config.logLevel, secretsOf(config));
@@ -39,12 +44,14 @@ export function createServices(config: Config, processName: string, options = { 
     log,
     pool,
     db,
+    reads: openReadLanes(connectionOptions(databaseUrl, processName, options)),
     chains: config.chains,
     rpc,
     auth: {
       keys: new KeyCache(db, config.keyPepper),
       limiter: new RateLimiter(pool),
       usage: new UsageCounter(pool, log),
+      slots: new UploadSlots(),
     },
     relay: createRelay(),
     content: openContentStore(config, db),

@@ -1,8 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import type { Hex } from "viem";
 import { collectionSalt, encodeInitData, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
-import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { acceptIntent, countDerived, derivedKey, type NewIntent } from "../relay/accept-intent.ts";
 import { planReservation } from "../relay/budget.ts";
@@ -18,10 +16,9 @@ import { configsOf, lowerCase } from "./collection-config.ts";
 export async function acceptDeployment(
   services: Services,
   caller: Caller,
-  idempotencyKey: string | undefined,
+  key: string | null,
   checked: CheckedDeployment,
 ): Promise<Intent> {
-  const key = checkKey(idempotencyKey);
   for (let pass = 0; ; pass += 1) {
     const id = await freeId(services, caller, key ?? (await nextDerivedKey(services, caller, checked)));
     try {
@@ -37,10 +34,11 @@ export async function acceptDeployment(
 export async function draftIntent(
   services: Services,
   caller: Caller,
-  { chain, payload, allowlist }: CheckedDeployment,
+  checked: CheckedDeployment,
   key: string | null,
   id: string,
 ): Promise<NewIntent> {
+  const { chain, payload, allowlist } = checked;
   const { address: factory, template } = await services.relay.factory(chain);
   const owner = lowerCase(payload.ownerAddress);
   const initData = encodeInitData(...configsOf(payload), payload.grantServiceAdmin);
@@ -50,7 +48,7 @@ export async function draftIntent(
     id,
     tenantId: caller.accountId,
     idempotencyKey: key,
-    requestHash: hashRequest(chain, initData),
+    requestHash: hashRequest(checked),
     chainId: chain.id,
     kind: "deploy",
     payload,
@@ -93,8 +91,8 @@ export function checkKey(key: string | undefined): string | null {
  * The key that a request without one will be given, if nothing like it is under way: its address follows from
  * that too, so that asking again after an older backup was restored finds the collection that stands.
  */
-async function nextDerivedKey(services: Services, caller: Caller, { chain, payload }: CheckedDeployment) {
-  const hash = hashRequest(chain, encodeInitData(...configsOf(payload), payload.grantServiceAdmin));
+async function nextDerivedKey(services: Services, caller: Caller, checked: CheckedDeployment) {
+  const hash = hashRequest(checked);
   return derivedKey(hash, await countDerived(services.db, caller.accountId, hash));
 }
 
@@ -106,6 +104,7 @@ async function freeId(services: Services, caller: Caller, key: string): Promise<
 }
 
 /** Everything a request asks for is in the bytes for the chain, and there in one spelling only. */
-function hashRequest(chain: Chain, initData: Hex): Buffer {
+export function hashRequest({ chain, payload }: Pick<CheckedDeployment, "chain" | "payload">): Buffer {
+  const initData = encodeInitData(...configsOf(payload), payload.grantServiceAdmin);
   return createHash("sha256").update(`deploy ${chain.id} ${initData}`).digest();
 }

@@ -2,10 +2,11 @@ import type { Hex } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { untilSigned } from "../relay/until-signed.ts";
 import type { Services } from "../services.ts";
-import { acceptDeployment } from "./accept-deployment.ts";
-import { checkDeployment } from "./check-deployment.ts";
+import { acceptDeployment, checkKey, hashRequest } from "./accept-deployment.ts";
+import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
 import { checkTreasury } from "./check-treasury.ts";
 import { type Deployment, getDeployment } from "./get-deployment.ts";
+import { SharedRequests } from "./shared-requests.ts";
 
 /** Addresses are `0x` and 40 hex digits in any case; they are answered as they were sent. */
 export interface DeployCollectionInput {
@@ -61,8 +62,25 @@ export async function deployCollection(
   input: DeployCollectionInput,
 ): Promise<DeployCollectionResult> {
   const checked = await checkDeployment(services, caller, input);
+  const key = checkKey(input.idempotencyKey);
+  const requests = sharedBy.get(services) ?? new SharedRequests();
+  sharedBy.set(services, requests);
+  const name = `${caller.accountId} ${key} ${hashRequest(checked).toString("hex")}`;
+  const result = await requests.do(name, () => deployChecked(services, caller, key, checked));
+  return { ...result, warnings: checked.warnings };
+}
+
+type Deployed = Omit<DeployCollectionResult, "warnings">;
+const sharedBy = new WeakMap<Services, SharedRequests<Deployed>>();
+
+async function deployChecked(
+  services: Services,
+  caller: Caller,
+  key: string | null,
+  checked: CheckedDeployment,
+): Promise<Deployed> {
   await checkTreasury(services, checked.chain, checked.payload.treasuryAddress);
-  const intent = await acceptDeployment(services, caller, input.idempotencyKey, checked);
+  const intent = await acceptDeployment(services, caller, key, checked);
   await untilSigned(services, checked.chain, intent);
   const deployment = await getDeployment(services, caller, { id: intent.id });
   const { transactionHash } = deployment;
@@ -70,6 +88,5 @@ export async function deployCollection(
   return {
     deployment: { ...deployment, transactionHash },
     idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),
-    warnings: checked.warnings,
   };
 }

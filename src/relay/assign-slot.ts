@@ -1,18 +1,20 @@
 import type { Transaction } from "kysely";
 import { sql } from "kysely";
 import type { Hash } from "viem";
+import type { Chain } from "../chains.ts";
 import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
 import { toBytes } from "./bytes.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import type { Fees } from "./fees.ts";
 import { type Intent, moveIntent } from "./intents.ts";
-import { lockLane, maxOpenSlots, tooLittle } from "./lanes.ts";
+import { lockLane, tooLittle } from "./lanes.ts";
 import type { Preflight } from "./preflight.ts";
+import type { Slot } from "./slots.ts";
 import { waitForTurn } from "./update-order.ts";
 
 export type Assignment =
-  | { kind: "assigned"; intent: Intent }
+  | { kind: "assigned"; intent: Intent; slot: Slot }
   /** Another process moved the intent. */
   | { kind: "lost" }
   /** The lane is full; the intent stays queued. */
@@ -26,6 +28,7 @@ export type Assignment =
  */
 export async function assignSlot(
   services: Services,
+  chain: Chain,
   intent: Intent,
   ready: Preflight & { fees: Fees },
   genesisHash: Hash,
@@ -51,8 +54,9 @@ export async function assignSlot(
       return hold("lane", "the wallet sent transactions that are not ours; an operator has to look");
     }
     const open = await openSlots(transaction, intent.chain_id, addr);
-    if (open.count >= maxOpenSlots) return { kind: "wait", reason: `${open.count} deployments are being mined` };
-    const turn = await waitForTurn(transaction, intent, ready.call.readAt);
+    if (open.count >= chain.relay.maxPending)
+      return { kind: "wait", reason: `${open.count} deployments are being mined` };
+    const turn = await waitForTurn(transaction, intent, ready.call.basis);
     if (turn) return { kind: "wait", reason: turn };
     const worstCase = ready.gas * ready.fees.maxFeePerGas;
     if (ready.balanceWei - open.reservedWei < worstCase) {
@@ -63,13 +67,14 @@ export async function assignSlot(
     const assigned = await moveIntent(transaction, intent, "assigned");
     if (!assigned) return { kind: "lost" };
     const nonce = hasDefect("nonce-from-node") ? ready.pendingNonce : lane.next_nonce;
-    await transaction
+    const slot = await transaction
       .insertInto("service.slot")
       .values({ ...place, nonce, intent_id: intent.id, kind: intent.kind })
-      .execute();
+      .returningAll()
+      .executeTakeFirstOrThrow();
     await setLane({ next_nonce: nonce >= lane.next_nonce ? nonce + 1n : lane.next_nonce });
     crashPoint("assign-before-commit");
-    return { kind: "assigned", intent: assigned };
+    return { kind: "assigned", intent: assigned, slot };
   });
   if (assignment.kind === "assigned") crashPoint("assign-after-commit");
   return assignment;

@@ -68,28 +68,28 @@ export function planReservation(
  * Sets the worst case aside, in the transaction that accepts the intent: both or neither. Everybody takes
  * the rows in the same order.
  *
- * @throws ServiceError when a limit would be passed.
+ * @throws ServiceError when a limit would be passed; the transaction has to be taken back then.
  */
 export async function reserveBudget(
   transaction: Transaction<Database>,
   intentId: string,
-  reservation: Reservation,
+  { limits }: Reservation,
 ): Promise<void> {
-  for (const { scope, unit, amount, allowed, code, message } of reservation.limits) {
-    const { rows } = await sql<{ period: Date }>`
-      WITH kept AS (
-        INSERT INTO service.budget AS b (scope, period, allowed, reserved)
-        SELECT ${scope}, date_trunc(${unit}, clock_timestamp()), ${allowed}::numeric, ${amount}::numeric
-        WHERE ${amount}::numeric <= ${allowed}::numeric
-        ON CONFLICT (scope, period) DO UPDATE SET reserved = b.reserved + excluded.reserved, allowed = excluded.allowed
-        WHERE b.reserved + b.spent + excluded.reserved <= excluded.allowed
-        RETURNING b.period)
-      SELECT period FROM kept`.execute(transaction);
-    const period = rows[0]?.period;
-    if (!period) throw new ServiceError(code, message, { retryAfterSeconds: unit === "day" ? 3_600 : 300 });
-    await transaction
-      .insertInto("service.budget_entry")
-      .values({ intent_id: intentId, scope, period, amount })
-      .execute();
-  }
+  const column = (name: "scope" | "unit" | "amount" | "allowed") => limits.map((limit) => String(limit[name]));
+  const { rows } = await sql<{ scope: string }>`
+    WITH wanted AS (
+      SELECT * FROM unnest(${column("scope")}::text[], ${column("unit")}::text[], ${column("amount")}::numeric[],
+        ${column("allowed")}::numeric[]) AS w (scope, unit, amount, allowed)),
+    kept AS (
+      INSERT INTO service.budget AS b (scope, period, allowed, reserved)
+      SELECT scope, date_trunc(unit, clock_timestamp()), allowed, amount FROM wanted WHERE amount <= allowed ORDER BY scope
+      ON CONFLICT (scope, period) DO UPDATE SET reserved = b.reserved + excluded.reserved, allowed = excluded.allowed
+      WHERE b.reserved + b.spent + excluded.reserved <= excluded.allowed
+      RETURNING b.scope, b.period),
+    entries AS (
+      INSERT INTO service.budget_entry (intent_id, scope, period, amount)
+      SELECT ${intentId}::uuid, k.scope, k.period, w.amount FROM kept k JOIN wanted w USING (scope))
+    SELECT scope FROM kept`.execute(transaction);
+  const full = limits.find(({ scope }) => !rows.some((row) => row.scope === scope));
+  if (full) throw new ServiceError(full.code, full.message, { retryAfterSeconds: full.unit === "day" ? 3_600 : 300 });
 }

@@ -7,9 +7,6 @@ import type { Services } from "../services.ts";
 import { toAddress, toBytes } from "./bytes.ts";
 import type { Intent } from "./intents.ts";
 
-/** More pending transactions of one wallet than this, and nodes begin to drop them. */
-export const maxOpenSlots = 16;
-
 export type LaneChoice =
   | { kind: "lane"; sender: Address }
   /** All open lanes are full. */
@@ -32,7 +29,7 @@ export async function chooseLane(services: Services, chain: Chain, intent: Inten
   });
   const usable = standing.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
   const [best] = usable;
-  if (best && best.open < maxOpenSlots) return { kind: "lane", sender: best.sender };
+  if (best && best.open < chain.relay.maxPending) return { kind: "lane", sender: best.sender };
   if (best) return { kind: "wait", reason: "many deployments are being mined" };
   if (standing.some(({ state }) => state === "paused_funds"))
     return { kind: "hold", reason: "balance", message: tooLittle };

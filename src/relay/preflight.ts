@@ -4,7 +4,7 @@ import type { Chain } from "../chains.ts";
 import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { toAddress } from "./bytes.ts";
-import { calls, parseBlock, parseFeeHistory, parseHex, parseQuantity } from "./chain-reads.ts";
+import { calls, parseBlock, parseBlockOrNull, parseFeeHistory, parseHex, parseQuantity } from "./chain-reads.ts";
 import { encodeCall, type IntentCall } from "./encode-call.ts";
 import { explainRevert } from "./explain-revert.ts";
 import { type Fees, freshFees } from "./fees.ts";
@@ -12,6 +12,7 @@ import type { Intent } from "./intents.ts";
 import { askNode } from "./node-failure.ts";
 import type { Node } from "./nodes.ts";
 import { maxTransactionGas } from "./signing-rules.ts";
+import { newestUpdate } from "./update-order.ts";
 
 /** What a transaction needs before it is worth a nonce. */
 export interface Preflight {
@@ -37,6 +38,13 @@ export interface Refusal {
   refused: string;
 }
 
+type UpdateBlock = NonNullable<Awaited<ReturnType<typeof newestUpdate>>>;
+
+/** What the node shows is not what the call has to be made from: a moment later it may be. */
+export interface NotYet {
+  waits: string;
+}
+
 /**
  * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint.
  *
@@ -47,13 +55,21 @@ export async function preflight(
   chain: Chain,
   intent: Intent,
   sender: Address,
-): Promise<Preflight | Refusal> {
+): Promise<Preflight | Refusal | NotYet> {
   const nodes = services.relay.nodes(chain);
-  return await askNode(chain, () => nodes.first((node) => readPreflight(node, chain, intent, sender)));
+  const after = intent.kind === "update" ? await newestUpdate(services.db, intent) : null;
+  return await askNode(chain, () => nodes.first((node) => readPreflight(node, chain, intent, sender, after)));
 }
 
-async function readPreflight(node: Node, chain: Chain, intent: Intent, sender: Address): Promise<Preflight | Refusal> {
-  const call = await prepareCall(node, intent);
+async function readPreflight(
+  node: Node,
+  chain: Chain,
+  intent: Intent,
+  sender: Address,
+  after: UpdateBlock | null,
+): Promise<Preflight | Refusal | NotYet> {
+  const call = intent.kind === "deploy" ? encodeCall(intent, null, null) : await prepareUpdate(node, intent, after);
+  if ("waits" in call) return call;
   const [head, history, balance, count, pending, estimate] = await node.ask([
     calls.block("latest"),
     calls.feeHistory(),
@@ -94,17 +110,27 @@ function withinCap(fees: Fees, base: bigint, cap: bigint): Fees | null {
   return cap >= base + fees.maxPriorityFeePerGas ? { ...fees, maxFeePerGas: cap } : null;
 }
 
-async function prepareCall(node: Node, intent: Intent): Promise<IntentCall> {
-  if (intent.kind === "deploy") return encodeCall(intent, null, 0n);
+/**
+ * Makes an update's call from what the chain has at its newest block, if the update before it is part of
+ * that: a node that is behind, or on a branch without it, gives nothing to go by.
+ */
+async function prepareUpdate(node: Node, intent: Intent, after: UpdateBlock | null): Promise<IntentCall | NotYet> {
   const contract = toAddress(intent.predicted_addr);
   const [head] = await node.ask([calls.block("latest")]);
-  const { number } = parseBlock(head);
+  const { number, hash } = parseBlock(head);
   const question = encodeFunctionData({ abi: collectionAbi, functionName: "getInfo" });
-  const [info] = await node.ask([calls.call(contract, question, number)]);
+  const [info, earlier, same] = await node.ask([
+    calls.call(contract, question, number),
+    calls.block(after?.number ?? number),
+    calls.block(number),
+  ]);
+  const lacking = after !== null && !after.final && parseBlockOrNull(earlier)?.hash !== after.hash;
+  if (lacking || parseBlock(same).hash !== hash)
+    return { waits: "the node does not have this collection's last update" };
   const data = parseHex(info, "a configuration");
   if (data === "0x") throw new NodeFault("no collection at the block that was asked for");
   const { runtimeConfig } = decodeFunctionResult({ abi: collectionAbi, functionName: "getInfo", data });
-  return encodeCall(intent, runtimeConfig, number);
+  return encodeCall(intent, runtimeConfig, { block: number, after: after?.hash ?? null });
 }
 
 /** The codes by which nodes say that they are busy, not what they think of the transaction. */

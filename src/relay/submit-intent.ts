@@ -8,7 +8,7 @@ import { chooseLane } from "./lanes.ts";
 import { type Preflight, preflight } from "./preflight.ts";
 import { signAttempt } from "./sign-attempt.ts";
 import { findSlot } from "./slots.ts";
-import { waitForTurn } from "./update-order.ts";
+import { waitForThoseAhead, waitForTurn } from "./update-order.ts";
 
 export type Submission =
   /** Its bytes are on disk: it will be driven to an end whatever happens to this process. */
@@ -68,7 +68,7 @@ async function takeStep(
   const slot = intent.state === "assigned" ? await findSlot(services.db, intent.id) : undefined;
   // A transaction that does nothing has to fill the nonce; the worker signs it.
   if (slot && intent.cancel_requested_at) return { kind: "held", intent, reason: "it is being cancelled" };
-  const turn = slot ? null : await waitForTurn(services.db, intent, null);
+  const turn = await (slot ? waitForThoseAhead(services.db, intent, slot) : waitForTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
   const lane = slot
     ? ({ kind: "lane", sender: toAddress(slot.addr) } as const)
@@ -82,6 +82,7 @@ async function takeStep(
   // What an update replaces may have changed since an earlier look, and another wallet has another balance.
   const fresh = intent.kind === "deploy" && known?.sender === lane.sender ? known : null;
   const ready = fresh ?? (await preflight(services, chain, intent, lane.sender));
+  if ("waits" in ready) return { kind: "waiting", intent, reason: ready.waits, ready: null };
   if ("refused" in ready) {
     // Another process may have deployed it since: then the refusal is the second deployment's.
     const now = await again();
@@ -96,13 +97,10 @@ async function takeStep(
   const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
   if (!queued) return await again();
   const { genesisHash } = await services.relay.factory(chain);
-  const assignment = await assignSlot(services, queued, { ...ready, fees }, genesisHash);
+  const assignment = await assignSlot(services, chain, queued, { ...ready, fees }, genesisHash);
   switch (assignment.kind) {
-    case "assigned": {
-      const own = await findSlot(services.db, intent.id);
-      if (!own) throw new Error(`intent ${intent.id} is assigned without a nonce`);
-      return (await signAttempt(services, chain, assignment.intent, own, plan)) ?? (await again());
-    }
+    case "assigned":
+      return (await signAttempt(services, chain, assignment.intent, assignment.slot, plan)) ?? (await again());
     case "lost":
       return await again();
     case "wait":

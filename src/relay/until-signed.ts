@@ -11,7 +11,7 @@ import { type Submission, submitIntent } from "./submit-intent.ts";
 const signWithinMs = 10_000;
 const retryAfterMs = 200;
 /** The answer may leave before a slow node has taken the bytes: they are on disk, the worker sends them again. */
-const sendWithinMs = 250;
+const sendWithinMs = 100;
 
 /**
  * Takes an accepted intent to signed and sent, as long as a request may last: when this returns, its

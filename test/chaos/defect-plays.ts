@@ -168,7 +168,7 @@ async function outgrow(stage: Stage): Promise<Hex> {
 async function raceForOne(stage: Stage): Promise<void> {
   const name = stage.wish();
   const checked = await checkDeployment(stage.services, stage.caller, request(name));
-  const intent = await acceptDeployment(stage.services, stage.caller, undefined, checked);
+  const intent = await acceptDeployment(stage.services, stage.caller, null, checked);
   const race = await Promise.allSettled([1, 2, 3].map(() => submitIntent(stage.services, stage.chain, intent)));
   for (const end of race)
     if (end.status === "rejected") stage.findings.push(`a late write was not simply lost: ${end.reason}`);

@@ -33,7 +33,7 @@ const lines: Readonly<Record<string, string>> = {
   "wrong chain in the settings": "F40",
   "other chain for seconds": "F41",
   "head-stale": "F42",
-  "receipts-of-dead-blocks": "F43",
+  "dead receipt given": "F43",
   "receipt-of-another": "F44",
   "answers-shuffled": "F45",
   "foreign at the next nonce": "F46",

@@ -48,6 +48,8 @@ export class FaultProxy {
   swallowSends = false;
   /** Every request meets this fault, as far as it can show it. */
   forced = "";
+  /** So many of the next receipts that the node does not have any more are given all the same. */
+  deadReceipts = 0;
   /** So many of the next answers come when nobody waits for them any more. */
   late = 0;
 
@@ -165,8 +167,13 @@ export class FaultProxy {
       if (call.method !== "eth_getTransactionReceipt") continue;
       const hash = String(call.params[0]);
       const answer = answers[index];
+      const dead = this.#receipts.get(hash);
       if (answer?.result) this.#receipts.set(hash, answer.result);
-      else if (answer && fault === "receipts-of-dead-blocks") answer.result = this.#receipts.get(hash) ?? null;
+      else if (answer && dead && (fault === "receipts-of-dead-blocks" || this.deadReceipts > 0)) {
+        this.deadReceipts = Math.max(0, this.deadReceipts - 1);
+        answer.result = dead;
+        this.note("dead receipt given");
+      }
     }
     const lie = lies[fault];
     if (lie)

@@ -22,6 +22,7 @@ const { tally, faults, ...figures } = await runChaos({
   rate: Number(values.rate),
   decks: Number(values.decks),
   permissive: values.permissive,
+  onProgress: (text) => process.stderr.write(`${text}\n`),
   onLine: (line) => values.verbose && process.stderr.write(`${line}\n`),
 });
 process.stderr.write(`${JSON.stringify(tally, null, 1)}\n`);

@@ -24,6 +24,8 @@ export interface ChaosOptions {
   decks: number;
   /** Receives every line that a process writes. */
   onLine?: (line: string) => void;
+  /** Told every fifteen seconds how far the run is. */
+  onProgress?: (text: string) => void;
 }
 
 export interface ChaosFigures extends Verdict {
@@ -59,6 +61,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
       tally.count("guards of the database that had to step in");
     if (/"incident|adopting a deployment/.test(line)) tally.count("incidents in the log");
   }
+  let reporting: NodeJS.Timeout | undefined;
   try {
     const begun = performance.now();
     const deadline = begun + options.seconds * 1_000;
@@ -67,6 +70,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
     const trouble = new Trouble(world, new Dice(seed + 3), tally, options.decks);
     tally.fault("two workers");
     for (const proxy of world.proxies) proxy.rate = options.rate;
+    const progress = () => options.onProgress?.(progressOf(asks, trouble, tally, performance.now() - begun));
+    reporting = setInterval(progress, 15_000);
     let over = false;
     const operator = operate(world, tally, () => over);
     const breaking = trouble.run(() => performance.now() < deadline);
@@ -123,8 +128,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
       tally: tally.sorted,
     };
   } finally {
+    clearInterval(reporting);
     await world.stop();
   }
+}
+
+function progressOf(asks: readonly Ask[], trouble: Trouble, tally: Tally, ms: number): string {
+  const answered = asks.filter(({ hashes }) => hashes.size > 0).length;
+  return `${Math.round(ms / 1000)} s: ${answered} of ${asks.length} answered, ${Math.round(100 * trouble.progress)} % of the deeds done, ${tally.of("kills")} kills, ${tally.of("reorgs")} reorganisations`;
 }
 
 function makeAsk(seed: number, index: number): Ask {

@@ -63,6 +63,8 @@ export class Stage {
   readonly wallet: Address;
   readonly services: Services;
   readonly caller: Caller;
+  /** Of another process: equal requests of one process are one before they get anywhere. */
+  readonly #other: Services;
   readonly #dir: string;
   readonly #wishes: { name: string; hashes: Set<string> }[] = [];
   readonly #memory = createRelayMemory();
@@ -82,6 +84,7 @@ export class Stage {
     this.wallet = parts.wallet;
     this.services = parts.services;
     this.caller = parts.caller;
+    this.#other = createServices(parts.services.config, "stage");
     this.#dir = dir;
   }
 
@@ -138,7 +141,9 @@ export class Stage {
     const wish = { name, hashes: new Set<string>() };
     const input = request(name);
     const answers = await Promise.allSettled(
-      Array.from({ length: times }, () => deployCollection(this.services, this.caller, input)),
+      Array.from({ length: times }, (_, copy) =>
+        deployCollection(copy % 2 === 0 ? this.services : this.#other, this.caller, input),
+      ),
     );
     for (const answer of answers) {
       if (answer.status === "fulfilled") wish.hashes.add(answer.value.deployment.transactionHash);
@@ -222,8 +227,10 @@ export class Stage {
   }
 
   async strike(): Promise<void> {
-    await this.services.pool.end();
-    await this.services.content.close();
+    for (const services of [this.services, this.#other]) {
+      await services.pool.end();
+      await services.content.close();
+    }
     await this.proxy.stop();
     await this.database.drop();
     await rm(this.#dir, { recursive: true, force: true });

@@ -8,7 +8,7 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Takes the place of one of our transactions that wait, with the stolen key of the second wallet. */
 export async function replaceOurs(world: World): Promise<void> {
-  for (let tries = 0; tries < 60; tries += 1) {
+  for (let tries = 0; tries < 200; tries += 1) {
     const { rows } = await world.pool.query<{ nonce: bigint }>(
       "SELECT min(nonce)::text AS nonce FROM service.slot WHERE state = 'open' AND addr = $1 HAVING count(*) > 0",
       [thief(world).bytes],
@@ -82,13 +82,19 @@ export async function pauseFactory(world: World, onPaused: (floor: bigint) => Pr
   const admin = createWalletClient({ account: factory.admin, transport: http(nodeUrl) });
   const call = { address: factory.address, abi: collectionFactoryAbi, chain: null } as const;
   const head = async () => BigInt(await rpc<Hex>(nodeUrl, "eth_blockNumber"));
-  const mined = async (hash: Hex) => {
-    for (let tries = 0; tries < 100; tries += 1) {
-      const receipt = await rpc<{ blockNumber: Hex } | null>(nodeUrl, "eth_getTransactionReceipt", [hash]);
-      if (receipt) return BigInt(receipt.blockNumber);
-      await sleep(100);
+  /** Asks until it is so: the pool is emptied, blocks stop and fees rise beside this. @returns a block after it. */
+  const set = async (functionName: "pause" | "unpause") => {
+    const wanted = functionName === "pause" ? 1n : 0n;
+    const data = encodeFunctionData({ abi: collectionFactoryAbi, functionName: "paused" });
+    for (let tries = 0; tries < 40; tries += 1) {
+      if (BigInt(await rpc<Hex>(nodeUrl, "eth_call", [{ to: factory.address, data }, "latest"])) === wanted)
+        return await head();
+      const fees = { maxFeePerGas: 10n ** 12n + BigInt(tries) * 2n * 10n ** 11n, maxPriorityFeePerGas: 10n ** 11n };
+      const nonce = Number(await rpc<Hex>(nodeUrl, "eth_getTransactionCount", [factory.admin, "latest"]));
+      await admin.writeContract({ ...call, ...fees, functionName, nonce, gas: 100_000n }).catch(() => undefined);
+      await sleep(1_100);
     }
-    throw new Error("the admin's transaction is not mined");
+    throw new Error(`the factory does not ${functionName}`);
   };
   await onPaused(await head());
   for (const proxy of proxies) proxy.swallowSends = true;
@@ -99,9 +105,9 @@ export async function pauseFactory(world: World, onPaused: (floor: bigint) => Pr
       await sleep(100);
     }
     await onPaused(await head());
-    await mined(await admin.writeContract({ ...call, functionName: "pause" }));
+    await set("pause");
     await sleep(2_000);
-    const end = await mined(await admin.writeContract({ ...call, functionName: "unpause" }));
+    const end = await set("unpause");
     await onPaused(end);
     return end;
   } finally {

@@ -60,7 +60,7 @@ export class Trouble {
         if (!goOn()) return;
         await deed().then(
           () => this.#tally.count(`deed ${name}`),
-          () => this.#tally.count(`failed to ${name}`),
+          (error) => this.#tally.count(`failed to ${name}: ${String(error).slice(0, 100)}`),
         );
         this.dealt += 1;
         await sleep(this.#dice.between(200, 900));
@@ -111,6 +111,7 @@ export class Trouble {
     const room = Number(head - this.#floor);
     if (room < 1) await sleep(1_500);
     const depth = Math.min(this.#dice.between(1, 6), Math.max(room, 1));
+    this.#dice.pick(this.#world.proxies).deadReceipts += 2;
     await rpc(this.#world.nodeUrl, "anvil_reorg", [depth, []]);
     this.#tally.count("reorgs");
     this.#tally.fault("reorg");

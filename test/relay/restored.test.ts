@@ -38,7 +38,12 @@ afterAll(async () => {
 
 const done = ["confirmed", "finalized"];
 const accept = async (services: Services, input: DeployCollectionInput) =>
-  await acceptDeployment(services, caller, input.idempotencyKey, await checkDeployment(services, caller, input));
+  await acceptDeployment(
+    services,
+    caller,
+    input.idempotencyKey ?? null,
+    await checkDeployment(services, caller, input),
+  );
 
 test("an older backup beside the chain: what was deployed since is adopted, the lane is reconciled, nothing is deployed twice", async () => {
   // A wallet that has deployed before: its lane is in the backup.

@@ -1,5 +1,13 @@
+import { randomUUID } from "node:crypto";
+import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { assignSlot } from "../../src/relay/assign-slot.ts";
+import type { ConfigChanges } from "../../src/relay/config-changes.ts";
+import { getIntent, type Intent, newestGeneration } from "../../src/relay/intents.ts";
+import { preflight } from "../../src/relay/preflight.ts";
+import { findSlot } from "../../src/relay/slots.ts";
+import { submitIntent } from "../../src/relay/submit-intent.ts";
 import { untilSigned } from "../../src/relay/until-signed.ts";
 import { acceptUpdate } from "../../src/relay/update-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
@@ -16,12 +24,42 @@ afterAll(async () => {
   ground?.stop();
 });
 
+test("an update is not made from a branch that lacks the one before it, which a reorganisation took: both hold", async () => {
+  const contract = await collection("Branches");
+  const first = await update(contract, { royaltiesBps: 777n });
+  await until(first.id, ["confirmed"]);
+  await takeAway(first);
+  const second = await acceptOne(contract, { publicMintStart: 1_700_000_000n });
+  const soon = await submitIntent(stage.services, stage.chain, second);
+  expect(soon).toMatchObject({ kind: "waiting", reason: "the node does not have this collection's last update" });
+  await until(first.id, ["finalized"]);
+  await until(second.id, ["finalized"]);
+  expect(await configOf(contract)).toMatchObject({ royaltiesBps: 777n, publicMintStart: 1_700_000_000n });
+});
+
+test("an update that has its nonce waits for those ahead of it that a reorganisation took: both hold", async () => {
+  const contract = await collection("Ahead");
+  const first = await update(contract, { royaltiesBps: 555n });
+  await until(first.id, ["confirmed"]);
+  const accepted = await acceptOne(contract, { publicMintStart: 1_600_000_000n });
+  const ready = await preflight(stage.services, stage.chain, accepted, stage.wallet);
+  if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
+  const { genesisHash } = await stage.services.relay.factory(stage.chain);
+  const assigned = await assignSlot(stage.services, stage.chain, accepted, { ...ready, fees: ready.fees }, genesisHash);
+  expect(assigned.kind).toBe("assigned");
+  await takeAway(first);
+  await stage.work();
+  expect((await getIntent(stage.services.db, first.id)).state).toBe("in_flight");
+  const soon = await submitIntent(stage.services, stage.chain, await getIntent(stage.services.db, accepted.id));
+  expect(soon).toMatchObject({ kind: "waiting", reason: "an earlier update of this collection is under way" });
+  await until(first.id, ["finalized"]);
+  await until(accepted.id, ["finalized"]);
+  expect(await configOf(contract)).toMatchObject({ royaltiesBps: 555n, publicMintStart: 1_600_000_000n });
+});
+
 test("an update that was mined where its collection did not stand did nothing: it is repeated, and holds", async () => {
-  await stage.post();
   const { pool } = stage.database;
-  await expect.poll(go("deploy"), { timeout: 60_000 }).toBe("finalized");
-  const { rows } = await pool.query("SELECT encode(predicted_addr, 'hex') AS address FROM service.intent");
-  const contract = `0x${rows[0].address}` as const;
+  const contract = await collection("Nothing there");
   const accepted = await acceptUpdate(stage.services, {
     tenantId: stage.caller.accountId,
     chain: stage.chain,
@@ -36,29 +74,65 @@ test("an update that was mined where its collection did not stand did nothing: i
   await rpc(ground.url, "anvil_setCode", [contract, "0x"]);
   await stage.mine(2);
   await rpc(ground.url, "anvil_setCode", [contract, code]);
-  await expect.poll(go("update"), { timeout: 60_000 }).toBe("finalized");
-  const generations = await pool.query("SELECT gen, state FROM service.intent WHERE kind = 'update' ORDER BY gen");
+  await until(accepted.id, ["superseded"]);
+  const next = await newestGeneration(stage.services.db, await getIntent(stage.services.db, accepted.id));
+  await until(next.id, ["finalized"]);
+  const generations = await pool.query("SELECT gen, state FROM service.intent WHERE root_id = $1 ORDER BY gen", [
+    accepted.id,
+  ]);
   expect(generations.rows).toEqual([
     { gen: 0, state: "superseded" },
     { gen: 1, state: "finalized" },
   ]);
-  const info = await stage.services.rpc(stage.chain).readContract({
-    address: contract,
-    abi: collectionAbi,
-    functionName: "getInfo",
-  });
-  expect(info.runtimeConfig.royaltiesBps).toBe(321n);
+  expect((await configOf(contract)).royaltiesBps).toBe(321n);
   const lanes = await pool.query("SELECT state FROM service.lane");
   expect(lanes.rows).toEqual([{ state: "open" }]);
   const left = await pool.query("SELECT FROM service.budget WHERE reserved <> 0");
   expect(left.rowCount).toBe(0);
-
-  function go(kind: string) {
-    return async () => {
-      await stage.mine();
-      await stage.work();
-      const query = "SELECT state FROM service.intent WHERE kind = $1 ORDER BY gen DESC LIMIT 1";
-      return (await pool.query(query, [kind])).rows[0]?.state;
-    };
-  }
 });
+
+async function collection(name: string): Promise<Address> {
+  await stage.post(1, name);
+  const find = "SELECT id, encode(predicted_addr, 'hex') AS address FROM service.intent WHERE payload ->> 'name' = $1";
+  const { rows } = await stage.database.pool.query(find, [name]);
+  await until(rows[0].id, ["finalized"]);
+  return `0x${rows[0].address}`;
+}
+
+async function acceptOne(contract: Address, changes: ConfigChanges): Promise<Intent> {
+  return await acceptUpdate(stage.services, {
+    tenantId: stage.caller.accountId,
+    chain: stage.chain,
+    contract,
+    changes,
+    idempotencyKey: randomUUID(),
+    allowlist: null,
+  });
+}
+
+async function update(contract: Address, changes: ConfigChanges): Promise<Intent> {
+  return await untilSigned(stage.services, stage.chain, await acceptOne(contract, changes));
+}
+
+async function until(id: string, states: readonly string[]): Promise<void> {
+  const look = async () => {
+    await stage.mine();
+    await stage.work();
+    return (await getIntent(stage.services.db, id)).state;
+  };
+  await expect.poll(look, { timeout: 60_000 }).toSatisfy((state: string) => states.includes(state));
+}
+
+/** Its block is replaced by an empty one, and no node has its bytes any more; nobody has looked at the chain since. */
+async function takeAway({ id }: Intent): Promise<void> {
+  const slot = await findSlot(stage.services.db, id);
+  const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
+  await rpc(ground.url, "anvil_reorg", [Number(head - (slot?.mined_block ?? head)) + 1, []]);
+  await rpc(ground.url, "anvil_dropAllTransactions");
+  await stage.mine();
+}
+
+async function configOf(address: Address) {
+  const call = { address, abi: collectionAbi, functionName: "getInfo" } as const;
+  return (await stage.services.rpc(stage.chain).readContract(call)).runtimeConfig;
+}

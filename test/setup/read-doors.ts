@@ -47,8 +47,16 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
     PUBLIC_URL: "https://mintyard.test",
     ...options.env,
   });
+  const made = createServices(config, "test");
   const services: Services = {
-    ...createServices(config, "test"),
+    ...made,
+    reads: {
+      ...made.reads,
+      first(text, ...rest) {
+        statements.push(text);
+        return made.reads.first(text, ...rest);
+      },
+    },
     pool,
     db: new Kysely<Database>({
       dialect: new PostgresDialect({ pool: database.pool }),

@@ -1,0 +1,133 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { processRequest, Upload } from "graphql-upload-ts";
+import type { Context } from "hono";
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
+import type { AppEnv } from "../http/app-env.ts";
+import { announcedBytes, type Part, readMultipart } from "../http/multipart.ts";
+import type { Services } from "../services.ts";
+import { refuseOverQuota } from "../uploads/admit-upload.ts";
+import { MultipartFiles } from "./multipart-files.ts";
+import { UploadedFile } from "./uploaded-file.ts";
+
+/** A browser sends this header across origins only after a preflight, which plain form posts never do. */
+const preflightHeader = "x-graphql-yoga-csrf";
+
+/** Beside the files: the operation, the map, and headers of 25,000 parts. */
+const formBytes = 32_000_000;
+
+/** Of the operation, and of the map: 25,000 files fit. */
+const fieldBytes = 2_000_000;
+
+export interface MultipartRequest {
+  /** With an `UploadedFile` in each place that the map names (graphql-multipart-request-spec). */
+  operation: Record<string, unknown>;
+  /** Stops reading; what is left of the body is the caller's to drop. */
+  close(): Promise<void>;
+}
+
+export function isMultipart(c: Context): boolean {
+  return c.req.method === "POST" && /^multipart\/form-data\b/i.test(c.req.header("content-type") ?? "");
+}
+
+/**
+ * Reads a multipart request up to its files, which are read while the operation runs. The key and the account's
+ * room are looked at before anything of the body.
+ *
+ * @throws ServiceError `value_error`, `unsupported_media_type`, `file_too_large`, `request_timeout`,
+ *   `plan_limit_exceeded`.
+ */
+export async function readMultipartRequest(
+  c: Context<AppEnv>,
+  services: Services,
+  caller: () => Promise<Caller>,
+): Promise<MultipartRequest> {
+  if (!c.req.header(preflightHeader)) {
+    throw new ServiceError(
+      "value_error",
+      `multipart requests must carry the header ${preflightHeader}, with any value`,
+    );
+  }
+  const account = await caller();
+  const { fileBytes, directoryBytes, directoryFiles } = services.config.limits;
+  await refuseOverQuota(services, account, announcedBytes(c.env.incoming), formBytes);
+  const parts = readMultipart(c.env.incoming, {
+    // Some more than are allowed, so that the use case is the one to say so.
+    parts: directoryFiles + 100,
+    bodyBytes: Math.max(fileBytes, directoryBytes) + formBytes,
+  });
+  const close = async () => void (await parts.return(undefined));
+  try {
+    const operations = await readField(parts, "operations");
+    const map = await readField(parts, "map");
+    const operation = await placeUploads(c, operations, map, directoryFiles + 100);
+    const named = JSON.parse(map) as Record<string, string[]>;
+    const files = new MultipartFiles(parts, new Set(Object.keys(named)));
+    for (const [name, paths] of Object.entries(named)) {
+      const file = new UploadedFile(() => files.open(name));
+      for (const path of paths) replaceUpload(operation, path, file);
+    }
+    return { operation, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+async function readField(parts: AsyncGenerator<Part>, name: string): Promise<string> {
+  const { value: part, done } = await parts.next();
+  if (done || part.name !== name) throw malformed(name, "operations come first, then the map, then the files");
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of part.stream) {
+    size += chunk.length;
+    if (size > fieldBytes) throw new ServiceError("file_too_large", `${name} is over ${fieldBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+/**
+ * What the specification says of the two fields is graphql-upload-ts's to know: it reads and checks them, and puts
+ * an `Upload` where the map points. It never sees the files: it would open a temporary file for each of ten thousand.
+ */
+async function placeUploads(c: Context, operations: string, map: string, maxFiles: number) {
+  const form = new FormData();
+  form.append("operations", operations);
+  form.append("map", map);
+  const encoded = new Response(form);
+  const fields = new IncomingMessage(new Socket());
+  fields.headers = Object.fromEntries(encoded.headers);
+  fields.push(Buffer.from(await encoded.arrayBuffer()));
+  fields.push(null);
+  try {
+    const operation = await processRequest(fields, c.env.outgoing, { maxFieldSize: fieldBytes, maxFiles });
+    if (Array.isArray(operation)) throw malformed("operations", "send one operation per request");
+    return operation as unknown as Record<string, unknown>;
+  } catch (error) {
+    const { status, expose, message } = error as Error & { status?: unknown; expose?: unknown };
+    if (expose !== true || typeof status !== "number") throw error;
+    throw new ServiceError(status === 413 ? "file_too_large" : "value_error", message, { field: "map", cause: error });
+  }
+}
+
+/** An `Upload` becomes the file that is read when it is wanted. */
+function replaceUpload(operation: Record<string, unknown>, path: string, file: UploadedFile): void {
+  const steps = path.split(".");
+  const last = steps.pop() ?? "";
+  let at: unknown = operation;
+  for (const step of steps) at = isHolder(at) ? at[step] : null;
+  if (!isHolder(at) || !(at[last] instanceof Upload)) {
+    throw malformed("map", `${JSON.stringify(path).slice(0, 100)} leads to no variable that is null`);
+  }
+  at[last] = file;
+}
+
+function isHolder(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === "object" && !(value instanceof Upload);
+}
+
+function malformed(field: string, message: string): ServiceError {
+  return new ServiceError("value_error", `the part ${field} of the form: ${message}`, { field });
+}

@@ -1,0 +1,109 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freePorts } from "../../src/free-port.ts";
+import { runRelay } from "../../src/relay/run-relay.ts";
+import type { Services } from "../../src/services.ts";
+import { RelayHarness } from "./harness.ts";
+
+const requests = 1_000;
+const apiKey = randomUUID();
+const stop = new AbortController();
+let h: RelayHarness;
+let worker: Services;
+let working: Promise<void>;
+let urls: string[];
+let apis: ChildProcess[];
+
+beforeAll(async () => {
+  h = await RelayHarness.start();
+  worker = h.process();
+  working = runRelay(worker, stop.signal);
+  const ports = await freePorts(2);
+  urls = ports.map((port) => `http://127.0.0.1:${port}/v0/contracts/collections`);
+  apis = ports.map((port) =>
+    fork(join(import.meta.dirname, "../../src/api.ts"), {
+      execArgv: [],
+      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      env: {
+        PATH: process.env["PATH"] ?? "",
+        ...h.environment(),
+        MINTYARD_API_KEY: apiKey,
+        PORT: String(port),
+        LOG_LEVEL: "silent",
+      },
+    }),
+  );
+  await Promise.all(apis.map((api) => new Promise((ready) => api.once("message", ready))));
+});
+afterAll(async () => {
+  stop.abort();
+  await working;
+  for (const api of apis ?? []) {
+    const ended = new Promise((done) => api.once("exit", done));
+    api.kill("SIGTERM");
+    await ended;
+  }
+  await h?.stop();
+});
+
+/** A client that comes again after what the table of errors calls retryable, as a busy machine may answer. */
+async function insist(index: number, body: string, headers: Record<string, string>, refusals: string[]) {
+  for (const end = Date.now() + 240_000; ; await new Promise((done) => setTimeout(done, 500))) {
+    const answer = await fetch(urls[index % urls.length] ?? "", {
+      method: "POST",
+      headers: { authorization: apiKey, "content-type": "application/json", ...headers },
+      body,
+    }).then(
+      async (response) => ({
+        status: response.status,
+        text: await response.text(),
+        key: response.headers.get("idempotency-key"),
+      }),
+      (error: Error) => ({ status: 0, text: String(error.cause ?? error), key: null }),
+    );
+    if (answer.status === 200) return answer;
+    refusals.push(`${answer.status}`);
+    if (![0, 408, 503].includes(answer.status) || Date.now() > end) throw new Error(`${answer.status} ${answer.text}`);
+  }
+}
+
+function request(name: string): string {
+  return JSON.stringify({
+    ...{ chain: "goerli", name, symbol: "DUP", max_supply: 100, tokens_per_mint: 5, mint_price: 0.01 },
+    owner_address: `0x${"5d".repeat(20)}`,
+    treasury_address: `0x${"5e".repeat(20)}`,
+    public_mint_start_date: "2022-01-01T00:00:00",
+  });
+}
+
+test.each([
+  ["under one key of the client", true],
+  ["without a key", false],
+])(
+  "1,000 equal requests at once to two processes, %s: one collection, and one answer byte for byte",
+  {
+    timeout: 400_000,
+  },
+  async (name, ownKey) => {
+    const before = (await h.announced()).length;
+    const headers: Record<string, string> = ownKey ? { "idempotency-key": randomUUID() } : {};
+    const refusals: string[] = [];
+    const answers = await Promise.all(
+      Array.from({ length: requests }, (_, index) => insist(index, request(`Duplicates ${name}`), headers, refusals)),
+    );
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+    expect(new Set(answers.map(({ key }) => key)).size).toBe(1);
+    expect(JSON.parse(answers[0]?.text ?? "{}")).toMatchObject({ response: "OK" });
+    const { rows } = await worker.pool.query("SELECT id FROM service.intent WHERE payload ->> 'name' = $1", [
+      `Duplicates ${name}`,
+    ]);
+    expect(rows).toHaveLength(1);
+    await h.untilState(rows[0].id, ["finalized"]);
+    expect((await h.announced()).length).toBe(before + 1);
+    process.stdout.write(
+      `${name}: ${requests} answers, ${refusals.length} told to come again (${[...new Set(refusals)]})\n`,
+    );
+  },
+);
