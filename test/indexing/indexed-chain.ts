@@ -157,7 +157,7 @@ export async function untilIndexed(pool: pg.Pool, chain: Chain): Promise<void> {
   }, `block ${head}`);
 }
 
-export async function until(condition: () => Promise<boolean>, what: string, patienceMs = 45_000): Promise<void> {
+export async function until(condition: () => Promise<boolean>, what: string, patienceMs = 240_000): Promise<void> {
   for (const start = Date.now(); Date.now() - start < patienceMs; ) {
     if (await condition()) return;
     await wait(20);

@@ -1,5 +1,5 @@
 import { type Address, type Hex, keccak256, pad, parseAbi, stringToBytes, toHex } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import {
   accounts,
@@ -12,6 +12,9 @@ import {
   until,
   untilIndexed,
 } from "./indexed-chain.ts";
+
+// Every start is a process that loads Ponder: seconds, and a minute on a machine with ten times the work it can do.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let database: TestDatabase;
 let chain: Chain;

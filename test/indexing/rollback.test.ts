@@ -58,4 +58,4 @@ test("rolled back beyond finality, while it ran or while it was down, a chain is
     await chain.stop();
     await database.drop();
   }
-}, 360_000);
+}, 900_000);
