@@ -2,8 +2,6 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLSchema,
-  getArgumentValues,
-  getVariableValues,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
@@ -16,6 +14,7 @@ import type { ContractField, FileField, JsonMember, NftField, NftShape } from ".
 import type { TraitFilter } from "../nfts/traits.ts";
 import type { Services } from "../services.ts";
 import { encodeId } from "./builder.ts";
+import { compileArguments, compileVariables } from "./compiled-values.ts";
 import { type ConnectionArgs, pageRequestOf } from "./connection.ts";
 
 /** An operation that is answered without executing it: its reads make the text of `data`. */
@@ -90,11 +89,11 @@ export function planOf(
   });
   const planned = answers.filter((answer) => answer !== null);
   if (planned.length < answers.length) return null;
+  const readVariables = compileVariables(schema, operation);
   return {
     prepare(variables) {
-      const coerced = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
-      if (!coerced.coerced) return null;
-      const calls = planned.map((answer) => answer(coerced.coerced)).filter((call) => call !== null);
+      const values = readVariables(variables);
+      const calls = planned.map((answer) => answer(values)).filter((call) => call !== null);
       if (calls.length < planned.length) return null;
       const run: Run = async (services, caller) => {
         const texts = await Promise.all(calls.map((call) => call.run(services, caller)));
@@ -118,9 +117,10 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
   if (!members.every(({ field }) => ["nfts", "id", "address", "__typename"].includes(field))) return null;
   const write = connectionWriter(list.node.selectionSet, fragments, true);
   if (!write) return null;
+  const [rootArguments, listArguments] = [argumentsOf(schema, "Query", root), argumentsOf(schema, "Account", list)];
   return (variables) => {
-    const account = String(argumentsOf(schema, "Query", root, variables)["address"]);
-    const args = argumentsOf(schema, "Account", list, variables);
+    const account = String(rootArguments(variables)["address"]);
+    const args = listArguments(variables);
     if (!forwards(args)) return null;
     const exclude = (args["exclude"] ?? []) as ("ERC721" | "ERC1155")[];
     const run: Run = async (services, caller) => {
@@ -143,8 +143,9 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
 function planNfts(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
   const write = connectionWriter(root.node.selectionSet, fragments, false);
   if (!write) return null;
+  const readArguments = argumentsOf(schema, "Query", root);
   return (variables) => {
-    const args = argumentsOf(schema, "Query", root, variables);
+    const args = readArguments(variables);
     const contract = args["contract"] == null ? null : String(args["contract"]);
     const traits = (args["traits"] ?? undefined) as TraitFilter | undefined;
     if (!forwards(args) || (traits && !contract)) return null;
@@ -162,8 +163,9 @@ function planNfts(schema: GraphQLSchema, root: Member, fragments: Fragments): Pr
 function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
   const shape = nftShape(root.node.selectionSet, fragments, false);
   if (!shape) return null;
+  const readArguments = argumentsOf(schema, "Query", root);
   return (variables) => {
-    const args = argumentsOf(schema, "Query", root, variables);
+    const args = readArguments(variables);
     const key = {
       chain: String(args["chain"]),
       contract: String(args["contract"]),
@@ -176,8 +178,9 @@ function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Pre
 function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
   const members = contractMembersOf(root.node, fragments);
   if (!members) return null;
+  const readArguments = argumentsOf(schema, "Query", root);
   return (variables) => {
-    const args = argumentsOf(schema, "Query", root, variables);
+    const args = readArguments(variables);
     const key = { chain: String(args["chain"]), address: String(args["address"]) };
     const run: Run = async (services, caller) =>
       (await contractDetails(services, caller, { ...key, members })) ?? new JsonText().add("null");
@@ -280,11 +283,15 @@ function flatten(set: SelectionSetNode, type: string, fragments: Fragments): Mem
   return new Set(members.map(({ name }) => name)).size === members.length ? members : null;
 }
 
-function argumentsOf(schema: GraphQLSchema, type: string, member: Member, variables: Record<string, unknown>): Args {
+function argumentsOf(
+  schema: GraphQLSchema,
+  type: string,
+  member: Member,
+): (variables: Record<string, unknown>) => Args {
   const parent = schema.getType(type);
   const definition = parent && "getFields" in parent ? parent.getFields()[member.field] : undefined;
   if (!definition || !("args" in definition)) throw new Error(`${type}.${member.field} is no field`);
-  return getArgumentValues(definition, member.node, variables) as Args;
+  return compileArguments(definition.args, member.node) as (variables: Record<string, unknown>) => Args;
 }
 
 function forwards(args: Args): boolean {

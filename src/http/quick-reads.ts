@@ -20,6 +20,9 @@ import { rateHeadersOf } from "./rate-headers.ts";
 import { newRequestId } from "./request-id.ts";
 import { loadOf } from "./shed-load.ts";
 
+/** Bytes. */
+const smallText = 16_384;
+
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A read that can be answered here. */
@@ -109,9 +112,12 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
       }
       response.writeHead(200, { ...corsHeaders, ...kept, ...type, etag, ...headers, "Content-Length": length });
     }
-    // Together, when this turn of the loop is over.
-    for (const piece of text.pieces) response.write(piece);
-    response.end();
+    // A small text goes out in one piece with its headers, which costs less than to write several.
+    if (length <= smallText) response.end(text.toString());
+    else {
+      for (const piece of text.pieces) response.write(piece);
+      response.end();
+    }
   }
 }
 
