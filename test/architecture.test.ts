@@ -18,6 +18,7 @@ const base = [
   "log.ts",
   "json-text.ts",
   "measure-json.ts",
+  "recent.ts",
   "services.ts",
   "telemetry",
   "unavailable.ts",

@@ -14,26 +14,28 @@ import { addDocs } from "./docs.ts";
 import { Drain } from "./drain.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
+import { HotFiles } from "./hot-files.ts";
 import { shedLoad } from "./shed-load.ts";
 
 /** What a process may share with its app. */
 export interface AppParts {
   drain?: Drain;
   front?: KnownOperations;
+  files?: HotFiles;
   metrics?: Metrics | null;
 }
 
 /** The whole HTTP surface: common headers for all, then one mount per door. */
 export function createApp(
   services: Services,
-  { drain = new Drain(), front = new KnownOperations(), metrics = null }: AppParts = {},
+  { drain = new Drain(), front = new KnownOperations(), files = new HotFiles(), metrics = null }: AppParts = {},
 ): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
   app.use(commonHeaders());
   app.use(async (_c, next) => await inRequestScope(next));
   app.use(shedLoad(services));
   app.route("/v0", createV0(services));
-  app.route("/ipfs", createGateway(services));
+  app.route("/ipfs", createGateway(services, files));
   app.all("/graphql", createGraphQLHandler(services, front));
   addHealth(app, services, drain, metrics);
   addDocs(app);

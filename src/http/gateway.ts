@@ -13,6 +13,7 @@ import {
 import { parseRange } from "./byte-range.ts";
 import { matchesEtag } from "./etag.ts";
 import { refuse } from "./gateway-refusal.ts";
+import { HotFiles } from "./hot-files.ts";
 import { listingPage } from "./listing-page.ts";
 
 /** Up to this size an answer is in memory before it is sent. */
@@ -31,17 +32,22 @@ const indexPolicy =
 /** Types that a browser shows without running anything; everything else is offered as a download. */
 const shown = /^(image\/(?!svg)|audio\/|video\/|application\/json$|text\/plain)/;
 
+/** On every answer. */
+const always = {
+  "X-Content-Type-Options": "nosniff",
+  "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+  "Cross-Origin-Resource-Policy": "cross-origin",
+};
+
 /**
  * GET and HEAD of `/:cid` and `/:cid/<path>`: uploaded content, public by its CID.
  *
  * It is strangers' content under our name: nothing may run scripts, and no type is guessed by the browser.
  */
-export function createGateway(services: Services): Hono {
+export function createGateway(services: Services, files = new HotFiles()): Hono {
   const app = new Hono({ strict: false });
   app.use(async (c, next) => {
-    c.header("X-Content-Type-Options", "nosniff");
-    c.header("Content-Security-Policy", "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:");
-    c.header("Cross-Origin-Resource-Policy", "cross-origin");
+    for (const [name, value] of Object.entries(always)) c.header(name, value);
     c.header("Access-Control-Allow-Origin", "*");
     await next();
   });
@@ -56,7 +62,7 @@ export function createGateway(services: Services): Hono {
     const content = await readContent(services, cid, path);
     if (!content) return refuse(c, 404, "this content is not here");
     if (wantsRaw) return await answerBlock(c, services, content.cid);
-    if (content.kind === "file") return await answerFile(c, content);
+    if (content.kind === "file") return await answerFile(c, content, { files });
     return content.index ? await answerIndex(c, content.index) : await answerListing(c, content, place);
   });
   app.all("*", (c) => {
@@ -82,7 +88,11 @@ function parsePath(requestPath: string): Place | null {
   }
 }
 
-async function answerFile(c: Context, file: ReadFile, isPage = false): Promise<Response> {
+async function answerFile(
+  c: Context,
+  file: ReadFile,
+  { isPage = false, files }: { isPage?: boolean; files?: HotFiles } = {},
+): Promise<Response> {
   const etag = `"${file.cid}"`;
   if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   const ifRange = c.req.header("if-range");
@@ -94,17 +104,24 @@ async function answerFile(c: Context, file: ReadFile, isPage = false): Promise<R
   const { offset, length } = range ?? { offset: 0, length: file.size };
   // Before any header of success is set: a file that cannot be read must not look like one that can.
   const chunks = c.req.method === "HEAD" || length === 0 ? null : await begun(file.stream({ offset, length }));
-  c.header("ETag", etag);
-  c.header("Cache-Control", forEver);
-  c.header("Accept-Ranges", "bytes");
-  c.header("Content-Type", withCharset(file.contentType));
-  c.header("Content-Length", String(length));
-  if (!isPage && !shown.test(file.contentType)) c.header("Content-Disposition", "attachment");
+  const headers = {
+    ETag: etag,
+    "Cache-Control": forEver,
+    "Accept-Ranges": "bytes",
+    "Content-Type": withCharset(file.contentType),
+    "Content-Length": String(length),
+    ...(isPage || shown.test(file.contentType) ? {} : { "Content-Disposition": "attachment" }),
+  };
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (range) c.header("Content-Range", `bytes ${offset}-${offset + length - 1}/${file.size}`);
   const status = range ? 206 : 200;
   if (chunks === null) return c.body(null, status);
   // Whole answers leave as one piece: streams cost several times what the file itself does.
-  if (length <= wholeBytes) return c.body(await collect(chunks, length), status);
+  if (length <= wholeBytes) {
+    const bytes = await collect(chunks, length);
+    if (!range) files?.keep(c.env.incoming, { ...always, ...headers }, bytes);
+    return c.body(bytes, status);
+  }
   const bytes = Readable.from(chunks, { objectMode: false });
   return c.body(Readable.toWeb(bytes) as ReadableStream<Uint8Array>, status);
 }
@@ -117,7 +134,7 @@ async function answerIndex(c: Context, index: ReadFile): Promise<Response> {
     return c.redirect(`${c.req.path}/`, 301);
   }
   c.header("Content-Security-Policy", indexPolicy);
-  return await answerFile(c, { ...index, contentType: "text/html" }, true);
+  return await answerFile(c, { ...index, contentType: "text/html" }, { isPage: true });
 }
 
 async function answerListing(

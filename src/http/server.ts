@@ -5,6 +5,7 @@ import type { Services } from "../services.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { createApp } from "./app.ts";
 import { Drain } from "./drain.ts";
+import { HotFiles } from "./hot-files.ts";
 import { limitServer, serverOptions } from "./limits.ts";
 import { observeRequests } from "./observe.ts";
 import { quickReads } from "./quick-reads.ts";
@@ -15,10 +16,11 @@ export function createHttpServer(
   { drain = new Drain(), metrics = null }: { drain?: Drain; metrics?: Metrics | null } = {},
 ): Server {
   const front = new KnownOperations();
-  const ordinary = getRequestListener(createApp(services, { drain, front, metrics }).fetch);
+  const files = new HotFiles();
+  const ordinary = getRequestListener(createApp(services, { drain, front, files, metrics }).fetch);
   const server = createServer(
     serverOptions,
-    quickReads(services, front, (request, response) => void ordinary(request, response)),
+    files.inFrontOf(quickReads(services, front, (request, response) => void ordinary(request, response))),
   );
   limitServer(server);
   drain.watch(server);

@@ -3,9 +3,9 @@ import type { Kysely } from "kysely";
 import type { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
+import { Recent } from "../recent.ts";
 import { type BlockAddress, findBlock } from "./content-index.ts";
 import { OpenFiles } from "./open-files.ts";
-import { Recent } from "./recent.ts";
 
 const sha256 = 0x12;
 

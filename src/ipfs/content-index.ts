@@ -9,7 +9,7 @@ export interface NewCar {
   sizeBytes: number;
   blocks: Iterable<BlockPlace>;
   /** Null: its files are found by their blocks. */
-  entries: readonly Entry[] | null;
+  entries: Iterable<Entry> | null;
 }
 
 /**
@@ -81,7 +81,8 @@ function* slices<T>(rows: Iterable<T>): Iterable<readonly T[]> {
 
 /** The first who says a type has said it for all: nobody can change how another's content is served. */
 async function addTypes(db: Transaction<Database>, carId: bigint, { entries }: NewCar): Promise<void> {
-  const [file] = entries ?? [];
+  if (!Array.isArray(entries)) return;
+  const [file] = entries as Entry[];
   if (file?.path !== "" || file.contentType === null) return;
   await db
     .updateTable("service.content_entry")

@@ -6,15 +6,17 @@ import { ServiceError } from "../errors.ts";
 import { murmur64 } from "./murmur.ts";
 import { importerOptions } from "./profile.ts";
 
-export interface DirectoryLink {
-  name: string;
-  cid: CID;
+/** What a name of a directory leads to. */
+export interface LinkTarget {
+  /** Binary. */
+  cid: Uint8Array;
   /** Of all blocks below, as parents count them (`Tsize`). */
   treeBytes: number;
 }
 
-interface Named extends DirectoryLink {
-  bytes: Buffer;
+interface Named {
+  name: string;
+  target: LinkTarget;
 }
 interface Placed extends Named {
   /** Its eight bytes, from the highest, are the slots on the way to the name. */
@@ -39,24 +41,27 @@ const plainData = Buffer.from([0x08, 0x01]);
  * @returns the root.
  * @throws ServiceError `value_error` for names whose hashes are equal, which somebody made on purpose.
  */
-export async function storeDirectory(links: Iterable<DirectoryLink>, blocks: WritableStorage): Promise<CID> {
-  const named: Named[] = [];
-  for (const link of links) named.push({ ...link, bytes: Buffer.from(link.name) });
-  if (blockBytes(named, plainData) <= importerOptions.shardSplitThresholdBytes) {
+export async function storeDirectory(targets: ReadonlyMap<string, LinkTarget>, blocks: WritableStorage): Promise<CID> {
+  let size = fieldBytes(plainData.length);
+  for (const [name, target] of targets) size += fieldBytes(linkBytes(name, target));
+  if (size <= importerOptions.shardSplitThresholdBytes) {
+    const named = [...targets].map(([name, target]) => ({ name, target, bytes: Buffer.from(name) }));
     named.sort((a, b) => Buffer.compare(a.bytes, b.bytes));
-    return (await storeNode(named, plainData, blocks)).cid;
+    return (await storeNode(named, plainData, blocks)).root;
   }
-  const placed: Placed[] = named.map((link) => ({ ...link, hash: murmur64(link.bytes) }));
+  const placed: Placed[] = [];
+  for (const [name, target] of targets) placed.push({ name, target, hash: murmur64(Buffer.from(name)) });
   placed.sort((a, b) => (a.hash < b.hash ? -1 : a.hash > b.hash ? 1 : 0));
-  return (await storeShard(placed, 0, blocks)).cid;
+  return (await storeShard(placed, 0, blocks)).root;
+}
+
+interface Stored {
+  root: CID;
+  target: LinkTarget;
 }
 
 /** @param links sorted by hash, equal in their first `depth` slots. */
-async function storeShard(
-  links: readonly Placed[],
-  depth: number,
-  blocks: WritableStorage,
-): Promise<{ cid: CID; treeBytes: number }> {
+async function storeShard(links: readonly Placed[], depth: number, blocks: WritableStorage): Promise<Stored> {
   if (depth >= deepest) {
     const names = links.slice(0, 2).map(({ name }) => JSON.stringify(name));
     throw new ServiceError("value_error", `the names ${names.join(" and ")} cannot be in one directory; rename one`);
@@ -70,10 +75,10 @@ async function storeShard(
     bits[place] = (bits[place] ?? 0) | (1 << (slot & 7));
     const prefix = slot.toString(16).toUpperCase().padStart(2, "0");
     const [only] = until - from === 1 ? links.slice(from, until) : [];
-    if (only) children.push({ ...only, bytes: Buffer.concat([Buffer.from(prefix), only.bytes]) });
+    if (only) children.push({ name: prefix + only.name, target: only.target });
     else {
-      const shard = await storeShard(links.slice(from, until), depth + 1, blocks);
-      children.push({ name: "", ...shard, bytes: Buffer.from(prefix) });
+      const { target } = await storeShard(links.slice(from, until), depth + 1, blocks);
+      children.push({ name: prefix, target });
     }
   }
   const first = bits.findIndex((byte) => byte !== 0);
@@ -89,14 +94,12 @@ function slotOf(link: Placed | undefined, depth: number): number {
 }
 
 /** dag-pb as it is canonical: links first, in the order given, then the data. */
-async function storeNode(
-  links: readonly Named[],
-  data: Buffer,
-  blocks: WritableStorage,
-): Promise<{ cid: CID; treeBytes: number }> {
-  const block = Buffer.allocUnsafeSlow(blockBytes(links, data));
+async function storeNode(links: readonly Named[], data: Buffer, blocks: WritableStorage): Promise<Stored> {
+  let size = fieldBytes(data.length);
+  for (const { name, target } of links) size += fieldBytes(linkBytes(name, target));
+  const block = Buffer.allocUnsafeSlow(size);
   let at = 0;
-  let treeBytes = block.length;
+  let treeBytes = size;
   const varint = (value: number) => {
     let rest = value;
     for (; rest > 0x7f; rest = Math.floor(rest / 0x80)) block[at++] = (rest % 0x80) | 0x80;
@@ -108,33 +111,30 @@ async function storeNode(
     block.set(bytes, at);
     at += bytes.length;
   };
-  for (const link of links) {
+  for (const { name, target } of links) {
     block[at++] = 0x12;
-    varint(linkBytes(link));
-    bytesField(0x0a, link.cid.bytes);
-    bytesField(0x12, link.bytes);
+    varint(linkBytes(name, target));
+    bytesField(0x0a, target.cid);
+    block[at++] = 0x12;
+    varint(Buffer.byteLength(name));
+    at += block.write(name, at);
     block[at++] = 0x18;
-    varint(link.treeBytes);
-    treeBytes += link.treeBytes;
+    varint(target.treeBytes);
+    treeBytes += target.treeBytes;
   }
   bytesField(0x0a, data);
-  const cid = CID.createV1(dagPbCodec, createDigest(sha256Code, hash("sha256", block, "buffer")));
-  await blocks.put(cid, block);
-  return { cid, treeBytes };
+  const root = CID.createV1(dagPbCodec, createDigest(sha256Code, hash("sha256", block, "buffer")));
+  await blocks.put(root, block);
+  return { root, target: { cid: root.bytes, treeBytes } };
 }
 
-function blockBytes(links: readonly Named[], data: Buffer): number {
-  let size = 1 + varintBytes(data.length) + data.length;
-  for (const link of links) {
-    const bytes = linkBytes(link);
-    size += 1 + varintBytes(bytes) + bytes;
-  }
-  return size;
+function linkBytes(name: string, { cid, treeBytes }: LinkTarget): number {
+  return fieldBytes(cid.length) + fieldBytes(Buffer.byteLength(name)) + 1 + varintBytes(treeBytes);
 }
 
-function linkBytes({ cid, bytes, treeBytes }: Named): number {
-  const [cidBytes, nameBytes] = [cid.bytes.length, bytes.length];
-  return 3 + varintBytes(cidBytes) + cidBytes + varintBytes(nameBytes) + nameBytes + varintBytes(treeBytes);
+/** Of a field of so many bytes, with its tag and length. */
+function fieldBytes(size: number): number {
+  return 1 + varintBytes(size) + size;
 }
 
 function varintBytes(value: number): number {

@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import { importer, type WritableStorage } from "ipfs-unixfs-importer";
+import { base32 } from "multiformats/bases/base32";
 import { CID } from "multiformats/cid";
 import { create as createDigest } from "multiformats/hashes/digest";
 import { ServiceError } from "../errors.ts";
-import { storeDirectory } from "./directory-tree.ts";
+import { type LinkTarget, storeDirectory } from "./directory-tree.ts";
 import { chunkBytes, importerOptions } from "./profile.ts";
 import { sniffedBytes, sniffType } from "./sniff-type.ts";
 
@@ -32,7 +33,7 @@ export interface Imported {
   root: CID;
   sizeBytes: number;
   /** Null where they are not known by path. */
-  entries: Entry[] | null;
+  entries: Iterable<Entry> | null;
 }
 
 const rawCodec = 0x55;
@@ -63,26 +64,36 @@ export async function importDirectory(
   files: AsyncIterable<NewDirectoryFile>,
   blocks: WritableStorage,
 ): Promise<Imported> {
-  const links = new Map<string, { name: string; cid: CID; treeBytes: number; entry: Entry }>();
+  const links = new Map<string, StoredFile>();
   let sizeBytes = 0;
   for await (const { names, bytes, contentType } of files) {
     const { cid, size } = await importBytes(bytes, blocks);
-    const treeBytes = Number(size);
     sizeBytes += bytes.length;
-    const text = cid.toString();
+    const file = { cid: cid.bytes, treeBytes: Number(size), sizeBytes: bytes.length, contentType };
     for (const path of names) {
-      const entry = { path, cid: text, sizeBytes: bytes.length, contentType };
       const before = links.get(path);
-      if (before && before.entry.cid !== entry.cid) {
+      if (before && Buffer.compare(before.cid, file.cid) !== 0) {
         throw new ServiceError("value_error", `two different files claim the name ${JSON.stringify(path)}`, {
           details: { name: path },
         });
       }
-      links.set(path, { name: path, cid, treeBytes, entry });
+      links.set(path, file);
     }
   }
-  const root = await storeDirectory(links.values(), blocks);
-  return { root, sizeBytes, entries: [...links.values()].map(({ entry }) => entry) };
+  const root = await storeDirectory(links, blocks);
+  return { root, sizeBytes, entries: entriesOf(links) };
+}
+
+/** One for all names of a file; a directory has tens of thousands, so texts are made when they are needed. */
+interface StoredFile extends LinkTarget {
+  sizeBytes: number;
+  contentType: string;
+}
+
+function* entriesOf(links: ReadonlyMap<string, StoredFile>): Generator<Entry> {
+  for (const [path, { cid, sizeBytes, contentType }] of links) {
+    yield { path, cid: base32.encode(cid), sizeBytes, contentType };
+  }
 }
 
 /** One chunk is one raw block in our profile: no need of the importer's machinery, whose cost shows in large directories. */

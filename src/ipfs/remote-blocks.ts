@@ -4,8 +4,8 @@ import { ServiceError } from "../errors.ts";
 import { isFault } from "../metadata/fault.ts";
 import type { Fetcher } from "../metadata/fetcher.ts";
 import { Busy } from "../metadata/outbound-limits.ts";
+import { Recent } from "../recent.ts";
 import type { BlockSource } from "./missing-block.ts";
-import { Recent } from "./recent.ts";
 
 const sha256 = 0x12;
 /** The largest block that IPFS nodes pass on. */

@@ -2,11 +2,11 @@ import { exporter } from "ipfs-unixfs-exporter";
 import type { Kysely } from "kysely";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
+import type { Recent } from "../recent.ts";
 import type { BlockReader } from "./block-reader.ts";
 import { findEntry, type KnownEntry, listEntries } from "./content-index.ts";
 import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
 import { readFileBytes } from "./read-file-bytes.ts";
-import type { Recent } from "./recent.ts";
 
 export interface ByteRange {
   offset: number;

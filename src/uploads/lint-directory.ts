@@ -22,6 +22,8 @@ interface Problem {
   message: string;
 }
 
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
 const mostProblems = 100;
 const mostExamples = 10;
 
@@ -108,7 +110,7 @@ export class DirectoryLint {
       return null;
     };
     try {
-      const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+      const text = utf8.decode(bytes);
       const value: unknown = JSON.parse(text);
       if (value === null || typeof value !== "object" || Array.isArray(value)) return wrong("must hold a JSON object");
       if (isTooComplex(text)) {

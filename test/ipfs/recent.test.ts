@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
-import { Recent } from "../../src/ipfs/recent.ts";
+import { Recent } from "../../src/recent.ts";
 
 test("what was used least recently goes when the weight is over the bound", () => {
   const recent = new Recent<string>(10);
