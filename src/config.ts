@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { type Chain, knownChains } from "./chains.ts";
 import { loadChains } from "./config-chains.ts";
-import { ConfigError, count, type Env, positive, read, readRanges, url } from "./config-values.ts";
+import { ConfigError, count, type Env, positive, read, readDatabaseUrls, readRanges, url } from "./config-values.ts";
 
 /** Everything the processes read from their environment, parsed once. See `.env.example` for each variable. */
 export interface Config {
@@ -15,6 +15,8 @@ export interface Config {
   databaseUrl: string;
   /** Logins of single processes, by process name; the others, and migrations, use `databaseUrl`. */
   databaseUrls: Partial<Record<string, string>>;
+  /** Standbys that the HTTP process reads the index from, and how old what they say may be. */
+  replicas: { urls: readonly string[]; maxLagSeconds: number };
   /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
   rowSecurity: boolean;
   /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
@@ -110,6 +112,10 @@ export function loadConfig(env: Env = process.env): Config {
         return own ? [[name, own]] : [];
       }),
     ),
+    replicas: {
+      urls: readDatabaseUrls(env, "DATABASE_REPLICA_URLS"),
+      maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
+    },
     rowSecurity: env["DATABASE_ROW_SECURITY"] !== "off",
     keyPepper: env["KEY_PEPPER"]?.trim() || "mintyard-embedded",
     devApiKey: devApiKey?.toLowerCase() ?? null,
@@ -200,7 +206,8 @@ export function ipfsDir(config: Config): string {
 
 /** Every value of a configuration that must appear in no log, answer or metric. */
 export function secretsOf(config: Config): string[] {
-  const passwords = [config.databaseUrl, ...Object.values(config.databaseUrls)].flatMap((text) =>
+  const databases = [config.databaseUrl, ...Object.values(config.databaseUrls), ...config.replicas.urls];
+  const passwords = databases.flatMap((text) =>
     text && URL.canParse(text) ? [decodeURIComponent(new URL(text).password)] : [],
   );
   const chains = config.chains.flatMap(({ relayerKey, relay, rpcUrls, local }) => [

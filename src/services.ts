@@ -7,6 +7,9 @@ import type { Chain } from "./chains.ts";
 import { type Config, secretsOf } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { createDatabase, createPool } from "./db/pool.ts";
+import { PrimaryPositions } from "./db/primary-positions.ts";
+import { ReadPool } from "./db/read-pool.ts";
+import { Replica } from "./db/replica.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { armFaults } from "./relay/faults.ts";
@@ -19,6 +22,8 @@ export interface Services {
   log: Logger;
   pool: pg.Pool;
   db: Kysely<Database>;
+  /** For reads of the index and of metadata: a replica may answer, some seconds behind. Nothing else goes here. */
+  index: { pool: ReadPool; db: Kysely<Database> };
   chains: readonly Chain[];
   rpc: RpcClients;
   relay: Relay;
@@ -27,8 +32,18 @@ export interface Services {
   content: ContentStore;
 }
 
-/** @param options `tenants`: the database shows a request the rows of its own account only. */
-export function createServices(config: Config, processName: string, options = { tenants: false }): Services {
+interface ServiceOptions {
+  /** The database shows a request the rows of its own account only. */
+  tenants: boolean;
+  /** Reads of the index go to `DATABASE_REPLICA_URLS`. End `index.pool` too. */
+  replicas?: boolean;
+}
+
+export function createServices(
+  config: Config,
+  processName: string,
+  options: ServiceOptions = { tenants: false },
+): Services {
   const pool = createPool(config.databaseUrls[processName] ?? config.databaseUrl, processName, 10, options);
   const db = createDatabase(pool);
   const rpc = createRpcClients();
@@ -39,6 +54,9 @@ export function createServices(config: Config, processName: string, options = { 
     log,
     pool,
     db,
+    index: options.replicas
+      ? openReplicas(config, pool, processName, options.tenants)
+      : { pool: new ReadPool(pool), db },
     chains: config.chains,
     rpc,
     auth: {
@@ -49,4 +67,15 @@ export function createServices(config: Config, processName: string, options = { 
     relay: createRelay(),
     content: openContentStore(config, db),
   };
+}
+
+function openReplicas(config: Config, primary: pg.Pool, processName: string, tenants: boolean): Services["index"] {
+  const { urls, maxLagSeconds } = config.replicas;
+  const options = { processName, tenants, maxLagSeconds };
+  const pool = new ReadPool(
+    primary,
+    urls.map((url, index) => new Replica(index + 1, url, options)),
+    urls.length > 0 ? new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`) : null,
+  );
+  return { pool, db: createDatabase(pool) };
 }

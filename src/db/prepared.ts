@@ -14,9 +14,14 @@ export function statementName(text: string): string | undefined {
   return name;
 }
 
+/** Whatever answers a statement: a pool, or the servers of `ReadPool`. */
+export interface Reader {
+  query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>>;
+}
+
 /** Runs a read as a prepared statement: parsed and planned once per connection. */
 export async function readPrepared<R extends pg.QueryResultRow>(
-  pool: pg.Pool,
+  pool: Reader,
   text: string,
   values: readonly unknown[],
 ): Promise<R[]> {

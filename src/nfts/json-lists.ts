@@ -166,7 +166,7 @@ export async function nftDetails(
     write,
   );
   const [row] = await readPrepared<{ nft: string | null; owner: string | null; contract: string | null }>(
-    services.pool,
+    services.index.pool,
     text,
     [toBytes(input.contract), String(input.tokenId)],
   );
@@ -190,7 +190,7 @@ export async function contractDetails(
     WHERE c.chain_id = ${chainId} AND c.address = $1`;
   };
   const text = knownText(`record|${chainId}|${input.chain}`, [services.config, input.members], write);
-  const [row] = await readPrepared<{ contract: string }>(services.pool, text, [toBytes(input.address)]);
+  const [row] = await readPrepared<{ contract: string }>(services.index.pool, text, [toBytes(input.address)]);
   return row?.contract ?? null;
 }
 

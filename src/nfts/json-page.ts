@@ -96,7 +96,7 @@ export async function readJsonPage(
     bounds.limit === 0 || bounds.offset > 0
       ? write()
       : knownText(variant, [services.config, request.shape, request.contractMembers], write);
-  const [row] = await readPrepared<Row>(services.pool, text, parameters);
+  const [row] = await readPrepared<Row>(services.index.pool, text, parameters);
   if (!row) return null;
   refuseTooDeep(bounds, request.page, row.total);
   const found = Number(row.found ?? 0);
