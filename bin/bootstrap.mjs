@@ -132,7 +132,11 @@ ensurePackages(node, env);
 const [script, ...args] = process.argv.slice(2);
 if (!script) process.exit(0);
 // The channel carries nothing; when this process is killed it closes, and the command sees that.
-const child = spawn(node, [join(root, script), ...args], { stdio: ["inherit", "inherit", "inherit", "ipc"], env });
+// Why this size: src/embedded/supervisor.ts.
+const child = spawn(node, ["--max-semi-space-size=16", join(root, script), ...args], {
+  stdio: ["inherit", "inherit", "inherit", "ipc"],
+  env,
+});
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => fail(`could not start ${script}: ${error.message}`));
 child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGKILL" ? 137 : 1)));

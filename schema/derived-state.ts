@@ -79,17 +79,19 @@ function tables(s: string): string[] {
 function ledgerTriggers(s: string): string[] {
   const counts = `count(*) FILTER (WHERE standard = 'ERC721') AS n721, count(*) FILTER (WHERE standard = 'ERC1155') AS n1155`;
 
-  const added = `
+  const contracts = `
     INSERT INTO ${s}.contract AS c (address, first_block, transfers_721, transfers_1155)
     SELECT contract, min(block_number), ${counts} FROM rows GROUP BY contract ORDER BY contract
     ON CONFLICT (address) DO UPDATE SET
       first_block = least(c.first_block, excluded.first_block),
       transfers_721 = c.transfers_721 + excluded.transfers_721,
-      transfers_1155 = c.transfers_1155 + excluded.transfers_1155;
-
-    ${tokensAdded(s, "ERC721")}
-    ${tokensAdded(s, "ERC1155")}
-    ${holdingDeltas(s, 1)}`;
+      transfers_1155 = c.transfers_1155 + excluded.transfers_1155;`;
+  // Most blocks have one standard only; planning what finds nothing takes longer than running it.
+  const ifAny = (standard: string, statements: string) =>
+    `IF EXISTS (SELECT FROM rows WHERE standard = '${standard}') THEN ${planned(statements)} END IF;`;
+  const added = `${planned(contracts)}
+    ${ifAny("ERC721", tokensAdded(s, "ERC721"))}
+    ${ifAny("ERC1155", tokensAdded(s, "ERC1155") + holdingDeltas(s, 1))}`;
 
   const first = (direction: string) => position.map((column) => `x.${column} ${direction}`).join(", ");
   const byIndex = (where: string, direction: string, alias: string) => `LEFT JOIN LATERAL (
@@ -114,14 +116,7 @@ function ledgerTriggers(s: string): string[] {
     ${lookUp(`x.from_address = ${zeroAddress}`, "ASC", "m")}
     WHERE t.contract = n.contract AND t.token_id = n.token_id;`;
 
-  // Until the backfill is through the indexes of read-indexes.ts are missing; one scan is better then than one for each token.
-  const removed = `
-    ${holdingDeltas(s, -1)}
-
-    IF to_regclass('${s}.transfer_token') IS NULL THEN ${tokensRemoved(byScan)}
-    ELSE ${tokensRemoved(byIndex)}
-    END IF;
-
+  const emptied = `
     DELETE FROM ${s}.token t USING (SELECT DISTINCT contract, token_id FROM rows) n
     WHERE t.contract = n.contract AND t.token_id = n.token_id AND t.transfers_721 = 0 AND t.transfers_1155 = 0;
 
@@ -135,10 +130,17 @@ function ledgerTriggers(s: string): string[] {
 
     DELETE FROM ${s}.contract c USING (SELECT DISTINCT contract FROM rows) n
     WHERE c.address = n.contract AND c.transfers_721 = 0 AND c.transfers_1155 = 0;`;
+  // Until the backfill is through the indexes of read-indexes.ts are missing; one scan is better then than one for each token.
+  const removed = `
+    ${ifAny("ERC1155", holdingDeltas(s, -1))}
+    IF to_regclass('${s}.transfer_token') IS NULL THEN ${planned(tokensRemoved(byScan))}
+    ELSE ${planned(tokensRemoved(byIndex))}
+    END IF;
+    ${planned(emptied)}`;
 
   return [
-    triggerFunction(s, "ledger_added", added),
-    triggerFunction(s, "ledger_removed", removed),
+    triggerFunction(s, "ledger_added", "rows", added),
+    triggerFunction(s, "ledger_removed", "rows", removed),
     `CREATE TRIGGER derive_added AFTER INSERT ON ${s}.transfer REFERENCING NEW TABLE AS rows
       FOR EACH STATEMENT EXECUTE FUNCTION ${s}.ledger_added()`,
     `CREATE TRIGGER derive_removed AFTER DELETE ON ${s}.transfer REFERENCING OLD TABLE AS rows
@@ -185,9 +187,11 @@ function tokenTriggers(s: string): string[] {
 function totalDeltas(s: string, standard: string, holders: string, changes: string): string {
   return `
     WITH changes AS (${changes}), holders AS (${holders})
-    INSERT INTO ${s}.account_total AS a (owner, standard, holding_count)
-    SELECT owner, '${standard}', sum(sign) FROM holders GROUP BY owner HAVING sum(sign) <> 0 ORDER BY owner
-    ON CONFLICT (owner, standard) DO UPDATE SET holding_count = a.holding_count + excluded.holding_count;`;
+    MERGE INTO ${s}.account_total a
+    USING (SELECT owner, sum(sign) AS delta FROM holders GROUP BY owner HAVING sum(sign) <> 0 ORDER BY owner) d
+    ON a.owner = d.owner AND a.standard = '${standard}'
+    WHEN MATCHED THEN UPDATE SET holding_count = a.holding_count + d.delta
+    WHEN NOT MATCHED THEN INSERT (owner, standard, holding_count) VALUES (d.owner, '${standard}', d.delta);`;
 }
 
 type Operation = "INSERT" | "UPDATE" | "DELETE";
@@ -211,15 +215,26 @@ function transitionTriggers(
   return operations.flatMap((operation) => {
     const name = `${table}_${operation.toLowerCase()}`;
     return [
-      triggerFunction(s, name, body(changes[operation])),
+      triggerFunction(s, name, operation === "DELETE" ? "old_rows" : "new_rows", planned(body(changes[operation]))),
       `CREATE TRIGGER derive_${name} AFTER ${operation} ON ${s}.${table} REFERENCING ${names[operation]}
         FOR EACH STATEMENT EXECUTE FUNCTION ${s}.${name}()`,
     ];
   });
 }
 
-export function triggerFunction(s: string, name: string, body: string): string {
-  // A cached plan fits the transition tables it was made for: one made for single rows takes time that
-  // grows with the square of the rows when a block brings thousands.
-  return `CREATE FUNCTION ${s}.${name}() RETURNS trigger LANGUAGE plpgsql SET plan_cache_mode = force_custom_plan AS $body$ BEGIN ${body} RETURN NULL; END $body$`;
+/**
+ * Statements that are planned each time they run. Otherwise a session keeps the plan of the first time, when tables were
+ * empty and the batch perhaps one row: it then reads a whole table for every batch, or compares each of its rows with all.
+ * (`plan_cache_mode` does not help: a statement without parameters always keeps its plan.)
+ */
+function planned(statements: string): string {
+  return `EXECUTE $sql$${statements}$sql$;`;
+}
+
+/** @param rows transition table that is empty when there is nothing to do: a statement without rows fires triggers too. */
+function triggerFunction(s: string, name: string, rows: string, body: string): string {
+  return `CREATE FUNCTION ${s}.${name}() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN
+    IF EXISTS (SELECT FROM ${rows}) THEN ${body} END IF;
+    RETURN NULL;
+  END $body$`;
 }

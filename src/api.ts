@@ -7,7 +7,7 @@ import { prepareDatabase } from "./db/prepare.ts";
 import { Drain } from "./http/drain.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./log.ts";
-import { endWithParent, onStop } from "./process-life.ts";
+import { compactHeap, endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
 import { createMetrics, watchPool, watchReplicas } from "./telemetry/metrics.ts";
 import { startTracing } from "./telemetry/tracing.ts";
@@ -30,6 +30,7 @@ watchReplicas(metrics, services.index.pool);
 watchStatus(metrics, services);
 const drain = new Drain();
 const server = createHttpServer(services, { drain, metrics });
+await compactHeap();
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 services.content.sweep().then(
@@ -42,6 +43,7 @@ onStop(
     await drain.close(server, config.shutdown);
     await services.auth.usage.flush();
     await services.content.close();
+    services.reads.close();
     await Promise.all([services.index.pool.end(), services.pool.end()]);
     await endTracing();
   },

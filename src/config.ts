@@ -29,6 +29,8 @@ export interface Config {
     gatewayBase: string;
     /** Gateways asked for content that this installation does not hold, best first. */
     fetchGateways: readonly string[];
+    /** Whether our gateway asks them too; otherwise what is not stored here is 404. */
+    gatewayFetch: boolean;
     pinata: {
       jwt: string;
       uploadUrl: string | null;
@@ -129,6 +131,7 @@ export function loadConfig(env: Env = process.env): Config {
         .split(",")
         .map((item) => item.trim())
         .filter(Boolean),
+      gatewayFetch: env["IPFS_GATEWAY_FETCH"] === "on",
       pinata: pinataJwt
         ? {
             jwt: pinataJwt,

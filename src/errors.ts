@@ -35,6 +35,10 @@ export const errorTable = {
 
 export type ErrorCode = keyof typeof errorTable;
 
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorTable, text);
+}
+
 export interface ErrorFacts {
   /** The input member at fault, in the caller's spelling. */
   field?: string;

@@ -1,4 +1,13 @@
+import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
+
+/*
+ * Below the range that systems give outgoing connections (from 32768 on Linux, from 49152 elsewhere): a client
+ * that keeps asking for a server that is away would sooner or later be given the very port as its own, be
+ * connected to itself, and keep the server from coming back.
+ */
+const lowest = 12_000;
+const highest = 32_767;
 
 /**
  * Ports of 127.0.0.1 that nobody listens on now, all different.
@@ -6,18 +15,20 @@ import { createServer } from "node:net";
  * Whoever binds one later may still lose it to a stranger: take them right before use.
  */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((done, failed) => server.once("error", failed).listen(0, "127.0.0.1", done));
-      return server;
-    }),
+  const ports = new Set<number>();
+  for (let tries = 0; ports.size < count; tries += 1) {
+    if (tries > 1_000 * count) throw new Error(`no ${count} free ports from ${lowest} to ${highest}`);
+    const port = randomInt(lowest, highest + 1);
+    if (!ports.has(port) && (await isFree(port))) ports.add(port);
+  }
+  return [...ports];
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const listening = await new Promise<boolean>((done) =>
+    server.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)),
   );
-  const ports = servers.map((server) => {
-    const address = server.address();
-    if (address === null || typeof address === "string") throw new Error("no TCP port was given");
-    return address.port;
-  });
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
+  if (listening) await new Promise((done) => server.close(done));
+  return listening;
 }

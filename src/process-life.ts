@@ -1,3 +1,4 @@
+import { Session } from "node:inspector/promises";
 import type { Logger } from "./log.ts";
 
 /** Of what is left to do when the last answer was given. */
@@ -30,4 +31,16 @@ export function onStop(close: () => Promise<void>, log: Logger, shutdown: { dela
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
+}
+
+/**
+ * Gives back the memory that loading the program took: half of its heap is garbage then, which V8 would keep as
+ * room to grow, about 60 MiB in each process. Nothing else runs for a third of a second: call it before the
+ * first request.
+ */
+export async function compactHeap(): Promise<void> {
+  const session = new Session();
+  session.connect();
+  await session.post("HeapProfiler.collectGarbage");
+  session.disconnect();
 }

@@ -2,13 +2,15 @@ import type { Kysely } from "kysely";
 import type pg from "pg";
 import { KeyCache } from "./auth/keys.ts";
 import { RateLimiter } from "./auth/rate-limit.ts";
+import { UploadSlots } from "./auth/upload-slots.ts";
 import { UsageCounter } from "./auth/usage.ts";
 import type { Chain } from "./chains.ts";
 import { type Config, secretsOf } from "./config.ts";
 import type { Database } from "./db/database.ts";
-import { createDatabase, createPool } from "./db/pool.ts";
+import { connectionOptions, createDatabase, createPool } from "./db/pool.ts";
 import { PrimaryPositions } from "./db/primary-positions.ts";
-import { ReadPool } from "./db/read-pool.ts";
+import { openReadLanes, type ReadLanes } from "./db/read-lanes.ts";
+import { ReadPool, type Server } from "./db/read-pool.ts";
 import { Replica } from "./db/replica.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
 import { createLogger, type Logger } from "./log.ts";
@@ -24,11 +26,13 @@ export interface Services {
   db: Kysely<Database>;
   /** For reads of the index and of metadata: a replica may answer, some seconds behind. Nothing else goes here. */
   index: { pool: ReadPool; db: Kysely<Database> };
+  /** Reads whose answer is JSON made by PostgreSQL. */
+  reads: ReadLanes;
   chains: readonly Chain[];
   rpc: RpcClients;
   relay: Relay;
   /** Keys, rates and usage of the requests of this process. */
-  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter };
+  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; slots: UploadSlots };
   content: ContentStore;
 }
 
@@ -44,7 +48,9 @@ export function createServices(
   processName: string,
   options: ServiceOptions = { tenants: false },
 ): Services {
-  const pool = createPool(config.databaseUrls[processName] ?? config.databaseUrl, processName, 10, options);
+  const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
+  const pool = createPool(databaseUrl, processName, 10, options);
+  const lanes = openReadLanes(connectionOptions(databaseUrl, processName, options));
   const db = createDatabase(pool);
   const rpc = createRpcClients();
   const log = createLogger(processName, config.logLevel, secretsOf(config));
@@ -54,28 +60,32 @@ export function createServices(
     log,
     pool,
     db,
-    index: options.replicas
-      ? openReplicas(config, pool, processName, options.tenants)
-      : { pool: new ReadPool(pool), db },
+    ...(options.replicas && config.replicas.urls.length > 0
+      ? openReplicas(config, { pool, lanes }, processName, options.tenants)
+      : { index: { pool: new ReadPool({ pool, lanes }), db }, reads: lanes }),
     chains: config.chains,
     rpc,
     auth: {
       keys: new KeyCache(db, config.keyPepper),
       limiter: new RateLimiter(pool),
       usage: new UsageCounter(pool, log),
+      slots: new UploadSlots(),
     },
     relay: createRelay(),
     content: openContentStore(config, db),
   };
 }
 
-function openReplicas(config: Config, primary: pg.Pool, processName: string, tenants: boolean): Services["index"] {
+function openReplicas(
+  config: Config,
+  primary: Server,
+  processName: string,
+  tenants: boolean,
+): Pick<Services, "index" | "reads"> {
   const { urls, maxLagSeconds } = config.replicas;
   const options = { processName, tenants, maxLagSeconds };
-  const pool = new ReadPool(
-    primary,
-    urls.map((url, index) => new Replica(index + 1, url, options)),
-    urls.length > 0 ? new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`) : null,
-  );
-  return { pool, db: createDatabase(pool) };
+  const replicas = urls.map((url, index) => new Replica(index + 1, url, options));
+  const positions = new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`);
+  const pool = new ReadPool(primary, replicas, positions);
+  return { index: { pool, db: createDatabase(pool) }, reads: pool };
 }

@@ -16,6 +16,7 @@ const base = [
   "errors.ts",
   "free-port.ts",
   "log.ts",
+  "json-text.ts",
   "measure-json.ts",
   "services.ts",
   "telemetry",

@@ -69,6 +69,8 @@ try {
   );
   say("| read | connections | server | of bare | requests/s | p50 ms | p99 ms | processor us/request | MB |");
   for (const scenario of scenarios) await measure(scenario, bare, peers);
+  say("| read | slowest of its statements, alone, ms |");
+  for (const { name, bare: reads } of scenarios) say(`| ${name} | ${(await slowest(client, reads)).toFixed(1)} |`);
   await client.end();
 } finally {
   for (const child of children) await end(child);
@@ -78,9 +80,19 @@ try {
 
 async function startPeers(client: pg.Client, url: string): Promise<Map<string, Started>> {
   const peers = new Map<string, Started>();
-  if (!existsSync(join(import.meta.dirname, "node_modules"))) return peers;
-  await client.query(readFileSync(join(import.meta.dirname, "peers.sql"), "utf8"));
-  for (const name of options.peers.split(",").filter(Boolean)) {
+  const wanted = options.peers.split(",").filter(Boolean);
+  // Ponder comes with the service itself.
+  const installed = wanted.filter((name) => {
+    try {
+      return import.meta.resolve(name) !== "";
+    } catch {
+      return false;
+    }
+  });
+  if (installed.length < wanted.length)
+    say(`peers that are not installed: ${wanted.filter((n) => !installed.includes(n))}`);
+  if (installed.length > 0) await client.query(readFileSync(join(import.meta.dirname, "peers.sql"), "utf8"));
+  for (const name of installed) {
     peers.set(name, await start(`peer-${name}.mjs`, [url], { GRAPHILE_ENV: "production", NODE_ENV: "production" }));
   }
   return peers;
@@ -108,8 +120,12 @@ async function end(child: ChildProcess): Promise<void> {
 
 function next(child: ChildProcess): Promise<{ port?: number }> {
   return new Promise((got, failed) => {
-    child.once("message", (message) => got(message as { port?: number }));
-    child.once("exit", (code) => failed(new Error(`a server ended with code ${code}`)));
+    const exited = (code: number | null) => failed(new Error(`a server ended with code ${code}`));
+    child.once("exit", exited);
+    child.once("message", (message) => {
+      child.off("exit", exited);
+      got(message as { port?: number });
+    });
   });
 }
 
@@ -166,6 +182,21 @@ async function measure(scenario: Scenario, bare: Started, peers: Map<string, Sta
       );
     }
   }
+}
+
+/** The longest that a statement took by itself, each the best of three: the first of them fills the cache. */
+async function slowest(client: pg.Client, reads: readonly BareRead[]): Promise<number> {
+  let most = 0;
+  for (const { text, values } of reads.flatMap(({ statements }) => statements)) {
+    const times: number[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      const started = performance.now();
+      await client.query(text, values);
+      times.push(performance.now() - started);
+    }
+    most = Math.max(most, Math.min(...times));
+  }
+  return most;
 }
 
 interface Figures {

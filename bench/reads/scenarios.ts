@@ -67,17 +67,20 @@ export async function makeScenarios(
   });
   const services = createServices(config, "bench");
   let heard: { text: string; values: unknown[] }[] = [];
-  services.pool.query = new Proxy(services.pool.query, {
-    apply(query, self, args: [{ text: string; values: unknown[] }]) {
-      heard.push(args[0]);
-      return Reflect.apply(query, self, args);
-    },
-  });
+  const { first } = services.reads;
+  services.reads.first = (text, values, once) => {
+    heard.push({ text, values: [...values] });
+    return first(text, values, once);
+  };
   const caller = { accountId: "bench", tier: "enterprise" as const, requestId: "bench" };
   const schema = createSchema();
   const hex = (bytes: Buffer) => `0x${bytes.toString("hex")}`;
   const accounts = await client.query(
     "SELECT owner FROM nft.account_totals WHERE standard = 'ERC721' AND holding_count >= 60 ORDER BY holding_count LIMIT $1",
+    [keysEach],
+  );
+  const whales = await client.query(
+    "SELECT owner FROM nft.account_totals WHERE standard = 'ERC721' ORDER BY holding_count DESC LIMIT $1",
     [keysEach],
   );
   const contracts = await client.query(
@@ -203,6 +206,11 @@ export async function makeScenarios(
         ponder: ponder("owner: $a"),
       }),
     },
+    await graphql(
+      "whale page",
+      queries.account,
+      whales.rows.map((row) => ({ a: hex(row.owner) })),
+    ),
     await rest(
       "account page",
       owners.map((a) => `/v0/accounts/${a}?chain=goerli&include=metadata&include=contract_information`),

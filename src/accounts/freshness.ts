@@ -3,6 +3,8 @@ import type { Services } from "../services.ts";
 /** How far the index of a chain has come, when the answer was begun: the answer has at least this block. */
 export interface ChainFreshness {
   block: string;
+  /** The block's hash, as the indexer's journal of the chain has it; null where there is no journal. */
+  hash: string | null;
   /** The block's own time, RFC 3339. */
   timestamp: string;
   lagSeconds: number;
@@ -10,7 +12,7 @@ export interface ChainFreshness {
 
 export type Freshness = Record<string, ChainFreshness>;
 
-type HeadRow = { chain_id: number; block_number: bigint; block_timestamp: bigint };
+type HeadRow = { chain_id: number; block_number: bigint; block_timestamp: bigint; hash: string | null };
 
 interface Kept {
   /** What was read last, and when it was asked for. */
@@ -40,8 +42,13 @@ export async function readFreshnessText(services: Services): Promise<string> {
 /** How an answer of `/v0` says it. */
 export function indexedHeaders(head: ChainFreshness | undefined): Record<string, string> {
   if (!head) return {};
-  const { block, timestamp, lagSeconds } = head;
-  return { "x-indexed-at": timestamp, "x-indexed-block": block, "x-indexed-lag-seconds": String(lagSeconds) };
+  const { block, hash, timestamp, lagSeconds } = head;
+  return {
+    "x-indexed-at": timestamp,
+    "x-indexed-block": block,
+    ...(hash === null ? {} : { "x-indexed-hash": hash }),
+    "x-indexed-lag-seconds": String(lagSeconds),
+  };
 }
 
 async function current(services: Services): Promise<{ freshness: Freshness; text: string }> {
@@ -64,7 +71,8 @@ async function ask(services: Services, heads: Kept): Promise<void> {
   const askedAt = performance.now();
   try {
     const answers = await services.index.pool.askEach<HeadRow>({
-      text: "SELECT chain_id, block_number, block_timestamp FROM nft.heads",
+      text: `SELECT chain_id, block_number, block_timestamp, (SELECT j.hash FROM service.chain_block j
+        WHERE j.chain_id = heads.chain_id AND j.number = heads.block_number) AS hash FROM nft.heads`,
     });
     heads.rows = leastOf(answers);
   } catch {
@@ -91,7 +99,7 @@ function freshnessAt(services: Services, rows: readonly HeadRow[], second: numbe
       if (!head) return [];
       const timestamp = new Date(Number(head.block_timestamp) * 1000).toISOString();
       const lagSeconds = Math.max(0, second - Number(head.block_timestamp));
-      return [[name, { block: String(head.block_number), timestamp, lagSeconds }]];
+      return [[name, { block: String(head.block_number), hash: head.hash, timestamp, lagSeconds }]];
     }),
   );
 }

@@ -26,6 +26,8 @@ export interface Account {
   periodEnd: Date;
   /** Data requests of the period; up to a second old. */
   requestsThisPeriod: number;
+  /** Bytes of all uploads, the same content counted once. */
+  storedBytes: bigint;
   usage: ChainUsage[];
 }
 
@@ -50,13 +52,14 @@ export async function getAccount(services: Services, caller: Session): Promise<A
     period_start: Date;
     period_end: Date;
     requests: bigint;
+    stored: bigint;
     usage: { chain_id: number; contracts: number; contracts_now: number; mints: number; mints_now: number }[];
   }>`
     WITH period AS (
       SELECT date_trunc('month', clock_timestamp(), 'UTC') AS start,
         date_trunc('month', clock_timestamp(), 'UTC') + interval '1 month' AS stop)
     SELECT a.id, a.name, a.email, a.tier, a.created_at, p.start AS period_start, p.stop AS period_end,
-      coalesce(u.requests, 0) AS requests,
+      coalesce(u.requests, 0) AS requests, coalesce(s.bytes, 0) AS stored,
       coalesce((SELECT json_agg(c) FROM (
         SELECT i.chain_id,
           count(*) FILTER (WHERE i.kind = 'deploy') AS contracts,
@@ -69,6 +72,7 @@ export async function getAccount(services: Services, caller: Session): Promise<A
         GROUP BY i.chain_id) c), '[]') AS usage
     FROM service.account a CROSS JOIN period p
     LEFT JOIN service.usage_month u ON u.account_id = a.id AND u.month = (p.start AT TIME ZONE 'UTC')::date
+    LEFT JOIN service.account_storage s ON s.account_id = a.id
     WHERE a.id = ${caller.accountId}`.execute(services.db);
   const [row] = rows;
   if (!row) throw new ServiceError("not_found", "this account is gone");
@@ -82,6 +86,7 @@ export async function getAccount(services: Services, caller: Session): Promise<A
     periodStart: row.period_start,
     periodEnd: row.period_end,
     requestsThisPeriod: Number(row.requests) + services.auth.usage.pending(row.id),
+    storedBytes: row.stored,
     usage: services.chains.map((chain) => {
       const used = row.usage.find((item) => item.chain_id === chain.id);
       return {

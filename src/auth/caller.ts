@@ -9,6 +9,8 @@ export interface Caller {
   requestId: string;
   /** The tier's policy as the operator has set it; absent: the default one. */
   plan?: Plan;
+  /** Absent: the caller came without a key, as tests and commands do. */
+  keyId?: string;
 }
 
 /** A caller who came through a key. */

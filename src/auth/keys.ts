@@ -47,6 +47,8 @@ interface Entry {
   owner: Promise<KeyOwner | null>;
   /** What the last answer was. */
   works: boolean;
+  /** The answer itself, as soon as it is there. */
+  found: KeyOwner | null;
   renewing: boolean;
 }
 
@@ -69,6 +71,17 @@ export class KeyCache {
     return owner;
   }
 
+  /** What is known of a key that works, without waiting; null: ask `owner`. */
+  believed(key: string): KeyOwner | null {
+    const name = nameOf(key);
+    const known = this.#entries.get(name);
+    if (!known?.found || known.found.suspended) return null;
+    const age = performance.now() - known.askedAt;
+    if (age >= believedMs) return null;
+    if (age >= renewedMs) this.#renew(name, key, known);
+    return known.found;
+  }
+
   /** Whether this key worked when it was last used here. */
   knows(key: string): boolean {
     return this.#entries.get(nameOf(key))?.works === true;
@@ -84,26 +97,30 @@ export class KeyCache {
       this.#keep(name, entry);
       return entry.owner;
     }
-    if (age >= renewedMs && known.works && !known.renewing) {
-      known.renewing = true;
-      const entry = this.#ask(key, true);
-      entry.owner.then(
-        () => this.#keep(name, entry),
-        () => {
-          known.renewing = false;
-        },
-      );
-    }
+    if (age >= renewedMs && known.works) this.#renew(name, key, known);
     return known.owner;
+  }
+
+  #renew(name: string, key: string, known: Entry): void {
+    if (known.renewing) return;
+    known.renewing = true;
+    const entry = this.#ask(key, true);
+    entry.owner.then(
+      () => this.#keep(name, entry),
+      () => {
+        known.renewing = false;
+      },
+    );
   }
 
   #ask(key: string, works: boolean): Entry {
     const askedAt = performance.now();
     const owner = findKeyOwner(this.#db, keyDigest(this.#pepper, key));
-    const entry: Entry = { askedAt, owner, works, renewing: false };
+    const entry: Entry = { askedAt, owner, works, found: null, renewing: false };
     owner.then(
       (found) => {
         entry.works = found !== null;
+        entry.found = found;
       },
       // A failure is not an answer.
       () => {

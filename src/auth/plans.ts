@@ -18,6 +18,10 @@ export interface Plan {
   paidChains: boolean;
   /** Days that the list of all NFTs of a chain goes back. */
   windowDays: number | null;
+  /** Bytes that the account may keep, the same content counted once. */
+  storageBytes: bigint | null;
+  /** Of one key, in one process; further ones wait. */
+  uploadsAtOnce: number | null;
 }
 
 const none = { readsPerSecond: null, uploadsPerMinute: null, deploysPerMinute: null, requestsPerMonth: null };
@@ -41,6 +45,8 @@ export const defaultPlans: Record<Tier, Plan> = {
     maxSupply: 5_000n,
     paidChains: false,
     windowDays: 90,
+    storageBytes: 1_073_741_824n,
+    uploadsAtOnce: 4,
   },
   growth: {
     tier: "growth",
@@ -54,6 +60,8 @@ export const defaultPlans: Record<Tier, Plan> = {
     maxSupply: null,
     paidChains: true,
     windowDays: 90,
+    storageBytes: 26_843_545_600n,
+    uploadsAtOnce: 8,
   },
   scale: {
     tier: "scale",
@@ -65,8 +73,19 @@ export const defaultPlans: Record<Tier, Plan> = {
     maxSupply: null,
     paidChains: true,
     windowDays: 90,
+    storageBytes: 268_435_456_000n,
+    uploadsAtOnce: 32,
   },
-  enterprise: { tier: "enterprise", ...none, ...uncounted, maxSupply: null, paidChains: true, windowDays: null },
+  enterprise: {
+    tier: "enterprise",
+    ...none,
+    ...uncounted,
+    maxSupply: null,
+    paidChains: true,
+    windowDays: null,
+    storageBytes: null,
+    uploadsAtOnce: null,
+  },
 };
 
 /** The policy that holds for a caller. */
@@ -91,5 +110,7 @@ export function planOfRow(row: { [K in keyof PlanTable]: PlanTable[K] | number |
     maxSupply: whole(row.max_supply),
     paidChains: row.paid_chains === true,
     windowDays: count(row.window_days),
+    storageBytes: whole(row.storage_bytes),
+    uploadsAtOnce: count(row.uploads_at_once),
   };
 }

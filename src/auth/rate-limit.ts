@@ -31,16 +31,34 @@ const statement = `
   SELECT (SELECT tat FROM took) AS taken, (SELECT tat FROM service.rate WHERE k = $1) AS before,
     extract(epoch FROM clock_timestamp())::float8 AS now`;
 
-const maxBlocked = 50_000;
+const maxKnown = 50_000;
+/** A process may book that much of a bucket's rate ahead, for as long: what is not used by then is lost to its key. */
+const leaseSeconds = 0.1;
+
+/** Requests that were booked in the database and not made yet. */
+interface Lease {
+  left: number;
+  /** Made out of it, the first included: how many are likely to come in the next. */
+  made: number;
+  takenAt: number;
+  /** The bucket when it was booked. */
+  remaining: number;
+  usedSeconds: number;
+}
 
 /**
  * GCRA in Postgres, shared by all processes. A key that was refused is refused again without SQL until
  * the earliest moment at which it could pass: a client that repeats a 429 without end costs nothing.
+ *
+ * For a key that asks all the time, a tenth of a second's worth of requests is booked at once and given out
+ * from memory. What is given out was booked before, so that all processes together never give more than the
+ * bucket holds; a booking that is not used within that time is forgotten.
  */
 export class RateLimiter {
   readonly #pool: pg.Pool;
   /** Until when, by this process's own steady clock. */
   readonly #blocked = new Map<string, number>();
+  readonly #leases = new Map<string, Lease>();
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
@@ -50,10 +68,20 @@ export class RateLimiter {
   async take(key: string, budget: RateBudget, cost = 1): Promise<RateAnswer> {
     const blocked = this.blockedSeconds(key);
     if (blocked > 0) return refusal(budget, blocked);
+    if (cost > budget.burst) return refusal(budget, budget.burst / budget.perSecond);
+    const leased = this.#takeLeased(key, budget, cost);
+    if (leased) return leased;
+    const ahead = this.#ahead(key, budget);
+    const booked = ahead > 0 ? await this.#book(key, budget, cost, ahead) : null;
+    // What is left may do for this request alone.
+    return booked?.allowed ? booked : await this.#book(key, budget, cost, 0);
+  }
+
+  async #book(key: string, budget: RateBudget, cost: number, ahead: number): Promise<RateAnswer> {
     const interval = 1 / budget.perSecond;
     const burst = budget.burst * interval;
-    const increment = cost * interval;
-    if (cost > budget.burst) return refusal(budget, burst);
+    const increment = (cost + ahead) * interval;
+    const askedAt = performance.now();
     const { rows } = await this.#pool.query<{ taken: number | null; before: number | null; now: number }>({
       name: "rate",
       text: statement,
@@ -63,12 +91,33 @@ export class RateLimiter {
     if (taken === null) {
       const wait = Math.max((before ?? now) + increment - burst - now, interval / 10);
       // Another request may be cheaper; what is remembered is until one of cost 1 could pass.
-      this.#block(key, wait - (increment - interval));
+      if (ahead === 0) this.#block(key, wait - (increment - interval));
       return refusal(budget, wait);
     }
-    const used = Math.max(taken - now, 0);
-    const remaining = Math.max(Math.floor((burst - used) / interval + 1e-6), 0);
-    return { allowed: true, limit: budget.burst, remaining, resetSeconds: used, retryAfterSeconds: 0 };
+    const usedSeconds = Math.max(taken - now, 0);
+    const remaining = Math.max(Math.floor((burst - usedSeconds) / interval + 1e-6), 0) + ahead;
+    this.#keepLease(key, { left: ahead, made: cost, takenAt: askedAt, remaining, usedSeconds });
+    const resetSeconds = Math.max(usedSeconds - ahead * interval, 0);
+    return { allowed: true, limit: budget.burst, remaining, resetSeconds, retryAfterSeconds: 0 };
+  }
+
+  #takeLeased(key: string, budget: RateBudget, cost: number): RateAnswer | null {
+    const lease = this.#leases.get(key);
+    if (!lease || lease.left < cost) return null;
+    const age = (performance.now() - lease.takenAt) / 1000;
+    if (age > leaseSeconds) return null;
+    lease.left -= cost;
+    lease.made += cost;
+    lease.remaining -= cost;
+    const resetSeconds = Math.max(lease.usedSeconds - age - lease.left / budget.perSecond, 0);
+    return { allowed: true, limit: budget.burst, remaining: lease.remaining, resetSeconds, retryAfterSeconds: 0 };
+  }
+
+  /** How many requests to book beside the one that is made: as many as came of late, of a bucket that has plenty. */
+  #ahead(key: string, budget: RateBudget): number {
+    const lease = this.#leases.get(key);
+    if (!lease || performance.now() - lease.takenAt > 2_000 * leaseSeconds) return 0;
+    return Math.min(lease.made, Math.floor(budget.perSecond * leaseSeconds), Math.floor(lease.remaining / 4));
   }
 
   /** For how long nothing can pass, as far as this process knows; 0 when it would have to ask. */
@@ -86,10 +135,25 @@ export class RateLimiter {
     await this.#pool.query("DELETE FROM service.rate WHERE tat < extract(epoch FROM clock_timestamp())");
   }
 
+  #keepLease(key: string, lease: Lease): void {
+    const other = this.#leases.get(key);
+    if (other && (performance.now() - other.takenAt) / 1000 <= leaseSeconds) {
+      // Of bookings made side by side all that is left counts, for as long as the first of them.
+      lease.left += other.left;
+      lease.made += other.made;
+      lease.remaining += other.left;
+      lease.takenAt = other.takenAt;
+    }
+    this.#leases.delete(key);
+    this.#leases.set(key, lease);
+    const [oldest] = this.#leases.size > maxKnown ? this.#leases.keys() : [];
+    if (oldest !== undefined) this.#leases.delete(oldest);
+  }
+
   #block(key: string, seconds: number): void {
     if (seconds <= 0) return;
     this.#blocked.set(key, performance.now() + seconds * 1000);
-    const [oldest] = this.#blocked.size > maxBlocked ? this.#blocked.keys() : [];
+    const [oldest] = this.#blocked.size > maxKnown ? this.#blocked.keys() : [];
     if (oldest !== undefined) this.#blocked.delete(oldest);
   }
 }

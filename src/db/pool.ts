@@ -12,6 +12,18 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
 /** The role of the HTTP process: bound to the rows of one tenant at a time. */
 const apiRole = "mintyard_api";
 
+/** How a process connects; see `createPool`. */
+export function connectionOptions(databaseUrl: string, name: string, options = { tenants: false }): pg.ClientConfig {
+  return {
+    connectionString: databaseUrl,
+    application_name: `mintyard-${name}`,
+    ...(options.tenants ? { options: `-c role=${apiRole}` } : {}),
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: 15_000,
+    idle_in_transaction_session_timeout: 15_000,
+  };
+}
+
 /**
  * One pool per process.
  *
@@ -19,16 +31,7 @@ const apiRole = "mintyard_api";
  * @param options `tenants`: every connection works under the role that sees one tenant's rows only.
  */
 export function createPool(databaseUrl: string, name: string, max = 10, options = { tenants: false }): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString: databaseUrl,
-    application_name: `mintyard-${name}`,
-    max,
-    ...(options.tenants ? { options: `-c role=${apiRole}` } : {}),
-    connectionTimeoutMillis: 5_000,
-    idleTimeoutMillis: 30_000,
-    statement_timeout: 15_000,
-    idle_in_transaction_session_timeout: 15_000,
-  });
+  const pool = new pg.Pool({ ...connectionOptions(databaseUrl, name, options), max, idleTimeoutMillis: 30_000 });
   // An idle connection that Postgres closes (restart, failover) raises here; the next query opens a new one.
   pool.on("error", () => undefined);
   // While a connection is lent out, losing it raises here instead; whoever uses it sees its query fail.

@@ -1,22 +1,30 @@
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import pg from "pg";
 import type { PrimaryPositions } from "./primary-positions.ts";
+import type { RawRow, ReadLanes } from "./read-lanes.ts";
 import type { Replica, ReplicaStatus } from "./replica.ts";
 import { readsOwnWrites } from "./tenant.ts";
+import type { WireValue } from "./wire.ts";
 
 const betweenLooksMs = 1_000;
+
+/** The two ways to ask one server. */
+export interface Server {
+  pool: Pick<pg.Pool, "query">;
+  lanes: ReadLanes;
+}
 
 /**
  * Answers reads of the index: in turn from the replicas that are fit to, else from the primary. What fails
  * at a replica is asked again at the primary, so losing one costs a request time and nothing else.
  *
- * Looks like `pg.Pool` to Kysely and to `readPrepared`. Every statement finds a server of its own, so there
+ * Looks like `pg.Pool` to Kysely, and like the lanes to hot reads. Every statement finds a server of its own, so there
  * are no transactions, and a page may come from a server that is up to `REPLICA_MAX_LAG_SECONDS` older than
  * the page before.
  */
-export class ReadPool implements PostgresPool {
+export class ReadPool implements PostgresPool, ReadLanes {
   readonly options = {};
-  readonly #primary: pg.Pool;
+  readonly #primary: Server;
   readonly #replicas: readonly Replica[];
   readonly #positions: PrimaryPositions | null;
   #turn = 0;
@@ -25,7 +33,7 @@ export class ReadPool implements PostgresPool {
   /** Reads that a replica failed and the primary answered. */
   fallbacks = 0;
 
-  constructor(primary: pg.Pool, replicas: readonly Replica[] = [], positions: PrimaryPositions | null = null) {
+  constructor(primary: Server, replicas: readonly Replica[] = [], positions: PrimaryPositions | null = null) {
     this.#primary = primary;
     this.#replicas = replicas;
     this.#positions = positions;
@@ -33,8 +41,11 @@ export class ReadPool implements PostgresPool {
   }
 
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>> {
-    const replica = this.#replicas.length === 0 || readsOwnWrites() ? null : this.#next();
-    return replica ? this.#askReplica(replica, query) : this.#primary.query<R>(query);
+    return this.#ask(({ pool }) => pool.query<R>(query));
+  }
+
+  first(text: string, values: readonly WireValue[], once?: boolean): Promise<RawRow | null> {
+    return this.#ask(({ lanes }) => lanes.first(text, values, once));
   }
 
   /**
@@ -42,11 +53,13 @@ export class ReadPool implements PostgresPool {
    * primary. What all of them say holds for whichever answers a read; the primary is never behind them.
    */
   async askEach<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<R[][]> {
-    const asked = this.#replicas.filter(({ counts }) => counts).map((replica) => replica.ask<R>(query));
+    const asked = this.#replicas
+      .filter(({ counts }) => counts)
+      .map((replica) => replica.ask(({ pool }) => pool.query<R>(query)));
     const answers = (await Promise.allSettled(asked)).flatMap((answer) =>
       answer.status === "fulfilled" ? [answer.value.rows] : [],
     );
-    return answers.length > 0 ? answers : [(await this.#primary.query<R>(query)).rows];
+    return answers.length > 0 ? answers : [(await this.#primary.pool.query<R>(query)).rows];
   }
 
   async connect(): Promise<PostgresPoolClient> {
@@ -58,6 +71,10 @@ export class ReadPool implements PostgresPool {
     return this.#replicas.map(({ status }) => status);
   }
 
+  close(): void {
+    this.#primary.lanes.close();
+  }
+
   /** Ends the replicas' connections; the primary's pool is not its own. */
   async end(): Promise<void> {
     this.#ended = true;
@@ -65,15 +82,17 @@ export class ReadPool implements PostgresPool {
     await Promise.all([this.#positions?.end(), ...this.#replicas.map((replica) => replica.end())]);
   }
 
-  async #askReplica<R extends pg.QueryResultRow>(replica: Replica, query: pg.QueryConfig): Promise<pg.QueryResult<R>> {
+  async #ask<T>(question: (server: Server) => Promise<T>): Promise<T> {
+    const replica = this.#replicas.length === 0 || readsOwnWrites() ? null : this.#next();
+    if (!replica) return await question(this.#primary);
     try {
-      return await replica.ask<R>(query);
+      return await replica.ask(question);
     } catch (error) {
       // What took too long there would take as long again.
       if (error instanceof pg.DatabaseError && error.code === "57014") throw error;
       if (isGone(error)) replica.giveUp();
       this.fallbacks += 1;
-      return await this.#primary.query<R>(query);
+      return await question(this.#primary);
     }
   }
 

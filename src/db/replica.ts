@@ -1,7 +1,8 @@
 import type pg from "pg";
-import { createPool } from "./pool.ts";
+import { connectionOptions, createPool } from "./pool.ts";
 import type { PrimaryPositions } from "./primary-positions.ts";
 import { Probe } from "./probe.ts";
+import { openReadLanes, type ReadLanes } from "./read-lanes.ts";
 
 /** Why a replica gets no reads. */
 export type ReplicaTrouble =
@@ -43,7 +44,7 @@ export class Replica {
   readonly #url: string;
   readonly #options: ReplicaOptions;
   readonly #probe: Probe<Row>;
-  #pool: pg.Pool;
+  #server: { pool: pg.Pool; lanes: ReadLanes };
   /** Who waits for an answer: told at once when the server is gone, as a socket may take minutes to. */
   readonly #waiting = new Set<(error: Error) => void>();
   #state: ReplicaStatus;
@@ -52,7 +53,7 @@ export class Replica {
     this.#url = url;
     this.#options = options;
     this.#probe = new Probe(url, `mintyard-${options.processName}-probe`, text);
-    this.#pool = this.#open();
+    this.#server = this.#open();
     this.#state = { replica: String(place), trouble: "unreachable", lagSeconds: null, reads: 0 };
   }
 
@@ -69,11 +70,10 @@ export class Replica {
     return this.answersReads || this.#state.trouble === "joining";
   }
 
-  async ask<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>> {
-    const answer = await new Promise<pg.QueryResult<R>>((done, failed) => {
+  async ask<T>(question: (server: { pool: pg.Pool; lanes: ReadLanes }) => Promise<T>): Promise<T> {
+    const answer = await new Promise<T>((done, failed) => {
       this.#waiting.add(failed);
-      this.#pool
-        .query<R>(query)
+      question(this.#server)
         .then(done, failed)
         .finally(() => this.#waiting.delete(failed));
     });
@@ -104,19 +104,25 @@ export class Replica {
     if (this.#state.trouble === "unreachable") return;
     this.#state.trouble = "unreachable";
     this.#state.lagSeconds = null;
-    const old = this.#pool;
-    this.#pool = this.#open();
+    const old = this.#server;
+    this.#server = this.#open();
     for (const failed of this.#waiting) failed(new Error("Connection terminated: the replica is away"));
     this.#waiting.clear();
-    void old.end().catch(() => undefined);
+    old.lanes.close();
+    void old.pool.end().catch(() => undefined);
   }
 
   async end(): Promise<void> {
-    await Promise.all([this.#probe.end(), this.#pool.end()]);
+    this.#server.lanes.close();
+    await Promise.all([this.#probe.end(), this.#server.pool.end()]);
   }
 
-  #open(): pg.Pool {
+  #open(): { pool: pg.Pool; lanes: ReadLanes } {
     const { processName, tenants } = this.#options;
-    return createPool(this.#url, `${processName}-replica`, 10, { tenants });
+    const name = `${processName}-replica`;
+    return {
+      pool: createPool(this.#url, name, 10, { tenants }),
+      lanes: openReadLanes(connectionOptions(this.#url, name, { tenants })),
+    };
   }
 }

@@ -25,7 +25,8 @@ export function readsOwnWrites(): boolean {
 }
 
 /** Relations whose rows belong to a tenant; row-level security compares them with `app.tenant`. */
-const ownedRelation = /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|upload|intent|self_deployment)\b/;
+const ownedRelation =
+  /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|account_storage|upload|intent|self_deployment)\b/;
 
 interface Statement {
   text?: string;
@@ -35,7 +36,8 @@ interface Statement {
 /** By name of a prepared statement: texts of reads are long, and looking through one costs as much as sending it. */
 const owned = new Map<string, boolean>();
 
-function touchesOwned(text: string, name: string | undefined): boolean {
+/** @param name of the statement, if it is prepared: its answer is kept. */
+export function touchesOwned(text: string, name?: string): boolean {
   if (name === undefined) return ownedRelation.test(text);
   const known = owned.get(name);
   if (known !== undefined) return known;

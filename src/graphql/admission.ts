@@ -15,6 +15,7 @@ import { admitOnce } from "../http/admit-once.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { setRateHeaders } from "../http/rate-headers.ts";
 import type { Services } from "../services.ts";
+import { maxComplexity } from "./builder.ts";
 
 interface ServerContext {
   hono: Context<AppEnv>;
@@ -55,7 +56,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
       variables: variableValues ?? {},
     });
     const cost = Math.max(1, Math.ceil(complexity / complexityPerRequest));
-    hono.set("graphqlCost", cost);
+    hono.set("graphqlCost", { complexity, maxComplexity, requests: cost });
     // One operation, one place in each bucket that its fields belong to.
     const distinct = new Map(wanted.map((item) => [`${item.scope} ${item.bucket}`, item]));
     for (const item of distinct.values())

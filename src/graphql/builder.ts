@@ -23,6 +23,9 @@ export interface SchemaTypes {
   DefaultFieldNullability: false;
 }
 
+/** Page sizes times fields, of one operation. */
+export const maxComplexity = 2_000;
+
 /** A builder with scalars and empty roots; each `add…` function of this folder puts its types in. */
 export function createBuilder() {
   const builder = new SchemaBuilder<SchemaTypes>({
@@ -31,7 +34,7 @@ export function createBuilder() {
     complexity: {
       defaultComplexity: 1,
       defaultListMultiplier: 20,
-      limit: { complexity: 2_000, depth: 12, breadth: 200 },
+      limit: { complexity: maxComplexity, depth: 12, breadth: 200 },
     },
     relay: {
       cursorType: "String",

@@ -7,6 +7,8 @@ import {
   parse,
 } from "graphql";
 import type { Caller } from "../auth/caller.ts";
+import type { OperationCost } from "../http/app-env.ts";
+import type { JsonText } from "../json-text.ts";
 import type { Services } from "../services.ts";
 import { type KnownPlan, planOf } from "./known-plan.ts";
 
@@ -20,7 +22,7 @@ export interface Operation {
 interface Known {
   plan: KnownPlan;
   /** Page sizes whose cost was found bearable when the operation was executed with them, and that cost. */
-  sizes: Map<string, number>;
+  sizes: Map<string, OperationCost>;
   contentType: string;
 }
 
@@ -29,11 +31,11 @@ const maxQueryLength = 10_000;
 
 /** An operation that can be answered by its plan. */
 export interface KnownCall {
-  /** In requests; what it cost when it was executed. */
-  cost: number;
+  /** When it was executed. */
+  cost: OperationCost;
   contentType: string;
   /** The text of `data`. */
-  run: (services: Services, caller: Caller) => Promise<string>;
+  run: (services: Services, caller: Caller) => Promise<JsonText>;
 }
 
 /**
@@ -59,7 +61,7 @@ export class KnownOperations {
   }
 
   /** Takes note of an operation that was executed without an error. */
-  learn(schema: GraphQLSchema, accept: string, operation: Operation, contentType: string, cost: number): void {
+  learn(schema: GraphQLSchema, accept: string, operation: Operation, contentType: string, cost: OperationCost): void {
     if (operation.query.length > maxQueryLength) return;
     const key = keyOf(accept, operation);
     const known = this.#known.get(key) ?? planFor(schema, operation, contentType);

@@ -2,19 +2,19 @@ import {
   type FieldNode,
   type FragmentDefinitionNode,
   type GraphQLSchema,
-  getArgumentValues,
-  getVariableValues,
   Kind,
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from "graphql";
 import type { Caller } from "../auth/caller.ts";
+import { JsonText } from "../json-text.ts";
 import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../nfts/json-lists.ts";
 import type { JsonPage } from "../nfts/json-page.ts";
 import type { ContractField, FileField, JsonMember, NftField, NftShape } from "../nfts/nft-json.ts";
 import type { TraitFilter } from "../nfts/traits.ts";
 import type { Services } from "../services.ts";
 import { encodeId } from "./builder.ts";
+import { compileArguments, compileVariables } from "./compiled-values.ts";
 import { type ConnectionArgs, pageRequestOf } from "./connection.ts";
 
 /** An operation that is answered without executing it: its reads make the text of `data`. */
@@ -27,7 +27,7 @@ export interface KnownPlan {
   prepare(variables: Record<string, unknown>): { size: string; run: Run } | null;
 }
 
-type Run = (services: Services, caller: Caller) => Promise<string>;
+type Run = (services: Services, caller: Caller) => Promise<JsonText>;
 type Args = ConnectionArgs & Record<string, unknown>;
 type Fragments = Record<string, FragmentDefinitionNode>;
 
@@ -89,15 +89,18 @@ export function planOf(
   });
   const planned = answers.filter((answer) => answer !== null);
   if (planned.length < answers.length) return null;
+  const readVariables = compileVariables(schema, operation);
   return {
     prepare(variables) {
-      const coerced = getVariableValues(schema, operation.variableDefinitions ?? [], variables);
-      if (!coerced.coerced) return null;
-      const calls = planned.map((answer) => answer(coerced.coerced)).filter((call) => call !== null);
+      const values = readVariables(variables);
+      const calls = planned.map((answer) => answer(values)).filter((call) => call !== null);
       if (calls.length < planned.length) return null;
       const run: Run = async (services, caller) => {
         const texts = await Promise.all(calls.map((call) => call.run(services, caller)));
-        return `{${texts.map((text, index) => `"${roots[index]?.name}":${text}`).join(",")}}`;
+        const data = new JsonText();
+        for (const [index, text] of texts.entries())
+          data.add(`${index === 0 ? "{" : ","}"${roots[index]?.name}":`).add(text);
+        return data.add("}");
       };
       return { size: calls.map(({ size }) => size).join(), run };
     },
@@ -114,9 +117,10 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
   if (!members.every(({ field }) => ["nfts", "id", "address", "__typename"].includes(field))) return null;
   const write = connectionWriter(list.node.selectionSet, fragments, true);
   if (!write) return null;
+  const [rootArguments, listArguments] = [argumentsOf(schema, "Query", root), argumentsOf(schema, "Account", list)];
   return (variables) => {
-    const account = String(argumentsOf(schema, "Query", root, variables)["address"]);
-    const args = argumentsOf(schema, "Account", list, variables);
+    const account = String(rootArguments(variables)["address"]);
+    const args = listArguments(variables);
     if (!forwards(args)) return null;
     const exclude = (args["exclude"] ?? []) as ("ERC721" | "ERC1155")[];
     const run: Run = async (services, caller) => {
@@ -124,7 +128,7 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
         ...{ chain: String(args["chain"]), account, exclude, page: pageRequestOf(args), ...write.request },
         ...(args["contract"] == null ? {} : { contract: String(args["contract"]) }),
       });
-      const values: Record<string, string> = {
+      const values: Record<string, string | JsonText> = {
         nfts: write.text(page),
         id: JSON.stringify(encodeId("Account", account)),
         address: JSON.stringify(account),
@@ -139,8 +143,9 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
 function planNfts(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
   const write = connectionWriter(root.node.selectionSet, fragments, false);
   if (!write) return null;
+  const readArguments = argumentsOf(schema, "Query", root);
   return (variables) => {
-    const args = argumentsOf(schema, "Query", root, variables);
+    const args = readArguments(variables);
     const contract = args["contract"] == null ? null : String(args["contract"]);
     const traits = (args["traits"] ?? undefined) as TraitFilter | undefined;
     if (!forwards(args) || (traits && !contract)) return null;
@@ -158,8 +163,9 @@ function planNfts(schema: GraphQLSchema, root: Member, fragments: Fragments): Pr
 function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
   const shape = nftShape(root.node.selectionSet, fragments, false);
   if (!shape) return null;
+  const readArguments = argumentsOf(schema, "Query", root);
   return (variables) => {
-    const args = argumentsOf(schema, "Query", root, variables);
+    const args = readArguments(variables);
     const key = {
       chain: String(args["chain"]),
       contract: String(args["contract"]),
@@ -172,11 +178,12 @@ function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Pre
 function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
   const members = contractMembersOf(root.node, fragments);
   if (!members) return null;
+  const readArguments = argumentsOf(schema, "Query", root);
   return (variables) => {
-    const args = argumentsOf(schema, "Query", root, variables);
+    const args = readArguments(variables);
     const key = { chain: String(args["chain"]), address: String(args["address"]) };
     const run: Run = async (services, caller) =>
-      (await contractDetails(services, caller, { ...key, members })) ?? "null";
+      (await contractDetails(services, caller, { ...key, members })) ?? new JsonText().add("null");
     return { size: "", run };
   };
 }
@@ -198,20 +205,21 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
   if (!edge || !info || !shape || edge.filter(({ field }) => field === "node").length > 1) return null;
   const asEdges = list?.field === "edges";
   const edgeText = (item: string, cursor: string) =>
-    object(edge, { cursor: JSON.stringify(cursor), node: item, __typename: '"NftEdge"' });
+    object(edge, { cursor: JSON.stringify(cursor), node: item, __typename: '"NftEdge"' }).toString();
   return {
     request: { shape: shape satisfies NftShape, strictContract: true, split: asEdges },
-    text: (page: JsonPage): string =>
+    text: (page: JsonPage): JsonText =>
       object(members, {
-        nodes: `[${page.items}]`,
-        edges: `[${(page.parts ?? []).map(({ item, cursor }) => edgeText(item, cursor)).join(",")}]`,
-        pageInfo: object(info, {
-          hasNextPage: String(page.hasNext),
-          hasPreviousPage: String(page.hasPrevious),
-          startCursor: () => JSON.stringify(page.startCursor()),
-          endCursor: () => JSON.stringify(page.endCursor()),
-          __typename: '"PageInfo"',
-        }),
+        nodes: () => new JsonText().add("[").add(page.items).add("]"),
+        edges: () => `[${(page.parts ?? []).map(({ item, cursor }) => edgeText(item, cursor)).join(",")}]`,
+        pageInfo: () =>
+          object(info, {
+            hasNextPage: String(page.hasNext),
+            hasPreviousPage: String(page.hasPrevious),
+            startCursor: () => JSON.stringify(page.startCursor()),
+            endCursor: () => JSON.stringify(page.endCursor()),
+            __typename: '"PageInfo"',
+          }),
         totalCount: page.total === null ? "null" : String(page.total),
         __typename: '"NftConnection"',
       }),
@@ -275,11 +283,15 @@ function flatten(set: SelectionSetNode, type: string, fragments: Fragments): Mem
   return new Set(members.map(({ name }) => name)).size === members.length ? members : null;
 }
 
-function argumentsOf(schema: GraphQLSchema, type: string, member: Member, variables: Record<string, unknown>): Args {
+function argumentsOf(
+  schema: GraphQLSchema,
+  type: string,
+  member: Member,
+): (variables: Record<string, unknown>) => Args {
   const parent = schema.getType(type);
   const definition = parent && "getFields" in parent ? parent.getFields()[member.field] : undefined;
   if (!definition || !("args" in definition)) throw new Error(`${type}.${member.field} is no field`);
-  return getArgumentValues(definition, member.node, variables) as Args;
+  return compileArguments(definition.args, member.node) as (variables: Record<string, unknown>) => Args;
 }
 
 function forwards(args: Args): boolean {
@@ -290,11 +302,13 @@ function sizeOf(args: Args): string {
   return String(args.first ?? "");
 }
 
-function object(members: readonly Member[], values: Record<string, string | (() => string)>): string {
-  let text = "";
-  for (const { name, field } of members) {
-    const value = values[field];
-    text += `${text === "" ? "{" : ","}"${name}":${typeof value === "function" ? value() : value}`;
+type Value = string | JsonText;
+
+function object(members: readonly Member[], values: Record<string, Value | (() => Value)>): JsonText {
+  const text = new JsonText();
+  for (const [index, { name, field }] of members.entries()) {
+    const value = values[field] ?? "null";
+    text.add(`${index === 0 ? "{" : ","}"${name}":`).add(typeof value === "function" ? value() : value);
   }
-  return text === "" ? "{}" : `${text}}`;
+  return text.add(members.length === 0 ? "{}" : "}");
 }

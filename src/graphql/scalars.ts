@@ -1,7 +1,7 @@
 import { GraphQLError } from "graphql";
-import { type FileUpload, GraphQLUpload } from "graphql-upload-ts";
 import { getAddress } from "viem";
 import type { Builder } from "./builder.ts";
+import { UploadedFile } from "./uploaded-file.ts";
 
 export type Scalars = {
   /** Lower case inside and outside. */
@@ -13,7 +13,7 @@ export type Scalars = {
   Hex: { Input: string; Output: string };
   CID: { Input: string; Output: string };
   JSON: { Input: unknown; Output: unknown };
-  Upload: { Input: Promise<FileUpload>; Output: never };
+  Upload: { Input: UploadedFile; Output: never };
 };
 
 const maxUint256 = 2n ** 256n - 1n;
@@ -52,12 +52,26 @@ export function addScalars(builder: Builder): void {
     serialize: (value) => value,
     parseValue: (value) => value,
   });
-  builder.addScalarType("Upload", GraphQLUpload);
+  builder.scalarType("Upload", {
+    description: "A file of a multipart request (graphql-multipart-request-spec); null in the variables.",
+    serialize: () => {
+      throw new GraphQLError("files are not part of answers");
+    },
+    parseValue: parseUpload,
+    parseLiteral: () => parseUpload(null),
+  });
 }
 
 /** The EIP-55 spelling, for the few members that show it. */
 export function checksummed(address: string): string {
   return getAddress(address.toLowerCase());
+}
+
+function parseUpload(value: unknown): UploadedFile {
+  if (value instanceof UploadedFile) return value;
+  throw new GraphQLError("a file comes as a part of a multipart request, and its variable is null", {
+    extensions: { code: "value_error" },
+  });
 }
 
 function parseText(value: unknown, scalar: string, shape: RegExp, code: string): string {

@@ -1,4 +1,3 @@
-import type { FileUpload } from "graphql-upload-ts";
 import type { Page } from "../nfts/page.ts";
 import { getUpload } from "../uploads/get-upload.ts";
 import type { DirectoryWarning } from "../uploads/lint-directory.ts";
@@ -10,8 +9,8 @@ import type { FileInput } from "../uploads/upload-record.ts";
 import type { Builder } from "./builder.ts";
 import { connectionCost, pageInfoOf, pageRequestOf } from "./connection.ts";
 import { addMetadataInput, readMetadata } from "./metadata-input.ts";
-import { uploadBytes, uploadFailure } from "./upload-failure.ts";
 import { addDirectoryPayload, addPayload, addStoredUpload, type DirectoryPayload } from "./upload-types.ts";
+import type { UploadedFile } from "./uploaded-file.ts";
 import { withUserErrors } from "./user-errors.ts";
 
 /** Uploads of files, metadata documents and metadata directories. */
@@ -28,7 +27,7 @@ export function addUploads(builder: Builder): void {
       args: { file: t.arg({ type: "Upload", required: true }) },
       resolve: async (_root, { file }, { services, caller }) => {
         const account = await caller();
-        return await withUserErrors(async () => await uploadFile(services, account, await fileInput(file)));
+        return await withUserErrors(async () => await uploadFile(services, account, await file.open()));
       },
     }),
     uploadMetadata: t.field({
@@ -53,7 +52,7 @@ export function addUploads(builder: Builder): void {
         let warnings: DirectoryPayload["warnings"] = async () => [];
         const run = async () => {
           const options = { dryRun: dryRun ?? false };
-          const result = await uploadMetadataDirectory(services, account, fileInputs(files), options);
+          const result = await uploadMetadataDirectory(services, account, opened(files), options);
           warnings = result.warnings;
           return result;
         };
@@ -114,15 +113,6 @@ function addUploadList(builder: Builder, { upload, kind }: ReturnType<typeof add
   );
 }
 
-async function fileInput(upload: Promise<FileUpload>): Promise<FileInput> {
-  try {
-    const { filename, mimetype, createReadStream } = await upload;
-    return { fileName: filename || null, contentType: mimetype || null, stream: uploadBytes(createReadStream()) };
-  } catch (error) {
-    throw uploadFailure(error);
-  }
-}
-
-async function* fileInputs(files: readonly Promise<FileUpload>[]): AsyncGenerator<FileInput> {
-  for (const file of files) yield await fileInput(file);
+async function* opened(files: readonly UploadedFile[]): AsyncGenerator<FileInput> {
+  for (const file of files) yield await file.open();
 }

@@ -17,6 +17,16 @@ export function addViewer(builder: Builder): void {
       maxSupply: t.field({ type: "Uint256", nullable: true, resolve: (item) => item.maxSupply }),
       paidChains: t.exposeBoolean("paidChains"),
       windowDays: t.exposeInt("windowDays", { nullable: true }),
+      storageBytes: t.field({
+        type: "Uint256",
+        nullable: true,
+        description: "Bytes of uploads that the account may keep, the same content counted once.",
+        resolve: (item) => item.storageBytes,
+      }),
+      uploadsAtOnce: t.exposeInt("uploadsAtOnce", {
+        nullable: true,
+        description: "Of one key; further uploads wait for a while.",
+      }),
     }),
   });
   const chainUsage = builder.objectRef<ChainUsage>("ChainUsage").implement({
@@ -34,6 +44,10 @@ export function addViewer(builder: Builder): void {
       periodStart: t.expose("periodStart", { type: "DateTime" }),
       periodEnd: t.expose("periodEnd", { type: "DateTime" }),
       requestsThisPeriod: t.exposeInt("requestsThisPeriod"),
+      storedBytes: t.expose("storedBytes", {
+        type: "Uint256",
+        description: "Of all uploads, the same content counted once.",
+      }),
       chains: t.field({ type: [chainUsage], complexity: { multiplier: 5 }, resolve: (account) => account.usage }),
     }),
   });

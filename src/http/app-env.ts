@@ -1,12 +1,20 @@
 import type { HttpBindings } from "@hono/node-server";
 
+/** What a GraphQL operation cost, as its answer says. */
+export interface OperationCost {
+  /** Page sizes times fields; more than `maxComplexity` is refused. */
+  complexity: number;
+  maxComplexity: number;
+  /** What it took of the rate. */
+  requests: number;
+}
+
 /** What every handler finds in its context. `c.env.incoming` is Node's request, for bodies that stream. */
 export interface AppEnv {
   Bindings: HttpBindings;
   Variables: {
     requestId: string;
-    /** What the GraphQL operation took of the rate, in requests. */
-    graphqlCost?: number;
+    graphqlCost?: OperationCost;
     /** What the reply shows of the caller's rate. */
     rateHeaders?: Record<string, string>;
   };

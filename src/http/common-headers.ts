@@ -4,7 +4,7 @@ import type { AppEnv } from "./app-env.ts";
 import { newRequestId } from "./request-id.ts";
 
 const exposed = [
-  ...["X-Request-Id", "X-Indexed-Block", "X-Indexed-At", "X-Indexed-Lag-Seconds"],
+  ...["X-Request-Id", "X-Indexed-Block", "X-Indexed-Hash", "X-Indexed-At", "X-Indexed-Lag-Seconds"],
   ...["Retry-After", "ETag", "Idempotency-Key"],
   ...["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Bucket"],
 ];
@@ -12,7 +12,15 @@ const exposed = [
 export const corsHeaders = { "access-control-allow-origin": "*", "access-control-expose-headers": exposed.join(",") };
 const preflight = cors({
   origin: "*",
-  allowHeaders: ["Authorization", "Content-Type", "source", "Idempotency-Key", "x-graphql-yoga-csrf", "X-Min-Block"],
+  allowHeaders: [
+    "Authorization",
+    "Content-Type",
+    "source",
+    "Idempotency-Key",
+    "x-graphql-yoga-csrf",
+    "X-Min-Block",
+    "If-None-Match",
+  ],
   allowMethods: ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"],
   exposeHeaders: exposed,
   maxAge: 600,

@@ -2,14 +2,21 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { type Context, Hono } from "hono";
 import type { Services } from "../services.ts";
-import { type DagScope, type ReadContent, readBlock, readCar, readContent } from "../uploads/read-content.ts";
+import {
+  type DagScope,
+  type ReadContent,
+  type ReadFile,
+  readBlock,
+  readCar,
+  readContent,
+} from "../uploads/read-content.ts";
 import { parseRange } from "./byte-range.ts";
+import { matchesEtag } from "./etag.ts";
+import { refuse } from "./gateway-refusal.ts";
 import { listingPage } from "./listing-page.ts";
 
 /** Up to this size an answer is in memory before it is sent. */
 const wholeBytes = 1_048_576;
-
-type File = Extract<ReadContent, { kind: "file" }>;
 
 const forEver = "public, max-age=31536000, immutable";
 /** The bytes behind a listing never change, but its page may. */
@@ -17,6 +24,9 @@ const forAWeek = "public, max-age=604800";
 const rawType = "application/vnd.ipld.raw";
 const carType = "application/vnd.ipld.car";
 const scopes = ["all", "entity", "block"] as const satisfies readonly DagScope[];
+
+const indexPolicy =
+  "sandbox; default-src 'none'; style-src 'unsafe-inline' 'self'; img-src data: 'self'; media-src 'self'; font-src 'self'";
 
 /** Types that a browser shows without running anything; everything else is offered as a download. */
 const shown = /^(image\/(?!svg)|audio\/|video\/|application\/json$|text\/plain)/;
@@ -38,19 +48,20 @@ export function createGateway(services: Services): Hono {
   // Hono answers HEAD by running GET and dropping the body.
   app.on("GET", ["/:cid", "/:cid/*"], async (c) => {
     const place = parsePath(c.req.path);
-    if (!place) return plain(c, 400, "this path is not well-formed");
+    if (!place) return refuse(c, 400, "this path is not well-formed");
     const { cid, path } = place;
     const wantsRaw = c.req.query("format") === "raw" || c.req.header("accept") === rawType;
     if (wantsRaw && path.length === 0) return await answerBlock(c, services, cid);
     if (c.req.query("format") === "car" || acceptsCar(c)) return await answerCar(c, services, place);
     const content = await readContent(services, cid, path);
-    if (!content) return plain(c, 404, "this content is not here");
+    if (!content) return refuse(c, 404, "this content is not here");
     if (wantsRaw) return await answerBlock(c, services, content.cid);
-    return content.kind === "file" ? await answerFile(c, content) : await answerListing(c, content, place);
+    if (content.kind === "file") return await answerFile(c, content);
+    return content.index ? await answerIndex(c, content.index) : await answerListing(c, content, place);
   });
   app.all("*", (c) => {
     c.header("Allow", "GET, HEAD");
-    return plain(c, 405, "GET and HEAD are served here");
+    return refuse(c, 405, "GET and HEAD are served here");
   });
   return app;
 }
@@ -71,14 +82,14 @@ function parsePath(requestPath: string): Place | null {
   }
 }
 
-async function answerFile(c: Context, file: File): Promise<Response> {
+async function answerFile(c: Context, file: ReadFile, isPage = false): Promise<Response> {
   const etag = `"${file.cid}"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   const ifRange = c.req.header("if-range");
   const range = ifRange === undefined || ifRange === etag ? parseRange(c.req.header("range"), file.size) : null;
   if (range === "unsatisfiable") {
     c.header("Content-Range", `bytes */${file.size}`);
-    return plain(c, 416, "the range lies outside the file");
+    return refuse(c, 416, "the range lies outside the file");
   }
   const { offset, length } = range ?? { offset: 0, length: file.size };
   // Before any header of success is set: a file that cannot be read must not look like one that can.
@@ -88,7 +99,7 @@ async function answerFile(c: Context, file: File): Promise<Response> {
   c.header("Accept-Ranges", "bytes");
   c.header("Content-Type", withCharset(file.contentType));
   c.header("Content-Length", String(length));
-  if (!shown.test(file.contentType)) c.header("Content-Disposition", "attachment");
+  if (!isPage && !shown.test(file.contentType)) c.header("Content-Disposition", "attachment");
   if (range) c.header("Content-Range", `bytes ${offset}-${offset + length - 1}/${file.size}`);
   const status = range ? 206 : 200;
   if (chunks === null) return c.body(null, status);
@@ -98,13 +109,24 @@ async function answerFile(c: Context, file: File): Promise<Response> {
   return c.body(Readable.toWeb(bytes) as ReadableStream<Uint8Array>, status);
 }
 
+/** The page that a directory brings: shown, in a sandbox without scripts and forms, with pictures and styles from beside it. */
+async function answerIndex(c: Context, index: ReadFile): Promise<Response> {
+  // Links in it are relative to the directory.
+  if (!c.req.path.endsWith("/")) {
+    c.header("Cache-Control", forAWeek);
+    return c.redirect(`${c.req.path}/`, 301);
+  }
+  c.header("Content-Security-Policy", indexPolicy);
+  return await answerFile(c, { ...index, contentType: "text/html" }, true);
+}
+
 async function answerListing(
   c: Context,
-  directory: Exclude<ReadContent, File>,
+  directory: Exclude<ReadContent, ReadFile>,
   { cid, path }: Place,
 ): Promise<Response> {
   const etag = `"listing-${directory.cid}"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forAWeek);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forAWeek);
   const base = `/ipfs/${[cid, ...path].map(encodeURIComponent).join("/")}`;
   const entries = await directory.entries();
   c.header("ETag", etag);
@@ -114,9 +136,9 @@ async function answerListing(
 
 async function answerBlock(c: Context, services: Services, cid: string): Promise<Response> {
   const block = await readBlock(services, cid);
-  if (!block) return plain(c, 404, "this block is not here");
+  if (!block) return refuse(c, 404, "this block is not here");
   const etag = `"${cid}.raw"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   c.header("ETag", etag);
   c.header("Cache-Control", forEver);
   c.header("Content-Type", rawType);
@@ -127,15 +149,15 @@ async function answerBlock(c: Context, services: Services, cid: string): Promise
 /** The trustless gateway's CAR: depth first, each block once; `dag-scope` is all, entity or block. */
 async function answerCar(c: Context, services: Services, { cid, path }: Place): Promise<Response> {
   const scope = scopes.find((word) => word === (c.req.query("dag-scope") ?? "all"));
-  if (!scope) return plain(c, 400, `dag-scope is one of ${scopes.join(", ")}`);
+  if (!scope) return refuse(c, 400, `dag-scope is one of ${scopes.join(", ")}`);
   const asked = createHash("sha256")
     .update(JSON.stringify([path, scope]))
     .digest("hex")
     .slice(0, 16);
   const etag = `"${cid}.car.${asked}"`;
-  if (matches(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
   const car = await readCar(services, cid, path, scope);
-  if (!car) return plain(c, 404, "this content is not here");
+  if (!car) return refuse(c, 404, "this content is not here");
   const chunks = c.req.method === "HEAD" ? null : await begun(car);
   c.header("ETag", etag);
   c.header("Cache-Control", forEver);
@@ -154,18 +176,6 @@ function unchanged(c: Context, etag: string, cacheControl: string): Response {
   c.header("ETag", etag);
   c.header("Cache-Control", cacheControl);
   return c.body(null, 304);
-}
-
-function plain(c: Context, status: 400 | 404 | 405 | 416, text: string): Response {
-  c.header("Content-Type", "text/plain; charset=utf-8");
-  c.header("Cache-Control", "no-store");
-  return c.body(`${text}\n`, status);
-}
-
-function matches(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
-  const tags = ifNoneMatch.split(",").map((tag) => tag.trim().replace(/^W\//, ""));
-  return tags.includes("*") || tags.includes(etag);
 }
 
 function withCharset(type: string): string {

@@ -46,7 +46,10 @@ export function limitServer(server: ServerType): void {
     response.once("close", () => open.delete(watched));
   });
   const timer = setInterval(() => {
-    for (const watched of open) if (isDripping(watched) || isStuck(watched)) watched.request.socket.destroy();
+    for (const watched of open) {
+      if (isStuck(watched)) watched.request.socket.destroy();
+      else if (isDripping(watched)) refuseSlow(watched);
+    }
   }, tickMs).unref();
   server.once("close", () => clearInterval(timer));
 }
@@ -58,6 +61,13 @@ function isDripping(watched: Watched): boolean {
   if (request.readableLength >= request.readableHighWaterMark) watched.pardonedMs += tickMs;
   const ms = performance.now() - watched.startedAt - watched.pardonedMs;
   return ms > graceMs && request.socket.bytesRead - watched.bytesAtStart < (ms / 1000) * bytesPerSecond;
+}
+
+/** Whoever still listens is told; the next round finds one that does not. */
+function refuseSlow({ request, response }: Watched): void {
+  const { socket } = request;
+  if (response.headersSent || !socket.writable) socket.destroy();
+  else answerBrokenRequest(Object.assign(new Error("too slow"), { code: "ERR_HTTP_REQUEST_TIMEOUT" }), socket);
 }
 
 function isStuck(watched: Watched): boolean {

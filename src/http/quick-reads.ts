@@ -7,14 +7,21 @@ import { operationOfField, operationOfRoute } from "../accounts/operations.ts";
 import { chainAliases } from "../chains.ts";
 import { type KnownOperations, readOperation } from "../graphql/front.ts";
 import { isPlainPost } from "../graphql/server.ts";
+import { JsonText } from "../json-text.ts";
 import type { Services } from "../services.ts";
-import { bodyText, quickReadOf } from "../v0/hot-reads.ts";
+import { isRecording } from "../telemetry/span.ts";
+import { quickReadOf } from "../v0/hot-reads.ts";
+import { bodyText } from "../v0/raw-json.ts";
 import { corsHeaders } from "./common-headers.ts";
+import { etagOf, matchesEtag, revalidated } from "./etag.ts";
 import { handOver } from "./handover.ts";
 import { rawHeaderValues } from "./headers.ts";
 import { rateHeadersOf } from "./rate-headers.ts";
 import { newRequestId } from "./request-id.ts";
 import { loadOf } from "./shed-load.ts";
+
+/** Bytes. */
+const smallText = 16_384;
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -28,7 +35,7 @@ interface Quick {
   contentType: string;
   /** Headers that only this door has. */
   headers: () => Promise<Record<string, string>>;
-  text: (session: NonNullable<Awaited<ReturnType<typeof believedSession>>>) => Promise<string>;
+  text: (session: NonNullable<Awaited<ReturnType<typeof believedSession>>>) => Promise<JsonText>;
 }
 
 /**
@@ -61,7 +68,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
   async function answer(request: IncomingMessage, response: ServerResponse, quick: Quick): Promise<void> {
     let admission: { state: Admission; refusal: unknown } | undefined;
     load.running += 1;
-    let text: string | null = null;
+    let text: JsonText | null = null;
     const headers: Record<string, string> = {};
     try {
       const requestId = newRequestId();
@@ -91,16 +98,26 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
       });
       return ordinary(request, response);
     }
-    const length = Buffer.byteLength(text);
+    const length = text.byteLength;
     const type = { "content-type": quick.contentType };
     // In the order in which the ordinary way gives them.
-    response.writeHead(
-      200,
-      quick.door === "v0"
-        ? { ...corsHeaders, ...type, ...headers, "Content-Length": length }
-        : { ...corsHeaders, "content-length": length, ...type, ...headers },
-    );
-    response.end(text);
+    if (quick.door === "graphql") {
+      response.writeHead(200, { ...corsHeaders, "content-length": length, ...type, ...headers });
+    } else {
+      const etag = etagOf(text);
+      const kept = { "cache-control": revalidated };
+      if (matchesEtag(request.headers["if-none-match"], etag)) {
+        response.writeHead(304, { ...corsHeaders, ...kept, etag, ...headers }).end();
+        return;
+      }
+      response.writeHead(200, { ...corsHeaders, ...kept, ...type, etag, ...headers, "Content-Length": length });
+    }
+    // A small text goes out in one piece with its headers, which costs less than to write several.
+    if (length <= smallText) response.end(text.toString());
+    else {
+      for (const piece of text.pieces) response.write(piece);
+      response.end();
+    }
   }
 }
 
@@ -124,7 +141,7 @@ function knownOperation(services: Services, front: KnownOperations, accept: stri
   if (!call) return null;
   return {
     door: "graphql",
-    cost: call.cost,
+    cost: call.cost.requests,
     body,
     contentType: call.contentType,
     headers: async () => ({}),
@@ -132,7 +149,10 @@ function knownOperation(services: Services, front: KnownOperations, accept: stri
       // What is said of the index was true before the statement ran.
       const freshness = await readFreshnessText(services);
       const data = await call.run(services, session);
-      return `{"data":${data},"extensions":{"freshness":${freshness}}}`;
+      return new JsonText()
+        .add('{"data":')
+        .add(data)
+        .add(`,"extensions":{"cost":${JSON.stringify(call.cost)},"freshness":${freshness}}}`);
     },
   };
 }
@@ -148,11 +168,11 @@ function readBody(request: IncomingMessage, done: (body: string) => void): void 
     else first = chunk;
   });
   // The parser's events know nothing of the request's context: its span would be lost.
-  const inContext = AsyncResource.bind(() => {
+  const end = () => {
     const bytes =
       chunks.length === 0 ? (first ?? Buffer.alloc(0)) : Buffer.concat([first ?? Buffer.alloc(0), ...chunks]);
     done(decoder.decode(bytes));
-  });
-  request.once("end", inContext);
+  };
+  request.once("end", isRecording() ? AsyncResource.bind(end) : end);
   request.once("error", () => undefined);
 }

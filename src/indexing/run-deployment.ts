@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
-import { readIndexStatements } from "../../schema/read-indexes.ts";
 import type { Chain } from "../chains.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../log.ts";
@@ -12,6 +11,7 @@ import { readGenesis } from "./genesis.ts";
 import { connect, ensureNftViews } from "./nft-views.ts";
 import { checkPeriodically } from "./periodic-checks.ts";
 import { type PonderProcess, startPonder } from "./ponder-process.ts";
+import { prepareForReaders } from "./reader-indexes.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
 import { StallWatch } from "./stall-watch.ts";
@@ -168,7 +168,7 @@ async function watchPonder(
     if (!replaces) await publishDeployment(client, deployment);
     while (!(await ponder.isReady())) await pause();
     const block = await catchUp(client, gateway, schema, pause);
-    for (const statement of readIndexStatements(schema)) await client.query(statement);
+    await prepareForReaders(client, schema);
     if (replaces) await publishDeployment(client, deployment);
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });

@@ -15,7 +15,7 @@ const largeBytes = 65_536;
 const placeholder = CID.parse("bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku");
 
 export interface BlockPlace {
-  multihash: Uint8Array;
+  multihash: Buffer;
   position: number;
   size: number;
 }
@@ -28,7 +28,8 @@ export class CarFile {
   readonly id: string;
   readonly #part: string;
   readonly #handle: FileHandle;
-  readonly #places = new Map<string, BlockPlace>();
+  /** By multihash, as latin1: half the memory of byte arrays, and a directory has tens of thousands. */
+  readonly #places = new Map<string, { position: number; size: number }>();
   #buffered: Uint8Array[] = [];
   #bufferedBytes = 0;
   #size = 0;
@@ -52,18 +53,22 @@ export class CarFile {
     return this.#size;
   }
 
-  get blocks(): BlockPlace[] {
-    return [...this.#places.values()];
+  get blockCount(): number {
+    return this.#places.size;
+  }
+
+  *blocks(): Iterable<BlockPlace> {
+    for (const [key, place] of this.#places) yield { multihash: Buffer.from(key, "latin1"), ...place };
   }
 
   /** The importer's block store: resolves when there is room for more. */
   readonly put = async (cid: CID, bytes: unknown): Promise<CID> => {
     if (!(bytes instanceof Uint8Array)) throw new TypeError("a block must come in one piece");
-    const { bytes: multihash } = cid.multihash;
-    const key = Buffer.from(multihash).toString("latin1");
+    const { bytes: hash } = cid.multihash;
+    const key = Buffer.from(hash.buffer, hash.byteOffset, hash.length).toString("latin1");
     if (this.#places.has(key)) return cid;
     this.#append(section(cid, bytes.length));
-    this.#places.set(key, { multihash, position: this.#size, size: bytes.length });
+    this.#places.set(key, { position: this.#size, size: bytes.length });
     this.#append(bytes);
     if (this.#bufferedBytes >= bufferBytes) await this.#flush();
     return cid;

@@ -7,7 +7,7 @@ export interface NewCar {
   root: string;
   file: string;
   sizeBytes: number;
-  blocks: readonly BlockPlace[];
+  blocks: Iterable<BlockPlace>;
   /** Null: its files are found by their blocks. */
   entries: readonly Entry[] | null;
 }
@@ -41,7 +41,10 @@ export async function recordCar(
     .where("root", "=", root)
     .forUpdate()
     .executeTakeFirstOrThrow();
-  if (await isThere(before.file)) return { carId: before.id, used: false };
+  if (await isThere(before.file)) {
+    await addTypes(db, before.id, car);
+    return { carId: before.id, used: false };
+  }
   await db.deleteFrom("service.block").where("car_id", "=", before.id).execute();
   await db.deleteFrom("service.content_entry").where("car_id", "=", before.id).execute();
   await db.updateTable("service.car").set({ file, size, listed }).where("id", "=", before.id).execute();
@@ -49,16 +52,44 @@ export async function recordCar(
   return { carId: before.id, used: true };
 }
 
+/** Rows per statement: the text of all rows of a large directory at once would be the most memory an upload needs. */
+const rowsAtOnce = 2_000;
+
 async function addContents(db: Transaction<Database>, carId: bigint, { blocks, entries }: NewCar): Promise<void> {
-  const files = entries ?? [];
-  const hashes = blocks.map(({ multihash }) => Buffer.from(multihash));
-  await sql`INSERT INTO service.block (car_id, multihash, position, size)
-    SELECT ${carId}::bigint, * FROM unnest(${hashes}::bytea[], ${blocks.map((block) => block.position)}::bigint[],
-      ${blocks.map((block) => block.size)}::integer[])`.execute(db);
-  await sql`INSERT INTO service.content_entry (car_id, path, cid, size, content_type)
-    SELECT ${carId}::bigint, * FROM unnest(${files.map((entry) => entry.path)}::text[],
-      ${files.map((entry) => entry.cid)}::text[], ${files.map((entry) => entry.sizeBytes)}::bigint[],
-      ${files.map((entry) => entry.contentType)}::text[])`.execute(db);
+  for (const some of slices(blocks)) {
+    await sql`INSERT INTO service.block (car_id, multihash, position, size)
+      SELECT ${carId}::bigint, * FROM unnest(${some.map(({ multihash }) => multihash)}::bytea[], ${some.map((block) => block.position)}::bigint[],
+        ${some.map((block) => block.size)}::integer[])`.execute(db);
+  }
+  for (const some of slices(entries ?? [])) {
+    await sql`INSERT INTO service.content_entry (car_id, path, cid, size, content_type)
+      SELECT ${carId}::bigint, * FROM unnest(${some.map((entry) => entry.path)}::text[],
+        ${some.map((entry) => entry.cid)}::text[], ${some.map((entry) => entry.sizeBytes)}::bigint[],
+        ${some.map((entry) => entry.contentType)}::text[])`.execute(db);
+  }
+}
+
+function* slices<T>(rows: Iterable<T>): Iterable<readonly T[]> {
+  let slice: T[] = [];
+  for (const row of rows) {
+    if (slice.push(row) < rowsAtOnce) continue;
+    yield slice;
+    slice = [];
+  }
+  if (slice.length > 0) yield slice;
+}
+
+/** The first who says a type has said it for all: nobody can change how another's content is served. */
+async function addTypes(db: Transaction<Database>, carId: bigint, { entries }: NewCar): Promise<void> {
+  const [file] = entries ?? [];
+  if (file?.path !== "" || file.contentType === null) return;
+  await db
+    .updateTable("service.content_entry")
+    .set({ content_type: file.contentType })
+    .where("car_id", "=", carId)
+    .where("path", "=", "")
+    .where("content_type", "is", null)
+    .execute();
 }
 
 /** Whether this file of ours is registered: tells after a failed commit if it happened all the same. */

@@ -6,6 +6,8 @@ import type { CID } from "multiformats/cid";
 import { type Config, ipfsDir } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
+import { createFetcher } from "../metadata/fetcher.ts";
+import { OutboundLimits } from "../metadata/outbound-limits.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
 import { isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
@@ -15,7 +17,8 @@ import { type Imported, importDirectory, importFile, type NewDirectoryFile, type
 import { type ContentPlace, missingPlaces } from "./missing-places.ts";
 import { profileName } from "./profile.ts";
 import { Recent } from "./recent.ts";
-import { parseCid, type ResolvedContent, resolveContent } from "./resolve-content.ts";
+import { RemoteBlocks } from "./remote-blocks.ts";
+import { type ContentFile, parseCid, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
 import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
 
 /** What was stored, for the record that goes into the same transaction. */
@@ -41,8 +44,11 @@ export class ContentStore {
   /** What was looked up last. Not for long: other processes write too. */
   readonly #entries = new Recent<KnownEntry>(10_000, 5_000);
   #prepared: Promise<string> | undefined;
+  readonly #remote: RemoteBlocks | null;
 
-  constructor(folder: string, db: Kysely<Database>) {
+  /** @param remote null: what is not stored here is nowhere. */
+  constructor(folder: string, db: Kysely<Database>, remote: RemoteBlocks | null = null) {
+    this.#remote = remote;
     this.#db = db;
     this.#folder = folder;
     this.#blocks = new BlockReader(db, (file) => this.carPath(file));
@@ -65,7 +71,7 @@ export class ContentStore {
     let blocks = 0;
     const build = async (car: CarFile) => {
       const root = await importCar(source, car);
-      blocks = car.blocks.length;
+      blocks = car.blockCount;
       return { root, sizeBytes: car.sizeBytes, entries: null };
     };
     return await this.#add(build, async (_transaction, { cid }) => ({ cid, blocks }));
@@ -101,6 +107,25 @@ export class ContentStore {
    */
   resolve(cid: string, path: readonly string[]): Promise<ResolvedContent | null> {
     return resolveContent(this.#db, this.#blocks, this.#entries, cid, path);
+  }
+
+  /**
+   * As `resolve`, and then from the gateways that the operator named, where that is switched on.
+   *
+   * @throws ServiceError `file_too_large`, `service_unavailable`, also while the content is read.
+   */
+  async resolveAnywhere(cid: string, path: readonly string[]): Promise<ResolvedContent | null> {
+    const own = await this.resolve(cid, path);
+    const remote = this.#remote;
+    const parsed = own || !remote || path.length > longestPath ? null : parseCid(cid);
+    if (!parsed || !remote) return own;
+    const found = await walk(remote.beside(this.#blocks), parsed, path);
+    if (found?.kind !== "file") return found;
+    const stream: ContentFile["stream"] = (range) => {
+      remote.refuseOver(range?.length ?? found.size);
+      return found.stream(range);
+    };
+    return { ...found, stream };
   }
 
   /** One block as it is, checked against its hash; null when it is not here. */
@@ -148,7 +173,7 @@ export class ContentStore {
   }
 
   async close(): Promise<void> {
-    await this.#blocks.close();
+    await Promise.all([this.#blocks.close(), this.#remote?.close()]);
   }
 
   async #add<T>(build: (car: CarFile) => Promise<Imported>, record: RecordIn<T>): Promise<T> {
@@ -168,7 +193,7 @@ export class ContentStore {
   async #commit<T>(car: CarFile, { root, sizeBytes, entries }: Imported, record: RecordIn<T>): Promise<T> {
     const path = this.carPath(car.id);
     const cid = root.toString();
-    const row = { root: cid, file: car.id, sizeBytes: car.sizeBytes, blocks: car.blocks, entries };
+    const row = { root: cid, file: car.id, sizeBytes: car.sizeBytes, blocks: car.blocks(), entries };
     const isThere = (file: string) => access(this.carPath(file)).then(succeeded, failed);
     try {
       const [result, used] = await this.#db.transaction().execute(async (transaction) => {
@@ -195,8 +220,18 @@ export class ContentStore {
 
 /** Opens the store of this installation; nothing is touched on disk before the first upload. */
 export function openContentStore(config: Config, db: Kysely<Database>): ContentStore {
-  return new ContentStore(ipfsDir(config), db);
+  const { gatewayFetch, fetchGateways: gateways } = config.ipfs;
+  if (!gatewayFetch || gateways.length === 0) return new ContentStore(ipfsDir(config), db);
+  const fetcher = createFetcher({ allowPrivate: config.allowPrivateFetch }, new OutboundLimits(remoteBounds));
+  const remote = new RemoteBlocks({ gateways, fetcher, requestBytes: config.limits.fileBytes });
+  return new ContentStore(ipfsDir(config), db, remote);
 }
+
+/** Requests to the operator's gateways at the same time; a host that the operator named may have four times as many. */
+const remoteBounds = { perHost: 4, total: 16, perContractMinute: 1 };
+
+/** Of names below a CID that is looked for elsewhere. */
+const longestPath = 32;
 
 const succeeded = () => true;
 const failed = () => false;

@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
-import { type ImporterOptions, importer, type WritableStorage } from "ipfs-unixfs-importer";
+import { importer, type WritableStorage } from "ipfs-unixfs-importer";
 import { CID } from "multiformats/cid";
 import { create as createDigest } from "multiformats/hashes/digest";
 import { ServiceError } from "../errors.ts";
+import { storeDirectory } from "./directory-tree.ts";
 import { chunkBytes, importerOptions } from "./profile.ts";
 import { sniffedBytes, sniffType } from "./sniff-type.ts";
 
@@ -62,27 +63,25 @@ export async function importDirectory(
   files: AsyncIterable<NewDirectoryFile>,
   blocks: WritableStorage,
 ): Promise<Imported> {
-  const links = new Map<string, { entry: Entry; cid: CID; treeBytes: bigint }>();
+  const links = new Map<string, { name: string; cid: CID; treeBytes: number; entry: Entry }>();
   let sizeBytes = 0;
   for await (const { names, bytes, contentType } of files) {
-    const { cid, size: treeBytes } = await importBytes(bytes, blocks);
+    const { cid, size } = await importBytes(bytes, blocks);
+    const treeBytes = Number(size);
     sizeBytes += bytes.length;
+    const text = cid.toString();
     for (const path of names) {
-      const entry = { path, cid: cid.toString(), sizeBytes: bytes.length, contentType };
+      const entry = { path, cid: text, sizeBytes: bytes.length, contentType };
       const before = links.get(path);
       if (before && before.entry.cid !== entry.cid) {
         throw new ServiceError("value_error", `two different files claim the name ${JSON.stringify(path)}`, {
           details: { name: path },
         });
       }
-      links.set(path, { entry, cid, treeBytes });
+      links.set(path, { name: path, cid, treeBytes, entry });
     }
   }
-  // The files are in place already; what is left for the importer is the tree above them.
-  const dagBuilder: ImporterOptions["dagBuilder"] = async function* () {
-    for (const [path, { cid, treeBytes: size }] of links) yield async () => ({ cid, path, size, originalPath: path });
-  };
-  const { cid: root } = await last(importer([], blocks, { ...importerOptions, wrapWithDirectory: true, dagBuilder }));
+  const root = await storeDirectory(links.values(), blocks);
   return { root, sizeBytes, entries: [...links.values()].map(({ entry }) => entry) };
 }
 

@@ -4,7 +4,7 @@ import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
 import type { BlockReader } from "./block-reader.ts";
 import { findEntry, type KnownEntry, listEntries } from "./content-index.ts";
-import { MissingBlock, storageOf } from "./missing-block.ts";
+import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
 import { readFileBytes } from "./read-file-bytes.ts";
 import type { Recent } from "./recent.ts";
 
@@ -64,8 +64,10 @@ export async function resolveContent(
   const root = cid.toString();
   const entryPath = path.join("/");
   const key = `${root}/${entryPath}`;
-  const known = recent.get(key) ?? (await findEntry(db, root, entryPath));
-  if (known?.entry) recent.set(key, known, 1);
+  const remembered = recent.get(key);
+  const known = remembered ?? (await findEntry(db, root, entryPath));
+  // Only what was looked up: what is asked for all the time would be believed for ever.
+  if (known?.entry && !remembered) recent.set(key, known, 1);
   if (known?.entry) {
     const { entry } = known;
     return fileOf(blocks, CID.parse(entry.cid), entry.sizeBytes, entry.contentType);
@@ -87,7 +89,7 @@ function directoryOfRoot(db: Kysely<Database>, cid: CID, carId: bigint): Content
   };
 }
 
-function fileOf(blocks: BlockReader, cid: CID, size: number, contentType: string | null): ContentFile {
+function fileOf(blocks: BlockSource, cid: CID, size: number, contentType: string | null): ContentFile {
   return {
     kind: "file",
     cid: cid.toString(),
@@ -98,7 +100,7 @@ function fileOf(blocks: BlockReader, cid: CID, size: number, contentType: string
 }
 
 /** Finds content by its blocks alone; null where one on the way is not here. */
-export async function walk(blocks: BlockReader, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
+export async function walk(blocks: BlockSource, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
   try {
     const node = await exporter(path.length === 0 ? cid : `${cid}/${path.join("/")}`, storageOf(blocks));
     if (node.type === "file" || node.type === "raw") return fileOf(blocks, node.cid, Number(node.size), null);
@@ -111,7 +113,7 @@ export async function walk(blocks: BlockReader, cid: CID, path: readonly string[
   }
 }
 
-async function listNode(blocks: BlockReader, cid: CID): Promise<DirectoryEntry[]> {
+async function listNode(blocks: BlockSource, cid: CID): Promise<DirectoryEntry[]> {
   const node = await exporter(cid, storageOf(blocks));
   if (node.type !== "directory") return [];
   const entries: DirectoryEntry[] = [];

@@ -2,9 +2,11 @@ import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
 import { findChain } from "../chains.ts";
 import { toBytes, uintToBytes } from "../db/bytes.ts";
-import { knownText, readPrepared } from "../db/prepared.ts";
+import { knownText } from "../db/known-text.ts";
 import type { Standard } from "../db/tables/nft.ts";
+import { wireValue } from "../db/wire.ts";
 import { ServiceError } from "../errors.ts";
+import type { JsonText } from "../json-text.ts";
 import type { Services } from "../services.ts";
 import { type JsonPage, type JsonPageRequest, readJsonPage } from "./json-page.ts";
 import { type ContractField, contractJson, type JsonMember, type NftShape, tokenJson } from "./nft-json.ts";
@@ -89,7 +91,7 @@ export async function contractPage(
         LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
         WHERE c.chain_id = ${chainId} AND c.address = $1`,
       }),
-      parameters: [contract, ...filter.values],
+      parameters: [contract, ...filter.values.map(wireValue)],
     },
     { ...input, chainId },
   );
@@ -122,7 +124,7 @@ export async function chainPage(services: Services, caller: Caller, input: Reque
         order: "k.mint_block DESC, k.mint_log_index DESC, k.mint_batch_index DESC",
         frame: "SELECT NULL::bigint AS total",
       }),
-      parameters: window === "" ? [] : [since],
+      parameters: window === "" ? [] : [String(since)],
     },
     { ...input, chainId },
   );
@@ -130,9 +132,9 @@ export async function chainPage(services: Services, caller: Caller, input: Reque
 }
 
 export interface JsonNft {
-  nft: string;
+  nft: JsonText;
   owner: string | null;
-  contract: string | null;
+  contract: JsonText | null;
 }
 
 /** See `getNft`. */
@@ -165,14 +167,11 @@ export async function nftDetails(
     [services.config, input.shape, input.contractMembers],
     write,
   );
-  const [row] = await readPrepared<{ nft: string | null; owner: string | null; contract: string | null }>(
-    services.index.pool,
-    text,
-    [toBytes(input.contract), String(input.tokenId)],
-  );
+  const row = await services.reads.first(text, [toBytes(input.contract), String(input.tokenId)]);
   if (!row) return unknownContract();
-  if (row.nft === null) throw new ServiceError("not_found", "this contract has no such token");
-  return { nft: row.nft, owner: row.owner, contract: row.contract };
+  const nft = row.json(0);
+  if (nft === null) throw new ServiceError("not_found", "this contract has no such token");
+  return { nft, owner: row.text(1), contract: row.json(2) };
 }
 
 /** See `getContracts`: one contract's record; null for one the index has never seen. */
@@ -180,7 +179,7 @@ export async function contractDetails(
   services: Services,
   _caller: Caller,
   input: { chain: string; address: string; members: readonly JsonMember<ContractField>[] },
-): Promise<string | null> {
+): Promise<JsonText | null> {
   const chainId = findChain(services.chains, input.chain).id;
   const write = () => {
     const facts = { chain: input.chain, cachedBase: cachedBase(services.config), bounded: false };
@@ -190,8 +189,8 @@ export async function contractDetails(
     WHERE c.chain_id = ${chainId} AND c.address = $1`;
   };
   const text = knownText(`record|${chainId}|${input.chain}`, [services.config, input.members], write);
-  const [row] = await readPrepared<{ contract: string }>(services.index.pool, text, [toBytes(input.address)]);
-  return row?.contract ?? null;
+  const row = await services.reads.first(text, [toBytes(input.address)]);
+  return row?.json(0) ?? null;
 }
 
 function unknownContract(): never {

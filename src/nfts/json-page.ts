@@ -1,6 +1,8 @@
 import { sealCursor } from "../db/cursor.ts";
+import { knownText } from "../db/known-text.ts";
 import { type PositionShape, packPosition, unpackPosition } from "../db/position.ts";
-import { knownText, readPrepared } from "../db/prepared.ts";
+import type { WireValue } from "../db/wire.ts";
+import { JsonText } from "../json-text.ts";
 import type { Services } from "../services.ts";
 import {
   type ContractField,
@@ -16,7 +18,7 @@ import { boundsOf, type PageBounds, type PageRequest, refuseTooDeep } from "./pa
 /** A page whose items are one JSON text. Cursors are signed when they are asked for. */
 export interface JsonPage {
   /** The items, joined by commas; empty when there are none. */
-  items: string;
+  items: JsonText;
   hasNext: boolean;
   hasPrevious: boolean;
   total: bigint | null;
@@ -26,7 +28,7 @@ export interface JsonPage {
   /** The items one by one with their cursors, where they were asked for so. */
   parts: { item: string; cursor: string }[] | null;
   /** The contract's record, where the list is of one contract and it was asked for. */
-  contract: string | null;
+  contract: JsonText | null;
 }
 
 /** One list: how its keys are read in order. */
@@ -35,8 +37,8 @@ export interface JsonList {
   name: string;
   position: PositionShape;
   /** Parameters of a position. */
-  values: (parts: bigint[]) => unknown[];
-  parameters: readonly unknown[];
+  values: (parts: bigint[]) => WireValue[];
+  parameters: readonly WireValue[];
   /** Tells apart all texts that `sql` can give. */
   variant: string;
   sql: () => JsonListSql;
@@ -67,15 +69,8 @@ export interface JsonPageRequest {
   contractMembers?: readonly JsonMember<ContractField>[];
 }
 
-interface Row {
-  total: bigint | null;
-  contract?: string | null;
-  items: string | null;
-  found: bigint | null;
-  first: string | null;
-  last: string | null;
-  places?: string | null;
-}
+/** Columns of the statement, in its order. */
+const column = { total: 0, contract: 1, items: 2, found: 3, first: 4, last: 5, places: 6 };
 
 /** Reads a page forwards; null: what the list is about is not known to the index. */
 export async function readJsonPage(
@@ -91,41 +86,42 @@ export async function readJsonPage(
   if (bounds.position) parameters.push(...list.values(unpackPosition(list.position, bounds.position)));
   const variant = `${list.variant}|${request.chain}|${size}|${bounds.position !== null}|${request.split === true}|${request.strictContract}`;
   const write = () => statementOf(services, list, request, bounds);
-  const text =
-    // Page numbers are many; pages behind a cursor share one text.
-    bounds.limit === 0 || bounds.offset > 0
-      ? write()
-      : knownText(variant, [services.config, request.shape, request.contractMembers], write);
-  const [row] = await readPrepared<Row>(services.index.pool, text, parameters);
+  // Page numbers are many; pages behind a cursor share one text.
+  const once = bounds.limit === 0 || bounds.offset > 0;
+  const text = once ? write() : knownText(variant, [services.config, request.shape, request.contractMembers], write);
+  const row = await services.reads.first(text, parameters, once);
   if (!row) return null;
-  refuseTooDeep(bounds, request.page, row.total);
-  const found = Number(row.found ?? 0);
-  const more = found > size;
+  const counted = row.text(column.total);
+  const total = counted === null ? null : BigInt(counted);
+  refuseTooDeep(bounds, request.page, total);
+  const more = Number(row.text(column.found) ?? 0) > size;
   const seal = (place: string | null) =>
     place === null ? null : sealCursor(keyPepper, list.name, packPosition(list.position, place.split(":")));
-  const items = row.items ?? "";
-  const at = row.places ? row.places.split(",") : [];
-  const parts =
-    at.length === 0
-      ? []
-      : items.split(separatorOf(request)).map((item, index) => ({ item, cursor: seal(at[index] ?? null) ?? "" }));
+  const items = row.json(column.items) ?? new JsonText();
   return {
     items,
-    parts: request.split ? parts : null,
+    parts: request.split ? partsOf(items, row.text(column.places), seal) : null,
     hasNext: more,
     hasPrevious: bounds.offset > 0 || bounds.position !== null,
-    total: row.total,
-    startCursor: () => seal(row.first),
-    endCursor: () => seal(row.last),
-    continuation: () => (more ? seal(row.last) : null),
-    contract: row.contract ?? null,
+    total,
+    startCursor: () => seal(row.text(column.first)),
+    endCursor: () => seal(row.text(column.last)),
+    continuation: () => (more ? seal(row.text(column.last)) : null),
+    contract: row.json(column.contract),
   };
 }
 
-function separatorOf({ split }: JsonPageRequest): string {
-  // No JSON text has this character in it.
-  return split ? "\u0001" : ",";
+function partsOf(items: JsonText, places: string | null, seal: (place: string) => string | null) {
+  if (!places) return [];
+  const at = places.split(",");
+  return items
+    .toString()
+    .split(separator)
+    .map((item, index) => ({ item, cursor: seal(at[index] ?? "") ?? "" }));
 }
+
+/** Between items that are wanted one by one: no JSON text has this character in it. */
+const separator = "\u0001";
 
 function statementOf(services: Services, list: JsonList, request: JsonPageRequest, bounds: PageBounds): string {
   const { chainId, page } = request;
@@ -138,12 +134,12 @@ function statementOf(services: Services, list: JsonList, request: JsonPageReques
        LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = k.contract`
     : "";
   const record = request.contractMembers ? `, ${contractJson(request.contractMembers, facts)} AS contract` : "";
-  const places = request.split ? `, string_agg(at, ',' ORDER BY place) FILTER (WHERE place <= ${size}) AS places` : "";
-  return `SELECT frame.*, page.* FROM (${sql.frame.replace("/*record*/", () => record)}) frame
+  const places = request.split ? `string_agg(at, ',' ORDER BY place) FILTER (WHERE place <= ${size})` : "NULL";
+  return `SELECT frame.total, ${record === "" ? "NULL" : "frame.contract"} AS contract, page.* FROM (${sql.frame.replace("/*record*/", () => record)}) frame
     LEFT JOIN (
-      SELECT string_agg(item, '${separatorOf(request)}' ORDER BY place) FILTER (WHERE place <= ${size}) AS items, count(*) AS found,
+      SELECT string_agg(item, '${request.split ? separator : ","}' ORDER BY place) FILTER (WHERE place <= ${size}) AS items, count(*) AS found,
         max(at) FILTER (WHERE place = 1) AS first,
-        (array_agg(at ORDER BY place DESC) FILTER (WHERE place <= ${size}))[1] AS last${places}
+        (array_agg(at ORDER BY place DESC) FILTER (WHERE place <= ${size}))[1] AS last, ${places} AS places
       FROM (
         SELECT k.place, k.at, ${tokenJson(request.shape, facts, request.strictContract)} AS item
         FROM (SELECT *, row_number() OVER () AS place, ${sql.place} AS at

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import { startClientSpan } from "./span.ts";
+import { isRecording, startClientSpan } from "./span.ts";
 
 /**
  * Records each statement of a connection below the span that asked for it: the text with its placeholders,
@@ -10,7 +10,7 @@ export function traceStatements(client: pg.ClientBase): void {
   client.query = ((...args: unknown[]) => {
     const [first] = args;
     const text = typeof first === "string" ? first : ((first as { text?: unknown } | undefined)?.text ?? "");
-    const end = typeof text === "string" && text !== "" ? startClientSpan(nameOf(text), attributesOf(text)) : null;
+    const end = isRecording() && typeof text === "string" && text ? startClientSpan(...statementSpan(text)) : null;
     if (!end) return query(...args);
     const last = args.at(-1);
     if (typeof last === "function") {
@@ -25,6 +25,11 @@ export function traceStatements(client: pg.ClientBase): void {
     else end();
     return answer;
   }) as typeof client.query;
+}
+
+/** Name and attributes of a statement's span. */
+export function statementSpan(text: string) {
+  return [nameOf(text), attributesOf(text)] as const;
 }
 
 function nameOf(text: string): string {

@@ -3,10 +3,13 @@ import type { DagScope } from "../ipfs/export-car.ts";
 import { sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
 
-export type ReadContent = (ContentFile & { contentType: string }) | ContentDirectory;
+export type ReadFile = ContentFile & { contentType: string };
+
+/** `index` is the page that a directory brings with it. */
+export type ReadContent = ReadFile | (ContentDirectory & { index: ReadFile | null });
 
 /**
- * Reads what is public by its CID: everything that was uploaded here.
+ * Reads what is public by its CID: everything that was uploaded here, and what others have where the operator wants that.
  *
  * @param path plain segments, not URL-encoded.
  * @returns null for content that is not here, and for a text that is no CID.
@@ -16,9 +19,16 @@ export async function readContent(
   cid: string,
   path: readonly string[],
 ): Promise<ReadContent | null> {
-  const content = await services.content.resolve(cid, path);
-  if (content?.kind !== "file") return content;
-  return { ...content, contentType: content.contentType ?? (await guessType(content, path.at(-1) ?? "")) };
+  const content = await services.content.resolveAnywhere(cid, path);
+  if (content?.kind === "file") return await withType(content, path.at(-1) ?? "");
+  if (!content) return null;
+  const name = "index.html";
+  const index = await services.content.resolveAnywhere(cid, [...path, name]);
+  return { ...content, index: index?.kind === "file" ? await withType(index, name) : null };
+}
+
+async function withType(file: ContentFile, name: string): Promise<ReadFile> {
+  return { ...file, contentType: file.contentType ?? (await guessType(file, name)) };
 }
 
 /** One block as it is, for clients that check hashes themselves; null when it is not here. */

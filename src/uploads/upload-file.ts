@@ -1,6 +1,8 @@
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
+import { typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
+import { inUploadSlot, storageMeter } from "./admit-upload.ts";
 import { baseName } from "./entry-names.ts";
 import { type FileInput, recordUpload, type Upload } from "./upload-record.ts";
 
@@ -12,27 +14,34 @@ const longestName = 255;
  *
  * @returns the upload once it is on disk and committed; the type of a file without one is
  *   `application/octet-stream`.
- * @throws ServiceError `file_too_large`; whatever the stream throws. Nothing is kept then.
+ * @throws ServiceError `file_too_large`, `plan_limit_exceeded`, `rate_limit_exceeded`; whatever the stream throws.
+ *   Nothing is kept then.
  */
 export async function uploadFile(services: Services, caller: Caller, input: FileInput): Promise<Upload> {
   const contentType = plainType(input.contentType) ?? unknownType;
   const fileName = plainName(input.fileName);
-  return await services.content.addFile(
-    {
-      stream: upTo(services.config.limits.fileBytes, input.stream),
-      contentType: contentType === unknownType ? null : contentType,
-    },
-    recordUpload(services, caller, { kind: "file", fileName, contentType }),
-  );
+  // The name says more than a type that means anything.
+  const servedType = contentType === unknownType ? typeOfName(fileName ?? "") : contentType;
+  return await inUploadSlot(services, caller, async () => {
+    const meter = await storageMeter(services, caller);
+    const stream = upTo(services.config.limits.fileBytes, meter, input.stream);
+    const record = recordUpload(services, caller, { kind: "file", fileName, contentType });
+    return await services.content.addFile({ stream, contentType: servedType }, record);
+  });
 }
 
-async function* upTo(limit: number, stream: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+async function* upTo(
+  limit: number,
+  meter: (bytes: number) => void,
+  stream: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of stream) {
     size += chunk.length;
     if (size > limit) {
       throw new ServiceError("file_too_large", `the file is over ${limit} bytes`, { field: "file" });
     }
+    meter(chunk.length);
     yield chunk;
   }
 }

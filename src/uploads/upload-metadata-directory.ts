@@ -2,6 +2,7 @@ import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import type { NewDirectoryFile } from "../ipfs/content-store.ts";
 import type { Services } from "../services.ts";
+import { inUploadSlot, storageMeter } from "./admit-upload.ts";
 import { DirectoryLint, type DirectoryWarning, quoted } from "./lint-directory.ts";
 import { plainType } from "./upload-file.ts";
 import { type FileInput, recordUpload, type Upload } from "./upload-record.ts";
@@ -28,7 +29,7 @@ export interface DirectoryResult {
  *
  * @throws ServiceError `parameter_missing` without a file; `value_error` for a name that cannot be
  *   linked, two different files of one name, a file that is not a JSON object, or too many files;
- *   `file_too_large`. All faults come together, in `details.problems`, with `details.warnings` beside
+ *   `file_too_large`; `plan_limit_exceeded`, `rate_limit_exceeded`. All faults of files come together, in `details.problems`, with `details.warnings` beside
  *   them; the first one's code is the failure's. Nothing is kept then.
  */
 export async function uploadMetadataDirectory(
@@ -37,25 +38,29 @@ export async function uploadMetadataDirectory(
   files: AsyncIterable<FileInput>,
   { dryRun = false }: DirectoryOptions = {},
 ): Promise<DirectoryResult> {
-  const { content, config } = services;
-  const lint = new DirectoryLint();
-  let found: Promise<readonly DirectoryWarning[]> | undefined;
-  const warnings = () => (found ??= lint.warnings((places) => content.missing(places)));
-  let count = 0;
-  async function* accepted() {
-    for await (const file of checked(files, config.limits, lint)) {
-      count += 1;
-      if (!lint.refuses) yield file;
+  return await inUploadSlot(services, caller, async () => {
+    const { content, config } = services;
+    const meter = dryRun ? () => undefined : await storageMeter(services, caller);
+    const lint = new DirectoryLint();
+    let found: Promise<readonly DirectoryWarning[]> | undefined;
+    const warnings = () => (found ??= lint.warnings((places) => content.missing(places)));
+    let count = 0;
+    async function* accepted() {
+      for await (const file of checked(files, config.limits, lint)) {
+        count += 1;
+        meter(file.bytes.length);
+        if (!lint.refuses) yield file;
+      }
+      if (lint.refuses) throw lint.refusal(await warnings());
     }
-    if (lint.refuses) throw lint.refusal(await warnings());
-  }
-  if (dryRun) {
-    const { root, sizeBytes } = await content.predictDirectory(accepted());
-    return { upload: null, cid: root, files: count, sizeBytes, warnings };
-  }
-  const record = recordUpload(services, caller, { kind: "metadata_directory", fileName: null, contentType: null });
-  const upload = await content.addDirectory(accepted(), record);
-  return { upload, cid: upload.cid, files: count, sizeBytes: upload.sizeBytes, warnings };
+    if (dryRun) {
+      const { root, sizeBytes } = await content.predictDirectory(accepted());
+      return { upload: null, cid: root, files: count, sizeBytes, warnings };
+    }
+    const record = recordUpload(services, caller, { kind: "metadata_directory", fileName: null, contentType: null });
+    const upload = await content.addDirectory(accepted(), record);
+    return { upload, cid: upload.cid, files: count, sizeBytes: upload.sizeBytes, warnings };
+  });
 }
 
 /** The files that can be linked. After a fault the rest is read all the same, to tell all faults together. */

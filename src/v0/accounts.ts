@@ -5,7 +5,7 @@ import type { V0App } from "./app.ts";
 import { accountRead } from "./hot-reads.ts";
 import { Input } from "./input.ts";
 import { addressParameter, chainParameter, includeParameter, pageParameters, queryOf, wordParameter } from "./query.ts";
-import { okRaw } from "./raw-json.ts";
+import { okRead } from "./raw-json.ts";
 import { contractBody, createdItemBody } from "./token-body.ts";
 
 export function addAccounts(app: V0App, services: Services): void {
@@ -18,7 +18,7 @@ export function addAccounts(app: V0App, services: Services): void {
     const page = pageParameters(input);
     input.check();
     const found = await listAccountContracts(services, c.get("caller"), { chain, account, page });
-    return okRaw(c, {
+    return okRead(c, {
       contracts: found.items.map(({ node }) => ({
         ...contractBody(node.contract),
         address: node.contract.address,
@@ -40,7 +40,7 @@ export function addAccounts(app: V0App, services: Services): void {
     const show = { metadata: include.has("metadata"), contract: include.has("contract_information") };
     const parts = { ...show, holders: true };
     const found = await listChainNfts(services, c.get("caller"), { chain, creator, page, parts });
-    return okRaw(c, {
+    return okRead(c, {
       nfts: found.items.map(({ node }) => createdItemBody(node, show)),
       continuation: found.continuation,
     });
@@ -48,6 +48,6 @@ export function addAccounts(app: V0App, services: Services): void {
 
   app.get("/accounts/:account_address", async (c) => {
     const read = accountRead(services, queryOf(c), c.req.param("account_address"));
-    return okRaw(c, await read(services, c.get("caller")));
+    return okRead(c, await read(services, c.get("caller")));
   });
 }

@@ -1,11 +1,12 @@
 import { ServiceError } from "../errors.ts";
+import { withDrainedBody } from "../http/drain-body.ts";
+import { announcedBytes, type Part, readMultipart } from "../http/multipart.ts";
 import type { Services } from "../services.ts";
+import { refuseOverQuota } from "../uploads/admit-upload.ts";
 import { uploadFile } from "../uploads/upload-file.ts";
 import type { FileInput } from "../uploads/upload-record.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
-import { withDrainedBody } from "./drain.ts";
-import { type Part, readMultipart } from "./multipart.ts";
 
 /** What a form may hold beside the file; it is ignored. */
 const otherParts = 100;
@@ -16,6 +17,7 @@ export function addFiles(app: V0App, services: Services): void {
   app.post("/files", (c) =>
     withDrainedBody(c, async () => {
       const { fileBytes } = services.config.limits;
+      await refuseOverQuota(services, c.get("caller"), announcedBytes(c.env.incoming));
       const parts = readMultipart(c.env.incoming, { parts: otherParts, bodyBytes: fileBytes + otherBytes });
       try {
         const upload = await uploadFile(services, c.get("caller"), await firstFile(parts));

@@ -1,15 +1,16 @@
 import { ServiceError } from "../errors.ts";
+import { withDrainedBody } from "../http/drain-body.ts";
+import { announcedBytes, readMultipart } from "../http/multipart.ts";
 import type { Services } from "../services.ts";
+import { refuseOverQuota } from "../uploads/admit-upload.ts";
 import { uploadMetadata } from "../uploads/upload-metadata.ts";
 import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";
 import type { FileInput } from "../uploads/upload-record.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
-import { withDrainedBody } from "./drain.ts";
 import { Input } from "./input.ts";
 import { parseJsonObject, readBody } from "./json-body.ts";
 import { legacyTraits, readMetadata } from "./metadata-body.ts";
-import { readMultipart } from "./multipart.ts";
 import { queryOf } from "./query.ts";
 
 /** Room for the header lines of each part. */
@@ -42,6 +43,9 @@ export function addMetadata(app: V0App, services: Services): void {
       const { directoryFiles, directoryBytes } = config.limits;
       // Some more than are allowed, so that the use case is the one to say so.
       const parts = directoryFiles + 100;
+      if (!dryRun) {
+        await refuseOverQuota(services, c.get("caller"), announcedBytes(c.env.incoming), parts * partOverheadBytes);
+      }
       const form = readMultipart(c.env.incoming, { parts, bodyBytes: directoryBytes + parts * partOverheadBytes });
       const result = await uploadMetadataDirectory(services, c.get("caller"), metadataFiles(form), { dryRun });
       const place = {

@@ -5,16 +5,16 @@ import type { V0App, V0Env } from "./app.ts";
 import { chainRead, contractRead, tokenRead } from "./hot-reads.ts";
 import { Input } from "./input.ts";
 import { chainParameter, queryOf, tokenIdParameter } from "./query.ts";
-import { okRaw } from "./raw-json.ts";
+import { okRead } from "./raw-json.ts";
 
 export function addNfts(app: V0App, services: Services): void {
-  app.get("/nfts", async (c) => okRaw(c, await chainRead(services, queryOf(c))(services, c.get("caller"))));
+  app.get("/nfts", async (c) => okRead(c, await chainRead(services, queryOf(c))(services, c.get("caller"))));
 
   app.get("/nfts/:contract_address", async (c) => {
     const query = queryOf(c);
     const contract = c.req.param("contract_address");
     const found = await contractRead(services, query, contract)(services, c.get("caller"));
-    return okRaw(c, { ...found, ...(await refreshBody(c, services, query, { contract })) });
+    return okRead(c, { ...found, ...(await refreshBody(c, services, query, { contract })) });
   });
 
   app.get("/nfts/:contract_address/:token_id", async (c) => {
@@ -22,7 +22,7 @@ export function addNfts(app: V0App, services: Services): void {
     const { contract_address: contract, token_id: token } = c.req.param();
     const found = await tokenRead(services, query, contract, token)(services, c.get("caller"));
     const tokenId = tokenIdParameter(Input.fromQuery(query), token);
-    return okRaw(c, { ...found, ...(await refreshBody(c, services, query, { contract, tokenId })) });
+    return okRead(c, { ...found, ...(await refreshBody(c, services, query, { contract, tokenId })) });
   });
 }
 

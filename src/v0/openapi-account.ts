@@ -49,6 +49,7 @@ export function accountPaths(): Json {
         profile: { type: "object", properties: { name: text, email: text, joined_date: text } },
         subscription_period: { type: "object", properties: { start_date: text, end_date: text } },
         data_usage_and_limits: { type: "object" },
+        storage_usage_and_limits: { type: "object" },
         minting_usage_and_limits: { type: "object", additionalProperties: minting },
       }),
     },

@@ -11,10 +11,10 @@ import {
   metadataMembers,
   nullableText,
   object,
-  operation,
   pageQueries,
   path,
   query,
+  read,
   text,
   tokenKey,
 } from "./openapi-parts.ts";
@@ -88,7 +88,7 @@ export function dataPaths(): Json {
   const words = ["transfer", "transfer_from", "transfer_to", "mint", "burn", "all"];
   const market = ["buy", "sell", "sale", "list", "make_bid", "get_bid"];
   const transactions = (summary: string, places: readonly Json[]) =>
-    operation(
+    read(
       summary,
       [...places, chainQuery, list("type", [...words, ...market]), ...pageQueries()],
       { transactions: { type: "array", items: transaction }, continuation: nullableText },
@@ -96,7 +96,7 @@ export function dataPaths(): Json {
     );
   return {
     "/v0/accounts/contracts/{account_address}": {
-      get: operation(
+      get: read(
         "Contracts of which an account holds NFTs",
         [
           account,
@@ -109,7 +109,7 @@ export function dataPaths(): Json {
       ),
     },
     "/v0/accounts/creators/{account_address}": {
-      get: operation(
+      get: read(
         "NFTs whose minting transaction an account sent, newest mint first",
         [account, chainQuery, ...pageQueries(), include(["default", "metadata", "contract_information"])],
         { nfts: { type: "array", items: createdItem }, continuation: nullableText },
@@ -126,10 +126,10 @@ export function dataPaths(): Json {
       get: transactions("Movements of one NFT, newest first", [contract, path("token_id", tokenKey.token_id)]),
     },
     "/v0/transactions/stats/{contract_address}": {
-      get: operation("Supply and holders of a contract", [contract, chainQuery], { statistics }, ["not_found"]),
+      get: read("Supply and holders of a contract", [contract, chainQuery], { statistics }, ["not_found"]),
     },
     "/v0/search": {
-      get: operation(
+      get: read(
         "NFTs whose name or description has all words of a text",
         [
           query("text", text, "words; of three letters and more also the beginnings of words", true),

@@ -11,10 +11,10 @@ import {
   metadataMembers,
   nullableText,
   object,
-  operation,
   pageQueries,
   path,
   query,
+  read,
   refreshQuery,
   text,
   tokenKey,
@@ -64,7 +64,7 @@ const nftDetail = object({
 export function nftPaths(): Json {
   return {
     "/v0/accounts/{account_address}": {
-      get: operation(
+      get: read(
         "NFTs of an account",
         [
           path("account_address", address),
@@ -79,7 +79,7 @@ export function nftPaths(): Json {
       ),
     },
     "/v0/nfts": {
-      get: operation(
+      get: read(
         "All NFTs of a chain, newest mint first",
         [
           chainQuery,
@@ -91,7 +91,7 @@ export function nftPaths(): Json {
       ),
     },
     "/v0/nfts/{contract_address}": {
-      get: operation(
+      get: read(
         "NFTs of a contract",
         [
           path("contract_address", address),
@@ -113,7 +113,7 @@ export function nftPaths(): Json {
       ),
     },
     "/v0/nfts/{contract_address}/{token_id}": {
-      get: operation(
+      get: read(
         "One NFT",
         [
           path("contract_address", address),

@@ -105,3 +105,10 @@ export function operation(
   const requestBody = body && { requestBody: { required: true, content: { "application/json": { schema: body } } } };
   return { summary, ...(parameters.length > 0 ? { parameters } : {}), ...requestBody, responses };
 }
+
+/** An operation whose answers have an `ETag`; the same parameters as `operation`. */
+export function read(...parts: Parameters<typeof operation>): Json {
+  const made = operation(...parts);
+  const unchanged = { "304": { description: "The answer is still the one that If-None-Match names" } };
+  return { ...made, responses: { ...(made["responses"] as Json), ...unchanged } };
+}

@@ -9,6 +9,7 @@ import {
   operation,
   pageNumberQuery,
   query,
+  read,
   text,
 } from "./openapi-parts.ts";
 
@@ -58,7 +59,7 @@ export function uploadPaths(): Json {
   return {
     "/v0/files": { post: upload("Store a file on IPFS", "file", file, uploadedFile(), ["file_too_large"]) },
     "/v0/metadata": {
-      post: operation("Store one metadata document on IPFS", [], metadataAnswer(), [], metadataBody()),
+      post: operation("Store one metadata document on IPFS", [], metadataAnswer(), ["file_too_large"], metadataBody()),
     },
     "/v0/metadata/directory": {
       post: upload(
@@ -75,7 +76,7 @@ export function uploadPaths(): Json {
       ),
     },
     "/v0/me/storage": {
-      get: operation(
+      get: read(
         "Your uploads, newest first",
         [
           { ...list("type", ["file", "metadata", "metadata_directory", "all"]), required: true },
@@ -101,7 +102,14 @@ function upload(
   optional: readonly string[] = [],
 ): Json {
   const body = { required: true, content: { "multipart/form-data": { schema: object({ [part]: schema }) } } };
-  const described = operation(summary, queries, members, [...failures, "unsupported_media_type"], undefined, optional);
+  const described = operation(
+    summary,
+    queries,
+    members,
+    [...failures, "unsupported_media_type", "request_timeout"],
+    undefined,
+    optional,
+  );
   return { ...described, requestBody: body };
 }
 

@@ -4,7 +4,7 @@ import type { V0App } from "./app.ts";
 import { naiveSeconds } from "./dates.ts";
 import { Input } from "./input.ts";
 import { chainParameter, pageParameters, queryOf, wordParameter } from "./query.ts";
-import { okRaw } from "./raw-json.ts";
+import { okRead } from "./raw-json.ts";
 import { servedFileUrl } from "./token-body.ts";
 
 export function addSearch(app: V0App, services: Services): void {
@@ -21,7 +21,7 @@ export function addSearch(app: V0App, services: Services): void {
     const found = await searchNfts(services, c.get("caller"), {
       ...{ text, chain, contract, orderBy, descending: sortOrder === "desc", page: { size, number } },
     });
-    return okRaw(c, {
+    return okRead(c, {
       search_results: found.map((nft) => ({
         chain: nft.chain,
         contract_address: nft.contract,

@@ -32,6 +32,13 @@ export function addSettings(app: V0App, services: Services): void {
           max_data_requests_per_month: perMonth,
         },
       },
+      storage_usage_and_limits: {
+        storage_usage: { stored_bytes: Number(account.storedBytes) },
+        storage_limits: {
+          max_stored_bytes: plan.storageBytes === null ? null : Number(plan.storageBytes),
+          max_uploads_at_once: plan.uploadsAtOnce,
+        },
+      },
       minting_usage_and_limits: Object.fromEntries(names.map(([name, chain]) => [name, mintingOf(account, chain)])),
     });
   });

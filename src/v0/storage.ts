@@ -6,7 +6,7 @@ import { naiveMicros } from "./dates.ts";
 import { fileSizeMb } from "./files.ts";
 import { Input } from "./input.ts";
 import { pageParameters, queryOf, wordsParameter } from "./query.ts";
-import { okRaw, RawJson } from "./raw-json.ts";
+import { okRead, RawJson } from "./raw-json.ts";
 
 const kinds = ["file", "metadata", "metadata_directory"] as const;
 
@@ -28,7 +28,7 @@ export function addStorage(app: V0App, services: Services): void {
     const uploads = found.items.map(({ node }) => node);
     const documents = await readDocuments(services, uploads);
     const { gatewayBase } = services.config.ipfs;
-    return okRaw(c, { storage: uploads.map((upload) => storageItem(upload, gatewayBase, documents)) });
+    return okRead(c, { storage: uploads.map((upload) => storageItem(upload, gatewayBase, documents)) });
   });
 }
 

@@ -14,7 +14,7 @@ import {
   tokenIdParameter,
   wordsParameter,
 } from "./query.ts";
-import { okRaw, RawJson } from "./raw-json.ts";
+import { okRead, RawJson } from "./raw-json.ts";
 
 /** Words of a market, which no chain event of ours is; they are understood and match nothing. */
 const marketWords = ["buy", "sell", "sale", "list", "make_bid", "get_bid"] as const;
@@ -43,7 +43,7 @@ export function addTransactions(app: V0App, services: Services): void {
     const contract = addressParameter(input, "contract_address", c.req.param("contract_address"));
     input.check();
     const found = await getCollectionStatistics(services, c.get("caller"), { chain, contract });
-    return okRaw(c, {
+    return okRead(c, {
       statistics: {
         ...unknownStatistics,
         total_supply: new RawJson(String(found.totalSupply)),
@@ -73,7 +73,7 @@ async function answer(
     ...{ chain, page, ...where },
     ...(all ? {} : { kinds }),
   });
-  return okRaw(c, {
+  return okRead(c, {
     transactions: found.items.map(({ node }) => transactionBody(node)),
     continuation: found.continuation,
   });

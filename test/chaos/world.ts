@@ -43,6 +43,7 @@ export class World {
   #funds = parseEther("100000");
   readonly #nodes: readonly ChildProcess[];
   #postgres: EmbeddedPostgres;
+  #crashing: Promise<void> = Promise.resolve();
   /** Transactions that reached a node before their bytes were stored (rule R2, seen from outside). */
   readonly unstored: () => number;
   /** Hashes of transactions that somebody else signed with our keys. */
@@ -148,11 +149,15 @@ export class World {
     return await freePorts(1);
   }
 
+  /** One crash after the other: two starts on the same files would stop each other. */
   async crashPostgres(): Promise<void> {
-    const ended = new Promise((done) => this.#postgres.process.once("exit", done));
-    this.#postgres.process.kill("SIGQUIT");
-    await ended;
-    this.#postgres = await startPostgres(join(this.dir, "pg"), this.#pgPort);
+    this.#crashing = this.#crashing.then(async () => {
+      const ended = new Promise((done) => this.#postgres.process.once("exit", done));
+      this.#postgres.process.kill("SIGQUIT");
+      await ended;
+      this.#postgres = await startPostgres(join(this.dir, "pg"), this.#pgPort);
+    });
+    await this.#crashing;
   }
 
   async fund(wei: bigint): Promise<void> {

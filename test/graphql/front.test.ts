@@ -204,16 +204,28 @@ test("each way of asking for an answer keeps its own: media types, directives, s
 test("both doors say how far the index had come, and wait for a block on demand, but not for ever", async () => {
   const block = 102;
   const query = `{ nfts(chain: "goerli", first: 1) { nodes { tokenId } } }`;
-  const { extensions } = JSON.parse((await post({ query })).text);
-  expect(extensions.freshness.goerli).toEqual({
-    ...{ block: String(block), lagSeconds: 0, timestamp: expect.stringMatching(/^\d{4}-.*Z$/) },
-  });
+  const hash = `0x${"5e".repeat(32)}`;
+  await database.pool.query(
+    `INSERT INTO service.chain_block (chain_id, number, hash, parent_hash, block_timestamp)
+     VALUES (31337, $1, $2, '0x', 0)`,
+    [block, hash],
+  );
+  // What was read before the row came is believed for half a second.
+  await expect
+    .poll(async () => JSON.parse((await post({ query })).text).extensions, { timeout: 10_000 })
+    .toEqual({
+      cost: { complexity: expect.any(Number), maxComplexity: 2_000, requests: 1 },
+      freshness: {
+        goerli: { ...{ block: String(block), hash, lagSeconds: 0 }, timestamp: expect.stringMatching(/^\d{4}-.*Z$/) },
+      },
+    });
   const rest = (wish: string) =>
     fetch(url.replace("/graphql", `/v0/accounts/${alice}?chain=rinkeby`), {
       headers: { Authorization: key, "X-Min-Block": wish },
     });
   const answer = await rest(`goerli:${block}`);
   expect([answer.status, answer.headers.get("x-indexed-block")]).toEqual([200, String(block)]);
+  expect(answer.headers.get("x-indexed-hash")).toBe(hash);
   const later = rest(`goerli:${block + 1}`);
   await database.pool.query(
     "UPDATE c31337_test._ponder_checkpoint SET latest_checkpoint = overlay(latest_checkpoint PLACING lpad($1, 16, '0') FROM 27)",

@@ -138,6 +138,57 @@ test("what is not here is 404 and is not cached", async () => {
   expect((await get(file, {}, "POST")).status).toBe(405);
 });
 
+test("who asks for JSON is told in JSON, everybody else in a line of text", async () => {
+  const unknown = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy";
+  for (const accept of ["application/json", "text/plain;q=0.1, application/json"]) {
+    const answer = await get(unknown, { Accept: accept });
+    expect([answer.status, answer.headers.get("content-type")]).toEqual([404, "application/json"]);
+    expect(await answer.json()).toMatchObject({ response: "NOK", error: { status_code: 404, code: "not_found" } });
+  }
+  for (const accept of ["*/*", "text/html,application/xhtml+xml,image/avif,*/*;q=0.8"]) {
+    const answer = await get(unknown, { Accept: accept });
+    expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    expect(await answer.text()).toBe("this content is not here\n");
+  }
+  const past = await get(file, { Range: "bytes=1500000-", Accept: "application/json" });
+  expect([past.status, await past.json()]).toMatchObject([416, { error: { status_code: 416, code: "value_error" } }]);
+});
+
+test("a directory that brings a page shows it, below its slash, without scripts and forms", async () => {
+  const page = "<!doctype html><link rel=stylesheet href=style.css><script>alert(1)</script>";
+  async function* files() {
+    for (const [name, text] of [
+      ["index.html", page],
+      ["style.css", "body{}"],
+    ] as const)
+      yield { names: [name], bytes: Buffer.from(text), contentType: name.endsWith("css") ? "text/css" : "text/html" };
+  }
+  const site = await server.services.content.addDirectory(files(), async (_transaction, { cid }) => cid);
+  const bare = await fetch(`${server.url}/ipfs/${site}`, { redirect: "manual" });
+  expect([bare.status, bare.headers.get("location")]).toEqual([301, `/ipfs/${site}/`]);
+  const answer = await get(`${site}/`);
+  expect([answer.status, await answer.text()]).toEqual([200, page]);
+  expect(answer.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(answer.headers.get("content-disposition")).toBeNull();
+  expect(answer.headers.get("content-security-policy")).toMatch(/^sandbox; default-src 'none'; style-src .*'self'/);
+  expect(answer.headers.get("content-security-policy")).not.toMatch(/script|allow-/);
+  expect((await get(`${site}/style.css`)).headers.get("content-type")).toBe("text/css; charset=utf-8");
+  // By its own name it is a file like any other.
+  expect((await get(`${site}/index.html`)).headers.get("content-disposition")).toBe("attachment");
+});
+
+test("a file is served as the type that its first sender with a type said, or its name", async () => {
+  const send = async (filename: string, type: string) => await upload(filename, "solid cube", type);
+  const cid = await send("cube", "application/octet-stream");
+  const typeOf = async (name: string) => (await get(name, {}, "HEAD")).headers.get("content-type");
+  expect(await typeOf(cid)).toBe("application/octet-stream");
+  expect(await send("cube.stl", "model/stl")).toBe(cid);
+  expect(await send("cube.html", "text/html")).toBe(cid);
+  // What was looked up last is believed for five seconds.
+  await expect.poll(() => typeOf(cid), { timeout: 15_000, interval: 500 }).toBe("model/stl");
+  expect(await typeOf(await upload("scene.gltf", '{"asset":{}}', "application/octet-stream"))).toBe("model/gltf+json");
+});
+
 test("content that was lost on disk is 503, not a broken 200", async () => {
   const cid = await upload("lost.txt", "soon lost", "text/plain");
   const { file: car } = await server.services.db

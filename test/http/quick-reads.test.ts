@@ -31,6 +31,14 @@ beforeAll(async () => {
       metadata: '{ "big": 123456789012345678901234567890, "face": "😀" }',
     })
     .execute();
+  // So long that the answer goes out in several pieces.
+  await api.database.db
+    .insertInto("service.token_metadata")
+    .values({
+      ...{ chain_id: 31337, contract: Buffer.alloc(20, 0xa1), token_id: "2", status: "fresh", name: "long" },
+      metadata: JSON.stringify({ text: "ä😀x".repeat(6_000) }),
+    })
+    .execute();
   const front = new KnownOperations();
   const listener = getRequestListener(createApp(api.services, { front }).fetch);
   const plain = (request: Parameters<typeof listener>[0], response: Parameters<typeof listener>[1]) =>
@@ -103,6 +111,12 @@ const quickPaths = [
   `/v0/nfts/${keys}/10?chain=rinkeby&include=rarity`,
   `/v0/nfts/${potions.toUpperCase().replace("0X", "0x")}/5?chain=goerli`,
 ];
+test("an answer in several pieces has every byte", async () => {
+  const { other } = await both("enterprise", (key) => get(`/v0/nfts/${keys}/2?chain=goerli`, key));
+  expect(Buffer.byteLength(other)).toBeGreaterThan(40_000);
+  expect(JSON.parse(other.slice(other.indexOf("\r\n\r\n") + 4)).nft.metadata.text).toBe("ä😀x".repeat(6_000));
+});
+
 test.each(quickPaths)("GET %s is answered by the quick way, with the same bytes", async (path) => {
   for (const tier of ["free", "enterprise"] as const) {
     const { one, other, wayLeft } = await both(tier, (key) => get(path, key));
@@ -110,6 +124,20 @@ test.each(quickPaths)("GET %s is answered by the quick way, with the same bytes"
     expect(other).toBe(one);
     expect(wayLeft).toBe(0);
   }
+});
+
+test("an answer that the client has is not sent again, by either way, until it differs", async () => {
+  const tag = /etag: (W\/"[^"]+")/.exec((await both("enterprise", (key) => get(page, key))).other)?.[1] ?? "";
+  for (const given of [tag, tag.slice(2), `"x", ${tag}`, "*"]) {
+    const { one, other, wayLeft } = await both("free", (key) => get(page, key, `If-None-Match: ${given}`));
+    expect(one).toMatch(/^HTTP\/1.1 304 Not Modified\r\n/);
+    expect(one).toMatch(/cache-control: private, no-cache/);
+    expect(one).toContain(`etag: ${tag}`);
+    expect(other).toBe(one);
+    expect(wayLeft).toBe(0);
+  }
+  for (const path of [`${page}&page_size=1`, `/v0/nfts/${keys}?chain=goerli`])
+    expect((await both("free", (key) => get(path, key, `If-None-Match: ${tag}`))).one).toMatch(/^HTTP\/1.1 200 OK/);
 });
 
 const refused: [name: string, request: (key: string) => string][] = [

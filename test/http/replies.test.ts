@@ -116,6 +116,25 @@ describe("GraphQL documents", () => {
     }
   });
 
+  test("what GraphQL itself complains about has a code, its cause and what to do", async () => {
+    const { key } = await api.account("enterprise");
+    const wrong: [query: string, code: string][] = [
+      ["{ nfts(", "GRAPHQL_PARSE_FAILED"],
+      ["{ nfst { totalCount } }", "GRAPHQL_VALIDATION_FAILED"],
+      ['query ($n: Int!) { nfts(chain: "goerli", first: $n) { totalCount } }', "value_error"],
+    ];
+    for (const [query, code] of wrong) {
+      const [{ message, extensions }] = (await api.graphql(key, query)).body.errors;
+      expect([query, extensions.code]).toEqual([query, code]);
+      expect([message, extensions.cause, extensions.fix].every((text) => text?.length > 5)).toBe(true);
+      expect(extensions.requestId).toMatch(/^req_/);
+    }
+    const refusal = (await api.graphql(key, `{ nfts(chain: "nowhere") { totalCount } }`)).body.errors[0].extensions;
+    expect(refusal).toMatchObject({ cause: expect.any(String), fix: expect.any(String), docs: expect.any(String) });
+    const open = (await api.graphql(key, "{ nfst { totalCount } }")).body.errors[0].message;
+    expect(open).toContain("Did you mean");
+  });
+
   test("in production the schema is told to callers with a key only", async () => {
     const production = await ApiServer.start({ NODE_ENV: "production" });
     try {
@@ -124,6 +143,12 @@ describe("GraphQL documents", () => {
       expect((await production.graphql(null, query)).body.errors[0].extensions.code).toBe("authorization_missing");
       expect((await production.graphql(key, query)).body.data.__schema.queryType.name).toBe("Query");
       expect((await production.graphql(null, "{ status { database } }")).body.data.status.database).toBe("ok");
+      // Nor may it be guessed: no name that was not asked for is in a refusal.
+      for (const query of ["{ nfst { x } }", "{ viewr }", "{ ...F } fragment F on Nftt { x }", "{ keys { nam } }"]) {
+        const { body } = await production.graphql(null, query);
+        expect(body.errors[0].message).toMatch(/^\S/);
+        expect(JSON.stringify(body.errors)).not.toMatch(/did you mean|nfts|viewer|"name"/i);
+      }
     } finally {
       await production.close();
     }

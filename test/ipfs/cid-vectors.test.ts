@@ -13,6 +13,13 @@ function seeded(length: number, seed: string): Buffer {
   return createCipheriv("chacha20", key, Buffer.alloc(16)).update(Buffer.alloc(length));
 }
 
+/** The same, a mebibyte at a time. */
+async function* seededStream(length: number, seed: string): AsyncGenerator<Uint8Array> {
+  const noise = createCipheriv("chacha20", createHash("sha256").update(seed).digest(), Buffer.alloc(16));
+  const zeros = Buffer.alloc(1_048_576);
+  for (let left = length; left > 0; left -= zeros.length) yield noise.update(zeros.subarray(0, left));
+}
+
 async function* pieces(bytes: Uint8Array, size = 100_000): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
@@ -40,6 +47,15 @@ describe("CIDs that kubo publishes for unixfs-v1-2025", () => {
   ])("a file of %s", async (_size, bytes, cid) => {
     expect(await ourFile(bytes)).toBe(cid);
     expect(cidText(fileNode(bytes).cid)).toBe(cid);
+  });
+
+  // 1,024 chunks have one parent, a byte more makes a level above it.
+  test.each([
+    ["1,024 chunks", 1_073_741_824, "bafybeihmf37wcuvtx4hpu7he5zl5qaf2ineo2lqlfrapokkm5zzw7zyhvm"],
+    ["1,024 chunks and a byte", 1_073_741_825, "bafybeibdsi225ugbkmpbdohnxioyab6jsqrmkts3twhpvfnzp77xtzpyhe"],
+  ])("a file of %s", { timeout: 300_000 }, async (_what, size, cid) => {
+    const stream = seededStream(size, "v1-2025-seed");
+    expect(String((await importFile({ stream, contentType: null }, nowhere)).root)).toBe(cid);
   });
 
   // One block of exactly 262,144 bytes, and one of a byte more: the last name is longer by one.

@@ -10,6 +10,14 @@ import { balanced } from "ipfs-unixfs-importer/layout";
 import type { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
 
+/** The calls of the driver: small CAR, folder, and the three of a resumable upload. */
+export type PinataCall = "car" | "folder" | "create" | "piece" | "list";
+
+/** What becomes of a call: a status, a connection cut before the answer or in it, a wait, or another root. */
+export type PinataFault = number | "cut" | "cut within" | "slow" | "other root";
+
+const otherContent = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy";
+
 export interface PinataServer {
   /** Base for `PINATA_UPLOAD_URL`. */
   url: string;
@@ -31,6 +39,8 @@ export interface PinataServer {
   lostPieces: number;
   /** What is listed for a CID after a resumable upload; null: what was stored. */
   listed: { cid: string }[] | null;
+  /** What becomes of the next calls of a kind, after their bodies were read. */
+  faults: Partial<Record<PinataCall, PinataFault[]>>;
   /** Method and path of each request. */
   log: string[];
   close(): Promise<void>;
@@ -62,6 +72,7 @@ export async function startPinata(): Promise<PinataServer> {
     refusesCars: null as number | null,
     lostPieces: 0,
     listed: null as { cid: string }[] | null,
+    faults: {} as PinataServer["faults"],
     log: [] as string[],
   };
   /** The bytes that came of each resumable upload. */
@@ -69,6 +80,25 @@ export async function startPinata(): Promise<PinataServer> {
   const server: Server = createServer((request, response) => {
     state.requests += 1;
     state.log.push(`${request.method} ${request.url?.split("?")[0]}`);
+    const fault = state.faults[callOf(request)]?.shift();
+    if (fault === "other root") state.otherRoot = otherContent;
+    if (typeof fault === "number" || fault === "cut" || fault === "cut within")
+      return void fail(request, response, fault);
+    if (fault === "slow") return void setTimeout(() => serve(request, response), 1_500);
+    serve(request, response);
+  });
+
+  async function fail(request: IncomingMessage, response: ServerResponse, fault: number | "cut" | "cut within") {
+    await buffer(request);
+    if (fault === "cut") return void response.destroy();
+    const text = JSON.stringify({ error: { message: "as asked" } });
+    const whole = { "Content-Type": "application/json", "Content-Length": text.length };
+    if (fault !== "cut within") return void response.writeHead(fault, whole).end(text);
+    response.writeHead(200, whole);
+    response.write(text.slice(0, 10), () => response.destroy());
+  }
+
+  function serve(request: IncomingMessage, response: ServerResponse): void {
     if (request.headers["upload-length"] || request.method !== "POST") return void resumable(request, response);
     answer(request).then(
       async ({ status, body }) => {
@@ -82,7 +112,7 @@ export async function startPinata(): Promise<PinataServer> {
       },
       (error) => response.writeHead(400).end(JSON.stringify({ error: { code: 400, message: String(error) } })),
     );
-  });
+  }
 
   async function answer(incoming: IncomingMessage): Promise<{ status: number; body: unknown }> {
     const type = incoming.headers["content-type"] ?? "";
@@ -131,7 +161,7 @@ export async function startPinata(): Promise<PinataServer> {
     for await (const { cid } of importer(await Promise.all(source), blocks, legacyProfile)) root = cid.toString();
     if (cidVersion !== 1) return { status: 400, body: { error: "version 1 is wanted" } };
     state.pinned.push(root);
-    return { status: 200, body: { IpfsHash: root, PinSize: 1, NumberOfFiles: files.length } };
+    return { status: 200, body: { IpfsHash: state.otherRoot ?? root, PinSize: 1, NumberOfFiles: files.length } };
   }
 
   async function resumable(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -145,7 +175,7 @@ export async function startPinata(): Promise<PinataServer> {
     }
     if (request.method === "GET") {
       const cid = new URL(request.url ?? "", url()).searchParams.get("cid");
-      const stored = state.pinned.includes(cid ?? "") ? [{ cid }] : [];
+      const stored = state.pinned.includes(cid ?? "") || cid === state.otherRoot ? [{ cid }] : [];
       const text = JSON.stringify({ data: { files: state.listed ?? stored } });
       return void response.writeHead(200, { "Content-Type": "application/json" }).end(text);
     }
@@ -174,4 +204,11 @@ export async function startPinata(): Promise<PinataServer> {
       await once(server, "close");
     },
   });
+}
+
+function callOf({ method, url = "", headers }: IncomingMessage): PinataCall {
+  if (method === "PATCH") return "piece";
+  if (method !== "POST") return "list";
+  if (headers["upload-length"]) return "create";
+  return url.startsWith("/pinning/") ? "folder" : "car";
 }

@@ -44,6 +44,12 @@ beforeAll(async () => {
     }) as typeof client.query;
   });
   doors = openReadDoors(database);
+  const { reads } = doors.services;
+  const { first } = reads;
+  reads.first = (text, values, once) => {
+    sent.push({ text, values: [...values], name: once ? undefined : "prepared" });
+    return first(text, values, once);
+  };
   const one = async (sql: string) => String((await database.pool.query(sql)).rows[0]?.found);
   const hex = (column: string) => `'0x' || encode(${column}, 'hex') AS found`;
   whale = await one(`SELECT ${hex("owner")} FROM nft.account_totals ORDER BY holding_count DESC LIMIT 1`);

@@ -48,6 +48,7 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
     PUBLIC_URL: "https://mintyard.test",
     ...options.env,
   });
+  const made = createServices(config, "test");
   const db = new Kysely<Database>({
     dialect: new PostgresDialect({ pool: database.pool }),
     log: (event) => {
@@ -55,8 +56,15 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
     },
   });
   const services: Services = {
-    ...createServices(config, "test"),
-    ...{ pool, db, index: { pool: new ReadPool(pool), db } },
+    ...made,
+    reads: {
+      ...made.reads,
+      first(text, ...rest) {
+        statements.push(text);
+        return made.reads.first(text, ...rest);
+      },
+    },
+    ...{ pool, db, index: { pool: new ReadPool({ pool, lanes: made.reads }), db } },
   };
   const caller: Caller = { accountId: "a", tier: options.tier ?? "enterprise", requestId: "req_test" };
 

@@ -1,10 +1,9 @@
-import { Readable } from "node:stream";
-import { type FileUpload, Upload } from "graphql-upload-ts";
+import { UploadedFile } from "../../src/graphql/uploaded-file.ts";
 
-/** What graphql-upload-ts puts in the place of a file's variable. */
-export function arrived(filename: string, text: string): Upload {
-  const upload = new Upload();
-  const createReadStream = () => Readable.from([Buffer.from(text)]);
-  upload.resolve({ filename, mimetype: "application/json", createReadStream } as unknown as FileUpload);
-  return upload;
+/** What a multipart request puts in the place of a file's variable. */
+export function arrived(fileName: string, text: string): UploadedFile {
+  async function* stream() {
+    yield Buffer.from(text);
+  }
+  return new UploadedFile(async () => ({ fileName, contentType: "application/json", stream: stream() }));
 }

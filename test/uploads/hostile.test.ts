@@ -57,12 +57,11 @@ test("bytes that are no UTF-8 are no metadata", async () => {
   expect(answer).toMatchObject({ status: 422, body: { error: { code: "value_error" } } });
 });
 
-test("a gzip bomb is not unpacked: a coded body is a broken form", async () => {
+test("a gzip bomb is not unpacked: a coded body is refused", async () => {
   const bomb = gzipSync(part('name="file"; filename="a"', "0".repeat(50_000_000)) + closing);
   const start = head("/v0/files", bomb.length).replace("\r\n\r\n", "\r\nContent-Encoding: gzip\r\n\r\n");
   const answer = parseAnswer(await rawRequest(server.port, [start, bomb]));
-  expect(answer.status).toBeGreaterThanOrEqual(415);
-  expect(answer.status).toBeLessThan(423);
+  expect(answer).toMatchObject({ status: 415, body: { error: { code: "unsupported_media_type" } } });
 });
 
 test("a client that sends a byte now and then holds nobody else up", async () => {

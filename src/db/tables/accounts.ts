@@ -14,6 +14,7 @@ export interface AccountTables {
   "service.plan": PlanTable;
   "service.usage_month": UsageMonthTable;
   "service.charge": ChargeTable;
+  "service.account_storage": AccountStorageTable;
   "service.audit_log": AuditLogTable;
 }
 
@@ -62,6 +63,14 @@ export interface PlanTable {
   max_supply: string | null;
   paid_chains: boolean;
   window_days: number | null;
+  storage_bytes: bigint | null;
+  uploads_at_once: number | null;
+}
+
+/** Kept by a trigger on `service.upload`; no row: nothing was stored. */
+interface AccountStorageTable {
+  account_id: string;
+  bytes: bigint;
 }
 
 interface UsageMonthTable {

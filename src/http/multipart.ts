@@ -33,6 +33,9 @@ const waitingParts = 32;
  *   many parts, `file_too_large` for the body, `request_timeout` also when the client went away.
  */
 export async function* readMultipart(request: IncomingMessage, limits: MultipartLimits): AsyncGenerator<Part> {
+  if (!/^(identity)?$/i.test(request.headers["content-encoding"] ?? "")) {
+    throw new ServiceError("unsupported_media_type", "send the form as it is, without a Content-Encoding");
+  }
   const form = new FormReader(request, parseBoundary(request.headers["content-type"]), limits);
   try {
     for (;;) {
@@ -44,6 +47,12 @@ export async function* readMultipart(request: IncomingMessage, limits: Multipart
   } finally {
     form.stop();
   }
+}
+
+/** The length of a body as its sender announces it; null when it does not. */
+export function announcedBytes({ headers }: IncomingMessage): number | null {
+  const length = headers["content-length"];
+  return length === undefined ? null : Number(length);
 }
 
 class FormReader {
@@ -95,7 +104,7 @@ class FormReader {
       setInterval(() => this.#checkIdle(), Math.max(idleMs / 10, 10)),
       setTimeout(() => this.#fail(tooSlow("the upload took too long")), totalMs),
     ];
-    if (Number(request.headers["content-length"] ?? 0) > limits.bodyBytes) this.#fail(tooLarge(limits.bodyBytes));
+    if ((announcedBytes(request) ?? 0) > limits.bodyBytes) this.#fail(tooLarge(limits.bodyBytes));
     else request.pipe(this.#sink);
   }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import type { HttpBindings } from "@hono/node-server";
 import type { Context } from "hono";
 import { ServiceError } from "../errors.ts";
-import type { V0Env } from "./app.ts";
 
 const drainBytes = 67_108_864;
 const drainMs = 5_000;
@@ -11,20 +11,30 @@ const drainMs = 5_000;
  * many clients look for an answer only after they have sent everything. Past the bound the
  * connection is closed with the answer.
  */
-export async function withDrainedBody(c: Context<V0Env>, answer: () => Promise<Response>): Promise<Response> {
+export async function withDrainedBody<E extends { Bindings: HttpBindings }>(
+  c: Context<E>,
+  answer: () => Promise<Response>,
+): Promise<Response> {
   try {
-    return await answer();
+    const response = await answer();
+    if (!(await drainBody(c.env.incoming))) response.headers.set("Connection", "close");
+    return response;
   } catch (error) {
     // A client that was too slow for its upload gets no more time.
     const late = error instanceof ServiceError && error.code === "request_timeout";
-    if (late || !(await drain(c.env.incoming))) c.header("Connection", "close");
+    if (late || !(await drainBody(c.env.incoming))) c.header("Connection", "close");
     throw error;
   }
 }
 
-/** @returns whether the body ended within the bounds. */
-async function drain(request: IncomingMessage): Promise<boolean> {
+/** Reads what is left of a body and drops it. @returns whether it ended within the bounds. */
+export async function drainBody(request: IncomingMessage): Promise<boolean> {
   if (request.readableEnded) return true;
+  // All of it has come; what nobody took is a few kilobytes.
+  if (request.complete) {
+    request.resume();
+    return true;
+  }
   if (request.destroyed || Number(request.headers["content-length"] ?? 0) > drainBytes) return false;
   return await new Promise<boolean>((done) => {
     let size = 0;

@@ -1,0 +1,52 @@
+interface Slots {
+  running: number;
+  /** In the order of their arrival; each is told that the place is its own. */
+  waiting: (() => void)[];
+}
+
+/** How many may wait for each one that runs; more are turned away at once. */
+const waitingPerSlot = 16;
+
+/**
+ * Bounds how many uploads of one key a process works on. A further one waits: a launch kit that sends all its
+ * files at once is served in order, and its bytes stay in its own network buffers until then.
+ */
+export class UploadSlots {
+  readonly #keys = new Map<string, Slots>();
+  readonly #waitMs: number;
+
+  constructor(waitMs = 20_000) {
+    this.#waitMs = waitMs;
+  }
+
+  /** @returns what gives the place back; null when none was free in time, or too many wait already. */
+  async take(key: string, most: number): Promise<(() => void) | null> {
+    const slots = this.#keys.get(key) ?? { running: 0, waiting: [] };
+    this.#keys.set(key, slots);
+    if (slots.running >= most) {
+      if (slots.waiting.length >= most * waitingPerSlot || !(await this.#wait(slots))) return null;
+    } else slots.running += 1;
+    return () => this.#leave(key, slots);
+  }
+
+  async #wait(slots: Slots): Promise<boolean> {
+    return await new Promise((done) => {
+      const go = () => {
+        clearTimeout(timer);
+        done(true);
+      };
+      const timer = setTimeout(() => {
+        slots.waiting.splice(slots.waiting.indexOf(go), 1);
+        done(false);
+      }, this.#waitMs);
+      slots.waiting.push(go);
+    });
+  }
+
+  #leave(key: string, slots: Slots): void {
+    // The place passes on without becoming free in between.
+    const next = slots.waiting.shift();
+    if (next) next();
+    else if (--slots.running === 0) this.#keys.delete(key);
+  }
+}

@@ -1,0 +1,28 @@
+const maxTexts = 2_000;
+const texts = new Map<string, string>();
+const numbers = new WeakMap<object, number>();
+let numbered = 0;
+
+/**
+ * A statement's text, written once: putting a long text together costs more than running some of them.
+ *
+ * @param variant and `parts`, objects that stay the same from call to call: all that the text depends on.
+ */
+export function knownText(variant: string, parts: readonly (object | undefined)[], write: () => string): string {
+  let key = variant;
+  for (const part of parts) key += `|${part === undefined ? "" : numberOf(part)}`;
+  const known = texts.get(key);
+  if (known !== undefined) return known;
+  if (texts.size >= maxTexts) texts.clear();
+  const text = write();
+  texts.set(key, text);
+  return text;
+}
+
+function numberOf(part: object): number {
+  const known = numbers.get(part);
+  if (known !== undefined) return known;
+  numbered += 1;
+  numbers.set(part, numbered);
+  return numbered;
+}

@@ -1,0 +1,241 @@
+import { Socket } from "node:net";
+import pg from "pg";
+import { JsonText } from "../json-text.ts";
+import { isRecording, startClientSpan } from "../telemetry/span.ts";
+import { statementSpan } from "../telemetry/trace-sql.ts";
+import { touchesOwned } from "./tenant.ts";
+import {
+  errorFields,
+  MessageReader,
+  type Pieces,
+  parseMessage,
+  runMessage,
+  terminateMessage,
+  type WireValue,
+} from "./wire.ts";
+
+/** The first row of a result. Columns are counted from 0, in the order of the statement. */
+export class RawRow {
+  readonly #columns: readonly (Buffer[] | null)[];
+
+  constructor(columns: readonly (Buffer[] | null)[]) {
+    this.#columns = columns;
+  }
+
+  text(column: number): string | null {
+    const pieces = this.#columns[column];
+    if (!pieces) return null;
+    const [first] = pieces;
+    return pieces.length === 1 && first ? first.toString() : Buffer.concat(pieces).toString();
+  }
+
+  /** JSON that PostgreSQL wrote, as its bytes. */
+  json(column: number): JsonText | null {
+    const pieces = this.#columns[column];
+    return pieces ? new JsonText(pieces) : null;
+  }
+}
+
+/** Runs reads whose answer is one row. */
+export interface ReadLanes {
+  /**
+   * @param text of a statement without rows of tenants: a lane belongs to no account.
+   * @returns null: no row.
+   * @param once the text will hardly come again: it is not kept prepared.
+   * @throws pg.DatabaseError, or an Error in `pg`'s words when the connection cannot be made or breaks.
+   */
+  first(text: string, values: readonly WireValue[], once?: boolean): Promise<RawRow | null>;
+  close(): void;
+}
+
+const maxLanes = 6;
+/** Statements that a lane keeps prepared. Then a new one takes its place: which of them are still used is not known. */
+const maxPrepared = 300;
+/** A lane that gives no answer for so long has lost its server: every statement ends within 15 s there. */
+const stuckMs = 25_000;
+const idleMs = 60_000;
+const tickMs = 5_000;
+
+/**
+ * Connections for hot reads. Several reads wait in one lane at a time, sent without waiting for each other's
+ * answers, so the server goes from one to the next without being woken; and values are handed on as bytes.
+ *
+ * @param options of the pool beside it: the same login, role and time-outs.
+ */
+export function openReadLanes(options: pg.ClientConfig): ReadLanes {
+  const lanes = new Set<Lane>();
+  const timer = setInterval(() => {
+    for (const lane of lanes) lane.check(performance.now());
+  }, tickMs).unref();
+  let closed = false;
+
+  function pick(): Lane {
+    let best: Lane | null = null;
+    for (const lane of lanes) if (lane.usable && (best === null || lane.waiting < best.waiting)) best = lane;
+    if (best && (best.waiting === 0 || lanes.size >= maxLanes)) return best;
+    const lane = new Lane(options, () => lanes.delete(lane));
+    lanes.add(lane);
+    return lane;
+  }
+
+  return {
+    async first(text, values, once = false) {
+      if (closed) throw new Error("Connection terminated: the reader is closed");
+      const end = isRecording() ? startClientSpan(...statementSpan(text)) : null;
+      try {
+        const row = await pick().ask({ text, values, once });
+        end?.();
+        return row;
+      } catch (error) {
+        end?.(error);
+        throw error;
+      }
+    },
+    close() {
+      closed = true;
+      clearInterval(timer);
+      for (const lane of lanes) lane.end();
+    },
+  };
+}
+
+interface Read {
+  text: string;
+  values: readonly WireValue[];
+  once: boolean;
+}
+
+interface Question extends Read {
+  askedAt: number;
+  row: RawRow | null;
+  error: pg.DatabaseError | null;
+  resolve: (row: RawRow | null) => void;
+  reject: (error: Error) => void;
+}
+
+/** One connection: opened and authenticated by `pg`, then spoken to directly. */
+class Lane {
+  usable = true;
+  readonly #onGone: () => void;
+  readonly #questions: Question[] = [];
+  readonly #prepared = new Map<string, string>();
+  #stream: Socket | null = null;
+  #usedAt = performance.now();
+
+  constructor(options: pg.ClientConfig, onGone: () => void) {
+    this.#onGone = onGone;
+    const client = new pg.Client(options);
+    // A connection that breaks closes its stream too, which is where it is seen here.
+    client.on("error", () => undefined);
+    client.connect().then(
+      () => this.#open(client.connection.stream),
+      // In the words of pg's pool, by which `asUnavailable` knows it.
+      (error: Error) =>
+        this.#fail(error.message === "timeout expired" ? new Error("timeout exceeded when trying to connect") : error),
+    );
+  }
+
+  get waiting(): number {
+    return this.#questions.length;
+  }
+
+  ask({ text, values, once }: Read): Promise<RawRow | null> {
+    return new Promise((resolve, reject) => {
+      if (!this.#prepared.has(text) && touchesOwned(text)) {
+        throw new Error("rows of tenants are not read through a lane");
+      }
+      const question = { text, values, once, askedAt: performance.now(), row: null, error: null, resolve, reject };
+      // Only what somebody waits for keeps the process.
+      if (this.#questions.push(question) === 1) this.#stream?.ref();
+      if (this.#stream) this.#send(question);
+    });
+  }
+
+  end(): void {
+    this.usable = false;
+    this.#stream?.end(terminateMessage);
+  }
+
+  /** Ends a lane that nobody uses, or that nobody answers. */
+  check(now: number): void {
+    const [oldest] = this.#questions;
+    if (oldest && now - oldest.askedAt > stuckMs) this.#stream?.destroy();
+    else if (!oldest && now - this.#usedAt > idleMs) this.end();
+  }
+
+  #open(stream: pg.Connection["stream"]): void {
+    if (!(stream instanceof Socket)) {
+      this.#fail(new Error("Connection terminated: it is no socket"));
+      return;
+    }
+    this.#stream = stream;
+    stream.removeAllListeners("data");
+    const reader = new MessageReader((kind, body) => this.#hear(kind, body));
+    stream.on("data", (chunk: Buffer) => reader.take(chunk));
+    stream.once("close", () => this.#fail(new Error("Connection terminated unexpectedly")));
+    if (!this.usable) {
+      this.end();
+      return;
+    }
+    if (this.#questions.length === 0) stream.unref();
+    for (const question of this.#questions) this.#send(question);
+  }
+
+  #send({ text, values, once }: Read): void {
+    const stream = this.#stream;
+    if (!stream) return;
+    let name = this.#prepared.get(text);
+    stream.cork();
+    if (name === undefined) {
+      name = once ? "" : `r${this.#prepared.size}`;
+      if (!once) this.#prepared.set(text, name);
+      if (this.#prepared.size >= maxPrepared) this.usable = false;
+      stream.write(parseMessage(name, text));
+    }
+    stream.write(runMessage(name, values));
+    stream.uncork();
+  }
+
+  #hear(kind: number, body: Pieces): void {
+    const [question] = this.#questions;
+    if (!question) return;
+    if (kind === letter.dataRow) {
+      if (question.row) return;
+      const columns = Array.from({ length: body.int16() }, () => {
+        const length = body.int32();
+        return length < 0 ? null : body.take(length);
+      });
+      question.row = new RawRow(columns);
+    } else if (kind === letter.error) question.error = databaseError(body);
+    else if (kind === letter.ready) this.#answer(question);
+  }
+
+  #answer(question: Question): void {
+    this.#questions.shift();
+    if (this.#questions.length === 0) {
+      this.#usedAt = performance.now();
+      this.#stream?.unref();
+    }
+    if (question.error) {
+      // Whether the statement is prepared now is not known, and a changed view spoils it for good: a new lane
+      // starts afresh. What was sent behind it is still answered here. Values do not spoil anything.
+      if (!/^(22|57014)/.test(question.error.code ?? "")) this.usable = false;
+      question.reject(question.error);
+    } else question.resolve(question.row);
+    if (!this.usable && this.#questions.length === 0) this.end();
+  }
+
+  #fail(error: Error): void {
+    this.usable = false;
+    this.#stream = null;
+    this.#onGone();
+    for (const question of this.#questions.splice(0)) question.reject(question.error ?? error);
+  }
+}
+
+const letter = { dataRow: 0x44, error: 0x45, ready: 0x5a };
+
+function databaseError(body: Pieces): pg.DatabaseError {
+  const { C: code = "", M: message = "", D: detail } = errorFields(body);
+  return Object.assign(new pg.DatabaseError(message, message.length, "error"), { code, detail });
+}

@@ -1,0 +1,108 @@
+import { hash } from "node:crypto";
+import type { CID } from "multiformats/cid";
+import { ServiceError } from "../errors.ts";
+import { isFault } from "../metadata/fault.ts";
+import type { Fetcher } from "../metadata/fetcher.ts";
+import { Busy } from "../metadata/outbound-limits.ts";
+import type { BlockSource } from "./missing-block.ts";
+import { Recent } from "./recent.ts";
+
+const sha256 = 0x12;
+/** The largest block that IPFS nodes pass on. */
+const largestBlock = 2_097_152;
+const cacheBytes = 33_554_432;
+/** How long it is believed that nobody has a block. */
+const missingMs = 60_000;
+/** A sharded directory of a million names stays far below; a chain of blocks made to be endless does not. */
+const blocksPerRequest = 1_024;
+/** What strangers may make one process load. */
+const bytesPerMinute = 268_435_456;
+
+export interface RemoteSettings {
+  /** Bases with their `/ipfs`, named by the operator, best first. */
+  gateways: readonly string[];
+  fetcher: Fetcher;
+  /** Most bytes that one request of ours may load. */
+  requestBytes: number;
+}
+
+/** Blocks of other people's content, from the operator's gateways, each checked against its hash; nothing is stored. */
+export class RemoteBlocks {
+  readonly #settings: RemoteSettings;
+  readonly #known = new Recent<Uint8Array>(cacheBytes);
+  readonly #missing = new Recent<true>(10_000, missingMs);
+  #minute = 0;
+  #bytesOfMinute = 0;
+
+  constructor(settings: RemoteSettings) {
+    this.#settings = settings;
+  }
+
+  /**
+   * What one request reads from: this installation's blocks, then the gateways, within the bounds of a request.
+   *
+   * @throws ServiceError, from `get`: `file_too_large`, `service_unavailable` when too much is under way.
+   */
+  beside(local: BlockSource): BlockSource {
+    let blocks = 0;
+    let bytes = 0;
+    return {
+      get: async (cid) => {
+        const own = await local.get(cid);
+        if (own || cid.multihash.code !== sha256) return own;
+        blocks += 1;
+        this.refuseOver(blocks > blocksPerRequest ? Number.POSITIVE_INFINITY : bytes);
+        const found = await this.#get(cid);
+        bytes += found?.length ?? 0;
+        return found;
+      },
+    };
+  }
+
+  /** @throws ServiceError `file_too_large` for an answer that would be cut off. */
+  refuseOver(bytes: number): void {
+    const { requestBytes } = this.#settings;
+    if (bytes <= requestBytes) return;
+    throw new ServiceError("file_too_large", `content of others is passed on up to ${requestBytes} bytes`);
+  }
+
+  async close(): Promise<void> {
+    await this.#settings.fetcher.close();
+  }
+
+  async #get(cid: CID): Promise<Uint8Array | null> {
+    const key = cid.toV1().toString();
+    const known = this.#known.get(key);
+    if (known || this.#missing.get(key)) return known ?? null;
+    for (const base of this.#settings.gateways) {
+      const bytes = await this.#fetch(`${base.replace(/\/+$/, "")}/${key}?format=raw`);
+      if (!bytes || !hash("sha256", bytes, "buffer").equals(cid.multihash.digest)) continue;
+      this.#known.set(key, bytes, bytes.length);
+      return bytes;
+    }
+    this.#missing.set(key, true, 1);
+    return null;
+  }
+
+  async #fetch(url: string): Promise<Uint8Array | null> {
+    const minute = Math.floor(performance.now() / 60_000);
+    if (minute !== this.#minute) this.#bytesOfMinute = 0;
+    this.#minute = minute;
+    if (this.#bytesOfMinute > bytesPerMinute) throw busy(60 - Math.floor((performance.now() / 1_000) % 60));
+    try {
+      const answer = await this.#settings.fetcher.fetch(url, { trusted: true, maxBytes: largestBlock });
+      if (isFault(answer)) return null;
+      this.#bytesOfMinute += answer.bytes.length;
+      return answer.bytes;
+    } catch (error) {
+      if (error instanceof Busy) throw busy(2);
+      throw error;
+    }
+  }
+}
+
+function busy(retryAfterSeconds: number): ServiceError {
+  return new ServiceError("service_unavailable", "too much content of others is being fetched; try again", {
+    retryAfterSeconds,
+  });
+}

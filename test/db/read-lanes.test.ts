@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connectionOptions } from "../../src/db/pool.ts";
+import { openReadLanes, type ReadLanes } from "../../src/db/read-lanes.ts";
+import { wireValue } from "../../src/db/wire.ts";
+import { asUnavailable } from "../../src/unavailable.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+
+// Judged by what pg reads of the same statements.
+let database: TestDatabase;
+let lanes: ReadLanes;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  lanes = openReadLanes(connectionOptions(database.url, "lanes"));
+});
+afterAll(async () => {
+  lanes?.close();
+  await database?.drop();
+});
+
+const failureOf = async (read: Promise<unknown>) =>
+  await read.then(
+    () => "none",
+    (error: Error & { code?: string }) => error.code ?? error.message,
+  );
+
+test("values of every length come whole and in the order asked for, however the network cuts them", async () => {
+  const text = "SELECT repeat('äb😀', $1::int) AS a, $2::bytea AS b, NULL AS c, '' AS d";
+  const sizes = Array.from({ length: 120 }, (_, index) => index * 397);
+  const rows = await Promise.all(
+    sizes.map((size) => lanes.first(text, [String(size), Buffer.from([size % 256, 0, 255])])),
+  );
+  for (const [index, size] of sizes.entries()) {
+    const { rows: judged } = await database.pool.query(text, [size, Buffer.from([size % 256, 0, 255])]);
+    const row = rows[index];
+    expect(row?.json(0)?.toString() === judged[0].a, `of ${size}`).toBe(true);
+    expect(row?.json(0)?.byteLength).toBe(size * 7);
+    expect([row?.text(1), row?.text(2), row?.text(3)]).toEqual([`\\x${judged[0].b.toString("hex")}`, null, ""]);
+  }
+  expect(await lanes.first("SELECT 1 WHERE false", [])).toBeNull();
+});
+
+test("texts of an array arrive as they are", async () => {
+  const texts = ['a"b', "c\\d", "NULL", "", "{,}", "  ", "😀"];
+  const row = await lanes.first("SELECT to_json($1::text[])", [wireValue(texts)]);
+  expect(JSON.parse(row?.text(0) ?? "")).toEqual(texts);
+});
+
+test("one read that fails fails alone, with the server's code, and the next ones are answered", async () => {
+  const sum = async (text: string) => Number((await lanes.first(text, []))?.text(0));
+  for (let round = 0; round < 20; round += 1) {
+    const read = [sum("SELECT 1"), failureOf(lanes.first("SELECT 1/0", [])), sum("SELECT 2")];
+    const more = [failureOf(lanes.first("SELECT nothing", [])), failureOf(lanes.first("SELEC", [])), sum("SELECT 3")];
+    expect(await Promise.all([...read, ...more])).toEqual([1, "22012", 2, "42703", "42601", 3]);
+  }
+  expect(await failureOf(lanes.first("SELECT $1::text", ["a\0b"]))).toBe("22021");
+});
+
+test("a view that was replaced by another one is read like it at the second try", async () => {
+  await database.pool.query("CREATE VIEW public.changing AS SELECT 1 AS a");
+  const read = async () => (await lanes.first("SELECT * FROM public.changing", []))?.text(0);
+  for (let turn = 0; turn < 20; turn += 1) expect(await read()).toBe("1");
+  await database.pool.query("DROP VIEW public.changing; CREATE VIEW public.changing AS SELECT 'x'::text AS a");
+  await read().catch(() => undefined);
+  expect(await read()).toBe("x");
+});
+
+test("rows of tenants are not to be had, whatever asks for them", async () => {
+  for (const relation of ["service.account", 'service."api_key"', "service.upload u"])
+    expect(await failureOf(lanes.first(`SELECT id FROM ${relation}`, []))).toMatch(/not read through a lane/);
+});
+
+test("connections that break fail what was under way as an outage, and the next read opens another", async () => {
+  const waiting = Array.from({ length: 12 }, () => lanes.first("SELECT pg_sleep(60)", []));
+  const outcomes = Promise.allSettled(waiting);
+  await expect
+    .poll(
+      async () => {
+        const { rowCount } = await database.pool.query(
+          `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+           WHERE application_name = 'mintyard-lanes' AND query LIKE '%pg_sleep%'`,
+        );
+        return rowCount;
+      },
+      { timeout: 20_000 },
+    )
+    .toBeGreaterThan(0);
+  for (const outcome of await outcomes) {
+    const reason = outcome.status === "rejected" ? outcome.reason : new Error("it was answered");
+    expect(asUnavailable(reason)?.code, String(reason)).toBe("service_unavailable");
+  }
+  expect((await lanes.first("SELECT 'again'", []))?.text(0)).toBe("again");
+  const away = openReadLanes({ ...connectionOptions("postgres://x@127.0.0.1:9/x", "away") });
+  expect(await failureOf(away.first("SELECT 1", []))).toBe("ECONNREFUSED");
+  away.close();
+});
+
+test("a lane that has prepared very many statements is followed by a new one", async () => {
+  for (let turn = 0; turn < 1_000; turn += 1)
+    expect((await lanes.first(`SELECT ${turn}`, []))?.text(0)).toBe(String(turn));
+  const { rows } = await database.pool.query(
+    "SELECT count(*)::int AS open FROM pg_stat_activity WHERE application_name = 'mintyard-lanes'",
+  );
+  expect(rows[0].open).toBeLessThanOrEqual(8);
+});

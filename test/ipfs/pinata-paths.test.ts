@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createPinata } from "../../src/ipfs/pinata.ts";
+import { runPinning } from "../../src/ipfs/run-pinning.ts";
+import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
+import { type PinataCall, type PinataFault, type PinataServer, startPinata } from "./pinata-server.ts";
+
+// Every fault on every call of the driver. Whatever comes back: pinned is said of our own root alone, and only
+// when the other side has it.
+const finalStatuses = [400, 413, 415, 422];
+
+function settingsOf(pinata: PinataServer) {
+  return {
+    jwt: pinata.jwt,
+    uploadUrl: pinata.url,
+    endpointUrl: pinata.url,
+    legacyUploadUrl: `${pinata.url}/pinning/pinFileToIPFS`,
+  };
+}
+
+describe("a small upload", () => {
+  let pinata: PinataServer;
+  let server: UploadServer;
+  let count = 0;
+  beforeAll(async () => {
+    pinata = await startPinata();
+    const { jwt, uploadUrl, endpointUrl, legacyUploadUrl } = settingsOf(pinata);
+    server = await startUploadServer({
+      PINATA_JWT: jwt,
+      PINATA_UPLOAD_URL: uploadUrl,
+      PINATA_ENDPOINT_URL: endpointUrl,
+      PINATA_LEGACY_UPLOAD_URL: legacyUploadUrl,
+    });
+  });
+  afterAll(async () => {
+    await server.close();
+    await pinata.close();
+  });
+
+  const cases = (["car", "folder"] as const).flatMap((call) =>
+    ([401, 402, 403, 404, 413, 429, 500, 503, "cut", "cut within", "slow", "other root"] as const).map(
+      (fault): [PinataCall, PinataFault] => [call, fault],
+    ),
+  );
+
+  test.each(cases)("%s: %s", async (call, fault) => {
+    const { db } = server.services;
+    count += 1;
+    Object.assign(pinata, { refusesCars: call === "folder" ? 422 : null, otherRoot: null, pinned: [] });
+    pinata.faults = { [call]: [fault] };
+    const files = form("metadata_files", [{ filename: "0.json", text: `{"case":${count}}` }]);
+    expect((await fetch(`${server.url}/v0/metadata/directory`, { method: "POST", body: files })).status).toBe(200);
+    const newest = () =>
+      db
+        .selectFrom("service.upload")
+        .select(["id", "cid", "pin_state as state", "pin_error as error", "pin_attempts as attempts"])
+        .orderBy("created_at", "desc")
+        .limit(1)
+        .executeTakeFirstOrThrow();
+    const stop = new AbortController();
+    const running = runPinning(server.services, stop.signal);
+    // Pinned, failed, or waiting with a reason: decided.
+    const decided = async () => {
+      const { state, error } = await newest();
+      return state !== "queued" || error !== null;
+    };
+    await expect.poll(decided, { timeout: 30_000 }).toBe(true);
+    const first = await newest();
+    if (fault === "slow") expect(first).toMatchObject({ state: "pinned", attempts: 1 });
+    else if (fault === "other root") expect(first).toMatchObject({ state: "failed" });
+    else if (typeof fault === "number" && finalStatuses.includes(fault))
+      expect(first).toMatchObject({ state: "failed" });
+    else expect(first).toMatchObject({ state: "queued", error: expect.stringMatching(/./) });
+    if (first.state === "pinned") expect(pinata.pinned).toContain(first.cid);
+
+    if (first.state === "queued") {
+      // The fault has passed: the next attempt ends it.
+      await db
+        .updateTable("service.upload")
+        .set({ pin_due_at: new Date(0) })
+        .where("id", "=", first.id)
+        .execute();
+      await expect.poll(async () => (await newest()).state, { timeout: 30_000 }).toBe("pinned");
+      expect(pinata.pinned).toContain(first.cid);
+    }
+    stop.abort();
+    await running;
+  });
+});
+
+describe("above 90 MiB, in pieces", () => {
+  let server: UploadServer;
+  let cid: string;
+  let car: Blob;
+  beforeAll(async () => {
+    server = await startUploadServer();
+    const { content, db } = server.services;
+    async function* noise() {
+      for (let chunk = 0; chunk < 91; chunk += 1) yield Buffer.alloc(1_048_576, `piece ${chunk}`);
+    }
+    cid = await content.addFile({ stream: noise(), contentType: null }, async (_, stored) => stored.cid);
+    const { file } = await db
+      .selectFrom("service.car")
+      .select("file")
+      .where("root", "=", cid)
+      .executeTakeFirstOrThrow();
+    car = await content.openCar(file);
+  });
+  afterAll(() => server.close());
+
+  // The SDK itself sends a piece up to six times, for half a minute; so the cases wait side by side.
+  test.concurrent.each<[PinataCall, PinataFault[], "pinned" | "other" | "refused" | "later"]>([
+    ["create", [401], "later"],
+    ["create", [429], "later"],
+    ["create", [413], "refused"],
+    ["create", ["cut"], "later"],
+    ["piece", [429, "cut", "slow"], "pinned"],
+    ["piece", Array(6).fill(401), "later"],
+    ["piece", Array(6).fill(413), "refused"],
+    ["list", [401], "later"],
+    ["list", [429], "later"],
+    ["list", ["cut within"], "later"],
+    ["piece", ["other root"], "other"],
+  ])("%s, %j: %s", { timeout: 120_000 }, async (call, faults, expected) => {
+    const pinata = await startPinata();
+    pinata.faults = { [call]: [...faults] };
+    const driver = createPinata(settingsOf(pinata));
+    const outcome = await driver
+      .pin(cid, car, async () => null)
+      .then(
+        (root) => (root === cid ? "pinned" : "other"),
+        (error: { statusCode?: number }) => (finalStatuses.includes(error.statusCode ?? 0) ? "refused" : "later"),
+      );
+    expect(outcome).toBe(expected);
+    if (outcome === "pinned") expect(pinata.pinned).toContain(cid);
+    await pinata.close();
+  });
+});

@@ -1,0 +1,132 @@
+import { randomUUID } from "node:crypto";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createAccount } from "../../src/auth/keys.ts";
+import { createHttpServer } from "../../src/http/server.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+
+// Each read through both doors of the real server: one statement, the same one but for the members that a door
+// shows of an item, on the same rows.
+const [keys, alice] = [0xa1, 0x11].map(addressOf) as [string, string];
+const key = randomUUID();
+let database: TestDatabase;
+let doors: ReadDoors;
+let server: Server;
+let base: string;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const [chain] = await NftFixture.create(database.pool, [31337]);
+  await chain?.add(
+    [1n, 2n, 3n, 4n].map((tokenId) => ({ contract: keys, tokenId, from: nobody, to: alice, sender: alice })),
+  );
+  await database.db
+    .insertInto("service.token_metadata")
+    .values({ chain_id: 31337, contract: Buffer.alloc(20, 0xa1), token_id: "1", status: "fresh", name: "golden key" })
+    .execute();
+  doors = openReadDoors(database);
+  await createAccount(database.db, doors.services.config.keyPepper, { name: "t", tier: "enterprise", key });
+  server = createHttpServer(doors.services);
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterAll(async () => {
+  await new Promise((done) => server.close(done));
+  await database.drop();
+});
+
+/** Statements of one request, without those about the key and the heads of chains. */
+async function statementsOf(path: string, body?: object): Promise<{ reads: string[]; text: string }> {
+  doors.takeStatements();
+  const headers = { Authorization: key, "Content-Type": "application/json" };
+  const response = await fetch(base + path, {
+    headers,
+    ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
+  });
+  const text = await response.text();
+  expect([path, response.status, text.includes('"errors"')]).toEqual([path, 200, false]);
+  const reads = doors.takeStatements().filter((sql) => !/session_of|"nft"."heads"|service.rate|count_usage/.test(sql));
+  return { reads: reads.map(shared), text };
+}
+
+/** A statement without the members of its items, which each door chooses. */
+function shared(sql: string): string {
+  return sql
+    .replace(/, \/\*item\*\/.*?\/\*end\*\/ AS contract/gs, "")
+    .replace(/\/\*item\*\/.*?\/\*end\*\//gs, "item")
+    .replace(/, (frame\.contract|NULL) AS contract/, "")
+    .replace(/\s+/g, " ");
+}
+
+const page = "pageInfo { hasNextPage endCursor }";
+const reads: [name: string, path: string, query: string][] = [
+  [
+    "what an account holds",
+    `/v0/accounts/${alice}?chain=goerli&page_size=2&include=metadata&include=contract_information`,
+    `{ account(address: "${alice}") { nfts(chain: "goerli", first: 2) { nodes { tokenId metadata contract { name } } totalCount ${page} } } }`,
+  ],
+  [
+    "what it holds of one contract",
+    `/v0/accounts/${alice}?chain=goerli&page_size=2&contract_address=${keys}`,
+    `{ account(address: "${alice}") { nfts(chain: "goerli", first: 2, contract: "${keys}") { nodes { tokenId } totalCount ${page} } } }`,
+  ],
+  [
+    "tokens of a contract",
+    `/v0/nfts/${keys}?chain=goerli&page_size=2&include=metadata`,
+    `{ nfts(chain: "goerli", contract: "${keys}", first: 2) { nodes { tokenId metadata } totalCount ${page} } }`,
+  ],
+  [
+    "tokens of a chain",
+    "/v0/nfts?chain=goerli&page_size=2&include=contract_information",
+    `{ nfts(chain: "goerli", first: 2) { nodes { tokenId contract { name } } ${page} } }`,
+  ],
+  [
+    "one token",
+    `/v0/nfts/${keys}/1?chain=goerli`,
+    `{ nft(chain: "goerli", contract: "${keys}", tokenId: "1") { tokenId metadata owner } }`,
+  ],
+  [
+    "movements of an account",
+    `/v0/transactions/accounts/${alice}?chain=goerli&page_size=2`,
+    `{ transfers(chain: "goerli", account: "${alice}", first: 2) { nodes { kind tokenId } ${page} } }`,
+  ],
+  [
+    "movements of a contract",
+    `/v0/transactions/nfts/${keys}?chain=goerli&page_size=2&type=mint`,
+    `{ transfers(chain: "goerli", contract: "${keys}", kinds: [MINT], first: 2) { nodes { kind tokenId } ${page} } }`,
+  ],
+  [
+    "movements of a token",
+    `/v0/transactions/nfts/${keys}/1?chain=goerli&page_size=2`,
+    `{ transfers(chain: "goerli", contract: "${keys}", tokenId: "1", first: 2) { nodes { kind tokenId } ${page} } }`,
+  ],
+  [
+    "contracts of an account",
+    `/v0/accounts/contracts/${alice}?chain=goerli&page_size=2`,
+    `{ account(address: "${alice}") { contracts(chain: "goerli", first: 2) { nodes { tokenCount contract { name } } totalCount ${page} } } }`,
+  ],
+  [
+    "supply and holders of a contract",
+    `/v0/transactions/stats/${keys}?chain=goerli`,
+    `{ collectionStatistics(chain: "goerli", contract: "${keys}") { totalSupply ownerCount } }`,
+  ],
+  [
+    "search",
+    "/v0/search?chain=goerli&text=golden&page_size=2",
+    '{ search(text: "golden", chain: "goerli", first: 2) { tokenId name } }',
+  ],
+];
+
+test.each(reads)("%s: the same one statement through both doors", async (_name, path, query) => {
+  const rest = await statementsOf(path);
+  // Known from the second time on.
+  await statementsOf("/graphql", { query });
+  const graph = await statementsOf("/graphql", { query });
+  expect(rest.reads).toHaveLength(1);
+  expect(graph.reads).toEqual(rest.reads);
+  // The rows: token ids in their order, as far as both doors show them.
+  const ids = (text: string) => [...text.matchAll(/"(?:token_id|tokenId)":"(\d+)"/g)].map(([, id]) => id);
+  expect(ids(graph.text)).toEqual(ids(rest.text));
+});

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { rpc } from "../chaos/fleet.ts";
+import { Ground, Stage } from "../chaos/stage.ts";
+
+const depth = 256;
+let ground: Ground;
+let stage: Stage;
+beforeAll(async () => {
+  ground = await Ground.start();
+  stage = await Stage.set(ground, { factory: {}, env: { FINALITY_GOERLI: "300" } });
+});
+afterAll(async () => {
+  await stage?.strike();
+  ground?.stop();
+});
+
+test("a reorganisation of 256 blocks takes every deployment away: each is withdrawn, sent again, and stands once", {
+  timeout: 240_000,
+}, async () => {
+  const states = async () => {
+    const { rows } = await stage.database.pool.query("SELECT state, count(*)::int AS n FROM service.intent GROUP BY 1");
+    return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
+  };
+  const settle = async (wanted: Record<string, number>, blocks: number) => {
+    const look = async () => {
+      await stage.mine(blocks);
+      await stage.work();
+      return await states();
+    };
+    await expect.poll(look, { timeout: 100_000 }).toEqual(wanted);
+  };
+  for (let count = 0; count < 5; count += 1) await stage.post();
+  await settle({ confirmed: 5 }, 1);
+  const { rows } = await stage.database.pool.query("SELECT min(mined_block)::int AS first FROM service.slot");
+  const head = Number(await rpc<string>(ground.url, "eth_blockNumber"));
+  await stage.mine(Math.max(0, depth - 1 - (head - rows[0].first)));
+  await stage.work();
+  expect(await states()).toEqual({ confirmed: 5 });
+  await rpc(ground.url, "anvil_reorg", [depth, []]);
+  await rpc(ground.url, "anvil_dropAllTransactions");
+  await stage.work();
+  expect(await states()).toEqual({ in_flight: 5 });
+  await settle({ confirmed: 5 }, 1);
+  await settle({ finalized: 5 }, 20);
+  expect(await stage.finish(20_000)).toEqual([]);
+});

@@ -1,0 +1,156 @@
+import { randomBytes } from "node:crypto";
+import { readdir } from "node:fs/promises";
+import { request } from "node:http";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { UploadSlots } from "../../src/auth/upload-slots.ts";
+import { setTenant, withTenantScope } from "../../src/db/tenant.ts";
+import { ApiServer } from "../setup/api-server.ts";
+import { multipartGraphql } from "./multipart-graphql.ts";
+import { rawRequest } from "./raw-request.ts";
+
+let api: ApiServer;
+let owner: { id: string; key: string };
+
+beforeAll(async () => {
+  api = await ApiServer.start({ RATE_LIMITS: "off" });
+  await api.database.pool.query(
+    "UPDATE service.plan SET storage_bytes = 10000, uploads_at_once = 1 WHERE tier = 'growth'",
+  );
+});
+afterAll(() => api?.close());
+beforeEach(async () => {
+  owner = await api.account("growth");
+});
+
+async function upload(bytes: Uint8Array<ArrayBuffer>, key = owner.key) {
+  const body = new FormData();
+  body.append("file", new Blob([bytes]), "a.bin");
+  const answer = await fetch(`${api.url}/v0/files`, { method: "POST", headers: { Authorization: key }, body });
+  return { status: answer.status, body: (await answer.json()) as { error: { code: string; message: string } | null } };
+}
+
+async function storage() {
+  const { body } = await api.send("GET", "/v0/me/settings", owner.key);
+  return body.storage_usage_and_limits;
+}
+
+const noise = (size: number) => new Uint8Array(randomBytes(size));
+
+describe("what an account may keep", () => {
+  test("is counted once per content, shown at both doors, and never exceeded", async () => {
+    const first = noise(3_000);
+    expect([(await upload(first)).status, (await upload(first)).status]).toEqual([200, 200]);
+    expect(await storage()).toEqual({
+      storage_usage: { stored_bytes: 3_000 },
+      storage_limits: { max_stored_bytes: 10_000, max_uploads_at_once: 1 },
+    });
+    const viewer = "{ viewer { plan { storageBytes uploadsAtOnce } usage { storedBytes } } }";
+    expect((await api.graphql(owner.key, viewer)).body.data).toEqual({
+      viewer: { plan: { storageBytes: "10000", uploadsAtOnce: 1 }, usage: { storedBytes: "3000" } },
+    });
+    const refused = await upload(noise(8_000));
+    expect(refused).toMatchObject({ status: 403, body: { error: { code: "plan_limit_exceeded" } } });
+    expect(refused.body.error?.message).toMatch(/keeps 10000 bytes and holds 3000/);
+    expect((await storage()).storage_usage).toEqual({ stored_bytes: 3_000 });
+    expect((await upload(noise(7_000))).status).toBe(200);
+    expect((await upload(noise(1))).status).toBe(403);
+  });
+
+  test("another account's bytes do not count, not even for the same content", async () => {
+    const bytes = noise(9_000);
+    const other = await api.account("growth");
+    expect([(await upload(bytes)).status, (await upload(bytes, other.key)).status]).toEqual([200, 200]);
+    expect((await storage()).storage_usage).toEqual({ stored_bytes: 9_000 });
+  });
+
+  test("two uploads for one last place: the database lets one of them in", async () => {
+    const { content } = api.services;
+    const store = async (seed: number) =>
+      await withTenantScope(async () => {
+        setTenant(owner.id);
+        const stream = (async function* () {
+          yield Buffer.alloc(4_000, `${seed} ${owner.id}`);
+        })();
+        // Straight to the store: nothing but the trigger stands in the way.
+        return await content.addFile({ stream, contentType: null }, async (transaction, { cid, carId, profile }) => {
+          await transaction
+            .insertInto("service.upload")
+            .values({
+              ...{ account_id: owner.id, kind: "file", cid, car_id: carId, file_name: null, content_type: null },
+              ...{ size: 4_000, profile, pin_state: "local", pin_error: null, pinned_at: null },
+            })
+            .execute();
+          return cid;
+        });
+      });
+    const stored = await Promise.allSettled([1, 2, 3].map(store));
+    const refusals = stored.flatMap((result) => (result.status === "rejected" ? [String(result.reason)] : []));
+    expect(refusals).toEqual([expect.stringMatching(/keeps 10000 bytes, and this upload would make it 12000/)]);
+    expect((await storage()).storage_usage).toEqual({ stored_bytes: 8_000 });
+  });
+
+  test("a body that announces more than is left is refused before it comes", async () => {
+    const head = `POST /v0/files HTTP/1.1\r\nHost: x\r\nAuthorization: ${owner.key}\r\nConnection: close\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 5000000\r\n\r\n`;
+    const answer = await rawRequest(api.port, [head]);
+    expect(answer.slice(0, 12)).toBe("HTTP/1.1 403");
+    expect(answer).toContain("plan_limit_exceeded");
+  });
+
+  test("the other door says the same, and a dry run needs no room", async () => {
+    expect((await upload(noise(9_900))).status).toBe(200);
+    const file = { name: "0.json", blob: new Blob([`{"name":"${"x".repeat(500)}"}`]) };
+    const document = `mutation ($files: [Upload!]!, $dry: Boolean) { uploadMetadataDirectory(files: $files, dryRun: $dry) { cid userErrors { code } } }`;
+    const send = (dry: boolean) =>
+      multipartGraphql(api.url, owner.key, document, { dry, files: [null] }, [{ path: "variables.files.0", ...file }]);
+    expect((await send(true)).body.data.uploadMetadataDirectory.cid).toMatch(/^bafy/);
+    expect((await send(false)).body.data.uploadMetadataDirectory).toEqual({
+      cid: null,
+      userErrors: [{ code: "plan_limit_exceeded" }],
+    });
+    const input = { name: "x".repeat(500), description: "", fileUrl: "ipfs://x" };
+    const metadata = "mutation ($input: MetadataInput!) { uploadMetadata(input: $input) { userErrors { code } } }";
+    expect((await api.graphql(owner.key, metadata, { input })).body.data.uploadMetadata.userErrors).toEqual([
+      { code: "plan_limit_exceeded" },
+    ]);
+  });
+});
+
+describe("uploads of one key at once", () => {
+  test("a further one waits for the one before, and is served then", async () => {
+    const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="slow"\r\n\r\n';
+    const headers = { Authorization: owner.key, "Content-Type": "multipart/form-data; boundary=b" };
+    const slow = request(`${api.url}/v0/files`, { method: "POST", headers });
+    const answered = new Promise<number>((done) => slow.once("response", ({ statusCode }) => done(statusCode ?? 0)));
+    slow.write(`${head}begun`);
+    // Its CAR stands when its place is taken.
+    await expect.poll(async () => await runningUploads()).toBe(1);
+    let done = false;
+    const second = upload(noise(100)).finally(() => {
+      done = true;
+    });
+    const other = await api.account("growth");
+    expect((await upload(noise(100), other.key)).status).toBe(200);
+    expect(done).toBe(false);
+    slow.end(" and ended\r\n--b--\r\n");
+    expect([await answered, (await second).status]).toEqual([200, 200]);
+  });
+
+  async function runningUploads(): Promise<number> {
+    const names = await readdir(api.dataDir, { recursive: true });
+    return names.filter((name) => name.endsWith(".part")).length;
+  }
+
+  test("who waits too long, or behind too many, is told to come again", async () => {
+    const slots = new UploadSlots(50);
+    const leave = await slots.take("a", 1);
+    const crowd = await Promise.all(Array.from({ length: 20 }, () => slots.take("a", 1)));
+    expect(crowd).toEqual(Array(20).fill(null));
+    expect(await slots.take("b", 1)).not.toBeNull();
+    const next = slots.take("a", 1);
+    leave?.();
+    const after = await next;
+    expect(after).not.toBeNull();
+    after?.();
+    expect(await slots.take("a", 1)).not.toBeNull();
+  });
+});
