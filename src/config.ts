@@ -119,7 +119,7 @@ export function loadConfig(env: Env = process.env): Config {
       maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
     },
     rowSecurity: env["DATABASE_ROW_SECURITY"] !== "off",
-    keyPepper: env["KEY_PEPPER"]?.trim() || "mintyard-embedded",
+    keyPepper: loadPepper(env),
     devApiKey: devApiKey?.toLowerCase() ?? null,
     chains,
     rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
@@ -174,6 +174,21 @@ export function loadConfig(env: Env = process.env): Config {
       graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),
     },
   };
+}
+
+/**
+ * Without a pepper of its own an installation digests keys and signs cursors with a text that everybody can read. That
+ * is for trying; keys made with it stop working once one is set, so production refuses before the first is made.
+ */
+function loadPepper(env: Env): string {
+  const pepper = env["KEY_PEPPER"]?.trim();
+  if (!pepper && env["NODE_ENV"] === "production") {
+    throw new ConfigError(
+      "KEY_PEPPER: missing; with NODE_ENV=production set a long random text (openssl rand -base64 32), and keep it: " +
+        "without it no API key works",
+    );
+  }
+  return pepper || "mintyard-embedded";
 }
 
 function loadTraces(env: Env): Config["traces"] {
