@@ -4,12 +4,16 @@ import { join } from "node:path";
 const root = join(import.meta.dirname, "..");
 const bin = (path: string) => join(root, "node_modules", path);
 
+/** They start, kill and stop many processes: beside others they would measure those, and the others them. */
+const alone = ["test/chaos/relayer.test.ts", "test/indexing/chaos.test.ts"];
+
 /** Each step is a command of its own, so that it can be run alone as well. */
 const steps: readonly { name: string; command: readonly string[] }[] = [
   { name: "lint", command: [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings"] },
   { name: "types", command: [bin("typescript/bin/tsc"), "--noEmit", "-p", "."] },
   { name: "contracts", command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"] },
-  { name: "service", command: [bin("vitest/vitest.mjs"), "run"] },
+  { name: "service", command: [bin("vitest/vitest.mjs"), "run", ...alone.flatMap((file) => ["--exclude", file])] },
+  { name: "chaos", command: [bin("vitest/vitest.mjs"), "run", ...alone, "--no-file-parallelism"] },
 ];
 
 /** `npm test`: every check of the repository, in the order in which a fault is cheapest to read. Names pick steps. */

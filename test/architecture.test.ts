@@ -157,3 +157,14 @@ test("only processes and commands have effects on import", () => {
 function isTypeParserSetup(statement: ts.Statement): boolean {
   return statement.getText().startsWith("pg.types.setTypeParser(");
 }
+
+test("every library that is installed for running is used by what runs", () => {
+  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  const running = [...own, ...sources("bin"), "ponder.config.ts"].map((file) => readFileSync(join(root, file), "utf8"));
+  const unused = Object.keys(dependencies).filter(
+    (name) => !running.some((text) => text.includes(`"${name}"`) || text.includes(`"${name}/`)),
+  );
+  expect(unused).toEqual([]);
+});

@@ -1,3 +1,6 @@
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { processRequest, Upload } from "graphql-upload-ts";
 import type { Context } from "hono";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
@@ -56,13 +59,14 @@ export async function readMultipartRequest(
   });
   const close = async () => void (await parts.return(undefined));
   try {
-    const operation = await readField(parts, "operations");
+    const operations = await readField(parts, "operations");
     const map = await readField(parts, "map");
-    const files = new MultipartFiles(parts, new Set(Object.keys(map)));
-    for (const [name, paths] of Object.entries(map)) {
+    const operation = await placeUploads(c, operations, map, directoryFiles + 100);
+    const named = JSON.parse(map) as Record<string, string[]>;
+    const files = new MultipartFiles(parts, new Set(Object.keys(named)));
+    for (const [name, paths] of Object.entries(named)) {
       const file = new UploadedFile(() => files.open(name));
-      if (!Array.isArray(paths)) throw malformed("map", `${JSON.stringify(name)} is no list of paths`);
-      for (const path of paths) place(operation, path, file);
+      for (const path of paths) replaceUpload(operation, path, file);
     }
     return { operation, close };
   } catch (error) {
@@ -71,7 +75,7 @@ export async function readMultipartRequest(
   }
 }
 
-async function readField(parts: AsyncGenerator<Part>, name: string): Promise<Record<string, unknown>> {
+async function readField(parts: AsyncGenerator<Part>, name: string): Promise<string> {
   const { value: part, done } = await parts.next();
   if (done || part.name !== name) throw malformed(name, "operations come first, then the map, then the files");
   const chunks: Buffer[] = [];
@@ -81,32 +85,47 @@ async function readField(parts: AsyncGenerator<Part>, name: string): Promise<Rec
     if (size > fieldBytes) throw new ServiceError("file_too_large", `${name} is over ${fieldBytes} bytes`);
     chunks.push(chunk);
   }
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.concat(chunks).toString("utf8"));
-  } catch {
-    throw malformed(name, "is not JSON");
-  }
-  if (value === null || typeof value !== "object" || Array.isArray(value)) {
-    throw malformed(name, "one JSON object is wanted; send one operation per request");
-  }
-  return value as Record<string, unknown>;
+  return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Puts a file where the map says: `variables.files.0`, which must hold null. */
-function place(operation: Record<string, unknown>, path: unknown, file: UploadedFile): void {
-  const steps = typeof path === "string" ? path.split(".") : [];
+/**
+ * What the specification says of the two fields is graphql-upload-ts's to know: it reads and checks them, and puts
+ * an `Upload` where the map points. It never sees the files: it would open a temporary file for each of ten thousand.
+ */
+async function placeUploads(c: Context, operations: string, map: string, maxFiles: number) {
+  const form = new FormData();
+  form.append("operations", operations);
+  form.append("map", map);
+  const encoded = new Response(form);
+  const fields = new IncomingMessage(new Socket());
+  fields.headers = Object.fromEntries(encoded.headers);
+  fields.push(Buffer.from(await encoded.arrayBuffer()));
+  fields.push(null);
+  try {
+    const operation = await processRequest(fields, c.env.outgoing, { maxFieldSize: fieldBytes, maxFiles });
+    if (Array.isArray(operation)) throw malformed("operations", "send one operation per request");
+    return operation as unknown as Record<string, unknown>;
+  } catch (error) {
+    const { status, expose, message } = error as Error & { status?: unknown; expose?: unknown };
+    if (expose !== true || typeof status !== "number") throw error;
+    throw new ServiceError(status === 413 ? "file_too_large" : "value_error", message, { field: "map", cause: error });
+  }
+}
+
+/** An `Upload` becomes the file that is read when it is wanted. */
+function replaceUpload(operation: Record<string, unknown>, path: string, file: UploadedFile): void {
+  const steps = path.split(".");
   const last = steps.pop() ?? "";
   let at: unknown = operation;
-  for (const step of steps) at = isHolder(at) && Object.hasOwn(at, step) ? at[step] : null;
-  if (!isHolder(at) || !Object.hasOwn(at, last) || at[last] !== null) {
-    throw malformed("map", `${JSON.stringify(path)?.slice(0, 100)} leads to no variable that is null`);
+  for (const step of steps) at = isHolder(at) ? at[step] : null;
+  if (!isHolder(at) || !(at[last] instanceof Upload)) {
+    throw malformed("map", `${JSON.stringify(path).slice(0, 100)} leads to no variable that is null`);
   }
   at[last] = file;
 }
 
 function isHolder(value: unknown): value is Record<string, unknown> {
-  return value !== null && typeof value === "object" && !(value instanceof UploadedFile);
+  return value !== null && typeof value === "object" && !(value instanceof Upload);
 }
 
 function malformed(field: string, message: string): ServiceError {

@@ -5,6 +5,7 @@ import type { Chain } from "../chains.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../log.ts";
 import { extendJournal, noteFreshness } from "./chain-journal.ts";
+import { endOrphans, lockChain, tableExists, unlockSchema } from "./chain-lock.ts";
 import { type Deployment, orderRebuild, publishDeployment, readRebuilds, recordDeployment } from "./deployments.ts";
 import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
 import { readGenesis } from "./genesis.ts";
@@ -33,8 +34,6 @@ export interface DeploymentRun {
   onReady(ready: IndexerReady): void;
 }
 
-/** First key of the advisory locks by which a chain has one indexer; the second is the chain id. */
-const chainLockClass = 724_190;
 const pollMs = 50;
 const maxUnansweredChecks = 30;
 /** Ponder's word for "start me again": a node or the database was away. */
@@ -172,6 +171,7 @@ async function watchPonder(
     if (replaces) await publishDeployment(client, deployment);
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
+    const live = new StallWatch(client, gateway, schema);
     for (let unanswered = 0, nextCheck = 0; ; ) {
       await wait(1_000, undefined, { signal: ended });
       unanswered = (await ponder.isReady()) ? 0 : unanswered + 1;
@@ -181,7 +181,11 @@ async function watchPonder(
       }
       // Fails when the session is lost in which the chain's lock lives.
       await rememberFinalBlock(client, gateway, schema, log);
-      await keepJournal(client, gateway, { chain, schema, log });
+      const head = await keepJournal(client, gateway, { chain, schema, log });
+      if (head !== null && (await live.isStuckBelow(head))) {
+        log.error({ chain: chain.name, head: String(head) }, "Ponder stands still below the chain's head; killing it");
+        ponder.kill();
+      }
       if (Date.now() < nextCheck) continue;
       const hasMore = await checkPeriodically(client, gateway, { chain, schema });
       nextCheck = hasMore ? 0 : Date.now() + config.rpcCheckSeconds * 1_000;
@@ -193,18 +197,24 @@ async function watchPonder(
   }
 }
 
-/** A node that is away must not end the watch; a lost database session must. */
+/**
+ * A node that is away must not end the watch; a lost database session must.
+ *
+ * @returns the nodes' head; null when they do not say.
+ */
 async function keepJournal(
   client: pg.Client,
   gateway: RpcGateway,
   { chain, schema, log }: { chain: Chain; schema: string; log: Logger },
-): Promise<void> {
+): Promise<bigint | null> {
   try {
     const { head } = await extendJournal(client, gateway, chain.id);
     await noteFreshness(client, gateway, { chain, schema, head });
+    return head;
   } catch (error) {
     log.debug({ chain: chain.name, reason: String(error) }, "the journal of blocks waits");
     await client.query("SELECT 1");
+    return null;
   }
 }
 
@@ -229,52 +239,6 @@ async function readHead(client: pg.Client, schema: string): Promise<bigint | nul
     `SELECT substr(latest_checkpoint, 27, 16) AS block FROM "${schema}"._ponder_checkpoint`,
   );
   return rows[0] ? BigInt(rows[0].block) : null;
-}
-
-async function tableExists(client: pg.Client, schema: string, table: string): Promise<boolean> {
-  const { rows } = await client.query<{ exists: boolean }>("SELECT to_regclass($1) IS NOT NULL AS exists", [
-    `"${schema}".${table}`,
-  ]);
-  return rows[0]?.exists === true;
-}
-
-async function lockChain(client: pg.Client, chain: Chain, signal: AbortSignal): Promise<void> {
-  for (let attempt = 0; attempt < 100 && !signal.aborted; attempt++) {
-    const { rows } = await client.query<{ locked: boolean }>(
-      "SELECT pg_try_advisory_lock($1::integer, $2::integer) AS locked",
-      [chainLockClass, chain.id],
-    );
-    if (rows[0]?.locked) return;
-    // A killed indexer's session ends a moment after it; so does a rolling restart's.
-    await wait(100, undefined, { signal }).catch(() => undefined);
-  }
-  throw new Error(`another indexer of chain ${chain.name} (id ${chain.id}) works on this database`);
-}
-
-/**
- * Waits until no Ponder of a launcher that died has a session left, and cuts those that stay: two that
- * write into one chain's tables, or its cache, lose rows without an error.
- */
-async function endOrphans(client: pg.Client, chain: Chain): Promise<void> {
-  const own = "datname = current_database() AND application_name LIKE $1 AND pid <> pg_backend_pid()";
-  const names = [`c${chain.id}\\_%`];
-  for (let waited = 0; waited < 150; waited++) {
-    const cut = waited < 60 ? "" : ", pg_terminate_backend(pid)";
-    const { rowCount } = await client.query(`SELECT pid${cut} FROM pg_stat_activity WHERE ${own}`, names);
-    if (rowCount === 0) break;
-    await wait(50);
-  }
-  const { rows } = await client.query<{ schema: string }>(
-    "SELECT schema_name AS schema FROM nft.deployment WHERE chain_id = $1",
-    [chain.id],
-  );
-  // Killed, it left its lock, which the next Ponder would respect for 25 s.
-  for (const { schema } of rows) await unlockSchema(client, schema);
-}
-
-async function unlockSchema(client: pg.Client, schema: string): Promise<void> {
-  if (await tableExists(client, schema, "_ponder_meta"))
-    await client.query(`UPDATE "${schema}"._ponder_meta SET value = jsonb_set(value, '{is_locked}', '0')`);
 }
 
 function onAbort(signal: AbortSignal, run: () => void): void {

@@ -12,13 +12,13 @@ const lookMs = 1_000;
  */
 export class StallWatch {
   readonly #client: pg.ClientBase;
-  readonly #gateway: RpcGateway;
+  readonly #gateway: Pick<RpcGateway, "activity">;
   readonly #schema: string;
   #sign = "";
   #unchangedSince = Date.now();
   #lookedAt = 0;
 
-  constructor(client: pg.ClientBase, gateway: RpcGateway, schema: string) {
+  constructor(client: pg.ClientBase, gateway: Pick<RpcGateway, "activity">, schema: string) {
     this.#client = client;
     this.#gateway = gateway;
     this.#schema = schema;
@@ -44,5 +44,19 @@ export class StallWatch {
       this.#unchangedSince = now;
     }
     return now - this.#unchangedSince > patienceMs;
+  }
+
+  /**
+   * For the live part: true when the nodes have had newer blocks for three minutes and nothing was asked or written.
+   * A websocket that announces heads can die without a word, and Ponder asks for none itself then.
+   */
+  async isStuckBelow(head: bigint, now = Date.now()): Promise<boolean> {
+    const { rows } = await this.#client.query<{ behind: boolean }>(
+      `SELECT substr(latest_checkpoint, 27, 16)::bigint < $1::bigint AS behind FROM "${this.#schema}"._ponder_checkpoint`,
+      [String(head)],
+    );
+    if (rows[0]?.behind) return this.isStalled(now);
+    this.#unchangedSince = now;
+    return false;
   }
 }

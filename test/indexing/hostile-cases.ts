@@ -32,7 +32,7 @@ const topic = (signature: string) => keccak256(stringToBytes(signature));
 export const transferTopic = topic("Transfer(address,address,uint256)");
 export const singleTopic = topic("TransferSingle(address,address,address,uint256,uint256)");
 export const batchTopic = topic("TransferBatch(address,address,address,uint256[],uint256[])");
-const consecutiveTopic = topic("ConsecutiveTransfer(uint256,uint256,address,address)");
+export const consecutiveTopic = topic("ConsecutiveTransfer(uint256,uint256,address,address)");
 const uriTopic = topic("URI(string,uint256)");
 const deployedTopic = topic("CollectionDeployed(bytes32,address,address)");
 export const word = (value: bigint | Hex): Hex =>

@@ -1,7 +1,7 @@
 import type pg from "pg";
 import type { Hex } from "viem";
 import type { Anvil } from "../anvil.ts";
-import { batchTopic, singleTopic, transferTopic } from "../hostile-cases.ts";
+import { batchTopic, consecutiveTopic, singleTopic, transferTopic } from "../hostile-cases.ts";
 
 interface RawLog {
   address: Hex;
@@ -55,6 +55,8 @@ const place = `block, log, hash, tx, decode(contract, 'hex') AS contract`;
 const moves = `
   SELECT ${place}, 0 AS batch, ${number("t3")} AS id, ${person("t1")} AS giver, ${person("t2")} AS taker, 1::numeric AS amount, 'ERC721' AS standard
     FROM raw_log WHERE ${topicIs(transferTopic)}
+  UNION ALL SELECT ${place}, n::int, ${number("t1")} + n, ${person("t2")}, ${person("t3")}, 1, 'ERC721'
+    FROM raw_log, generate_series(0, (${wordAt("0")} - ${number("t1")})::int) n WHERE ${topicIs(consecutiveTopic)}
   UNION ALL SELECT ${place}, 0, ${wordAt("0")}, ${person("t2")}, ${person("t3")}, ${wordAt("1")}, 'ERC1155'
     FROM raw_log WHERE ${topicIs(singleTopic)}
   UNION ALL SELECT ${place}, n::int, ${wordAt("3 + n")}, ${person("t2")}, ${person("t3")}, ${wordAt(`4 + ${wordAt("2")}::int + n`)}, 'ERC1155'

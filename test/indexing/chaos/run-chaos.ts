@@ -1,15 +1,15 @@
-import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import pg from "pg";
 import type { Hex } from "viem";
-import { type EmbeddedPostgres, startPostgres } from "../../../src/embedded/postgres.ts";
+import { startPostgres } from "../../../src/embedded/postgres.ts";
 import { freePorts } from "../../../src/free-port.ts";
 import { type Anvil, startAnvil } from "../anvil.ts";
 import { randomOf } from "../hostile-cases.ts";
 import { keepIndexer } from "./keep-indexer.ts";
+import { again, Kills, type Victim } from "./kills.ts";
 import { startLyingProxy } from "./lying-proxy.ts";
 import { copyRawLogs, differences } from "./recompute.ts";
 import { buildWorld } from "./world.ts";
@@ -34,7 +34,8 @@ export interface ChaosResult {
   reorgs: number;
   deepReorgs: number;
   deepestReorg: number;
-  kills: Record<string, number>;
+  kills: Record<Victim, number>;
+  killCount: number;
   /** Kills after which the index had caught up before the next one. */
   recovered: number;
   lies: Record<string, number>;
@@ -45,26 +46,29 @@ export interface ChaosResult {
   /** Tokens and balances asked of the contracts themselves, and those that the index shows otherwise. */
   asked: number;
   wrong: number;
+  /** Until there was quiet, and until all was compared. */
+  actingSeconds: number;
   seconds: number;
 }
 
-/** How long a kill waits until the index has caught up after the one before. */
-const patienceMs = 30_000;
-
 /** Blocks of the deepest reorganisation. */
 const deepest = 256;
+/** One answer in so many is a lie, until there were as many lies as wanted, and afterwards. */
+const lieOneIn = { first: 4, later: 16 };
 
 /**
  * One seeded run: random actions on a real chain, reorganisations with other transactions, kill -9 of
- * Ponder, the launcher and PostgreSQL, and a node that lies; then rest, and a comparison of every
+ * Ponder, the launcher, PostgreSQL and all of them, and nodes that lie; then rest, and a comparison of every
  * table with raw logs and with the contracts' own answers.
  */
 export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Promise<ChaosResult> {
   const started = Date.now();
+  const seconds = () => Math.round((Date.now() - started) / 1000);
   const random = randomOf(goal.seed);
   const directory = await mkdtemp(join(tmpdir(), "mintyard-chaos-"));
   const [port = 0] = await freePorts(1);
-  let postgres: EmbeddedPostgres = await startPostgres(join(directory, "pg"), port);
+  const start = () => startPostgres(join(directory, "pg"), port);
+  const postgres = await start();
   const databaseUrl = postgres.url;
   const [chain, other] = await Promise.all([startAnvil(), startAnvil(31338)]);
   for (let count = 0; count < 5; count++) await other.mine();
@@ -74,106 +78,68 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
   );
   const sum = (pick: (proxy: (typeof proxies)[number]) => number) => proxies.reduce((all, one) => all + pick(one), 0);
   const lieCount = () => sum((proxy) => proxy.count());
-  const asked = () => sum((proxy) => proxy.asked());
-  const lieOneIn = (requests: number) => {
+  const lie = (requests: number) => {
     for (const proxy of proxies) proxy.lieOneIn(requests);
   };
   const indexer = keepIndexer(databaseUrl, proxies.map(({ url }) => url).join(","), directory);
-  const kills = { ponder: 0, launcher: 0, postgres: 0 };
-  let reorgs = 0;
-  let deepestReorg = 0;
-  let deepReorgs = 0;
-  let askedAtKill = 0;
-  let killedAt = 0;
-  let recovered = 0;
-  let hasRecovered = true;
+  const asked = () => sum((proxy) => proxy.asked());
+  const kills = new Kills({ databaseUrl, indexer, postgres, startPostgres: start, asked }, goal.kills);
   try {
     const world = await buildWorld(chain);
     await indexer.untilReady();
-    lieOneIn(4);
+    const reorgs = new Reorgs(chain, world, goal);
     // Five mints of twice as many stay below what suspends a contract for its block.
     const perMint = Math.min(900, Math.max(300, Math.ceil(goal.tokens / 1_000)));
     for (let step = 0; Date.now() - started < goal.maxMs; step++) {
       const tokens = await world.tokens();
-      const killCount = kills.ponder + kills.launcher + kills.postgres;
-      const acted = reorgs >= goal.reorgs && deepReorgs >= goal.deepReorgs && killCount >= goal.kills;
-      if (acted && tokens >= goal.tokens && lieCount() >= goal.lies) break;
+      const lies = lieCount();
+      const done = reorgs.areDone() && kills.count >= goal.kills;
+      if (done && tokens >= goal.tokens && lies >= goal.lies) break;
+      lie(lies < goal.lies ? lieOneIn.first : lieOneIn.later);
       if (step % 25 === 0)
         say(
-          `step ${step}: ${tokens} tokens, ${reorgs} reorgs, ${killCount} kills, ${lieCount()} lies, ${Math.round((Date.now() - started) / 1000)} s`,
+          `step ${step}: ${tokens} tokens, ${reorgs.count} reorgs, ${kills.count} kills, ${lies} lies, ${seconds()} s`,
         );
       for (let count = 1 + random(5); count > 0; count--) await world.act(random, tokens < goal.tokens ? perMint : 1);
       await chain.mine();
-      const height = Number(await chain.head());
-      if ((reorgs < goal.reorgs || deepReorgs < goal.deepReorgs) && random(3) === 0) {
-        const room = height - world.firstBlock;
-        const deep = deepReorgs < goal.deepReorgs && room >= deepest && reorgs >= goal.reorgs / 2;
-        // The first deep one is as deep as any that the index has to survive.
-        const depth = deep && deepReorgs === 0 ? deepest : deep ? 40 + random(deepest - 39) : 1 + random(20);
-        if (depth <= room) {
-          await chain.rpc("anvil_reorg", [depth, world.replacements(random, depth)]);
-          await chain.mine();
-          reorgs += 1;
-          if (deep) deepReorgs += 1;
-          deepestReorg = Math.max(deepestReorg, depth);
-        }
-      }
-      // Every second one when it has caught up, the others while it is starting.
-      if (!hasRecovered && (await isFresh(databaseUrl, killedAt))) {
-        hasRecovered = true;
-        recovered += 1;
-      }
-      const isWaiting = killCount % 2 === 0 && !hasRecovered && Date.now() - killedAt < patienceMs;
-      const mayKill = !isWaiting && asked() > askedAtKill + 30;
-      if (killCount < goal.kills && mayKill && random(3) === 0) {
-        askedAtKill = asked();
-        killedAt = Date.now();
-        hasRecovered = false;
-        const which = killCount % 7 === 3 ? "postgres" : killCount % 4 === 2 ? "launcher" : "ponder";
-        if (which === "postgres") {
-          postgres.process.kill("SIGKILL");
-          if (postgres.process.exitCode === null && postgres.process.signalCode === null)
-            await once(postgres.process, "exit");
-          postgres = await restart(() => startPostgres(join(directory, "pg"), port));
-          kills.postgres += 1;
-        } else if (await indexer.kill(which)) kills[which] += 1;
-      }
+      await reorgs.perhaps(random);
+      await kills.perhaps(random);
       // Time for the indexer to be in the middle of something.
       await wait(50 + random(300));
     }
-    say(`quiet after ${Math.round((Date.now() - started) / 1000)} s; waiting for the index`);
-    lieOneIn(0);
+    const actingSeconds = seconds();
+    say(`quiet after ${actingSeconds} s; waiting for the index`);
+    lie(0);
     await chain.mine();
     const client = await connectAgain(databaseUrl);
     try {
       await untilIndexed(client, chain, () => indexer.lastWords());
+      say(`the index has caught up after ${seconds()} s; comparing`);
       const logs = await copyRawLogs(client, chain, world.addresses);
       const differing = await differences(client);
       const compared = await world.compare(client);
       const { rows } = await client.query<{ refused: number }>(
         "SELECT refused_answers::int AS refused FROM service.chain_freshness",
       );
+      const lies = [...new Set(proxies.flatMap(({ told }) => [...told.keys()]))];
       return {
         seed: goal.seed,
         tokens: await world.tokens(),
         blocks: Number(await chain.head()),
         logs,
-        reorgs,
-        deepReorgs,
-        deepestReorg,
-        kills,
-        recovered,
-        lies: Object.fromEntries(
-          [...new Set(proxies.flatMap(({ told }) => [...told.keys()]))].map((name) => [
-            name,
-            sum(({ told }) => told.get(name) ?? 0),
-          ]),
-        ),
+        reorgs: reorgs.count,
+        deepReorgs: reorgs.deepCount,
+        deepestReorg: reorgs.deepest,
+        kills: kills.counts,
+        killCount: kills.count,
+        recovered: kills.recovered,
+        lies: Object.fromEntries(lies.map((name) => [name, sum(({ told }) => told.get(name) ?? 0)])),
         lieCount: lieCount(),
         refused: rows[0]?.refused ?? 0,
         differing,
         ...compared,
-        seconds: Math.round((Date.now() - started) / 1000),
+        actingSeconds,
+        seconds: seconds(),
       };
     } finally {
       await client.end();
@@ -181,40 +147,48 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
   } finally {
     await indexer.stop();
     await Promise.all([...proxies, chain, other].map((part) => part.stop()));
-    await postgres.stop();
+    await kills.postgres.stop();
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** Whether the index caught up with the chain's head after this time (ms). */
-async function isFresh(url: string, since: number): Promise<boolean> {
-  const client = new pg.Client({ connectionString: url });
-  try {
-    await client.connect();
-    const { rows } = await client.query<{ at: Date; lag: string }>(
-      "SELECT checked_at AS at, (node_head - indexed_block)::text AS lag FROM service.chain_freshness",
-    );
-    return rows.some(({ at, lag }) => at.getTime() > since && Number(lag) <= 2);
-  } catch {
-    return false; // PostgreSQL is starting.
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
+/** Replaces the chain's last blocks by others with other transactions. */
+class Reorgs {
+  count = 0;
+  deepCount = 0;
+  deepest = 0;
+  readonly #chain: Anvil;
+  readonly #world: Awaited<ReturnType<typeof buildWorld>>;
+  readonly #goal: ChaosGoal;
 
-async function restart<T>(start: () => Promise<T>): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await start();
-    } catch (error) {
-      if (tries > 40) throw error;
-      await wait(250);
-    }
+  constructor(chain: Anvil, world: Awaited<ReturnType<typeof buildWorld>>, goal: ChaosGoal) {
+    this.#chain = chain;
+    this.#world = world;
+    this.#goal = goal;
+  }
+
+  areDone(): boolean {
+    return this.count >= this.#goal.reorgs && this.deepCount >= this.#goal.deepReorgs;
+  }
+
+  async perhaps(random: (below: number) => number): Promise<void> {
+    if (this.areDone() || random(3) !== 0) return;
+    const { reorgs, deepReorgs } = this.#goal;
+    const room = Number(await this.#chain.head()) - this.#world.firstBlock;
+    const deep = this.deepCount < deepReorgs && room >= deepest && this.count >= reorgs / 2;
+    // The first deep one is as deep as any that the index has to survive.
+    const depth = deep && this.deepCount === 0 ? deepest : deep ? 40 + random(deepest - 39) : 1 + random(20);
+    if (depth > room) return;
+    await this.#chain.rpc("anvil_reorg", [depth, this.#world.replacements(random, depth)]);
+    await this.#chain.mine();
+    this.count += 1;
+    if (deep) this.deepCount += 1;
+    this.deepest = Math.max(this.deepest, depth);
   }
 }
 
 async function connectAgain(url: string): Promise<pg.Client> {
-  return restart(async () => {
+  return again(async () => {
     const client = new pg.Client({ connectionString: url });
     await client.connect();
     return client;

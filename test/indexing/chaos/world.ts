@@ -10,10 +10,9 @@ type Random = (below: number) => number;
 /** Contracts on the chain, what is done with them at random, and what they say of it in the end. */
 export async function buildWorld(chain: Anvil) {
   const compiled = compileSolidity(readFileSync(new URL("../../fixtures/Chaos.sol", import.meta.url), "utf8"));
-  const { Chaos721, Chaos1155 } = compiled;
-  if (!Chaos721 || !Chaos1155) throw new Error("Chaos.sol was not compiled");
-  const single = await Promise.all([chain.deploy(Chaos721)]);
-  const nfts = [...single, await chain.deploy(Chaos721)];
+  const { Chaos721, Chaos2309, Chaos1155 } = compiled;
+  if (!Chaos721 || !Chaos2309 || !Chaos1155) throw new Error("Chaos.sol was not compiled");
+  const nfts = [await chain.deploy(Chaos721), await chain.deploy(Chaos721), await chain.deploy(Chaos2309)];
   const many = await chain.deploy(Chaos1155);
   const hostile = await chain.deploy(hostileContract());
   const firstBlock = Number(await chain.head());
