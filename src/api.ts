@@ -9,14 +9,14 @@ import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./log.ts";
 import { compactHeap, endWithParent, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
-import { createMetrics, watchPool } from "./telemetry/metrics.ts";
+import { createMetrics, watchPool, watchReplicas } from "./telemetry/metrics.ts";
 import { startTracing } from "./telemetry/tracing.ts";
 
 const config = loadConfig();
 await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
 const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
 const endTracing = await startTracing(config, "api");
-const services = createServices(config, "api", { tenants });
+const services = createServices(config, "api", { tenants, replicas: true });
 if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");
 if (config.devApiKey) {
   const pool = createPool(config.databaseUrl, "setup", 1);
@@ -26,6 +26,7 @@ if (config.devApiKey) {
 
 const metrics = createMetrics("api");
 watchPool(metrics, services.pool);
+watchReplicas(metrics, services.index.pool);
 watchStatus(metrics, services);
 const drain = new Drain();
 const server = createHttpServer(services, { drain, metrics });
@@ -43,7 +44,7 @@ onStop(
     await services.auth.usage.flush();
     await services.content.close();
     services.reads.close();
-    await services.pool.end();
+    await Promise.all([services.index.pool.end(), services.pool.end()]);
     await endTracing();
   },
   services.log,

@@ -61,3 +61,14 @@ export function readRanges(env: Env, name: string): string[] {
     if (!ipaddr.isValidCIDR(range)) throw new ConfigError(`${name}: ${range} is neither an address nor a range`);
   return ranges;
 }
+
+/** Connection strings of PostgreSQL, separated by commas. */
+export function readDatabaseUrls(env: Env, name: string): string[] {
+  const urls = (env[name] ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean);
+  const usable = (text: string) => /^postgres(ql)?:\/\//.test(text) && URL.canParse(text);
+  if (!urls.every(usable)) throw new ConfigError(`${name}: postgres://… is wanted, several separated by commas`);
+  return urls;
+}

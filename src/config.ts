@@ -2,7 +2,7 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { type Chain, knownChains } from "./chains.ts";
 import { loadChains } from "./config-chains.ts";
-import { ConfigError, count, type Env, positive, read, readRanges, url } from "./config-values.ts";
+import { ConfigError, count, type Env, positive, read, readDatabaseUrls, readRanges, url } from "./config-values.ts";
 
 /** Everything the processes read from their environment, parsed once. See `.env.example` for each variable. */
 export interface Config {
@@ -15,6 +15,8 @@ export interface Config {
   databaseUrl: string;
   /** Logins of single processes, by process name; the others, and migrations, use `databaseUrl`. */
   databaseUrls: Partial<Record<string, string>>;
+  /** Standbys that the HTTP process reads the index from, and how old what they say may be. */
+  replicas: { urls: readonly string[]; maxLagSeconds: number };
   /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
   rowSecurity: boolean;
   /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
@@ -112,8 +114,12 @@ export function loadConfig(env: Env = process.env): Config {
         return own ? [[name, own]] : [];
       }),
     ),
+    replicas: {
+      urls: readDatabaseUrls(env, "DATABASE_REPLICA_URLS"),
+      maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
+    },
     rowSecurity: env["DATABASE_ROW_SECURITY"] !== "off",
-    keyPepper: env["KEY_PEPPER"]?.trim() || "mintyard-embedded",
+    keyPepper: loadPepper(env),
     devApiKey: devApiKey?.toLowerCase() ?? null,
     chains,
     rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
@@ -170,6 +176,21 @@ export function loadConfig(env: Env = process.env): Config {
   };
 }
 
+/**
+ * Without a pepper of its own an installation digests keys and signs cursors with a text that everybody can read. That
+ * is for trying; keys made with it stop working once one is set, so production refuses before the first is made.
+ */
+function loadPepper(env: Env): string {
+  const pepper = env["KEY_PEPPER"]?.trim();
+  if (!pepper && env["NODE_ENV"] === "production") {
+    throw new ConfigError(
+      "KEY_PEPPER: missing; with NODE_ENV=production set a long random text (openssl rand -base64 32), and keep it: " +
+        "without it no API key works",
+    );
+  }
+  return pepper || "mintyard-embedded";
+}
+
 function loadTraces(env: Env): Config["traces"] {
   const endpoint = read<string | null>(env, "OTEL_EXPORTER_OTLP_ENDPOINT", url, null);
   const share = z
@@ -203,7 +224,8 @@ export function ipfsDir(config: Config): string {
 
 /** Every value of a configuration that must appear in no log, answer or metric. */
 export function secretsOf(config: Config): string[] {
-  const passwords = [config.databaseUrl, ...Object.values(config.databaseUrls)].flatMap((text) =>
+  const databases = [config.databaseUrl, ...Object.values(config.databaseUrls), ...config.replicas.urls];
+  const passwords = databases.flatMap((text) =>
     text && URL.canParse(text) ? [decodeURIComponent(new URL(text).password)] : [],
   );
   const chains = config.chains.flatMap(({ relayerKey, relay, rpcUrls, local }) => [

@@ -8,7 +8,10 @@ import type { Chain } from "./chains.ts";
 import { type Config, secretsOf } from "./config.ts";
 import type { Database } from "./db/database.ts";
 import { connectionOptions, createDatabase, createPool } from "./db/pool.ts";
+import { PrimaryPositions } from "./db/primary-positions.ts";
 import { openReadLanes, type ReadLanes } from "./db/read-lanes.ts";
+import { ReadPool, type Server } from "./db/read-pool.ts";
+import { Replica } from "./db/replica.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { armFaults } from "./relay/faults.ts";
@@ -21,6 +24,8 @@ export interface Services {
   log: Logger;
   pool: pg.Pool;
   db: Kysely<Database>;
+  /** For reads of the index and of metadata: a replica may answer, some seconds behind. Nothing else goes here. */
+  index: { pool: ReadPool; db: Kysely<Database> };
   /** Reads whose answer is JSON made by PostgreSQL. */
   reads: ReadLanes;
   chains: readonly Chain[];
@@ -31,10 +36,21 @@ export interface Services {
   content: ContentStore;
 }
 
-/** @param options `tenants`: the database shows a request the rows of its own account only. */
-export function createServices(config: Config, processName: string, options = { tenants: false }): Services {
+interface ServiceOptions {
+  /** The database shows a request the rows of its own account only. */
+  tenants: boolean;
+  /** Reads of the index go to `DATABASE_REPLICA_URLS`. End `index.pool` too. */
+  replicas?: boolean;
+}
+
+export function createServices(
+  config: Config,
+  processName: string,
+  options: ServiceOptions = { tenants: false },
+): Services {
   const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
   const pool = createPool(databaseUrl, processName, 10, options);
+  const lanes = openReadLanes(connectionOptions(databaseUrl, processName, options));
   const db = createDatabase(pool);
   const rpc = createRpcClients();
   const log = createLogger(processName, config.logLevel, secretsOf(config));
@@ -44,7 +60,9 @@ export function createServices(config: Config, processName: string, options = { 
     log,
     pool,
     db,
-    reads: openReadLanes(connectionOptions(databaseUrl, processName, options)),
+    ...(options.replicas && config.replicas.urls.length > 0
+      ? openReplicas(config, { pool, lanes }, processName, options.tenants)
+      : { index: { pool: new ReadPool({ pool, lanes }), db }, reads: lanes }),
     chains: config.chains,
     rpc,
     auth: {
@@ -56,4 +74,18 @@ export function createServices(config: Config, processName: string, options = { 
     relay: createRelay(),
     content: openContentStore(config, db),
   };
+}
+
+function openReplicas(
+  config: Config,
+  primary: Server,
+  processName: string,
+  tenants: boolean,
+): Pick<Services, "index" | "reads"> {
+  const { urls, maxLagSeconds } = config.replicas;
+  const options = { processName, tenants, maxLagSeconds };
+  const replicas = urls.map((url, index) => new Replica(index + 1, url, options));
+  const positions = new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`);
+  const pool = new ReadPool(primary, replicas, positions);
+  return { index: { pool, db: createDatabase(pool) }, reads: pool };
 }

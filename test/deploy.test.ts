@@ -15,7 +15,7 @@ const isKnown = (name: string) =>
   perChain.some((prefix) => name.startsWith(prefix) && /^[A-Z]+$/.test(name.slice(prefix.length)));
 
 test("every variable of the compose file and the units is one that the service reads", () => {
-  const own = /^(POSTGRES_(USER|DB|PASSWORD)|PROXY_PORT|API_UPSTREAM)$/;
+  const own = /^(POSTGRES_(USER|DB|PASSWORD)|PROXY_PORT|API_UPSTREAM|NODE_OPTIONS)$/;
   const names = [
     ...[...compose.matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? ""),
     ...[...compose.matchAll(/\b([A-Z][A-Z0-9_]{3,}): /g)].map(([, name]) => name ?? ""),

@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 
 const root = join(import.meta.dirname, "..");
@@ -52,4 +52,16 @@ test("the README's first command installs and runs a whole launch in a fresh clo
 
 test("the continuous-integration script is the README's test command", () => {
   expect(readFileSync(join(root, ".ci/run"), "utf8")).toMatch(/^npm test$/m);
+});
+
+test("the README shows the flow, and every page of ours that it and the guides point at exists", () => {
+  expect(readme).toMatch(/```mermaid\nflowchart /);
+  const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+  const missing = pages.flatMap((page) =>
+    [...readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)]
+      .map(([, target = ""]) => join(root, dirname(page), target))
+      .filter((target) => !existsSync(target))
+      .map((target) => `${page}: ${target}`),
+  );
+  expect(missing).toEqual([]);
 });

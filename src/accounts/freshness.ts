@@ -1,4 +1,3 @@
-import { sql } from "kysely";
 import type { Services } from "../services.ts";
 
 /** How far the index of a chain has come, when the answer was begun: the answer has at least this block. */
@@ -71,20 +70,26 @@ async function current(services: Services): Promise<{ freshness: Freshness; text
 async function ask(services: Services, heads: Kept): Promise<void> {
   const askedAt = performance.now();
   try {
-    heads.rows = await services.db
-      .selectFrom("nft.heads")
-      .select(["chain_id", "block_number", "block_timestamp"])
-      .select(
-        sql<string | null>`(SELECT j.hash FROM service.chain_block j
-          WHERE j.chain_id = heads.chain_id AND j.number = heads.block_number)`.as("hash"),
-      )
-      .execute();
+    const answers = await services.index.pool.askEach<HeadRow>({
+      text: `SELECT chain_id, block_number, block_timestamp, (SELECT j.hash FROM service.chain_block j
+        WHERE j.chain_id = heads.chain_id AND j.number = heads.block_number) AS hash FROM nft.heads`,
+    });
+    heads.rows = leastOf(answers);
   } catch {
     heads.rows = [];
   }
   heads.askedAt = askedAt;
   heads.asking = null;
   heads.shown = null;
+}
+
+/** What every server that may answer has: any of them could be the one. */
+function leastOf([first = [], ...others]: readonly HeadRow[][]): HeadRow[] {
+  return first.flatMap((head) => {
+    const same = others.map((rows) => rows.find((row) => row.chain_id === head.chain_id));
+    if (same.includes(undefined)) return [];
+    return [same.reduce<HeadRow>((least, row) => (row && row.block_number < least.block_number ? row : least), head)];
+  });
 }
 
 function freshnessAt(services: Services, rows: readonly HeadRow[], second: number): Freshness {

@@ -69,7 +69,7 @@ export async function listAccountContracts(
       AND ${sql.lit(bounds.limit)} > 0) p ON true
     LEFT JOIN nft.contracts c ON c.chain_id = ${chain.id} AND c.address = p.contract
     LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chain.id} AND cm.address = p.contract
-    ORDER BY p.place`.execute(services.db);
+    ORDER BY p.place`.execute(services.index.db);
   const total = rows[0]?.total ?? 0n;
   refuseTooDeep(bounds, input.page, total);
   const page = pageOf(

@@ -40,7 +40,7 @@ export async function listAccountNfts(
   const bounds = boundsOf(input.page, services.config.keyPepper, list, 52);
   const direction = bounds.backward ? "desc" : "asc";
 
-  let held = services.db
+  let held = services.index.db
     .selectFrom("nft.holding_rows as k")
     .where("k.chain_id", "=", chain.id)
     .where("k.owner", "=", owner)
@@ -65,14 +65,14 @@ export async function listAccountNfts(
   // The counters know an account's holdings by kind; only one contract's share has to be counted.
   const totals = contract
     ? held.select(({ fn }) => fn.countAll<bigint>().as("total"))
-    : services.db
+    : services.index.db
         .selectFrom("nft.account_totals as a")
         .select(sql<bigint>`coalesce(sum(a.holding_count), 0)::bigint`.as("total"))
         .where("a.chain_id", "=", chain.id)
         .where("a.owner", "=", owner)
         .where("a.standard", "=", sql<Standard>`any(${standards})`);
 
-  const rows = await services.db
+  const rows = await services.index.db
     .selectFrom(totals.as("totals"))
     .leftJoin(keys.as("k"), (join) => join.onTrue())
     .leftJoin("nft.tokens as t", (join) =>

@@ -99,7 +99,7 @@ export async function listAcquiredNfts(
             LEFT JOIN service.contract_metadata cm ON cm.chain_id = k.chain_id AND cm.address = k.contract`
         : sql``
     }
-    ORDER BY ${order}`.execute(services.db);
+    ORDER BY ${order}`.execute(services.index.db);
   const nameOf = new Map(chains);
   const page = pageOf(rows.filter(isPresent), bounds, (row) => {
     const name = nameOf.get(row.chain_id) ?? "";

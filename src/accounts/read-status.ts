@@ -1,4 +1,5 @@
 import { sql } from "kysely";
+import type { ReplicaStatus } from "../db/replica.ts";
 import type { Services } from "../services.ts";
 
 /** What of a chain is not as it should be; none of them keeps this process from answering. */
@@ -40,6 +41,8 @@ export interface ChainStatus {
 
 export interface ServiceStatus {
   database: "ok" | "unreachable";
+  /** Standbys this process reads from; one with a trouble gets no reads, and the others or the primary answer. */
+  replicas: ReplicaStatus[];
   chains: ChainStatus[];
   /** Tokens whose metadata waits or failed; 100000 stands for more. */
   metadata: Record<string, number>;
@@ -82,6 +85,7 @@ export async function readStatus(services: Services): Promise<ServiceStatus> {
     );
   return {
     database: row ? "ok" : "unreachable",
+    replicas: services.index.pool.replicas(),
     chains: services.chains.map((chain) => chainStatus(services, chain, row)),
     metadata: Object.fromEntries((row?.metadata ?? []).map(({ status, items }) => [status, items])),
     pins: Object.fromEntries((row?.pins ?? []).map(({ state, items }) => [state, items])),

@@ -100,4 +100,10 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
       for (const [state, items] of Object.entries(pins)) set(items, { state });
     },
   );
+  gauge("mintyard_replica_in_use", "1 while reads go to this standby.", ["replica"], (set, { replicas }) => {
+    for (const { replica, trouble } of replicas) set(trouble === null ? 1 : 0, { replica });
+  });
+  gauge("mintyard_replica_lag_seconds", "Age of what this standby lacks.", ["replica"], (set, { replicas }) => {
+    for (const { replica, lagSeconds } of replicas) if (lagSeconds !== null) set(lagSeconds, { replica });
+  });
 }

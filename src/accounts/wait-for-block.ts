@@ -1,4 +1,5 @@
 import { chainAliases, findChain } from "../chains.ts";
+import { readOwnWrites } from "../db/tenant.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 
@@ -30,7 +31,7 @@ export async function waitForBlock(services: Services, wish: string): Promise<vo
       .select("block_number")
       .where("chain_id", "=", chain.id)
       .executeTakeFirst();
-    if (head && head.block_number >= BigInt(block)) return;
+    if (head && head.block_number >= BigInt(block)) return readOwnWrites();
     if (Date.now() > end || waiting >= maxWaiting) {
       throw new ServiceError(
         "service_unavailable",

@@ -1,5 +1,5 @@
 import { AsyncResource } from "node:async_hooks";
-import { Kysely, PostgresDialect } from "kysely";
+import { Kysely, PostgresDialect, type PostgresPool } from "kysely";
 import pg from "pg";
 import { traceStatements } from "../telemetry/trace-sql.ts";
 import type { Database } from "./database.ts";
@@ -68,6 +68,6 @@ export async function hasApiRole(databaseUrl: string): Promise<boolean> {
   }
 }
 
-export function createDatabase(pool: pg.Pool): Kysely<Database> {
+export function createDatabase(pool: PostgresPool): Kysely<Database> {
   return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
 }

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type pg from "pg";
 
 /** The account that the running request belongs to, as soon as that is known. */
-const running = new AsyncLocalStorage<{ tenant: string }>();
+const running = new AsyncLocalStorage<{ tenant: string; ownWrites?: true }>();
 
 /** Runs one request: what it asks the database is bound to the account that `setTenant` names within. */
 export function withTenantScope<T>(run: () => T): T {
@@ -12,6 +12,16 @@ export function withTenantScope<T>(run: () => T): T {
 export function setTenant(accountId: string): void {
   const scope = running.getStore();
   if (scope) scope.tenant = accountId;
+}
+
+/** From here on the running request is answered by the primary: a replica may not have yet what it waited for. */
+export function readOwnWrites(): void {
+  const scope = running.getStore();
+  if (scope) scope.ownWrites = true;
+}
+
+export function readsOwnWrites(): boolean {
+  return running.getStore()?.ownWrites === true;
 }
 
 /** Relations whose rows belong to a tenant; row-level security compares them with `app.tenant`. */

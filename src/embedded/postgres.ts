@@ -36,6 +36,13 @@ interface Identity {
  * @throws Error with the server's last lines when it does not come up.
  */
 export async function startPostgres(dir: string, port: number): Promise<EmbeddedPostgres> {
+  const server = await startServer(dir, port);
+  await createDatabase(server.url.replace(/[^/]*$/, "postgres"), "mintyard");
+  return server;
+}
+
+/** The same without a look into the server: a standby takes no statement that changes anything. */
+export async function startServer(dir: string, port: number): Promise<EmbeddedPostgres> {
   const binaries = await findBinaries();
   const data = join(dir, "data");
   await mkdir(dir, { recursive: true });
@@ -45,9 +52,8 @@ export async function startPostgres(dir: string, port: number): Promise<Embedded
   if (!existsSync(join(data, "PG_VERSION"))) await initialise(binaries, data, passwordFile, identity);
   const password = (await readFile(passwordFile, "utf8")).trim();
   const child = await launch(binaries, data, port, identity);
-  const url = (database: string) => `postgres://postgres:${password}@127.0.0.1:${port}/${database}`;
-  await createDatabase(url("postgres"), "mintyard");
-  return { url: url("mintyard"), process: child, stop: () => stopChild(child) };
+  const url = `postgres://postgres:${password}@127.0.0.1:${port}/mintyard`;
+  return { url, process: child, stop: () => stopChild(child) };
 }
 
 async function findBinaries(): Promise<Binaries> {

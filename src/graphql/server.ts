@@ -140,7 +140,12 @@ export function createGraphQLHandler(
     const freshness = await readFreshness(services);
     const context = { hono: c, caller, multipart: null, freshness };
     if (isMultipart(c)) return await withDrainedBody(c, () => answerMultipart(c, context));
-    if (!isPlainPost(c.env.incoming)) return await yoga.handleRequest(c.req.raw, context);
+    if (!isPlainPost(c.env.incoming)) {
+      const response = await yoga.handleRequest(c.req.raw, context);
+      if (response.headers.get("content-type")?.startsWith("text/html"))
+        response.headers.set("Content-Security-Policy", pagePolicy);
+      return response;
+    }
     const body = handedOver(c.env.incoming).body ?? (await c.req.text());
     const operation = readOperation(body);
     const request = new Request(c.req.raw.url, { method: "POST", headers: c.req.raw.headers, body });
@@ -164,6 +169,15 @@ export function createGraphQLHandler(
     }
   }
 }
+
+/**
+ * GraphiQL comes in one page with its code and styles in it, and its editor starts workers of its own text. Nothing of it
+ * may be loaded from, or sent to, anywhere but this server: a key is typed into it.
+ */
+const pagePolicy =
+  "default-src 'none'; script-src 'self' 'unsafe-inline' 'unsafe-eval' blob:; worker-src 'self' blob:; " +
+  "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /** Whether a request's body is one small JSON text. */
 export function isPlainPost({ method, headers }: IncomingMessage): boolean {

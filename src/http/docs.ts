@@ -5,6 +5,7 @@ import { type ErrorCode, errorTable, ServiceError } from "../errors.ts";
 import { createOpenApi } from "../v0/openapi.ts";
 import type { AppEnv } from "./app-env.ts";
 import { addExplorer } from "./explorer.ts";
+import { addStartPage } from "./start-page.ts";
 
 interface Operation {
   summary: string;
@@ -26,6 +27,7 @@ export function addDocs(app: Hono<AppEnv>): void {
   code { background: #8882; padding: 0 0.25em; } td { padding: 0.2rem 1rem 0.2rem 0; vertical-align: top; }
 </style>
 <h1>Mintyard API</h1>
+<p><a href="/docs/start">Quick start</a> for frontends, clients of the former services, creators, analysts, operators.</p>
 <p>Send your key in the header <code>Authorization</code>. Two doors, the same functions behind them:</p>
 <ul>
   <li><a href="/graphql">GraphQL</a>, with GraphiQL in a browser</li>
@@ -43,6 +45,7 @@ export function addDocs(app: Hono<AppEnv>): void {
     if (!Object.hasOwn(errorTable, code)) throw new ServiceError("not_found", "there is no error of this code");
     return c.html(errorPage(code as ErrorCode));
   });
+  addStartPage(app);
   addExplorer(app);
   app.get("/docs/openapi.json", (c) => c.json(openApi));
 }

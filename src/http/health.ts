@@ -17,10 +17,11 @@ import type { Drain } from "./drain.ts";
 export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, metrics: Metrics | null): void {
   app.get("/livez", (c) => c.text("ok"));
   app.get("/readyz", async (c) => {
-    const { database, chains } = await readStatus(services);
+    const { database, replicas, chains } = await readStatus(services);
     const reasons = [
       ...(drain.draining ? ["draining"] : []),
       ...(database === "ok" ? [] : ["database_unreachable"]),
+      ...replicas.flatMap(({ replica, trouble }) => (trouble ? [`replica ${replica}: ${trouble}`] : [])),
       ...chains.flatMap(({ chain, troubles }) => troubles.map((trouble) => `${chain}: ${trouble}`)),
     ];
     const ready = database === "ok" && !drain.draining;

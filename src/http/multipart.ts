@@ -135,6 +135,10 @@ class FormReader {
 
   #onPart(stream: Dicer.PartStream): void {
     this.#unread.add(stream);
+    // Dicer tells a part that is cut in its own words, and straight to whoever reads it.
+    const emit = stream.emit.bind(stream);
+    stream.emit = (event: string | symbol, ...args: unknown[]) =>
+      event === "error" && !(args[0] instanceof ServiceError) ? emit(event, brokenForm(args[0])) : emit(event, ...args);
     // A part that is cut says so before its form does.
     stream.on("error", (cause) => this.#fail(cause instanceof ServiceError ? cause : brokenForm(cause)));
     stream.on("close", () => this.#unread.delete(stream));

@@ -48,7 +48,7 @@ export async function getCollectionStatistics(
       (SELECT count(DISTINCT o.owner) FROM nft.holdings o
        WHERE o.chain_id = ${chain.id} AND o.contract = ${contract}) AS owners,
       (extract(epoch from clock_timestamp()) * 1000000)::bigint AS micros
-    FROM nft.contracts c WHERE c.chain_id = ${chain.id} AND c.address = ${contract}`.execute(services.db);
+    FROM nft.contracts c WHERE c.chain_id = ${chain.id} AND c.address = ${contract}`.execute(services.index.db);
   const [row] = rows;
   if (!row) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
   return {

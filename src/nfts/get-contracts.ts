@@ -28,7 +28,7 @@ export async function getContracts(
     throw new ServiceError("value_error", `at most ${maxPageSize} contracts at once`, { field: "keys" });
   }
   const chainIds = keys.map(({ chain }) => findChain(services.chains, chain).id);
-  const rows = await services.db
+  const rows = await services.index.db
     .selectFrom(
       sql<{ chain_id: number; address: Buffer; place: bigint }>`(SELECT * FROM unnest(
         ${chainIds}::integer[], ${keys.map(({ address }) => toBytes(address))}::bytea[])

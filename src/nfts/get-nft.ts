@@ -26,7 +26,7 @@ export async function getNft(
   const chain = findChain(services.chains, input.chain);
   const contract = toBytes(input.contract);
   const tokenId = String(input.tokenId);
-  const row = await services.db
+  const row = await services.index.db
     .selectFrom("nft.contracts as c")
     .leftJoin("service.contract_metadata as cm", (join) =>
       join.on("cm.chain_id", "=", chain.id).onRef("cm.address", "=", "c.address"),

@@ -40,7 +40,7 @@ export async function getNfts(
     throw new ServiceError("value_error", `at most ${maxPageSize} tokens at once`, { field: "keys" });
   }
   const chainIds = keys.map(({ chain }) => findChain(services.chains, chain).id);
-  const rows = await services.db
+  const rows = await services.index.db
     .selectFrom(
       sql<{ chain_id: number; contract: Buffer; token_id: string; place: bigint }>`(SELECT * FROM unnest(
         ${chainIds}::integer[], ${keys.map(({ contract }) => toBytes(contract))}::bytea[],

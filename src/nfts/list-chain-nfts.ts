@@ -28,7 +28,7 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
   refuseTooDeep(bounds, input.page, null);
   const direction = bounds.backward ? "asc" : "desc";
 
-  let keys = services.db
+  let keys = services.index.db
     .selectFrom("nft.tokens as k")
     .select(["k.contract", "k.token_id", "k.mint_block", "k.mint_log_index", "k.mint_batch_index"])
     .where("k.chain_id", "=", chain.id)
@@ -64,7 +64,7 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
     );
   }
 
-  const rows = await services.db
+  const rows = await services.index.db
     .selectFrom(keys.as("k"))
     .innerJoin("nft.tokens as t", (join) =>
       join

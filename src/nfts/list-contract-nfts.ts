@@ -51,7 +51,7 @@ export async function listContractNfts(
   const direction = bounds.backward ? "desc" : "asc";
 
   // Only keys are selected where rows may be skipped by number: the join then touches one page.
-  let keys = services.db
+  let keys = services.index.db
     .selectFrom("nft.tokens as k")
     .select("k.token_id")
     .where("k.chain_id", "=", chain.id)
@@ -65,7 +65,7 @@ export async function listContractNfts(
     keys = keys.where("k.token_id", bounds.backward ? "<" : ">", String(bytesToUint(bounds.position)));
   }
 
-  const rows = await services.db
+  const rows = await services.index.db
     .selectFrom("nft.contracts as c")
     .leftJoin("service.contract_metadata as cm", (join) =>
       join.on("cm.chain_id", "=", chain.id).onRef("cm.address", "=", "c.address"),

@@ -88,7 +88,7 @@ export async function listHolders(services: Services, _caller: Caller, input: Li
     LEFT JOIN (${held} ORDER BY token_id ${direction}, owner ${direction}
       LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}) p ON true
     WHERE c.chain_id = ${chain.id} AND c.address = ${contract}
-    ORDER BY p.token_id ${direction}, p.owner ${direction}`.execute(services.db);
+    ORDER BY p.token_id ${direction}, p.owner ${direction}`.execute(services.index.db);
   const [first] = rows;
   if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
   if (block !== undefined && (first.head === null || block > first.head)) {

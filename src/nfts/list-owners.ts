@@ -62,7 +62,7 @@ export async function listCollectionOwners(
         AND h.amount > 0 AND h.owner = p.owner) AS holding_count
     FROM nft.contracts c LEFT JOIN page p ON p.place > ${sql.lit(bounds.offset)}
     WHERE c.chain_id = ${chain.id} AND c.address = ${contract}
-    ORDER BY p.place`.execute(services.db);
+    ORDER BY p.place`.execute(services.index.db);
   const [first] = rows;
   if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
   const present = rows.flatMap(({ owner, holding_count }) => (owner ? [{ owner, count: holding_count ?? 0n }] : []));

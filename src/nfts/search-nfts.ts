@@ -56,7 +56,7 @@ export async function searchNfts(services: Services, _caller: Caller, input: Sea
     JOIN nft.tokens t ON t.chain_id = m.chain_id AND t.contract = m.contract AND t.token_id = m.token_id
     WHERE t.supply > 0
     ORDER BY ${order}, t.chain_id, t.contract, t.token_id
-    LIMIT ${sql.lit(size)} OFFSET ${sql.lit(offset)}`.execute(services.db);
+    LIMIT ${sql.lit(size)} OFFSET ${sql.lit(offset)}`.execute(services.index.db);
   const named = chains.length === 1 && input.chain !== "all" ? input.chain : undefined;
   return rows.filter(isPresent).map((row) => {
     const name = named ?? chains.find(({ id }) => id === row.chain_id)?.name ?? "";

@@ -117,7 +117,7 @@ export async function listTraits(
       FROM (SELECT name, value, count(*) AS count FROM service.token_trait
         WHERE chain_id = ${chain.id} AND contract = ${toBytes(input.contract)} GROUP BY name, value) counted) ranked
     WHERE place <= ${sql.lit(shownValues)} ORDER BY name, place
-    LIMIT ${sql.lit(shownTraits * shownValues)}`.execute(services.db);
+    LIMIT ${sql.lit(shownTraits * shownValues)}`.execute(services.index.db);
   const traits = new Map<string, TraitSummary>();
   for (const { name, value, count, total } of rows) {
     const trait = traits.get(name) ?? { name, tokenCount: total, values: [] };

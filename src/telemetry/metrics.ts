@@ -59,3 +59,31 @@ export function watchRefusals({ registry }: Metrics, chain: string, refusals: ()
     },
   });
 }
+
+interface ReadServers {
+  replicas(): { replica: string; reads: number }[];
+  fallbacks: number;
+}
+
+/** Who answers the reads of this process. */
+export function watchReplicas({ registry }: Metrics, pool: ReadServers): void {
+  const reads = new Counter({
+    name: "mintyard_replica_reads_total",
+    help: "Reads of the index that a standby answered.",
+    labelNames: ["replica"],
+    registers: [registry],
+    collect() {
+      reads.reset();
+      for (const { replica, reads: count } of pool.replicas()) reads.inc({ replica }, count);
+    },
+  });
+  const fallbacks = new Counter({
+    name: "mintyard_replica_fallbacks_total",
+    help: "Reads that a standby failed and the primary answered.",
+    registers: [registry],
+    collect() {
+      fallbacks.reset();
+      fallbacks.inc(pool.fallbacks);
+    },
+  });
+}

@@ -54,7 +54,7 @@ export async function listTransfers(
   if (arms.length === 0) return pageOf<never, never>([], bounds, (row) => row);
   const { rows } = await sql<TransferView>`
     SELECT * FROM (${sql.join(arms, sql` UNION ALL `)}) moved
-    ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}`.execute(services.db);
+    ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}`.execute(services.index.db);
   return pageOf(rows, bounds, (row) => ({
     node: toTransfer(input.chain, row),
     cursor: sealCursor(

@@ -1,6 +1,12 @@
+import { execFile } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { errorTable } from "../../src/errors.ts";
 import { samples, sampleVariables } from "../../src/graphql/samples.ts";
+import { guides } from "../../src/http/start-page.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 
@@ -35,6 +41,11 @@ test("GraphiQL needs no other server, and each of its tabs works", async () => {
   expect(text).toContain("YogaGraphiQL.renderYogaGraphiQL");
   const outside = [...text.matchAll(/<(?:script|link)[^>]+(?:src|href)="(https?:[^"]+)"/g)].map(([, link]) => link);
   expect(outside).toEqual([]);
+  // A key is typed into this page: its policy names no other host, for whatever it might load or send.
+  const policy = response.headers.get("content-security-policy") ?? "";
+  expect(policy).toMatch(/^default-src 'none'; /);
+  expect(policy).toContain("connect-src 'self';");
+  expect(policy.replaceAll(/'[a-z-]+'|\b(blob|data):/g, "")).not.toMatch(/[*:.]/);
   for (const query of samples) {
     expect(text).toContain(JSON.stringify(query).slice(1, -1));
     const variables = JSON.parse(sampleVariables(query, api.services.chains));
@@ -49,4 +60,27 @@ test("every error has a page, in which no markup is shown as text", async () => 
     expect(status, code).toBe(200);
     expect(String(body), code).not.toMatch(/`|\[object|undefined/);
   }
+});
+
+test("the quick start has a way in for each kind of user, and its commands work", async () => {
+  const page = String((await api.send("GET", "/docs/start", null)).body);
+  expect(String((await api.send("GET", "/docs", null)).body)).toContain('href="/docs/start"');
+  expect(guides.map(({ anchor }) => anchor)).toEqual(["frontend", "legacy", "creator", "analyst", "operator"]);
+  for (const { anchor, more } of guides) {
+    expect(page).toContain(`<h2 id="${anchor}">`);
+    for (const { to } of more) {
+      const { status } = await fetch(api.url + to, { headers: { Accept: "text/html" } });
+      expect(status, to).toBe(200);
+    }
+  }
+  const commands = guides.flatMap(({ steps }) => steps.map(({ code }) => code)).filter((code) => code.includes("curl"));
+  expect(commands).toHaveLength(5);
+  const dir = await mkdtemp(join(tmpdir(), "mintyard-start-"));
+  for (const command of commands) {
+    const env = { PATH: process.env["PATH"], BASE: api.url, API_KEY: key };
+    const { stdout } = await promisify(execFile)("sh", ["-ec", command], { cwd: dir, env });
+    expect(JSON.parse(stdout), command).not.toMatchObject({ response: "NOK" });
+    expect(JSON.parse(stdout).errors, command).toBeUndefined();
+  }
+  await rm(dir, { recursive: true });
 });

@@ -136,7 +136,7 @@ describe("GraphQL documents", () => {
   });
 
   test("in production the schema is told to callers with a key only", async () => {
-    const production = await ApiServer.start({ NODE_ENV: "production" });
+    const production = await ApiServer.start({ NODE_ENV: "production", KEY_PEPPER: "of this test" });
     try {
       const { key } = await production.account("enterprise");
       const query = "{ __schema { queryType { name } } }";

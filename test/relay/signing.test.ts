@@ -131,7 +131,9 @@ test("deliberate faults are refused where a chain is not local", () => {
     MINTYARD_CHAOS_CRASH: "send-after:1",
   };
   expect(() => loadConfig(env)).toThrow(ConfigError);
-  expect(() => loadConfig({ ...env, LOCAL_GOERLI: "true", NODE_ENV: "production" })).toThrow(ConfigError);
+  expect(() =>
+    loadConfig({ ...env, LOCAL_GOERLI: "true", NODE_ENV: "production", KEY_PEPPER: "of this test" }),
+  ).toThrow(ConfigError);
   // Somebody who calls a real chain local all the same: by its id, or by where it is.
   for (const real of [{ CHAIN_ID_GOERLI: "1" }, { CHAIN_ID_GOERLI: "" }, { RPC_URL_GOERLI: "https://rpc.example/key" }])
     expect(() => loadConfig({ ...env, LOCAL_GOERLI: "true", ...real })).toThrow(ConfigError);

@@ -3,6 +3,7 @@ import { Kysely, PostgresDialect } from "kysely";
 import type { Caller } from "../../src/auth/caller.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { Database } from "../../src/db/database.ts";
+import { ReadPool } from "../../src/db/read-pool.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { rawTexts } from "../../src/graphql/raw-text.ts";
@@ -48,6 +49,12 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
     ...options.env,
   });
   const made = createServices(config, "test");
+  const db = new Kysely<Database>({
+    dialect: new PostgresDialect({ pool: database.pool }),
+    log: (event) => {
+      statements.push(event.query.sql);
+    },
+  });
   const services: Services = {
     ...made,
     reads: {
@@ -57,13 +64,7 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
         return made.reads.first(text, ...rest);
       },
     },
-    pool,
-    db: new Kysely<Database>({
-      dialect: new PostgresDialect({ pool: database.pool }),
-      log: (event) => {
-        statements.push(event.query.sql);
-      },
-    }),
+    ...{ pool, db, index: { pool: new ReadPool({ pool, lanes: made.reads }), db } },
   };
   const caller: Caller = { accountId: "a", tier: options.tier ?? "enterprise", requestId: "req_test" };
 
