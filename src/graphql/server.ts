@@ -17,6 +17,7 @@ import type { Services } from "../services.ts";
 import { asUnavailable } from "../unavailable.ts";
 import { admission } from "./admission.ts";
 import type { GraphQLContext } from "./builder.ts";
+import { DocumentCache } from "./document-cache.ts";
 import { documentLimits } from "./document-limits.ts";
 import { type KnownOperations, readOperation } from "./front.ts";
 import { isMultipart, type MultipartRequest, readMultipartRequest } from "./multipart-request.ts";
@@ -100,6 +101,7 @@ export function createGraphQLHandler(
     graphqlEndpoint: "/graphql",
     multipart: false,
     batching: false,
+    parserAndValidationCache: { documentCache: new DocumentCache(), errorCache: new DocumentCache() },
     // Presale lists of the largest size fit.
     maxRequestBodySize: Math.min(services.config.limits.jsonBodyBytes, 2_000_000),
     // The app answers for all paths alike; yoga's own would add credentials.
