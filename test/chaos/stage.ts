@@ -63,8 +63,8 @@ export class Stage {
   readonly wallet: Address;
   readonly services: Services;
   readonly caller: Caller;
-  /** Of another process: equal requests of one process are one before they get anywhere. */
-  readonly #other: Services;
+  /** Of further processes: equal requests of one process are one before they get anywhere. */
+  readonly #others: Services[] = [];
   readonly #dir: string;
   readonly #wishes: { name: string; hashes: Set<string> }[] = [];
   readonly #memory = createRelayMemory();
@@ -84,7 +84,6 @@ export class Stage {
     this.wallet = parts.wallet;
     this.services = parts.services;
     this.caller = parts.caller;
-    this.#other = createServices(parts.services.config, "stage");
     this.#dir = dir;
   }
 
@@ -141,9 +140,7 @@ export class Stage {
     const wish = { name, hashes: new Set<string>() };
     const input = request(name);
     const answers = await Promise.allSettled(
-      Array.from({ length: times }, (_, copy) =>
-        deployCollection(copy % 2 === 0 ? this.services : this.#other, this.caller, input),
-      ),
+      Array.from({ length: times }, (_, copy) => deployCollection(this.#process(copy), this.caller, input)),
     );
     for (const answer of answers) {
       if (answer.status === "fulfilled") wish.hashes.add(answer.value.deployment.transactionHash);
@@ -155,6 +152,11 @@ export class Stage {
         status === "fulfilled" || (reason instanceof ServiceError && reason.details?.["deployment"] !== undefined),
     );
     if (queued) this.#wishes.push(wish);
+  }
+
+  #process(index: number): Services {
+    while (this.#others.length < index) this.#others.push(createServices(this.services.config, "stage"));
+    return this.#others[index - 1] ?? this.services;
   }
 
   /** A name that the judge will look for. */
@@ -227,7 +229,7 @@ export class Stage {
   }
 
   async strike(): Promise<void> {
-    for (const services of [this.services, this.#other]) {
+    for (const services of [this.services, ...this.#others]) {
       await services.pool.end();
       await services.content.close();
     }
