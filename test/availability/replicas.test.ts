@@ -136,8 +136,8 @@ test("reads of the index are answered by the standby, with the bytes that the pr
     "SELECT query FROM pg_stat_activity WHERE application_name = 'mintyard-api-replica'",
   );
   await client.end();
-  expect(rows.length).toBeGreaterThan(0);
-  expect(rows.every(({ query: text }) => /nft\.|SELECT/.test(text))).toBe(true);
+  // A connection that was just made has asked nothing yet.
+  expect(rows.some(({ query: text }) => /^(select|with)\b/i.test(text.trim()))).toBe(true);
   expect(await metric("mintyard_replica_fallbacks_total")).toBe(0);
 }, 120_000);
 
