@@ -13,7 +13,8 @@ export async function replaceOurs(world: World): Promise<void> {
       "SELECT min(nonce)::text AS nonce FROM service.slot WHERE state = 'open' AND addr = $1 HAVING count(*) > 0",
       [thief(world).bytes],
     );
-    if (rows[0]) return await spend(world, Number(rows[0].nonce));
+    // It may be mined before that.
+    if (rows[0] && (await spend(world, Number(rows[0].nonce)).catch(() => false)) !== false) return;
     await sleep(50);
   }
   throw new Error("nothing of the second wallet is waiting");

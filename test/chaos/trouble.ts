@@ -166,20 +166,23 @@ export class Trouble {
     await rpc(this.#world.nodeUrl, "anvil_setNextBlockBaseFeePerGas", [toHex(wei)]);
   }
 
-  /** Fees rise until something is replaced; then the pool forgets it and gets the first bytes instead. */
+  /** Fees rise until something is replaced; then they fall, the pool forgets it, and gets the first bytes instead. */
   async #olderBytes(): Promise<void> {
+    const { nodeUrl, pool } = this.#world;
     await this.#setBaseFee(100n * usualFee);
-    for (let tries = 0; tries < 60; tries += 1) {
-      await sleep(150);
-      const { rows } = await this.#world.pool.query<{ raw: Buffer }>(
+    for (let tries = 0; tries < 150; tries += 1) {
+      await sleep(100);
+      const { rows } = await pool.query<{ raw: Buffer }>(
         `SELECT (array_agg(a.raw ORDER BY a.created_at))[1] AS raw FROM service.slot s
          JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.state = 'open'
          GROUP BY s.chain_id, s.addr, s.nonce HAVING count(*) > 1 LIMIT 1`,
       );
       if (!rows[0]) continue;
-      await rpc(this.#world.nodeUrl, "anvil_dropAllTransactions");
-      await this.#setBaseFee(usualFee);
-      await rpc(this.#world.nodeUrl, "eth_sendRawTransaction", [`0x${rows[0].raw.toString("hex")}`]);
+      await this.#setBaseFee(usualFee / 10n);
+      await rpc(nodeUrl, "anvil_dropAllTransactions");
+      // The worker may be faster with the newest bytes, or a block with either: then there is another time.
+      const sent = rpc(nodeUrl, "eth_sendRawTransaction", [`0x${rows[0].raw.toString("hex")}`]);
+      if ((await sent.catch(() => null)) === null) continue;
       this.#tally.fault("older bytes again");
       return;
     }
