@@ -133,7 +133,7 @@ const [script, ...args] = process.argv.slice(2);
 if (!script) process.exit(0);
 // The channel carries nothing; when this process is killed it closes, and the command sees that.
 // Why this size: src/embedded/supervisor.ts.
-const child = spawn(node, ["--max-semi-space-size=16", join(root, script), ...args], {
+const child = spawn(node, ["--max-semi-space-size=8", join(root, script), ...args], {
   stdio: ["inherit", "inherit", "inherit", "ipc"],
   env,
 });

@@ -83,7 +83,7 @@ async function ask(services: Services, heads: Kept): Promise<void> {
   heads.shown = null;
 }
 
-/** What every server that may answer has: any of them could be the one. */
+/** The least head of each chain among the servers: whichever of them answers a read has that block. */
 function leastOf([first = [], ...others]: readonly HeadRow[][]): HeadRow[] {
   return first.flatMap((head) => {
     const same = others.map((rows) => rows.find((row) => row.chain_id === head.chain_id));

@@ -14,7 +14,7 @@ export interface ChildSpec {
  * For Node, in front of the script. By itself it lets the young generation grow to 192 MiB on a machine with much
  * memory; a quarter of that is as fast here. bin/bootstrap.mjs and deploy/ say the same.
  */
-export const nodeFlags = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=16"];
+export const nodeFlags = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=8"];
 
 type Report = (line: string) => void;
 

@@ -17,7 +17,7 @@ interface Watched {
   request: IncomingMessage;
   response: ServerResponse;
   startedAt: number;
-  /** Bytes the client owes nothing for: waiting that was ours. */
+  /** Milliseconds that do not count against the client: the waiting was ours. */
   pardonedMs: number;
   bytesAtStart: number;
   written: number;

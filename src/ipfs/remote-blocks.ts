@@ -51,7 +51,8 @@ export class RemoteBlocks {
         const own = await local.get(cid);
         if (own || cid.multihash.code !== sha256) return own;
         blocks += 1;
-        this.refuseOver(blocks > blocksPerRequest ? Number.POSITIVE_INFINITY : bytes);
+        if (blocks > blocksPerRequest) throw this.#tooLarge();
+        this.refuseOver(bytes);
         const found = await this.#get(cid);
         bytes += found?.length ?? 0;
         return found;
@@ -61,9 +62,13 @@ export class RemoteBlocks {
 
   /** @throws ServiceError `file_too_large` for an answer that would be cut off. */
   refuseOver(bytes: number): void {
+    if (bytes > this.#settings.requestBytes) throw this.#tooLarge();
+  }
+
+  #tooLarge(): ServiceError {
     const { requestBytes } = this.#settings;
-    if (bytes <= requestBytes) return;
-    throw new ServiceError("file_too_large", `content of others is passed on up to ${requestBytes} bytes`);
+    const most = `${requestBytes} bytes in ${blocksPerRequest} blocks`;
+    return new ServiceError("file_too_large", `content of others is passed on up to ${most}`);
   }
 
   async close(): Promise<void> {

@@ -176,7 +176,7 @@ class Reorgs {
     const { reorgs, deepReorgs } = this.#goal;
     const room = Number(await this.#chain.head()) - this.#world.firstBlock;
     const deep = this.deepCount < deepReorgs && room >= deepest && this.count >= reorgs / 2;
-    // The first deep one is as deep as any that the index has to survive.
+    // The first deep one takes back 256 blocks, the deepest that the index has to survive.
     const depth = deep && this.deepCount === 0 ? deepest : deep ? 40 + random(deepest - 39) : 1 + random(20);
     if (depth > room) return;
     await this.#chain.rpc("anvil_reorg", [depth, this.#world.replacements(random, depth)]);
