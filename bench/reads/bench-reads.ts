@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 import autocannon from "autocannon";
 import pg from "pg";
 import { startPostgres } from "../../src/embedded/postgres.ts";
+import { nodeFlags } from "../../src/embedded/supervisor.ts";
 import { freePorts } from "../../src/free-port.ts";
 import type { BareRead } from "./bare-server.ts";
 import { generate } from "./generate.ts";
@@ -106,7 +107,8 @@ interface Started {
 }
 
 async function start(file: string, args: string[], env: Record<string, string>): Promise<Started> {
-  const execArgv = options.profile ? ["--cpu-prof", `--cpu-prof-dir=${options.profile}`] : [];
+  // As `npm start` starts them.
+  const execArgv = [...nodeFlags, ...(options.profile ? ["--cpu-prof", `--cpu-prof-dir=${options.profile}`] : [])];
   const child = fork(join(import.meta.dirname, file), args, { env: { PATH: process.env["PATH"], ...env }, execArgv });
   children.push(child);
   return { child, message: await next(child) };
@@ -184,14 +186,16 @@ async function measure(scenario: Scenario, bare: Started, peers: Map<string, Sta
 }
 
 /**
- * Asks both servers for the reads that take least, until their code is compiled: by number, since a processor
- * that is busy with other things would have a server measured cold, at several times what a request costs.
+ * Asks both servers until their code is compiled: by number, since a processor that is busy with other things would
+ * have a server measured cold, at several times what a request costs. Mostly for the reads that take least, and then
+ * for some of every kind.
  */
 async function warmUp(scenarios: readonly Scenario[], bare: Started): Promise<void> {
-  for (const scenario of scenarios.filter(({ name }) => name.endsWith("detail"))) {
+  const warm = Number(options.warm);
+  if (warm === 0) return;
+  for (const scenario of scenarios) {
     const bareRequests = await teach(bare, scenario);
-    const amount = Math.ceil(Number(options.warm) / 2);
-    if (amount === 0) return;
+    const amount = Math.ceil(scenario.name.endsWith("detail") ? warm / 2 : warm / 20);
     await autocannon({ url: scenario.url, connections: 32, amount, requests: scenario.requests });
     await autocannon({ url: local(bare), connections: 32, amount, requests: bareRequests });
   }

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { nodeFlags } from "../../src/embedded/supervisor.ts";
 
 const sources = join(import.meta.dirname, "../../src");
 
@@ -21,7 +22,7 @@ export class ServiceProcess {
 
   /** Resolves when the process says that it is ready. */
   static async start(program: string, env: Record<string, string>, args: string[] = []): Promise<ServiceProcess> {
-    const child = spawn(process.execPath, [join(sources, `${program}.ts`), ...args], {
+    const child = spawn(process.execPath, [...nodeFlags, join(sources, `${program}.ts`), ...args], {
       env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });
