@@ -11,7 +11,7 @@ import { connectionOptions, createDatabase, createPool } from "./db/pool.ts";
 import { PrimaryPositions } from "./db/primary-positions.ts";
 import { openReadLanes, type ReadLanes } from "./db/read-lanes.ts";
 import { ReadPool, type Server } from "./db/read-pool.ts";
-import { Replica } from "./db/replica.ts";
+import { Replica, type ReplicaTrouble } from "./db/replica.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { armFaults } from "./relay/faults.ts";
@@ -61,7 +61,7 @@ export function createServices(
     pool,
     db,
     ...(options.replicas && config.replicas.urls.length > 0
-      ? openReplicas(config, { pool, lanes }, processName, options.tenants)
+      ? openReplicas(config, { pool, lanes }, processName, options.tenants, log)
       : { index: { pool: new ReadPool({ pool, lanes }), db }, reads: lanes }),
     chains: config.chains,
     rpc,
@@ -81,9 +81,14 @@ function openReplicas(
   primary: Server,
   processName: string,
   tenants: boolean,
+  log: Logger,
 ): Pick<Services, "index" | "reads"> {
   const { urls, maxLagSeconds } = config.replicas;
-  const options = { processName, tenants, maxLagSeconds };
+  const report = (replica: string, trouble: ReplicaTrouble | null) =>
+    trouble
+      ? log.warn({ replica, trouble }, "a replica gets no reads; the others and the primary answer")
+      : log.info({ replica }, "a replica answers reads");
+  const options = { processName, tenants, maxLagSeconds, report };
   const replicas = urls.map((url, index) => new Replica(index + 1, url, options));
   const positions = new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`);
   const pool = new ReadPool(primary, replicas, positions);

@@ -177,6 +177,22 @@ test("a deployment answers with a hash at once, and the hash leads to the contra
   expect(again.body["transaction_hash"]).toBe(hash);
 });
 
+test("an analyst finds the collection under its name before it has a token", async () => {
+  const database = new pg.Client({ connectionString: stack.ready.databaseUrl });
+  await database.connect();
+  const read = async () => {
+    const { rows } = await database.query(
+      "SELECT name, symbol, launched_here, token_count::int FROM analytics.collections WHERE contract = $1",
+      [address.toLowerCase()],
+    );
+    return rows;
+  };
+  for (const end = Date.now() + 30_000; Date.now() < end && !(await read())[0]?.name; )
+    await new Promise((done) => setTimeout(done, 100));
+  expect(await read()).toEqual([{ name: "Keys", symbol: "TSK", launched_here: true, token_count: 0 }]);
+  await database.end();
+});
+
 test("a wallet of the list mints in the presale with the proof the service gives; others get none", async () => {
   const document = `query ($contract: Address!, $wallet: Address!) {
     eligibility(chain: "goerli", collection: $contract, wallet: $wallet) { eligible reason proof }

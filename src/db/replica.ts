@@ -31,6 +31,8 @@ export interface ReplicaOptions {
   processName: string;
   tenants: boolean;
   maxLagSeconds: number;
+  /** Told whenever a replica begins to get reads (null) and whenever it gets none any more. */
+  report?: (replica: string, trouble: ReplicaTrouble | null) => void;
 }
 
 type Row = { standby: boolean; position: string | null; system: string };
@@ -48,6 +50,7 @@ export class Replica {
   /** Who waits for an answer: told at once when the server is gone, as a socket may take minutes to. */
   readonly #waiting = new Set<(error: Error) => void>();
   #state: ReplicaStatus;
+  #reported: ReplicaTrouble | null | undefined;
 
   constructor(place: number, url: string, options: ReplicaOptions) {
     this.#url = url;
@@ -89,6 +92,14 @@ export class Replica {
     this.#state.lagSeconds = row.standby ? lagSeconds : null;
     const trouble = this.#troubleOf(row, primary.system, lagSeconds);
     this.#state.trouble = trouble ?? (this.counts ? null : "joining");
+    this.#report();
+  }
+
+  #report(): void {
+    const { replica, trouble } = this.#state;
+    if (trouble === "joining" || trouble === this.#reported) return;
+    this.#reported = trouble;
+    this.#options.report?.(replica, trouble);
   }
 
   #troubleOf(row: Row, system: string | null, lagSeconds: number | null): ReplicaTrouble | null {
@@ -101,8 +112,10 @@ export class Replica {
 
   /** It is gone: everybody who waits for it is sent elsewhere, and its connections are dropped. */
   giveUp(): void {
-    if (this.#state.trouble === "unreachable") return;
+    const known = this.#state.trouble === "unreachable";
     this.#state.trouble = "unreachable";
+    this.#report();
+    if (known) return;
     this.#state.lagSeconds = null;
     const old = this.#server;
     this.#server = this.#open();

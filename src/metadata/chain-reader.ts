@@ -9,6 +9,7 @@ import { applyRefreshes, discover, readIndexHead, sweep } from "./discover.ts";
 import { DueContracts } from "./due-contracts.ts";
 import { dropDeadBranch, noteReadBlock } from "./forks.ts";
 import { claimTokens, releaseToken, type TokenJob } from "./queue.ts";
+import { refreshStatistics } from "./statistics.ts";
 import { type Shared, TokenReader } from "./token-reader.ts";
 import { WaitingJobs } from "./waiting-jobs.ts";
 
@@ -17,6 +18,7 @@ const pollMs = { local: 200, other: 2_000 };
 const outageMs = 2_000;
 const topUpMs = 100;
 const contractsAtOnce = 8;
+const countEveryMs = 1_000;
 
 /** One chain's loop: a node that is down stops only its own chain. */
 export class ChainReader {
@@ -34,6 +36,7 @@ export class ChainReader {
   #discoveredTo = -1n;
   #lookedOutAt = Number.NEGATIVE_INFINITY;
   #sweptAt = Number.NEGATIVE_INFINITY;
+  #countedAt = Number.NEGATIVE_INFINITY;
   #checkedHead = "";
   #wake: () => void = () => undefined;
 
@@ -73,6 +76,10 @@ export class ChainReader {
     if (performance.now() - this.#lookedOutAt >= idle) {
       await this.#lookOut();
       this.#lookedOutAt = performance.now();
+    }
+    if (performance.now() - this.#countedAt >= countEveryMs) {
+      await refreshStatistics(db);
+      this.#countedAt = performance.now();
     }
     await this.#release(false);
     this.#startWaiting();

@@ -39,6 +39,7 @@ export async function discover(db: Kysely<Database>, chainId: number, head: bigi
     .executeTakeFirstOrThrow();
   if (cursor.mint_block > head + overlapBlocks) await forgetBeyond(db, chainId, head);
   const minted = await inPortions(() => queueMinted(db, chainId, back(cursor.mint_block)));
+  await queueLaunched(db, chainId, back(cursor.mint_block));
   await noteAnnouncements(db, chainId, back(cursor.update_block));
   // The head is taken as it was before the look-out: rows that came meanwhile are seen next time.
   // It may go back: another deployment of the index, or a local chain that began anew.
@@ -53,6 +54,7 @@ export async function discover(db: Kysely<Database>, chainId: number, head: bigi
 /** Finds what the look-out by blocks cannot: tokens minted before the first indexed block, and whatever it missed. */
 export async function sweep(db: Kysely<Database>, chainId: number): Promise<void> {
   await inPortions(() => queueMinted(db, chainId, null));
+  await queueLaunched(db, chainId, 0n);
   await sql`
     INSERT INTO service.contract_metadata (chain_id, address)
     SELECT c.chain_id, c.address FROM nft.contracts c
@@ -106,6 +108,16 @@ async function queueMinted(db: Kysely<Database>, chainId: number, from: bigint |
     )
     SELECT count(*) FROM fresh`.execute(db);
   return rows[0]?.count ?? 0n;
+}
+
+/** Collections that our factory made have a name before they have a token. */
+async function queueLaunched(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
+  await sql`
+    INSERT INTO service.contract_metadata (chain_id, address)
+    SELECT l.chain_id, l.address FROM nft.collections l
+    WHERE l.chain_id = ${chainId} AND l.block_number >= ${from}
+      AND NOT EXISTS (SELECT FROM service.contract_metadata m WHERE m.chain_id = ${chainId} AND m.address = l.address)
+    ON CONFLICT DO NOTHING`.execute(db);
 }
 
 async function queueContract(db: Kysely<Database>, chainId: number, address: Buffer): Promise<bigint> {

@@ -215,6 +215,7 @@ test("kill -9 of the standby under load fails no request; when it is back it get
     standby.process.kill("SIGKILL");
     await gone;
     await until("it is missed", async () => (await reasons()).includes("replica 1: unreachable"));
+    expect(api.output).toContain('"trouble":"unreachable"');
     const then = asked;
     await until("the primary answers", async () => asked > then + 100);
     standby = await restarted();
@@ -227,6 +228,36 @@ test("kill -9 of the standby under load fails no request; when it is back it get
   await read(accountPage);
   expect(await metric("mintyard_replica_reads_total")).toBeGreaterThan(reads);
 }, 240_000);
+
+test("after a failover: a promoted standby gets no reads as a replica, and carries on as the primary", async () => {
+  await inUse();
+  const client = new pg.Client({ connectionString: standby.url });
+  await client.connect();
+  const { rows } = await client.query<{ pg_promote: boolean }>("SELECT pg_promote()");
+  expect(rows).toEqual([{ pg_promote: true }]);
+  await until("it is noticed", async () => (await reasons()).includes("replica 1: not_a_standby"));
+  expect(tokensOf(await read(accountPage))).toBe(40);
+
+  const gone = once(primary.process, "exit");
+  primary.process.kill("SIGKILL");
+  await gone;
+  await api.end();
+  const [port = 0] = await freePorts(1);
+  api = await ServiceProcess.start("api", {
+    ...{ DATABASE_URL: standby.url, PORT: String(port), MINTYARD_API_KEY: key, MINTYARD_DATA_DIR: join(dir, "data") },
+    ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337", LOCAL_GOERLI: "true", LOG_LEVEL: "warn" },
+  });
+  base = `http://127.0.0.1:${port}`;
+  expect(tokensOf(await read(accountPage))).toBe(40);
+  const form = new FormData();
+  form.append("file", new File(["kept by the new primary"], "note.txt", { type: "text/plain" }));
+  const upload = await fetch(`${base}/v0/files`, { method: "POST", headers: { Authorization: key }, body: form });
+  expect(upload.status, await upload.clone().text()).toBe(200);
+  const { ipfs_url: kept } = (await upload.json()) as { ipfs_url: string };
+  const found = await client.query("SELECT u.cid FROM service.upload u WHERE position(u.cid in $1) > 0", [kept]);
+  expect(found.rows).toHaveLength(1);
+  await client.end();
+}, 120_000);
 
 /** A killed server's last processes may hold its files for a moment. */
 async function restarted(): Promise<EmbeddedPostgres> {

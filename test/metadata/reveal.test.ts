@@ -4,12 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runMetadata } from "../../src/metadata/run-metadata.ts";
+import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { NftFixture } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { ServiceProcess } from "../setup/service-process.ts";
 import { images } from "./corpus.ts";
 import { mintOf } from "./strange-server.ts";
 
@@ -43,7 +44,12 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "mintyard-reveal-"));
   chain = await startChain();
   database = await createTestDatabase();
-  const [fixture] = await NftFixture.create(database.pool, [31337, 31338]);
+  const [fixture] = await NftFixture.create(database.pool, [31337]);
+  // The worker publishes views of its own over the chains that it finds here.
+  await ensureNftViews(database.url);
+  await database.pool.query(
+    "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
+  );
   if (!fixture) throw new Error("no fixture");
   index = fixture;
   doors = openReadDoors(database, { env: { RPC_URL_GOERLI: chain.url, MINTYARD_DATA_DIR: folder } });
@@ -82,6 +88,8 @@ beforeAll(async () => {
   await chain.client.mine({ blocks: 200 });
   const mints = Array.from({ length: tokens }, (_, id) => mintOf(contract.address, BigInt(id)));
   for (let at = 0; at < mints.length; at += 1_000) await index.add(mints.slice(at, at + 1_000));
+  // As the launcher does after a backfill.
+  await database.pool.query("ANALYZE");
 }, patienceMs);
 afterAll(async () => {
   await chain?.stop();
@@ -106,11 +114,15 @@ async function readPage(): Promise<number> {
 
 /** Asks for the progress until nothing is pending, and reads pages all the while. */
 async function follow(begun: () => Promise<boolean>) {
-  const stop = new AbortController();
-  const running = runMetadata(doors.services, stop.signal);
+  // A process of its own, as in production: what it works on shall not hold up this one's answers.
+  const worker = await ServiceProcess.start("worker", {
+    ...{ DATABASE_URL: database.url, MINTYARD_DATA_DIR: folder, RPC_URL_GOERLI: chain.url, LOG_LEVEL: "warn" },
+    ...{ CHAIN_ID_GOERLI: "31337", LOCAL_GOERLI: "true" },
+  });
   const started = performance.now();
   const steps: number[] = [];
   const reads: number[] = [];
+  let seconds = 0;
   try {
     while (!(await begun())) await sleep(20);
     for (;;) {
@@ -122,11 +134,11 @@ async function follow(begun: () => Promise<boolean>) {
         await sleep(20);
       }
     }
+    seconds = (performance.now() - started) / 1_000;
   } finally {
-    stop.abort();
-    await running;
+    await worker.end();
   }
-  return { steps, reads, seconds: (performance.now() - started) / 1_000 };
+  return { steps, reads, seconds };
 }
 
 function part(values: readonly number[], share: number): number {
@@ -137,7 +149,7 @@ function part(values: readonly number[], share: number): number {
 test(
   "a collection that is revealed at once is read as a whole, its progress is seen, and it stays readable",
   async () => {
-    const hiddenRun = await follow(async () => true);
+    const hiddenRun = await follow(async () => (await progress())?.total === tokens);
     const quiet: number[] = [];
     for (let at = 0; at < 200; at += 1) quiet.push(await readPage());
 
