@@ -6,10 +6,16 @@ import type { CompiledContract } from "../setup/compile.ts";
 
 export type Anvil = Awaited<ReturnType<typeof startAnvil>>;
 
-/** Foundry's node: fast, unlocked accounts, and it can replace its last blocks by others. */
-export async function startAnvil(chainId = 31337) {
+/**
+ * Foundry's node: fast, unlocked accounts, and it can replace its last blocks by others.
+ *
+ * @param states that it remembers, all in memory. By default 500 and some thousands on the disk, counted with those of
+ *   blocks that were replaced: then a long run of replacements comes to a block whose contracts are gone.
+ */
+export async function startAnvil(chainId = 31337, states?: number) {
   const [port = 0] = await freePorts(1);
   const args = ["--port", String(port), "--chain-id", String(chainId), "--silent", "--gas-limit", "2000000000"];
+  if (states) args.push("--prune-history", String(states));
   const child = spawn(
     "node_modules/.bin/anvil",
     [...args, "--accounts", "10", "--balance", "100000000", "--no-mining", "--order", "fifo"],

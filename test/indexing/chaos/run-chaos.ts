@@ -51,8 +51,12 @@ export interface ChaosResult {
   seconds: number;
 }
 
+/** So many take more states of the chain than the node remembers by itself. */
+const manyReorgs = 100;
 /** Blocks of the deepest reorganisation. */
 const deepest = 256;
+/** Tokens of one ERC-2309 log, and with five mints of twice 300 below what suspends a contract for its block. */
+const perRange = 5_000;
 /** One answer in so many is a lie, until there were as many lies as wanted, and afterwards. */
 const lieOneIn = { first: 4, later: 16 };
 
@@ -70,7 +74,10 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
   const start = () => startPostgres(join(directory, "pg"), port);
   const postgres = await start();
   const databaseUrl = postgres.url;
-  const [chain, other] = await Promise.all([startAnvil(), startAnvil(31338)]);
+  const [chain, other] = await Promise.all([
+    startAnvil(31337, goal.reorgs > manyReorgs ? 20_000 : undefined),
+    startAnvil(31338),
+  ]);
   for (let count = 0; count < 5; count++) await other.mine();
   // Two endpoints of one node; each lies by dice of its own.
   const proxies = await Promise.all(
@@ -89,7 +96,7 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
     await indexer.untilReady();
     const reorgs = new Reorgs(chain, world, goal);
     // Five mints of twice as many stay below what suspends a contract for its block.
-    const perMint = Math.min(900, Math.max(300, Math.ceil(goal.tokens / 1_000)));
+    const perMint = 300;
     for (let step = 0; Date.now() - started < goal.maxMs; step++) {
       const tokens = await world.tokens();
       const lies = lieCount();
@@ -100,6 +107,8 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
         say(
           `step ${step}: ${tokens} tokens, ${reorgs.count} reorgs, ${kills.count} kills, ${lies} lies, ${seconds()} s`,
         );
+      // What the node remembers of each block grows with its tokens: those of a long run come when it goes back no more.
+      if (reorgs.areDone() && tokens < goal.tokens - perRange) await world.mintRange(random, perRange);
       for (let count = 1 + random(5); count > 0; count--) await world.act(random, tokens < goal.tokens ? perMint : 1);
       await chain.mine();
       await reorgs.perhaps(random);

@@ -83,6 +83,12 @@ export async function buildWorld(chain: Anvil) {
       const { to, data } = action(random, perMint);
       await chain.send(to, data, random(people.length));
     },
+    /** Many tokens in one log. */
+    mintRange: async (random: Random, count: number) => {
+      const [, , ranged] = nfts;
+      if (!ranged) throw new Error("no contract with ranges");
+      await chain.call(ranged, "mint", [somebody(random), BigInt(count)], random(people.length));
+    },
     /** Other transactions for blocks that are replaced. */
     replacements: (random: Random, depth: number) =>
       Array.from({ length: 1 + random(6) }, () => {
