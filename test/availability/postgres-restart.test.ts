@@ -69,8 +69,7 @@ test("PostgreSQL restarts under load, orderly and by a crash: 503 with Retry-Aft
   console.info(
     `${load.outcomes.length} requests, ${load.uploads.length} uploads, ${load.deployments.size} deployments; first good answer after ${back.map((ms) => Math.round(ms)).join(" and ")} ms`,
   );
-  // A second of two seconds' promise may be lost to whatever else the machine does; not both.
-  expect(Math.min(...back)).toBeLessThan(2_000);
+  expect(Math.max(...back)).toBeLessThan(2_000);
   const odd = load.outcomes.filter(({ status, retryAfter }) => status !== 200 && !(status === 503 && retryAfter));
   expect(odd.slice(0, 5)).toEqual([]);
   expect(load.uploads.length).toBeGreaterThan(10);

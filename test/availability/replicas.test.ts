@@ -137,7 +137,9 @@ test("reads of the index are answered by the standby, with the bytes that the pr
   );
   await client.end();
   // A connection that was just made has asked nothing yet.
-  expect(rows.some(({ query: text }) => /^(select|with)\b/i.test(text.trim()))).toBe(true);
+  const asked = rows.map(({ query: text }) => text.trim()).filter(Boolean);
+  expect(asked.length).toBeGreaterThan(0);
+  expect(asked.filter((text) => !/^(select|with)\b/i.test(text))).toEqual([]);
   expect(await metric("mintyard_replica_fallbacks_total")).toBe(0);
 }, 120_000);
 

@@ -9,8 +9,8 @@ export type Anvil = Awaited<ReturnType<typeof startAnvil>>;
 /**
  * Foundry's node: fast, unlocked accounts, and it can replace its last blocks by others.
  *
- * @param states that it remembers, all in memory. By default 500 and some thousands on the disk, counted with those of
- *   blocks that were replaced: then a long run of replacements comes to a block whose contracts are gone.
+ * @param states that it remembers, all in memory. Left to itself a node had no code at its contracts any more after
+ *   some 200 replacements, probably since states of replaced blocks are counted too.
  */
 export async function startAnvil(chainId = 31337, states?: number) {
   const [port = 0] = await freePorts(1);

@@ -4,6 +4,9 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
 const template = readFileSync(join(import.meta.dirname, "../../deploy/nginx.conf.template"), "utf8");
+// Nginx answers 502 when it has put all processes aside; this stand-in never does that, and so must the original not.
+if (!/server \S+ resolve max_fails=0;/.test(template))
+  throw new Error("deploy/nginx.conf.template puts processes aside");
 /** Paths whose POSTs the proxy of deploy/ repeats. */
 const repeatablePosts = [...template.matchAll(/location ~ (\S+) \{[^}]*non_idempotent/g)].map(
   ([, path]) => new RegExp(path ?? "^$"),
