@@ -74,7 +74,7 @@ export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy
   };
   if (local) {
     const budget = { tenantDayWei: 10n ** 6n * ether, chainHourWei: 10n ** 6n * ether };
-    return { ...base, ...budget, maxFeeWei: 10_000n * gwei, maxPending: 64 };
+    return { ...base, ...budget, maxFeeWei: 10_000n * gwei, maxPending: 1_000 };
   }
   if (chainId === 137)
     return { ...base, maxFeeWei: 3_000n * gwei, tenantDayWei: 200n * ether, chainHourWei: 1_000n * ether };

@@ -13,11 +13,11 @@ export function encodeInitData(
   return encodeAbiParameters(initDataParameters, [deploymentConfig, runtimeConfig, grantServiceAdmin]);
 }
 
+const saltParameters = parseAbiParameters("bytes32, address, bytes32");
+
 /** CREATE2 salt of a collection: it commits to intent, owner and configuration. */
 export function collectionSalt(intentId: Hex, owner: Address, initData: Hex): Hex {
-  return keccak256(
-    encodeAbiParameters(parseAbiParameters("bytes32, address, bytes32"), [intentId, owner, keccak256(initData)]),
-  );
+  return keccak256(encodeAbiParameters(saltParameters, [intentId, owner, keccak256(initData)]));
 }
 
 export type PredictCollectionInput = {

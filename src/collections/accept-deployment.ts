@@ -1,8 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
-import { collectionSalt, encodeInitData, predictCollection } from "../../contracts/abi/config.ts";
+import { collectionSalt, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { acceptIntent, countDerived, derivedKey, type NewIntent } from "../relay/accept-intent.ts";
+import { acceptIntent, findKey, type IntentKey, type NewIntent } from "../relay/accept-intent.ts";
 import { planReservation } from "../relay/budget.ts";
 import { intentName } from "../relay/encode-deploy.ts";
 import { hasDefect } from "../relay/faults.ts";
@@ -10,7 +10,7 @@ import type { Intent } from "../relay/intents.ts";
 import { weakPlace } from "../relay/seeded-defects.ts";
 import type { Services } from "../services.ts";
 import type { CheckedDeployment } from "./check-deployment.ts";
-import { configsOf, lowerCase } from "./collection-config.ts";
+import { lowerCase } from "./collection-config.ts";
 
 /** The first stage: the request is on disk, with the one address it can end at; nothing was signed. */
 export async function acceptDeployment(
@@ -20,11 +20,12 @@ export async function acceptDeployment(
   checked: CheckedDeployment,
 ): Promise<Intent> {
   for (let pass = 0; ; pass += 1) {
-    const id = await freeId(services, caller, key ?? (await nextDerivedKey(services, caller, checked)));
+    const found = await findKey(services.db, caller.accountId, key, hashRequest(checked));
+    if ("id" in found) return found;
     try {
-      return await acceptIntent(services.db, await draftIntent(services, caller, checked, key, id));
+      return await acceptIntent(services.db, await draftIntent(services, caller, checked, found));
     } catch (error) {
-      // The same key at the same moment made the row in between: now it is found by its key.
+      // The same key at the same moment made the row, and the id, in between: now it is found by its key.
       if (pass > 2 || (error as { code?: unknown }).code !== "23505") throw error;
     }
   }
@@ -35,19 +36,18 @@ export async function draftIntent(
   services: Services,
   caller: Caller,
   checked: CheckedDeployment,
-  key: string | null,
-  id: string,
+  key: IntentKey,
 ): Promise<NewIntent> {
-  const { chain, payload, allowlist } = checked;
+  const { chain, payload, initData, allowlist } = checked;
+  const id = hasDefect("check-then-insert") ? randomUUID() : idOfKey(caller, key);
   const { address: factory, template } = await services.relay.factory(chain);
   const owner = lowerCase(payload.ownerAddress);
-  const initData = encodeInitData(...configsOf(payload), payload.grantServiceAdmin);
   const intentId = intentName(id);
   const place = { factory, template, intentId, owner, initData };
   return {
     id,
     tenantId: caller.accountId,
-    idempotencyKey: key,
+    key,
     requestHash: hashRequest(checked),
     chainId: chain.id,
     kind: "deploy",
@@ -72,8 +72,10 @@ export async function draftIntent(
  * The id of the deployment that an account asks for under a key, and with it the collection's address:
  * both are known before anything is stored, so a dry run can name them.
  */
-export function idOfKey(caller: Caller, key: string): string {
-  const hex = createHash("sha256").update(`deployment ${caller.accountId} ${key}`).digest("hex");
+function idOfKey(caller: Caller, { stored }: IntentKey): string {
+  const hex = createHash("sha256")
+    .update(`deployment ${caller.accountId} ${stored.replace(/^client:/, "")}`)
+    .digest("hex");
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
   // A UUID of version 8: its bits are the hash's.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
@@ -87,24 +89,7 @@ export function checkKey(key: string | undefined): string | null {
   });
 }
 
-/**
- * The key that a request without one will be given, if nothing like it is under way: its address follows from
- * that too, so that asking again after an older backup was restored finds the collection that stands.
- */
-async function nextDerivedKey(services: Services, caller: Caller, checked: CheckedDeployment) {
-  const hash = hashRequest(checked);
-  return derivedKey(hash, await countDerived(services.db, caller.accountId, hash));
-}
-
-async function freeId(services: Services, caller: Caller, key: string): Promise<string> {
-  const id = idOfKey(caller, key);
-  const taken = await services.db.selectFrom("service.intent").select("id").where("id", "=", id).executeTakeFirst();
-  // Its own row answers, or refuses another request under the key; the new id is never stored.
-  return taken || hasDefect("check-then-insert") ? randomUUID() : id;
-}
-
-/** Everything a request asks for is in the bytes for the chain, and there in one spelling only. */
-export function hashRequest({ chain, payload }: Pick<CheckedDeployment, "chain" | "payload">): Buffer {
-  const initData = encodeInitData(...configsOf(payload), payload.grantServiceAdmin);
+/** What makes two requests of an account the same one. */
+export function hashRequest({ chain, initData }: Pick<CheckedDeployment, "chain" | "initData">): Buffer {
   return createHash("sha256").update(`deploy ${chain.id} ${initData}`).digest();
 }

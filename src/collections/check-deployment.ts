@@ -1,10 +1,12 @@
-import { type Address, getAddress } from "viem";
+import { type Address, getAddress, type Hex } from "viem";
+import { encodeInitData } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { isDeployable } from "../relay/relay.ts";
 import type { Services } from "../services.ts";
 import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
+import { configsOf } from "./collection-config.ts";
 import type { DeployCollectionInput } from "./deploy-collection.ts";
 import { Problems } from "./problems.ts";
 
@@ -34,6 +36,8 @@ export interface DeploymentPayload {
 export interface CheckedDeployment {
   chain: Chain;
   payload: DeploymentPayload;
+  /** The same for the chain: everything that is asked for, in one spelling only. */
+  initData: Hex;
   allowlist: AllowlistTree;
   /** Legal, but probably not meant. */
   warnings: string[];
@@ -96,33 +100,35 @@ export async function checkDeployment(
   const allowlist = await problems.attemptLater(() => buildAllowlistTree(listed));
   problems.check();
   if (!chain || !allowlist) throw new Error("unreachable: a missing part was a problem");
+  const payload: DeploymentPayload = {
+    name: input.name,
+    symbol: input.symbol,
+    ownerAddress: input.ownerAddress,
+    treasuryAddress: input.treasuryAddress,
+    royaltiesAddress,
+    royaltiesBps: String(royaltiesBps),
+    maxSupply: String(input.maxSupply),
+    reservedSupply: String(input.reservedSupply ?? 0n),
+    tokensPerMint: String(input.tokensPerMint),
+    publicMintPriceWei: String(input.mintPriceWei),
+    presaleMintPriceWei: String(input.presaleMintPriceWei ?? input.mintPriceWei),
+    publicMintStart: String(publicMintStart),
+    presaleMintStart: String(presaleMintStart),
+    metadataUpdatable,
+    baseUri: input.baseUri ?? "",
+    prerevealTokenUri: input.prerevealTokenUri ?? "",
+    presaleMerkleRoot: allowlist.root,
+    grantServiceAdmin: input.grantServiceAdmin ?? true,
+  };
   return {
     chain,
+    payload,
+    initData: encodeInitData(...configsOf(payload), payload.grantServiceAdmin),
     allowlist,
     warnings: [
       ...warnOfSales({ publicMintStart, presaleMintStart, listed: allowlist.entries.length }),
       ...warnOfTexts(input),
     ],
-    payload: {
-      name: input.name,
-      symbol: input.symbol,
-      ownerAddress: input.ownerAddress,
-      treasuryAddress: input.treasuryAddress,
-      royaltiesAddress,
-      royaltiesBps: String(royaltiesBps),
-      maxSupply: String(input.maxSupply),
-      reservedSupply: String(input.reservedSupply ?? 0n),
-      tokensPerMint: String(input.tokensPerMint),
-      publicMintPriceWei: String(input.mintPriceWei),
-      presaleMintPriceWei: String(input.presaleMintPriceWei ?? input.mintPriceWei),
-      publicMintStart: String(publicMintStart),
-      presaleMintStart: String(presaleMintStart),
-      metadataUpdatable,
-      baseUri: input.baseUri ?? "",
-      prerevealTokenUri: input.prerevealTokenUri ?? "",
-      presaleMerkleRoot: allowlist.root,
-      grantServiceAdmin: input.grantServiceAdmin ?? true,
-    },
   };
 }
 

@@ -1,11 +1,28 @@
 import { type Address, BaseError, ExecutionRevertedError } from "viem";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
+import { batched } from "../relay/batches.ts";
+import { calls, parseHex } from "../relay/chain-reads.ts";
 import type { Services } from "../services.ts";
 import { lowerCase } from "./collection-config.ts";
 
 /** Pays in the simulation; it has no code and the simulation gives it its wei. */
 const payer: Address = `0x${"77".repeat(20)}`;
+
+/** Requests that come together ask the node together. */
+const isContract = batched(areContracts, { most: 16, apart: false });
+
+async function areContracts(
+  services: Services,
+  accounts: readonly { chain: Chain; address: Address }[],
+): Promise<boolean[]> {
+  const [first] = accounts;
+  if (!first) return [];
+  const answers = await services.relay
+    .nodes(first.chain)
+    .first((node) => node.ask(accounts.map(({ address }) => calls.code(address, "latest"))));
+  return answers.map((answer) => parseHex(answer, "an account's code") !== "0x");
+}
 
 /**
  * Fees go to the treasury for ever, so a contract that takes no payments would bury them: one is tried.
@@ -14,11 +31,12 @@ const payer: Address = `0x${"77".repeat(20)}`;
  * @throws ServiceError `invalid_address` for a treasury that refuses a payment of one wei.
  */
 export async function checkTreasury(services: Services, chain: Chain, treasury: string): Promise<void> {
-  const client = services.rpc(chain);
   const to = lowerCase(treasury);
   try {
-    if (!(await client.getCode({ address: to }))) return;
-    await client.call({ account: payer, to, value: 1n, stateOverride: [{ address: payer, balance: 10n ** 18n }] });
+    if (!(await isContract(services, String(chain.id), { chain, address: to }))) return;
+    await services
+      .rpc(chain)
+      .call({ account: payer, to, value: 1n, stateOverride: [{ address: payer, balance: 10n ** 18n }] });
   } catch (error) {
     const refused =
       error instanceof BaseError && error.walk((cause) => cause instanceof ExecutionRevertedError) !== null;

@@ -3,6 +3,7 @@ import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
+import { storedKey } from "../relay/accept-intent.ts";
 import { toBytes } from "../relay/bytes.ts";
 import { calls, parseFeeHistory, parseQuantity } from "../relay/chain-reads.ts";
 import { encodeDeploy } from "../relay/encode-deploy.ts";
@@ -10,7 +11,7 @@ import { explainRevert } from "../relay/explain-revert.ts";
 import { freshFees } from "../relay/fees.ts";
 import { askNode } from "../relay/node-failure.ts";
 import type { Services } from "../services.ts";
-import { checkKey, draftIntent, idOfKey } from "./accept-deployment.ts";
+import { checkKey, draftIntent } from "./accept-deployment.ts";
 import { checkDeployment } from "./check-deployment.ts";
 import { checkTreasury } from "./check-treasury.ts";
 import type { DeployCollectionInput } from "./deploy-collection.ts";
@@ -53,9 +54,8 @@ export async function planDeployment(
   if (!checked) throw new Error("unreachable: what was not checked was a problem");
   const { chain } = checked;
   const idempotencyKey = key ?? randomUUID();
-  const id = idOfKey(caller, idempotencyKey);
-  const draft = await draftIntent(services, caller, checked, idempotencyKey, id);
-  const data = encodeDeploy({ root_id: id, owner: toBytes(draft.owner), init_data: toBytes(draft.initData) });
+  const draft = await draftIntent(services, caller, checked, storedKey(idempotencyKey));
+  const data = encodeDeploy({ root_id: draft.id, owner: toBytes(draft.owner), init_data: toBytes(draft.initData) });
   const { address } = services.relay.account(chain);
   const { gas, fees } = await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {

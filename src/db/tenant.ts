@@ -66,7 +66,25 @@ export function bindToTenant(client: pg.ClientBase): void {
       });
     }
     // A transaction that is taken back takes the setting back.
-    if (name === undefined && /^\s*(rollback|commit)/i.test(text)) told = null;
-    return query(...args);
+    if (name === undefined && /^\s*rollback/i.test(text)) told = null;
+    const answer = query(...args);
+    if (name === undefined && /^\s*commit/i.test(text)) forgetUnlessCommitted(answer);
+    return answer;
   }) as typeof client.query;
+
+  /** A transaction with a failed statement is taken back by its commit too. First to hear of it, before the caller. */
+  function forgetUnlessCommitted(answer: unknown): void {
+    if (!(answer instanceof Promise)) {
+      told = null;
+      return;
+    }
+    answer.then(
+      ({ command }: { command?: string }) => {
+        if (command !== "COMMIT") told = null;
+      },
+      () => {
+        told = null;
+      },
+    );
+  }
 }

@@ -87,7 +87,7 @@ class EmbeddedStack implements Stack {
     const chains = loadChains({ ...this.#env, ...env });
     const child = (name: string, args: string[], readyWithinMs: number) => {
       this.#names.push(name);
-      return this.#supervisor.start({ name, args, env, readyWithinMs });
+      return this.#supervisor.start({ name, args, env, readyWithinMs, background: name !== "api" });
     };
     // The first indexer alone on a fresh database: two that make their shared tables at once collide.
     const indexers = async () => {

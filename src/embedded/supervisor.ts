@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { giveWay } from "./give-way.ts";
 
 export interface ChildSpec {
   name: string;
@@ -8,6 +9,8 @@ export interface ChildSpec {
   env: Record<string, string>;
   /** How long it may take until it says that it is ready. */
   readyWithinMs: number;
+  /** Nobody waits for an answer of it: once it is ready, those that answer go first. */
+  background?: boolean;
 }
 
 /**
@@ -109,6 +112,7 @@ class SupervisedChild {
       child.on("message", (message: { type?: string }) => {
         if (message.type !== "ready") return;
         clearTimeout(timer);
+        if (this.#spec.background && child.pid) void giveWay(child.pid);
         ready();
       });
     });

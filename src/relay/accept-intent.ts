@@ -1,19 +1,27 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
-import { type Reservation, reserveBudget } from "./budget.ts";
+import { asLimit, keepLimits, type Reservation, wantedLimits } from "./budget.ts";
 import { toBytes } from "./bytes.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import { type Intent, newestGeneration } from "./intents.ts";
+import { reserveAfterwards } from "./seeded-defects.ts";
+
+/** What makes two requests one: see `findKey`. */
+export interface IntentKey {
+  /** As stored: `client:` and the client's own key, valid for ever, or one that was derived. */
+  stored: string;
+  /** Without a key of the client's: equal requests within a window are one. */
+  derived: boolean;
+}
 
 /** A request that passed every check, with the one place on chain it can end at. */
 export interface NewIntent {
   id: string;
   tenantId: string;
-  /** The client's own key, valid for ever; null: equal requests within a window are one. */
-  idempotencyKey: string | null;
+  key: IntentKey;
   /** SHA-256 of the request in canonical form. */
   requestHash: Buffer;
   chainId: number;
@@ -31,42 +39,34 @@ export interface NewIntent {
 }
 
 /**
- * Makes a request durable, once: the same key, or without a key the same request while the earlier
- * one is under way and ten minutes after it ended, gives the earlier intent. Two processes that take
- * the same request at once agree through the unique key, without a lock.
+ * Makes a request durable, once, together with what it may cost: a key that was used gives the earlier intent. Two
+ * processes that take the same request at once agree through the unique key, without a lock.
  *
- * @throws ServiceError `value_error` when the key was used for another request.
+ * @throws ServiceError `value_error` when the key was used for another request; a limit of `planReservation`.
  */
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
-  const accepted = await db.transaction().execute(async (transaction) => {
-    const key =
-      intent.idempotencyKey === null ? await deriveKey(transaction, intent) : storedKey(intent.idempotencyKey);
-    if (typeof key !== "string") return key;
-    const inserted = await insertIntent(transaction, intent, spoil(key));
-    if (inserted) {
-      if (!hasDefect("reserved-outside")) await reserveBudget(transaction, inserted.id, intent.reservation);
-      crashPoint("accept-before-commit");
-      return inserted;
-    }
-    const earlier = await transaction
-      .selectFrom("service.intent")
-      .selectAll()
-      .where("tenant_id", "=", intent.tenantId)
-      .where("idem_key", "=", key)
-      .executeTakeFirstOrThrow();
-    if (earlier.req_hash.equals(intent.requestHash)) return earlier;
-    throw new ServiceError(
-      "value_error",
-      "this Idempotency-Key was used for another request; use a new key for a new deployment",
-      { field: "idempotencyKey" },
-    );
-  });
+  const key = spoil(intent.key.stored);
+  const accepted = (await insertIntent(db, intent, key)) ?? (await findByKey(db, intent, key));
   if (accepted.id === intent.id) {
     crashPoint("accept-after-commit");
-    if (hasDefect("reserved-outside"))
-      await db.transaction().execute((transaction) => reserveBudget(transaction, intent.id, intent.reservation));
+    if (hasDefect("reserved-outside")) await reserveAfterwards(db, intent.id, intent.reservation);
   }
   return await newestGeneration(db, accepted);
+}
+
+async function findByKey(db: Kysely<Database>, intent: NewIntent, key: string): Promise<Intent> {
+  const earlier = await db
+    .selectFrom("service.intent")
+    .selectAll()
+    .where("tenant_id", "=", intent.tenantId)
+    .where("idem_key", "=", key)
+    .executeTakeFirstOrThrow();
+  if (earlier.req_hash.equals(intent.requestHash)) return earlier;
+  throw new ServiceError(
+    "value_error",
+    "this Idempotency-Key was used for another request; use a new key for a new deployment",
+    { field: "idempotencyKey" },
+  );
 }
 
 /** For the chaos run: the key looks different each time, as if only a look before the insert held repeats off. */
@@ -74,14 +74,21 @@ function spoil(key: string): string {
   return hasDefect("check-then-insert") ? `${key}${Math.random()}` : key;
 }
 
-/** A key that we derived and told the client means the same when it comes back. */
-function storedKey(given: string): string {
-  return /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given) ? given : `client:${given}`;
-}
-
-/** The intent that an equal request without a key made lately, or the key for a new one. */
-async function deriveKey(transaction: Transaction<Database>, intent: NewIntent): Promise<string | Intent> {
-  const rows = await transaction
+/**
+ * The key under which a request is stored, or the intent that it repeats: the same request without a key, while the
+ * earlier one is under way and ten minutes after it ended, is that one.
+ *
+ * @param given the client's own key, valid for ever; null when it sent none.
+ * @param requestHash SHA-256 of the request in canonical form.
+ */
+export async function findKey(
+  db: Kysely<Database>,
+  tenantId: string,
+  given: string | null,
+  requestHash: Buffer,
+): Promise<IntentKey | Intent> {
+  if (given !== null) return storedKey(given);
+  const rows = await db
     .selectFrom("service.intent")
     .selectAll()
     // A clock bucket would make two of one request at its edge: the window starts when the earlier one ends.
@@ -93,72 +100,58 @@ async function deriveKey(transaction: Transaction<Database>, intent: NewIntent):
           SELECT FROM service.intent later WHERE later.kind = 'update' AND later.chain_id = intent.chain_id
             AND later.predicted_addr = intent.predicted_addr AND later.seq > intent.seq))`.as("live"),
     )
-    .where("tenant_id", "=", intent.tenantId)
-    .where("req_hash", "=", intent.requestHash)
+    .where("tenant_id", "=", tenantId)
+    .where("req_hash", "=", requestHash)
     .where("idem_derived", "=", true)
     .execute();
   const live = rows.find((row) => row.live);
   if (live) {
     const { live: _, ...row } = live;
-    return row;
+    return await newestGeneration(db, row);
   }
   // Counted from committed rows, so that everybody who sees the same past tries the same key.
-  return derivedKey(intent.requestHash, rows.length);
+  return { stored: `derived:${requestHash.toString("hex")}:${rows.length}`, derived: true };
 }
 
-/** @param earlier requests like it that had no key of the client's either. */
-export function derivedKey(requestHash: Buffer, earlier: number): string {
-  return `derived:${requestHash.toString("hex")}:${earlier}`;
+/** @param given the client's own key; one that we derived and told it means the same when it comes back. */
+export function storedKey(given: string): IntentKey {
+  const told = /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given);
+  return { stored: told ? given : `client:${given}`, derived: false };
 }
 
-export async function countDerived(db: Kysely<Database>, tenantId: string, requestHash: Buffer): Promise<number> {
-  const { count } = await db
-    .selectFrom("service.intent")
-    .select(sql<number>`count(*)::int`.as("count"))
-    .where("tenant_id", "=", tenantId)
-    .where("req_hash", "=", requestHash)
-    .where("idem_derived", "=", true)
-    .executeTakeFirstOrThrow();
-  return count;
-}
-
-async function insertIntent(
-  transaction: Transaction<Database>,
-  intent: NewIntent,
-  key: string,
-): Promise<Intent | undefined> {
-  let allowlistId: string | null = null;
-  if (intent.allowlist && intent.allowlist.entries.length > 0) {
-    allowlistId = intent.id;
-    await transaction
-      .insertInto("service.allowlist")
-      .values({ id: allowlistId, root: toBytes(intent.allowlist.root), entries: [...intent.allowlist.entries] })
-      .execute();
-  }
-  const row = await transaction
-    .insertInto("service.intent")
-    .values({
-      id: intent.id,
-      root_id: intent.id,
-      tenant_id: intent.tenantId,
-      idem_key: key,
-      idem_derived: intent.idempotencyKey === null,
-      req_hash: intent.requestHash,
-      chain_id: intent.chainId,
-      kind: intent.kind,
-      payload: JSON.stringify(intent.payload),
-      allowlist_id: allowlistId,
-      factory: toBytes(intent.factory),
-      template: toBytes(intent.template),
-      owner: toBytes(intent.owner),
-      init_data: toBytes(intent.initData),
-      salt: toBytes(intent.salt),
-      predicted_addr: toBytes(intent.predicted),
-      reserved_wei: intent.reservation.maxCostWei,
-    })
-    .onConflict((conflict) => conflict.columns(["tenant_id", "idem_key"]).doNothing())
-    .returningAll()
-    .executeTakeFirst();
-  if (!row && allowlistId) await transaction.deleteFrom("service.allowlist").where("id", "=", allowlistId).execute();
-  return row;
+/**
+ * One statement and nothing around it: from its start to its commit everybody who spends from the same limits waits.
+ *
+ * @returns undefined when the key was used.
+ */
+async function insertIntent(db: Kysely<Database>, intent: NewIntent, key: string): Promise<Intent | undefined> {
+  const { allowlist } = intent;
+  const listed = allowlist !== null && allowlist.entries.length > 0;
+  const reservation = hasDefect("reserved-outside") ? { ...intent.reservation, limits: [] } : intent.reservation;
+  const asked = sql<Intent & { kept: string[] }>`
+    WITH ${wantedLimits(reservation)},
+    inserted AS (
+      INSERT INTO service.intent (id, root_id, tenant_id, idem_key, idem_derived, req_hash, chain_id, kind, payload,
+        allowlist_id, factory, template, owner, init_data, salt, predicted_addr, reserved_wei)
+      VALUES (${intent.id}, ${intent.id}, ${intent.tenantId}, ${key}, ${intent.key.derived}, ${intent.requestHash},
+        ${intent.chainId}, ${intent.kind}, ${JSON.stringify(intent.payload)}, ${listed ? intent.id : null},
+        ${toBytes(intent.factory)}, ${toBytes(intent.template)}, ${toBytes(intent.owner)}, ${toBytes(intent.initData)},
+        ${toBytes(intent.salt)}, ${toBytes(intent.predicted)}, ${intent.reservation.maxCostWei})
+      ON CONFLICT (tenant_id, idem_key) DO NOTHING
+      RETURNING *),
+    list AS (
+      INSERT INTO service.allowlist (id, root, entries)
+      SELECT id, ${toBytes(allowlist?.root ?? "0x")}, ${[...(allowlist?.entries ?? [])]}::text[] FROM inserted WHERE ${listed}),
+    ${keepLimits(sql`inserted`)}
+    SELECT inserted.*, service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept)) AS kept
+    FROM inserted`.execute(db);
+  // Asked and not answered: the statement may have arrived or not.
+  crashPoint("accept-before-commit");
+  const { rows } = await asked.catch((error: unknown) => {
+    throw asLimit(reservation, error) ?? error;
+  });
+  const [row] = rows;
+  if (!row) return undefined;
+  const { kept: _, ...inserted } = row;
+  return inserted;
 }

@@ -4,10 +4,11 @@ import type { Hash } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
+import { batched } from "./batches.ts";
 import { toBytes } from "./bytes.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import type { Fees } from "./fees.ts";
-import { type Intent, moveIntent } from "./intents.ts";
+import type { Intent } from "./intents.ts";
 import { lockLane, tooLittle } from "./lanes.ts";
 import type { Preflight } from "./preflight.ts";
 import type { Slot } from "./slots.ts";
@@ -22,9 +23,21 @@ export type Assignment =
   /** Something has to change first; the intent is held. */
   | { kind: "hold"; reason: "balance" | "lane"; message: string };
 
+interface Wish {
+  chain: Chain;
+  /** Of the chain that the node serves. */
+  genesisHash: Hash;
+  intent: Intent;
+  ready: Preflight & { fees: Fees };
+}
+
+/** The lane's row is locked meanwhile, so a batch has its end. */
+const assignTogether = batched(assignAll, { most: 32, apart: true });
+
 /**
  * Binds an intent to the next nonce of the paying wallet, for ever, in one transaction that holds the
- * lane's row. The intent must be queued.
+ * lane's row. The intent must be queued. Deployments of one account that come while the lane's row is held
+ * share the next such transaction: the row is what all of them wait for.
  */
 export async function assignSlot(
   services: Services,
@@ -33,72 +46,136 @@ export async function assignSlot(
   ready: Preflight & { fees: Fees },
   genesisHash: Hash,
 ): Promise<Assignment> {
-  const assignment = await services.db.transaction().execute(async (transaction): Promise<Assignment> => {
-    const addr = toBytes(ready.sender);
-    const place = { chain_id: intent.chain_id, addr };
-    const lane = await lockLane(transaction, intent.chain_id, addr, ready.chainNonce, genesisHash);
-    const setLane = (change: { next_nonce: bigint } | { state: "paused_funds"; needed_wei: bigint }) =>
-      transaction
-        .updateTable("service.lane")
-        .set(change)
-        .where("chain_id", "=", intent.chain_id)
-        .where("addr", "=", addr)
-        .execute();
-    if (!lane.genesis_hash.equals(toBytes(genesisHash))) {
-      return hold("lane", "the node serves another chain than the one this wallet's transactions went to");
-    }
-    if (lane.state === "paused_funds") return hold("balance", tooLittle);
-    if (lane.state !== "open") return hold("lane", `the wallet's lane is ${lane.state}`);
-    // Only we give out nonces. The count was read before the lock, so of ours it cannot be ahead.
-    if (ready.chainNonce > lane.next_nonce) {
-      return hold("lane", "the wallet sent transactions that are not ours; an operator has to look");
-    }
-    const open = await openSlots(transaction, intent.chain_id, addr);
-    if (open.count >= chain.relay.maxPending)
-      return { kind: "wait", reason: `${open.count} deployments are being mined` };
-    const turn = await waitForTurn(transaction, intent, ready.call.basis);
-    if (turn) return { kind: "wait", reason: turn };
-    const worstCase = ready.gas * ready.fees.maxFeePerGas;
-    if (ready.balanceWei - open.reservedWei < worstCase) {
-      await setLane({ state: "paused_funds", needed_wei: worstCase });
-      services.log.error({ chain: intent.chain_id, wallet: ready.sender, needed: worstCase }, "a wallet needs funds");
-      return hold("balance", tooLittle);
-    }
-    const assigned = await moveIntent(transaction, intent, "assigned");
-    if (!assigned) return { kind: "lost" };
-    const nonce = hasDefect("nonce-from-node") ? ready.pendingNonce : lane.next_nonce;
-    const slot = await transaction
-      .insertInto("service.slot")
-      .values({ ...place, nonce, intent_id: intent.id, kind: intent.kind })
-      .returningAll()
-      .executeTakeFirstOrThrow();
-    await setLane({ next_nonce: nonce >= lane.next_nonce ? nonce + 1n : lane.next_nonce });
-    crashPoint("assign-before-commit");
-    return { kind: "assigned", intent: assigned, slot };
-  });
+  // A connection sees the rows of one account. Updates look at each other's rows, so each goes alone.
+  const name = intent.kind === "update" ? intent.id : `${intent.tenant_id} ${chain.id} ${ready.sender} ${genesisHash}`;
+  const assignment = await assignTogether(services, name, { chain, intent, ready, genesisHash });
   if (assignment.kind === "assigned") crashPoint("assign-after-commit");
   return assignment;
+}
+
+/** @param wishes of one account, one chain and one paying wallet; an update is alone. */
+async function assignAll(services: Services, wishes: readonly Wish[]): Promise<Assignment[]> {
+  const [first] = wishes;
+  if (!first) return [];
+  const { chain, genesisHash } = first;
+  const addr = toBytes(first.ready.sender);
+  return await services.db.transaction().execute(async (transaction): Promise<Assignment[]> => {
+    const lane = await lockLane(transaction, chain.id, addr, first.ready.chainNonce, genesisHash);
+    if (!lane.genesis_hash.equals(toBytes(genesisHash))) {
+      const other = "the node serves another chain than the one this wallet's transactions went to";
+      return wishes.map(() => hold("lane", other));
+    }
+    // The counts were read before the lock, so each was right a moment ago; the highest is the newest.
+    const [mined = 0n] = wishes.map(({ ready }) => ready.chainNonce).sort((a, b) => Number(b - a));
+    const open = await openSlots(transaction, chain.id, addr, mined);
+    const chosen: { intent: Intent; index: number }[] = [];
+    const assignments: Assignment[] = [];
+    for (const [index, { intent, ready }] of wishes.entries()) {
+      const refusal = await refuse(intent, ready, chosen.length);
+      if (refusal) assignments[index] = refusal;
+      else {
+        chosen.push({ intent, index });
+        open.reservedWei += worstCase(ready);
+      }
+    }
+    const next = hasDefect("nonce-from-node") ? first.ready.pendingNonce : lane.next_nonce;
+    const moved = await takeNonces(
+      transaction,
+      chosen.map(({ intent }) => intent),
+      { chain_id: chain.id, addr, next },
+    );
+    for (const { intent, index } of chosen) {
+      const pair = moved.get(intent.id);
+      assignments[index] = pair ? { kind: "assigned", ...pair } : { kind: "lost" };
+    }
+    crashPoint("assign-before-commit");
+    return assignments;
+
+    async function refuse(intent: Intent, ready: Wish["ready"], ahead: number): Promise<Assignment | null> {
+      if (lane.state === "paused_funds") return hold("balance", tooLittle);
+      if (lane.state !== "open") return hold("lane", `the wallet's lane is ${lane.state}`);
+      // Only we give out nonces. The count was read before the lock, so of ours it cannot be ahead.
+      if (ready.chainNonce > lane.next_nonce)
+        return hold("lane", "the wallet sent transactions that are not ours; an operator has to look");
+      const pending = open.pending + ahead;
+      if (pending >= chain.relay.maxPending) return { kind: "wait", reason: `${pending} deployments are being mined` };
+      const turn = await waitForTurn(transaction, intent, ready.call.basis);
+      if (turn) return { kind: "wait", reason: turn };
+      const needed = worstCase(ready);
+      if (ready.balanceWei - open.reservedWei >= needed) return null;
+      lane.state = "paused_funds";
+      await pauseLane(transaction, chain.id, addr, needed);
+      services.log.error({ chain: chain.id, wallet: ready.sender, needed }, "a wallet needs funds");
+      return hold("balance", tooLittle);
+    }
+  });
+}
+
+function worstCase(ready: Wish["ready"]): bigint {
+  return ready.gas * ready.fees.maxFeePerGas;
 }
 
 function hold(reason: "balance" | "lane", message: string): Assignment {
   return { kind: "hold", reason, message };
 }
 
-/** What is under way and could at worst still be spent. */
-async function openSlots(transaction: Transaction<Database>, chainId: number, addr: Buffer) {
-  const worstOfSlot = transaction
-    .selectFrom("service.slot as s")
-    .leftJoin("service.attempt as a", (join) =>
-      join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
-    )
-    .where("s.chain_id", "=", chainId)
-    .where("s.addr", "=", addr)
-    .where("s.state", "=", "open")
-    .groupBy("s.nonce")
-    .select(sql<string>`coalesce(max(a.max_fee * a.gas), 0)`.as("worst"));
-  const row = await transaction
-    .selectFrom(worstOfSlot.as("w"))
-    .select([sql<bigint>`count(*)`.as("count"), sql<string>`coalesce(sum(worst), 0)`.as("reserved")])
-    .executeTakeFirstOrThrow();
-  return { count: Number(row.count), reservedWei: BigInt(row.reserved) };
+async function pauseLane(transaction: Transaction<Database>, chainId: number, addr: Buffer, neededWei: bigint) {
+  await transaction
+    .updateTable("service.lane")
+    .set({ state: "paused_funds", needed_wei: neededWei })
+    .where("chain_id", "=", chainId)
+    .where("addr", "=", addr)
+    .execute();
+}
+
+/** Each intent that still is as it was seen gets the next nonce, in the order they were accepted. */
+async function takeNonces(
+  transaction: Transaction<Database>,
+  intents: readonly Intent[],
+  { chain_id, addr, next }: { chain_id: number; addr: Buffer; next: bigint },
+): Promise<Map<string, { intent: Intent; slot: Slot }>> {
+  if (intents.length === 0) return new Map();
+  const ids = intents.map(({ id }) => id);
+  const versions = intents.map(({ version }) => version);
+  const compared = hasDefect("compare-and-set-dropped")
+    ? sql``
+    : sql`AND i.state = 'queued' AND i.version = seen.version`;
+  const { rows } = await sql<Intent & { slot_nonce: bigint; slot_created_at: Date }>`
+    WITH moved AS (
+      UPDATE service.intent i SET state = 'assigned', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
+      FROM unnest(${ids}::uuid[], ${versions}::int[]) AS seen (id, version)
+      WHERE i.id = seen.id ${compared}
+      RETURNING i.*),
+    taken AS (
+      INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind)
+      SELECT ${chain_id}::int, ${addr}::bytea, ${next}::bigint - 1 + row_number() OVER (ORDER BY seq), id, kind FROM moved
+      RETURNING intent_id, nonce, created_at),
+    counted AS (
+      UPDATE service.lane l SET next_nonce = greatest(l.next_nonce, ${next}::bigint + (SELECT count(*) FROM moved))
+      WHERE l.chain_id = ${chain_id}::int AND l.addr = ${addr}::bytea)
+    SELECT moved.*, taken.nonce AS slot_nonce, taken.created_at AS slot_created_at
+    FROM moved JOIN taken ON taken.intent_id = moved.id`.execute(transaction);
+  return new Map(
+    rows.map(({ slot_nonce: nonce, slot_created_at: created_at, ...intent }) => {
+      const place = { chain_id, addr, nonce, intent_id: intent.id, kind: intent.kind, created_at };
+      const unmined = { mined_block: null, mined_block_hash: null, mined_attempt: null, mined_cost_wei: null };
+      return [intent.id, { intent, slot: { ...place, state: "open", ...unmined } }];
+    }),
+  );
+}
+
+/**
+ * What is under way and could at worst still be spent.
+ *
+ * @param mined the wallet's transactions in the newest block: what is below is waiting for nothing but our own look.
+ */
+async function openSlots(transaction: Transaction<Database>, chainId: number, addr: Buffer, mined: bigint) {
+  const { rows } = await sql<{ pending: bigint; reserved: string }>`
+    SELECT count(*) FILTER (WHERE s.nonce >= ${mined}) AS pending, coalesce(sum(w.worst), 0) AS reserved
+    FROM service.slot s, LATERAL (
+      SELECT max(a.max_fee * a.gas) AS worst FROM service.attempt a
+      WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce) w
+    WHERE s.chain_id = ${chainId} AND s.addr = ${addr} AND s.state = 'open'`.execute(transaction);
+  const [row] = rows;
+  return { pending: Number(row?.pending ?? 0), reservedWei: BigInt(row?.reserved ?? 0) };
 }

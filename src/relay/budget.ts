@@ -1,7 +1,5 @@
-import type { Transaction } from "kysely";
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Chain } from "../chains.ts";
-import type { Database } from "../db/database.ts";
 import { type ErrorCode, ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 
@@ -64,32 +62,39 @@ export function planReservation(
   return { maxCostWei, limits };
 }
 
-/**
- * Sets the worst case aside, in the transaction that accepts the intent: both or neither. Everybody takes
- * the rows in the same order.
- *
- * @throws ServiceError when a limit would be passed; the transaction has to be taken back then.
- */
-export async function reserveBudget(
-  transaction: Transaction<Database>,
-  intentId: string,
-  { limits }: Reservation,
-): Promise<void> {
+/** The limits as rows `wanted`, for a statement that also has `keepLimits`. */
+export function wantedLimits({ limits }: Reservation): RawBuilder<unknown> {
   const column = (name: "scope" | "unit" | "amount" | "allowed") => limits.map((limit) => String(limit[name]));
-  const { rows } = await sql<{ scope: string }>`
-    WITH wanted AS (
-      SELECT * FROM unnest(${column("scope")}::text[], ${column("unit")}::text[], ${column("amount")}::numeric[],
-        ${column("allowed")}::numeric[]) AS w (scope, unit, amount, allowed)),
-    kept AS (
+  return sql`wanted AS (
+    SELECT * FROM unnest(${column("scope")}::text[], ${column("unit")}::text[], ${column("amount")}::numeric[],
+      ${column("allowed")}::numeric[]) AS w (scope, unit, amount, allowed))`;
+}
+
+/**
+ * Sets the worst case aside in the statement that accepts the intent, as rows `kept` with the scopes that had room.
+ * Everybody takes the rows in the same order. `service.require_limits` takes the statement back when one is missing.
+ *
+ * @param accepted rows with the new intent's `id`; nothing is set aside when there are none.
+ */
+export function keepLimits(accepted: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`kept AS (
       INSERT INTO service.budget AS b (scope, period, allowed, reserved)
-      SELECT scope, date_trunc(unit, clock_timestamp()), allowed, amount FROM wanted WHERE amount <= allowed ORDER BY scope
+      SELECT scope, date_trunc(unit, clock_timestamp()), allowed, amount FROM wanted
+      WHERE amount <= allowed AND EXISTS (SELECT FROM ${accepted}) ORDER BY scope
       ON CONFLICT (scope, period) DO UPDATE SET reserved = b.reserved + excluded.reserved, allowed = excluded.allowed
       WHERE b.reserved + b.spent + excluded.reserved <= excluded.allowed
       RETURNING b.scope, b.period),
     entries AS (
       INSERT INTO service.budget_entry (intent_id, scope, period, amount)
-      SELECT ${intentId}::uuid, k.scope, k.period, w.amount FROM kept k JOIN wanted w USING (scope))
-    SELECT scope FROM kept`.execute(transaction);
-  const full = limits.find(({ scope }) => !rows.some((row) => row.scope === scope));
-  if (full) throw new ServiceError(full.code, full.message, { retryAfterSeconds: full.unit === "day" ? 3_600 : 300 });
+      SELECT a.id, k.scope, k.period, w.amount FROM kept k JOIN wanted w USING (scope), ${accepted} a)`;
+}
+
+/** The refusal of `service.require_limits` in the words of the first limit without room; null for other errors. */
+export function asLimit({ limits }: Reservation, error: unknown): ServiceError | null {
+  const { code, detail } = error as { code?: unknown; detail?: string };
+  if (code !== "MY002") return null;
+  const kept = JSON.parse(detail ?? "[]") as string[];
+  const full = limits.find(({ scope }) => !kept.includes(scope));
+  if (!full) throw new Error("a limit had no room, but none of those that were asked for");
+  return new ServiceError(full.code, full.message, { retryAfterSeconds: full.unit === "day" ? 3_600 : 300 });
 }

@@ -45,7 +45,10 @@ export const calls = {
     method: "eth_getTransactionCount",
     params: [address, typeof at === "bigint" ? toQuantity(at) : at],
   }),
-  code: (address: Address, at: bigint): RpcCall => ({ method: "eth_getCode", params: [address, toQuantity(at)] }),
+  code: (address: Address, at: bigint | "latest"): RpcCall => ({
+    method: "eth_getCode",
+    params: [address, typeof at === "bigint" ? toQuantity(at) : at],
+  }),
   call: (to: Address, data: Hex, at: bigint | "latest"): RpcCall => ({
     method: "eth_call",
     params: [{ to, data }, typeof at === "bigint" ? toQuantity(at) : at],

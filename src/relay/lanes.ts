@@ -4,33 +4,50 @@ import type { Address, Hash } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
+import { batched } from "./batches.ts";
 import { toAddress, toBytes } from "./bytes.ts";
 import type { Intent } from "./intents.ts";
 
 export type LaneChoice =
   | { kind: "lane"; sender: Address }
-  /** All open lanes are full. */
-  | { kind: "wait"; reason: string }
   /** No lane is open. */
   | { kind: "hold"; reason: "balance" | "lane"; message: string };
 
 export const tooLittle = "the wallet that pays deployments has too little; the operator has to fund it";
 
-/** The open lane with the least under way. Updates go to the collections' admin wallet, whatever is under way. */
+/** Requests that come together look together. */
+const readTogether = batched(
+  async (services: Services, chainIds: readonly number[]) => {
+    const lanes = await services.db
+      .selectFrom("service.lane as l")
+      .select(["l.addr", "l.state"])
+      .select(
+        sql<bigint>`(SELECT count(*) FROM service.slot s
+        WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open')`.as("open"),
+      )
+      .where("l.chain_id", "in", chainIds)
+      .execute();
+    return chainIds.map(() => lanes);
+  },
+  { most: 64, apart: false },
+);
+
+/**
+ * The open lane with the least under way; whether it has room is seen later, with its row locked. Updates go to the
+ * collections' admin wallet, whatever is under way there.
+ */
 export async function chooseLane(services: Services, chain: Chain, intent: Intent): Promise<LaneChoice> {
   const { lanes } = await services.relay.factory(chain);
   const senders = intent.kind === "update" ? [services.relay.account(chain).address] : lanes;
   if (senders.length === 0)
     return { kind: "hold", reason: "lane", message: "no paying wallet has the factory's relayer role" };
-  const known = await listLanes(services.db, chain.id);
+  const known = await readTogether(services, String(chain.id), chain.id);
   const standing = senders.map((sender) => {
-    const lane = known.find((candidate) => candidate.address === sender);
-    return { sender, state: lane?.state ?? "open", open: lane?.open ?? 0 };
+    const lane = known.find(({ addr }) => toAddress(addr) === sender);
+    return { sender, state: lane?.state ?? "open", open: Number(lane?.open ?? 0) };
   });
-  const usable = standing.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
-  const [best] = usable;
-  if (best && best.open < chain.relay.maxPending) return { kind: "lane", sender: best.sender };
-  if (best) return { kind: "wait", reason: "many deployments are being mined" };
+  const [best] = standing.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
+  if (best) return { kind: "lane", sender: best.sender };
   if (standing.some(({ state }) => state === "paused_funds"))
     return { kind: "hold", reason: "balance", message: tooLittle };
   return { kind: "hold", reason: "lane", message: `the wallet's lane is ${standing[0]?.state}` };

@@ -3,10 +3,12 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Chain } from "../chains.ts";
 import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
+import { batched } from "./batches.ts";
 import { toAddress } from "./bytes.ts";
 import { calls, parseBlock, parseBlockOrNull, parseFeeHistory, parseHex, parseQuantity } from "./chain-reads.ts";
 import { encodeCall, type IntentCall } from "./encode-call.ts";
 import { explainRevert } from "./explain-revert.ts";
+import { hasDefect } from "./faults.ts";
 import { type Fees, freshFees } from "./fees.ts";
 import type { Intent } from "./intents.ts";
 import { askNode } from "./node-failure.ts";
@@ -45,8 +47,18 @@ export interface NotYet {
   waits: string;
 }
 
+interface Question {
+  chain: Chain;
+  intent: Intent;
+  sender: Address;
+}
+
+/** Nodes refuse long batches, and all of it has to be there within one request's patience. */
+const simulateTogether = batched(simulateAll, { most: 16, apart: false });
+
 /**
- * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint.
+ * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint. Deployments
+ * that come while such a request is under way share the next one: the market is the same for all of them.
  *
  * @throws ServiceError `service_unavailable` while no endpoint answers.
  */
@@ -56,45 +68,65 @@ export async function preflight(
   intent: Intent,
   sender: Address,
 ): Promise<Preflight | Refusal | NotYet> {
-  const nodes = services.relay.nodes(chain);
-  const after = intent.kind === "update" ? await newestUpdate(services.db, intent) : null;
-  return await askNode(chain, () => nodes.first((node) => readPreflight(node, chain, intent, sender, after)));
+  if (intent.kind === "deploy")
+    return await simulateTogether(services, `${chain.id} ${sender}`, { chain, intent, sender });
+  const after = await newestUpdate(services.db, intent);
+  return await askNode(chain, () =>
+    services.relay.nodes(chain).first(async (node) => {
+      const call = await prepareUpdate(node, intent, after);
+      if ("waits" in call) return call;
+      const [answer] = await readAll(node, chain, sender, [{ intent, call }]);
+      if (!answer) throw new NodeFault("no answer to a simulation");
+      return answer;
+    }),
+  );
 }
 
-async function readPreflight(
+/** @param questions of one chain and one paying wallet. */
+async function simulateAll(services: Services, questions: readonly Question[]): Promise<(Preflight | Refusal)[]> {
+  const [first] = questions;
+  if (!first) return [];
+  const { chain, sender } = first;
+  const wanted = questions.map(({ intent }) => ({ intent, call: encodeCall(intent, null, null) }));
+  return await askNode(chain, () => services.relay.nodes(chain).first((node) => readAll(node, chain, sender, wanted)));
+}
+
+/** @returns one answer per call, in their order. */
+async function readAll(
   node: Node,
   chain: Chain,
-  intent: Intent,
   sender: Address,
-  after: UpdateBlock | null,
-): Promise<Preflight | Refusal | NotYet> {
-  const call = intent.kind === "deploy" ? encodeCall(intent, null, null) : await prepareUpdate(node, intent, after);
-  if ("waits" in call) return call;
-  const [head, history, balance, count, pending, estimate] = await node.ask([
+  wanted: readonly { intent: Intent; call: IntentCall }[],
+): Promise<(Preflight | Refusal)[]> {
+  // With what waits in the pool the count goes back now and then: only a defect believes it.
+  const pendingCount = hasDefect("nonce-from-node");
+  const [head, history, balance, count, ...rest] = await node.ask([
     calls.block("latest"),
     calls.feeHistory(),
     calls.balance(sender),
     calls.count(sender, "latest"),
-    calls.count(sender, "pending"),
-    calls.estimate(sender, call.to, call.data),
+    ...wanted.map(({ call }) => calls.estimate(sender, call.to, call.data)),
+    ...(pendingCount ? [calls.count(sender, "pending")] : []),
   ]);
   const block = parseBlock(head);
-  const needed = readEstimate(estimate);
-  if (typeof needed !== "bigint") return needed;
-  const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
-  if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
-  const gas = least((needed * 12n) / 10n, ceiling);
   const feeHistory = parseFeeHistory(history);
-  return {
+  const fees = freshFees(chain, feeHistory);
+  const baseFee = feeHistory.baseFeePerGas.at(-1) ?? 0n;
+  const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
+  const market = {
     sender,
-    fees: withinCap(freshFees(chain, feeHistory), feeHistory.baseFeePerGas.at(-1) ?? 0n, feeCap(chain, intent, gas)),
-    call,
-    gas,
     headBlock: block.number,
     balanceWei: parseQuantity(balance, "a balance"),
     chainNonce: parseQuantity(count, "a count"),
-    pendingNonce: parseQuantity(pending, "a count"),
+    pendingNonce: pendingCount ? parseQuantity(rest.at(-1), "a count") : 0n,
   };
+  return wanted.map(({ intent, call }, index) => {
+    const needed = readEstimate(rest[index]);
+    if (typeof needed !== "bigint") return needed;
+    if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
+    const gas = least((needed * 12n) / 10n, ceiling);
+    return { ...market, call, gas, fees: withinCap(fees, baseFee, feeCap(chain, intent, gas)) };
+  });
 }
 
 /** The highest fee per gas that an intent's transaction may ever have: the operator's cap, and what it reserved. */

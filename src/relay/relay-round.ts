@@ -61,8 +61,9 @@ export async function relayRound(services: Services, chain: Chain, memory: Relay
   );
   // In the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
   due.sort((a, b) => Number(a.item.slot.nonce - b.item.slot.nonce));
-  for (const { item, now } of due)
-    await attend(services, now, () => drive(services, chain, item, now, evidence, memory));
+  await inParallel(due, ({ item, now }) =>
+    attend(services, now, () => drive(services, chain, item, now, evidence, memory)),
+  );
   await pushAll(services, chain, waiting, memory);
 }
 

@@ -1,10 +1,11 @@
-import { type Transaction as DbTransaction, sql } from "kysely";
+import { type Transaction as DbTransaction, type Kysely, sql } from "kysely";
 import { type Address, getCreate2Address, type Hex, parseTransaction } from "viem";
 import { cloneInitCode } from "../../contracts/abi/clone-code.ts";
 import type { PredictCollectionInput } from "../../contracts/abi/config.ts";
 import type { Chain } from "../chains.ts";
 import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
+import { asLimit, keepLimits, type Reservation, wantedLimits } from "./budget.ts";
 import { toAddress, toHex } from "./bytes.ts";
 import { calls, parseQuantity } from "./chain-reads.ts";
 import { getIntent, moveIntent } from "./intents.ts";
@@ -63,6 +64,20 @@ export function weakPlace({ factory, template, intentId, initData }: PredictColl
   const bytecode = cloneInitCode(template, initData);
   const predicted = getCreate2Address({ from: factory, salt: intentId, bytecode });
   return { salt: intentId, predicted: predicted.toLowerCase() as Address };
+}
+
+/** The cost is set aside when the request is on disk already, for the chaos run: one that is refused is there too. */
+export async function reserveAfterwards(
+  db: Kysely<Database>,
+  intentId: string,
+  reservation: Reservation,
+): Promise<void> {
+  const asked = sql`
+    WITH ${wantedLimits(reservation)}, accepted AS (SELECT ${intentId}::uuid AS id), ${keepLimits(sql`accepted`)}
+    SELECT service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept))`;
+  await asked.execute(db).catch((error: unknown) => {
+    throw asLimit(reservation, error) ?? error;
+  });
 }
 
 const tries = new Map<string, number>();

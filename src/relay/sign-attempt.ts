@@ -6,7 +6,7 @@ import { toAddress, toBytes } from "./bytes.ts";
 import { calls } from "./chain-reads.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import type { Fees } from "./fees.ts";
-import { type Intent, moveIntent } from "./intents.ts";
+import type { Intent } from "./intents.ts";
 import { forgetAttempts } from "./seeded-defects.ts";
 import { signChecked } from "./signer.ts";
 import { checkProposal } from "./signing-rules.ts";
@@ -53,31 +53,39 @@ export async function signAttempt(
   const first = intent.state === "assigned";
   if (hasDefect("send-before-persist")) await services.relay.nodes(chain).first((node) => node.ask([calls.send(raw)]));
   crashPoint(first ? "sign-before-persist" : "bump-before-persist");
-  const signed = await services.db.transaction().execute(async (transaction) => {
-    // The answer names this hash: it has to outlive a crash of the database, whatever that was set to.
-    await sql`SET LOCAL synchronous_commit = on`.execute(transaction);
-    const moved = await moveIntent(transaction, intent, first ? "signed" : intent.state);
-    if (!moved) return null;
-    if (hasDefect("old-attempts-forgotten")) await forgetAttempts(transaction, slot);
-    await transaction
-      .insertInto("service.attempt")
-      .values({
-        hash: toBytes(hash),
-        chain_id: slot.chain_id,
-        addr: slot.addr,
-        nonce,
-        kind: plan.kind,
-        raw: toBytes(raw),
-        max_fee: plan.fees.maxFeePerGas,
-        tip: plan.fees.maxPriorityFeePerGas,
-        gas: plan.gas,
-        head_block: plan.headBlock,
-      })
-      .execute();
-    return moved;
-  });
+  const signed = await storeAttempt(services, intent, slot, { hash, raw, nonce, plan });
   if (signed) crashPoint(first ? "sign-after-persist" : "bump-after-persist");
   return signed;
+}
+
+/** Moves the intent and keeps the bytes, both or neither, in one statement. */
+async function storeAttempt(
+  services: Services,
+  intent: Intent,
+  slot: Slot,
+  { hash, raw, nonce, plan }: { hash: Hex; raw: Hex; nonce: bigint; plan: AttemptPlan },
+): Promise<Intent | null> {
+  if (hasDefect("old-attempts-forgotten"))
+    await services.db.transaction().execute((transaction) => forgetAttempts(transaction, slot));
+  const compared = hasDefect("compare-and-set-dropped")
+    ? sql``
+    : sql`AND state = ${intent.state} AND version = ${intent.version}`;
+  // The answer names this hash: it has to outlive a crash of the database, whatever that was set to.
+  const { rows } = await sql<Intent & { synchronous: string }>`
+    WITH moved AS (
+      UPDATE service.intent SET state = ${intent.state === "assigned" ? "signed" : intent.state},
+        version = ${intent.version + 1}, hold_reason = NULL, hold_detail = NULL
+      WHERE id = ${intent.id} ${compared}
+      RETURNING *),
+    kept AS (
+      INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
+      SELECT ${toBytes(hash)}, ${slot.chain_id}, ${slot.addr}, ${nonce}, ${plan.kind}, ${toBytes(raw)},
+        ${plan.fees.maxFeePerGas}, ${plan.fees.maxPriorityFeePerGas}, ${plan.gas}, ${plan.headBlock} FROM moved)
+    SELECT moved.*, set_config('synchronous_commit', 'on', true) AS synchronous FROM moved`.execute(services.db);
+  const [row] = rows;
+  if (!row) return null;
+  const { synchronous: _, ...moved } = row;
+  return moved;
 }
 
 /** A defect for the chaos run: somebody else's nonce, because its transaction seems to be lost. */

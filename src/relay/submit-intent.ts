@@ -73,7 +73,6 @@ async function takeStep(
   const lane = slot
     ? ({ kind: "lane", sender: toAddress(slot.addr) } as const)
     : await chooseLane(services, chain, intent);
-  if (lane.kind === "wait") return { kind: "waiting", intent, reason: lane.reason, ready: known };
   if (lane.kind === "hold") {
     // The lane may wait for this very intent: after a restore, for the collection that it made already.
     const adopted = lane.reason === "lane" && intent.kind === "deploy" ? await adopt() : null;

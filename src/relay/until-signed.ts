@@ -10,11 +10,9 @@ import { type Submission, submitIntent } from "./submit-intent.ts";
 
 const signWithinMs = 10_000;
 const retryAfterMs = 200;
-/** The answer may leave before a slow node has taken the bytes: they are on disk, the worker sends them again. */
-const sendWithinMs = 100;
 
 /**
- * Takes an accepted intent to signed and sent, as long as a request may last: when this returns, its
+ * Takes an accepted intent to signed, and starts sending it, as long as a request may last: when this returns, its
  * bytes are on disk and the relay drives them to an end whatever happens to this process.
  *
  * @returns the intent, in `signed` or any state after it.
@@ -23,7 +21,7 @@ const sendWithinMs = 100;
  */
 export async function untilSigned(services: Services, chain: Chain, intent: Intent): Promise<Intent> {
   const signed = await waitForSignature(services, chain, intent);
-  if (signed.state === "signed") await sendBriefly(services, chain, signed);
+  if (signed.state === "signed") sendMeanwhile(services, chain, signed);
   return signed;
 }
 
@@ -75,11 +73,9 @@ function ended(intent: Intent): ServiceError {
   );
 }
 
-async function sendBriefly(services: Services, chain: Chain, intent: Intent): Promise<void> {
-  const sending = broadcast(services, chain, intent).catch((error: unknown) =>
+/** The answer does not wait for the node: the bytes are on disk, and what is lost here the worker sends. */
+function sendMeanwhile(services: Services, chain: Chain, intent: Intent): void {
+  broadcast(services, chain, intent).catch((error: unknown) =>
     services.log.warn({ intent: intent.id, ...loggable(error) }, "sending is left to the worker"),
   );
-  const waiting = new AbortController();
-  await Promise.race([sending, sleep(sendWithinMs, undefined, { signal: waiting.signal }).catch(() => undefined)]);
-  waiting.abort();
 }

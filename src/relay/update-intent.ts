@@ -3,7 +3,7 @@ import { type Address, type Hex, zeroHash } from "viem";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { acceptIntent } from "./accept-intent.ts";
+import { acceptIntent, findKey } from "./accept-intent.ts";
 import { planReservation } from "./budget.ts";
 import { toAddress, toBytes } from "./bytes.ts";
 import { type ConfigChanges, storeChanges } from "./config-changes.ts";
@@ -48,11 +48,14 @@ export async function acceptUpdate(services: Services, request: UpdateRequest): 
   const changes = storeChanges(request.changes);
   const royalties = request.royaltiesAddressAsSent;
   const canonical = `update ${chain.id} ${contract} ${JSON.stringify(changes)}`;
+  const requestHash = createHash("sha256").update(canonical).digest();
+  const key = await findKey(services.db, tenantId, request.idempotencyKey, requestHash);
+  if ("id" in key) return key;
   return await acceptIntent(services.db, {
     id: randomUUID(),
     tenantId,
-    idempotencyKey: request.idempotencyKey,
-    requestHash: createHash("sha256").update(canonical).digest(),
+    key,
+    requestHash,
     chainId: chain.id,
     kind: "update",
     // The chain knows no letter case; answers give addresses back as they were sent.

@@ -36,3 +36,35 @@ test("a statement that waited for a connection is bound to its own tenant, not t
     await pool.end();
   }
 });
+
+test("a setting that a transaction took back is made again: after a rollback, and after a commit that was one", async () => {
+  const [one = "", two = ""] = await Promise.all(
+    ["three", "four"].map((name) => createAccount(database.db, "pepper", { name, tier: "free", key: randomUUID() })),
+  );
+  const pool = createPool(database.url, "test", 1, { tenants: true });
+  const visible = "SELECT id FROM service.account";
+  const asTenant = <T>(id: string, run: () => Promise<T>) =>
+    withTenantScope(async () => {
+      setTenant(id);
+      return await run();
+    });
+  try {
+    for (const end of ["ROLLBACK", "COMMIT"]) {
+      await asTenant(one, () => pool.query(visible));
+      const command = await asTenant(two, async () => {
+        const client = await pool.connect();
+        await client.query("BEGIN");
+        expect((await client.query(visible)).rows).toEqual([{ id: two }]);
+        await expect(client.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
+        const answer = await client.query(end);
+        client.release();
+        return answer.command;
+      });
+      expect(command).toBe("ROLLBACK");
+      expect((await asTenant(two, () => pool.query(visible))).rows).toEqual([{ id: two }]);
+      expect((await asTenant(one, () => pool.query(visible))).rows).toEqual([{ id: one }]);
+    }
+  } finally {
+    await pool.end();
+  }
+});

@@ -69,6 +69,7 @@ test("an update that was mined where its collection did not stand did nothing: i
     allowlist: null,
   });
   await untilSigned(stage.services, stage.chain, accepted);
+  await expect.poll(async () => (await getIntent(stage.services.db, accepted.id)).state).toBe("in_flight");
   // As after a reorganisation in which the deployment, from another wallet, is not mined again yet.
   const code = await rpc<string>(ground.url, "eth_getCode", [contract, "latest"]);
   await rpc(ground.url, "anvil_setCode", [contract, "0x"]);

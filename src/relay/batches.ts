@@ -1,0 +1,74 @@
+interface Options {
+  /** Items in one batch. */
+  most: number;
+  /** When the work fails for several, each is done again alone: one item's trouble is not the others'. */
+  apart: boolean;
+}
+
+/**
+ * Work that costs about the same for many as for one, done together for everybody who asks while the same work is
+ * under way: the first caller's runs at once, those who come meanwhile are the next batch. Nobody waits for a clock.
+ *
+ * @param work gives one result per item, in their order; it is never given none.
+ * @returns a function of the owner (each has batches of its own), a name (only items of one name share a batch, and
+ *   only one batch of a name is under way) and the item; it gives that item's result or throws its failure.
+ */
+export function batched<Owner extends object, Item, Result>(
+  work: (owner: Owner, items: readonly Item[]) => Promise<readonly Result[]>,
+  options: Options,
+): (owner: Owner, name: string, item: Item) => Promise<Result> {
+  const byOwner = new WeakMap<Owner, Batches<Item, Result>>();
+  return async (owner, name, item) => {
+    const batches = byOwner.get(owner) ?? new Batches<Item, Result>((items) => work(owner, items), options);
+    byOwner.set(owner, batches);
+    return await batches.do(name, item);
+  };
+}
+
+interface Entry<Item, Result> {
+  item: Item;
+  done: (result: Result) => void;
+  failed: (error: unknown) => void;
+}
+
+class Batches<Item, Result> {
+  readonly #work: (items: readonly Item[]) => Promise<readonly Result[]>;
+  readonly #options: Options;
+  readonly #waiting = new Map<string, Entry<Item, Result>[]>();
+
+  constructor(work: (items: readonly Item[]) => Promise<readonly Result[]>, options: Options) {
+    this.#work = work;
+    this.#options = options;
+  }
+
+  async do(name: string, item: Item): Promise<Result> {
+    return await new Promise<Result>((done, failed) => {
+      const entry = { item, done, failed };
+      const waiting = this.#waiting.get(name);
+      if (waiting) {
+        waiting.push(entry);
+        return;
+      }
+      this.#waiting.set(name, [entry]);
+      void this.#run(name);
+    });
+  }
+
+  async #run(name: string): Promise<void> {
+    for (let waiting = this.#waiting.get(name); waiting; waiting = this.#waiting.get(name)) {
+      const batch = waiting.splice(0, this.#options.most);
+      if (batch.length === 0) this.#waiting.delete(name);
+      else await this.#settle(batch);
+    }
+  }
+
+  async #settle(batch: readonly Entry<Item, Result>[]): Promise<void> {
+    try {
+      const results = await this.#work(batch.map(({ item }) => item));
+      for (const [index, { done }] of batch.entries()) done(results[index] as Result);
+    } catch (error) {
+      if (this.#options.apart && batch.length > 1) for (const entry of batch) await this.#settle([entry]);
+      else for (const { failed } of batch) failed(error);
+    }
+  }
+}
