@@ -10,6 +10,8 @@ import { freePorts } from "../../src/free-port.ts";
 
 interface Ready {
   rest: string;
+  rpcUrl: string;
+  relayer: string;
   apiKey: string;
 }
 
@@ -55,6 +57,21 @@ async function deploy(index: number): Promise<number> {
   return response.status === 200 && body.transaction_hash ? took : -took;
 }
 
+/** Transactions of the paying wallet that are in blocks. */
+async function mined(): Promise<number> {
+  const response = await fetch(ready.rpcUrl, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "eth_getTransactionCount",
+      params: [ready.relayer, "latest"],
+    }),
+  });
+  return Number(((await response.json()) as { result: string }).result);
+}
+
 /** Requests that were refused come out as negative times. */
 async function run(from: number, count: number): Promise<number[]> {
   const times: number[] = [];
@@ -68,9 +85,14 @@ async function run(from: number, count: number): Promise<number[]> {
 
 try {
   await run(0, 40);
+  const before = await mined();
   const begun = performance.now();
   const times = await run(40, total);
   const seconds = (performance.now() - begun) / 1000;
+  const minedMeanwhile = (await mined()) - before;
+  const settled = () => times.filter((time) => time >= 0).length;
+  while ((await mined()) - before < settled()) await new Promise((done) => setTimeout(done, 50));
+  const allMined = (performance.now() - begun) / 1000;
   const answered = times.filter((time) => time >= 0).sort((a, b) => a - b);
   const at = (share: number) =>
     Math.round(answered[Math.min(answered.length - 1, Math.floor(share * answered.length))] ?? 0);
@@ -80,6 +102,8 @@ try {
     refused: times.length - answered.length,
     ms: { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) },
     perSecond: Math.round((answered.length / seconds) * 10) / 10,
+    seconds: { answered: Math.round(seconds * 10) / 10, mined: Math.round(allMined * 10) / 10 },
+    minedMeanwhile,
     cores: cpus().length,
     load: loadavg().map((load) => Math.round(load * 10) / 10),
   };

@@ -5,7 +5,7 @@ import type { Services } from "../services.ts";
 import { acceptDeployment, checkKey, hashRequest } from "./accept-deployment.ts";
 import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
 import { checkTreasury } from "./check-treasury.ts";
-import { type Deployment, getDeployment } from "./get-deployment.ts";
+import { type Deployment, getFreshDeployment } from "./get-deployment.ts";
 import { SharedRequests } from "./shared-requests.ts";
 
 /** Addresses are `0x` and 40 hex digits in any case; they are answered as they were sent. */
@@ -82,7 +82,7 @@ async function deployChecked(
   await checkTreasury(services, checked.chain, checked.payload.treasuryAddress);
   const intent = await acceptDeployment(services, caller, key, checked);
   await untilSigned(services, checked.chain, intent);
-  const deployment = await getDeployment(services, caller, { id: intent.id });
+  const deployment = await getFreshDeployment(services, caller, intent.id);
   const { transactionHash } = deployment;
   if (!transactionHash) throw new Error(`intent ${intent.id} is ${deployment.state} without a hash`);
   return {

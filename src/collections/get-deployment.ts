@@ -6,6 +6,7 @@ import type { Chain } from "../chains.ts";
 import type { Database } from "../db/database.ts";
 import type { IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors.ts";
+import { batched } from "../relay/batches.ts";
 import { toAddress, toBytes, toHash } from "../relay/bytes.ts";
 import type { Services } from "../services.ts";
 import type { DeploymentPayload } from "./check-deployment.ts";
@@ -62,6 +63,30 @@ export async function getDeployment(services: Services, caller: Caller, key: Dep
   if (!row) throw notFound();
   return toDeployment(services, row);
 }
+
+/** The same for one that was made a moment ago, by its own id; requests that come together look together. */
+export async function getFreshDeployment(services: Services, caller: Caller, id: string): Promise<Deployment> {
+  const row = await readTogether(services, caller.accountId, { tenantId: caller.accountId, id });
+  return row ? toDeployment(services, row) : await getDeployment(services, caller, { id });
+}
+
+const readTogether = batched(
+  async (services: Services, wanted: readonly { tenantId: string; id: string }[]) => {
+    const rows = await selectDeployments(services.db)
+      .where("i.tenant_id", "in", [...new Set(wanted.map(({ tenantId }) => tenantId))])
+      .where(
+        "i.id",
+        "in",
+        wanted.map(({ id }) => id),
+      )
+      // One that goes on in a new generation is answered by that.
+      .where("i.state", "<>", "superseded")
+      .execute();
+    const byId = new Map(rows.map((row) => [row.id, row] as const));
+    return wanted.map(({ id }) => byId.get(id));
+  },
+  { most: 32, apart: false },
+);
 
 function notFound(): ServiceError {
   return new ServiceError("not_found", "no such deployment of this account");

@@ -3,6 +3,7 @@ import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
+import { batched } from "./batches.ts";
 import { asLimit, keepLimits, type Reservation, wantedLimits } from "./budget.ts";
 import { toBytes } from "./bytes.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
@@ -88,22 +89,7 @@ export async function findKey(
   requestHash: Buffer,
 ): Promise<IntentKey | Intent> {
   if (given !== null) return storedKey(given);
-  const rows = await db
-    .selectFrom("service.intent")
-    .selectAll()
-    // A clock bucket would make two of one request at its edge: the window starts when the earlier one ends.
-    .select(
-      sql<boolean>`state NOT IN ('expired', 'cancelled')
-        AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')
-        AND (kind <> 'update' OR NOT EXISTS (
-          -- After "A, B" a second "A" is a wish of its own.
-          SELECT FROM service.intent later WHERE later.kind = 'update' AND later.chain_id = intent.chain_id
-            AND later.predicted_addr = intent.predicted_addr AND later.seq > intent.seq))`.as("live"),
-    )
-    .where("tenant_id", "=", tenantId)
-    .where("req_hash", "=", requestHash)
-    .where("idem_derived", "=", true)
-    .execute();
+  const rows = await readTogether(db, tenantId, { tenantId, requestHash });
   const live = rows.find((row) => row.live);
   if (live) {
     const { live: _, ...row } = live;
@@ -112,6 +98,34 @@ export async function findKey(
   // Counted from committed rows, so that everybody who sees the same past tries the same key.
   return { stored: `derived:${requestHash.toString("hex")}:${rows.length}`, derived: true };
 }
+
+/** The intents that equal requests without a key made; requests of one account that come together look together. */
+const readTogether = batched(
+  async (db: Kysely<Database>, wanted: readonly { tenantId: string; requestHash: Buffer }[]) => {
+    const rows = await db
+      .selectFrom("service.intent")
+      .selectAll()
+      // A clock bucket would make two of one request at its edge: the window starts when the earlier one ends.
+      .select(
+        sql<boolean>`state NOT IN ('expired', 'cancelled')
+          AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')
+          AND (kind <> 'update' OR NOT EXISTS (
+            -- After "A, B" a second "A" is a wish of its own.
+            SELECT FROM service.intent later WHERE later.kind = 'update' AND later.chain_id = intent.chain_id
+              AND later.predicted_addr = intent.predicted_addr AND later.seq > intent.seq))`.as("live"),
+      )
+      .where("tenant_id", "in", [...new Set(wanted.map(({ tenantId }) => tenantId))])
+      .where(
+        "req_hash",
+        "in",
+        wanted.map(({ requestHash }) => requestHash),
+      )
+      .where("idem_derived", "=", true)
+      .execute();
+    return wanted.map(({ requestHash }) => rows.filter((row) => row.req_hash.equals(requestHash)));
+  },
+  { most: 32, apart: false },
+);
 
 /** @param given the client's own key; one that we derived and told it means the same when it comes back. */
 export function storedKey(given: string): IntentKey {

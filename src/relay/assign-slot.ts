@@ -8,7 +8,7 @@ import { batched } from "./batches.ts";
 import { toBytes } from "./bytes.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import type { Fees } from "./fees.ts";
-import type { Intent } from "./intents.ts";
+import { asMoved, type Intent, type Moved } from "./intents.ts";
 import { lockLane, tooLittle } from "./lanes.ts";
 import type { Preflight } from "./preflight.ts";
 import type { Slot } from "./slots.ts";
@@ -59,7 +59,7 @@ async function assignAll(services: Services, wishes: readonly Wish[]): Promise<A
   if (!first) return [];
   const { chain, genesisHash } = first;
   const addr = toBytes(first.ready.sender);
-  return await services.db.transaction().execute(async (transaction): Promise<Assignment[]> => {
+  const assignments = await services.db.transaction().execute(async (transaction): Promise<Assignment[]> => {
     const lane = await lockLane(transaction, chain.id, addr, first.ready.chainNonce, genesisHash);
     if (!lane.genesis_hash.equals(toBytes(genesisHash))) {
       const other = "the node serves another chain than the one this wallet's transactions went to";
@@ -109,6 +109,11 @@ async function assignAll(services: Services, wishes: readonly Wish[]): Promise<A
       return hold("balance", tooLittle);
     }
   });
+  const given = assignments.flatMap((assignment) => (assignment.kind === "assigned" ? [assignment.slot] : []));
+  given.sort((a, b) => Number(a.nonce - b.nonce));
+  for (const { intent_id: id } of given)
+    if (id !== null) services.relay.order.take(`${chain.id} ${first.ready.sender}`, id);
+  return assignments;
 }
 
 function worstCase(ready: Wish["ready"]): bigint {
@@ -140,12 +145,12 @@ async function takeNonces(
   const compared = hasDefect("compare-and-set-dropped")
     ? sql``
     : sql`AND i.state = 'queued' AND i.version = seen.version`;
-  const { rows } = await sql<Intent & { slot_nonce: bigint; slot_created_at: Date }>`
+  const { rows } = await sql<Moved & { nonce: bigint; created_at: Date }>`
     WITH moved AS (
       UPDATE service.intent i SET state = 'assigned', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
       FROM unnest(${ids}::uuid[], ${versions}::int[]) AS seen (id, version)
       WHERE i.id = seen.id ${compared}
-      RETURNING i.*),
+      RETURNING i.id, i.seq, i.kind, i.state, i.version, i.updated_at, i.settled_at),
     taken AS (
       INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind)
       SELECT ${chain_id}::int, ${addr}::bytea, ${next}::bigint - 1 + row_number() OVER (ORDER BY seq), id, kind FROM moved
@@ -153,13 +158,16 @@ async function takeNonces(
     counted AS (
       UPDATE service.lane l SET next_nonce = greatest(l.next_nonce, ${next}::bigint + (SELECT count(*) FROM moved))
       WHERE l.chain_id = ${chain_id}::int AND l.addr = ${addr}::bytea)
-    SELECT moved.*, taken.nonce AS slot_nonce, taken.created_at AS slot_created_at
+    SELECT moved.id, moved.state, moved.version, moved.updated_at, moved.settled_at, taken.nonce, taken.created_at
     FROM moved JOIN taken ON taken.intent_id = moved.id`.execute(transaction);
+  const seen = new Map(intents.map((intent) => [intent.id, intent] as const));
   return new Map(
-    rows.map(({ slot_nonce: nonce, slot_created_at: created_at, ...intent }) => {
-      const place = { chain_id, addr, nonce, intent_id: intent.id, kind: intent.kind, created_at };
+    rows.flatMap(({ nonce, created_at, ...moved }) => {
+      const before = seen.get(moved.id);
+      if (!before) return [];
+      const place = { chain_id, addr, nonce, intent_id: moved.id, kind: before.kind, created_at };
       const unmined = { mined_block: null, mined_block_hash: null, mined_attempt: null, mined_cost_wei: null };
-      return [intent.id, { intent, slot: { ...place, state: "open", ...unmined } }];
+      return [[moved.id, { intent: asMoved(before, moved), slot: { ...place, state: "open" as const, ...unmined } }]];
     }),
   );
 }

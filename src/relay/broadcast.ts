@@ -11,8 +11,9 @@ import type { Node } from "./nodes.ts";
 import { sendWithNewNonce, takeForOurs } from "./seeded-defects.ts";
 import { type Attempt, listAttemptsOf } from "./slots.ts";
 
-/** A node has to take all of it within one request's patience. */
+/** Whatever is to be sent on a chain goes in one line, so that one request does not overtake another. */
 const sendTogether = batched(sendAll, { most: 16, apart: false });
+const markTogether = batched(markSent, { most: 32, apart: false });
 
 interface Sending {
   chain: Chain;
@@ -22,54 +23,73 @@ interface Sending {
 
 /**
  * Sends the stored bytes of an intent, newest first, to every endpoint. May be called any number of times; what is
- * to be sent while another request to the node is under way shares the next one.
+ * to be sent while something is being sent shares the next request to the node.
  *
  * Answers are kept as evidence, never as a verdict. A node that times out or says "nonce too low" may
  * still hold these bytes; only a receipt on the canonical chain moves the state.
  *
  * @param only how many of the newest attempts to send; all of them after a reorganisation.
+ * @returns `early` when no endpoint took them and one said that their nonce is not next: those before them may be on
+ *   their way from another process, so trying again in a moment helps.
  */
-export async function broadcast(services: Services, chain: Chain, intent: Intent, only = 2): Promise<void> {
-  // A connection sees the rows of one account.
-  await sendTogether(services, `${chain.id} ${intent.tenant_id}`, { chain, intent, only });
+export async function broadcast(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  only = 2,
+): Promise<{ early: boolean }> {
+  const { sent, early } = await sendTogether(services, String(chain.id), { chain, intent, only });
+  // A connection sees the intents of one account.
+  if (sent && intent.state === "signed") await markTogether(services, intent.tenant_id, intent);
+  return { early };
 }
 
-/** @param sendings of one account and one chain. */
-async function sendAll(services: Services, sendings: readonly Sending[]): Promise<undefined[]> {
+/** @param sendings of one chain. */
+async function sendAll(services: Services, sendings: readonly Sending[]): Promise<{ sent: boolean; early: boolean }[]> {
   const [first] = sendings;
   if (!first) return [];
   const { chain } = first;
   const ids = sendings.map(({ intent }) => intent.id);
   const stored = Map.groupBy(await listAttemptsOf(services.db, ids), (attempt) => attempt.intent_id);
   const attempts = sendings.flatMap(({ intent, only }) => (stored.get(intent.id) ?? []).slice(0, only));
-  if (attempts.length === 0) return sendings.map(() => undefined);
+  if (attempts.length === 0) return sendings.map(() => ({ sent: false, early: false }));
   // Some nodes refuse a transaction whose predecessor they do not have yet. The newest of each nonce stays first.
   attempts.sort((a, b) => Number(a.nonce - b.nonce));
   const nodes = await services.relay.nodes(chain).all();
-  await Promise.all(nodes.map((node) => sendTo(services, chain, node, attempts)));
+  const answers = await Promise.all(nodes.map((node) => sendTo(services, chain, node, attempts)));
   crashPoint("send-after");
-  const sent = sendings.filter(({ intent }) => intent.state === "signed" && stored.has(intent.id));
-  await markSent(
-    services,
-    sent.map(({ intent }) => intent),
+  const early = new Set(
+    attempts
+      .filter((_, index) => isEarly(answers.flatMap((outcomes) => outcomes[index] ?? [])))
+      .map((attempt) => attempt.intent_id),
   );
-  return sendings.map(() => undefined);
+  return ids.map((id) => ({ sent: stored.has(id), early: early.has(id) }));
 }
 
-/** What another process moved meanwhile stays as that one left it. */
-async function markSent(services: Services, signed: readonly Intent[]): Promise<void> {
-  if (signed.length === 0) return;
+/** What another process moved meanwhile stays as that one left it. @param sent of one account. */
+async function markSent(services: Services, sent: readonly Intent[]): Promise<null[]> {
   await sql`
     UPDATE service.intent i SET state = 'in_flight', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
-    FROM unnest(${signed.map(({ id }) => id)}::uuid[], ${signed.map(({ version }) => version)}::int[]) AS seen (id, version)
+    FROM unnest(${sent.map(({ id }) => id)}::uuid[], ${sent.map(({ version }) => version)}::int[]) AS seen (id, version)
     WHERE i.id = seen.id AND i.state = 'signed' AND i.version = seen.version`.execute(services.db);
+  return sent.map(() => null);
 }
 
-async function sendTo(services: Services, chain: Chain, node: Node, attempts: readonly Attempt[]): Promise<void> {
-  const outcomes = await node.ask(attempts.map((attempt) => calls.send(toHex(attempt.raw)))).then(
-    (answers) => answers.map(describe),
-    (error: Error) => attempts.map(() => ({ code: error.name, detail: shorten(error.message) })),
-  );
+function isEarly(outcomes: readonly Outcome[]): boolean {
+  if (outcomes.some(({ code }) => code === "accepted")) return false;
+  return outcomes.some(({ detail }) => /nonce/i.test(detail ?? "") && !/too low/i.test(detail ?? ""));
+}
+
+async function sendTo(
+  services: Services,
+  chain: Chain,
+  node: Node,
+  attempts: readonly Attempt[],
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  // Development nodes keep no queue of what comes early, and do all of a batch at once, in any order.
+  const most = chain.local ? 1 : attempts.length;
+  for (let at = 0; at < attempts.length; at += most) outcomes.push(...(await ask(node, attempts.slice(at, at + most))));
   services.log.debug({ node: node.name, outcomes, hashes: attempts.map(({ hash }) => toHex(hash)) }, "sent");
   await note(services, node, attempts, outcomes);
   for (const [index, attempt] of attempts.entries()) {
@@ -77,6 +97,16 @@ async function sendTo(services: Services, chain: Chain, node: Node, attempts: re
     if (hasDefect("new-nonce-on-error") && /nonce/i.test(detail))
       await sendWithNewNonce(services, chain, node, attempt);
     if (hasDefect("underpriced-is-ours") && /underpriced/i.test(detail)) takeForOurs(attempt);
+  }
+  return outcomes;
+}
+
+async function ask(node: Node, attempts: readonly Attempt[]): Promise<Outcome[]> {
+  try {
+    return (await node.ask(attempts.map((attempt) => calls.send(toHex(attempt.raw))))).map(describe);
+  } catch (error) {
+    const { name, message } = error as Error;
+    return attempts.map(() => ({ code: name, detail: shorten(message) }));
   }
 }
 

@@ -50,6 +50,14 @@ export async function newestGeneration(db: Kysely<Database>, intent: Intent): Pr
     .executeTakeFirstOrThrow();
 }
 
+/** What changes of an intent's row when it moves: all that a statement for many of them has to send back. */
+export type Moved = Pick<Intent, "id" | "state" | "version" | "updated_at" | "settled_at">;
+
+/** @param moved of the same intent, by a statement that gives no reason to hold it. */
+export function asMoved(seen: Intent, moved: Moved): Intent {
+  return { ...seen, ...moved, hold_reason: null, hold_detail: null };
+}
+
 /**
  * Moves an intent on if it still is what the caller saw (compare and set on state and version).
  *

@@ -6,6 +6,7 @@ import { NodeFault } from "../rpc/batch.ts";
 import { calls, parseBlock, parseHex } from "./chain-reads.ts";
 import { askNode } from "./node-failure.ts";
 import { type Nodes, openNodes } from "./nodes.ts";
+import { SendingOrder } from "./sending-order.ts";
 import { openSigners, type Signer } from "./signer.ts";
 
 /** The factory that new intents are accepted with, and what its clones run. */
@@ -38,6 +39,8 @@ export interface Relay {
   /** @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell. */
   factory(chain: Chain): Promise<FactoryFacts>;
   nodes(chain: Chain): Nodes;
+  /** Of the nonces that this process gave out. */
+  order: SendingOrder;
 }
 
 /** @param open makes the wallets of a chain; a key service of one's own goes in here. */
@@ -58,6 +61,7 @@ export function createRelay(open: (chain: Chain) => Signer[] = openSigners): Rel
   };
   return {
     nodes,
+    order: new SendingOrder(),
     signers,
     account: (chain) => {
       const [first] = signers(chain);

@@ -2,11 +2,12 @@ import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
+import { batched } from "./batches.ts";
 import { toAddress, toBytes } from "./bytes.ts";
 import { calls } from "./chain-reads.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import type { Fees } from "./fees.ts";
-import type { Intent } from "./intents.ts";
+import { asMoved, type Intent, type Moved } from "./intents.ts";
 import { forgetAttempts } from "./seeded-defects.ts";
 import { signChecked } from "./signer.ts";
 import { checkProposal } from "./signing-rules.ts";
@@ -53,39 +54,67 @@ export async function signAttempt(
   const first = intent.state === "assigned";
   if (hasDefect("send-before-persist")) await services.relay.nodes(chain).first((node) => node.ask([calls.send(raw)]));
   crashPoint(first ? "sign-before-persist" : "bump-before-persist");
-  const signed = await storeAttempt(services, intent, slot, { hash, raw, nonce, plan });
+  // A connection sees the rows of one account.
+  const signed = await storeTogether(services, intent.tenant_id, { intent, slot, plan, nonce, hash, raw });
   if (signed) crashPoint(first ? "sign-after-persist" : "bump-after-persist");
   return signed;
 }
 
-/** Moves the intent and keeps the bytes, both or neither, in one statement. */
-async function storeAttempt(
-  services: Services,
-  intent: Intent,
-  slot: Slot,
-  { hash, raw, nonce, plan }: { hash: Hex; raw: Hex; nonce: bigint; plan: AttemptPlan },
-): Promise<Intent | null> {
+interface SignedBytes {
+  intent: Intent;
+  slot: Slot;
+  plan: AttemptPlan;
+  nonce: bigint;
+  hash: Hex;
+  raw: Hex;
+}
+
+/** Signatures that are ready while others are being stored are stored together. */
+const storeTogether = batched(storeAll, { most: 32, apart: true });
+
+/**
+ * Moves each intent and keeps its bytes, both or neither, in one statement.
+ *
+ * @param signed of one account.
+ * @returns null for an intent that another process moved first.
+ */
+async function storeAll(services: Services, signed: readonly SignedBytes[]): Promise<(Intent | null)[]> {
   if (hasDefect("old-attempts-forgotten"))
-    await services.db.transaction().execute((transaction) => forgetAttempts(transaction, slot));
-  const compared = hasDefect("compare-and-set-dropped")
-    ? sql``
-    : sql`AND state = ${intent.state} AND version = ${intent.version}`;
-  // The answer names this hash: it has to outlive a crash of the database, whatever that was set to.
-  const { rows } = await sql<Intent & { synchronous: string }>`
-    WITH moved AS (
-      UPDATE service.intent SET state = ${intent.state === "assigned" ? "signed" : intent.state},
-        version = ${intent.version + 1}, hold_reason = NULL, hold_detail = NULL
-      WHERE id = ${intent.id} ${compared}
-      RETURNING *),
+    for (const { slot } of signed)
+      await services.db.transaction().execute((transaction) => forgetAttempts(transaction, slot));
+  const first = new Map(signed.map((item) => [item.intent.id, item] as const).reverse());
+  const items = [...first.values()];
+  const column = <T>(read: (item: SignedBytes) => T) => items.map(read);
+  const compared = hasDefect("compare-and-set-dropped") ? sql`` : sql`AND i.state = s.state AND i.version = s.version`;
+  // Answers name these hashes: they have to outlive a crash of the database, whatever that was set to.
+  const { rows } = await sql<Moved & { synchronous: string }>`
+    WITH signed AS (
+      SELECT * FROM unnest(
+        ${column(({ intent }) => intent.id)}::uuid[], ${column(({ intent }) => intent.state)}::text[],
+        ${column(({ intent }) => intent.version)}::int[], ${column(({ hash }) => toBytes(hash))}::bytea[],
+        ${column(({ slot }) => slot.addr)}::bytea[], ${column(({ nonce }) => String(nonce))}::bigint[],
+        ${column(({ plan }) => plan.kind)}::text[], ${column(({ raw }) => toBytes(raw))}::bytea[],
+        ${column(({ plan }) => String(plan.fees.maxFeePerGas))}::numeric[],
+        ${column(({ plan }) => String(plan.fees.maxPriorityFeePerGas))}::numeric[],
+        ${column(({ plan }) => String(plan.gas))}::bigint[], ${column(({ plan }) => String(plan.headBlock))}::bigint[]
+      ) AS s (id, state, version, hash, addr, nonce, kind, raw, max_fee, tip, gas, head_block)),
+    moved AS (
+      UPDATE service.intent i SET state = CASE s.state WHEN 'assigned' THEN 'signed' ELSE s.state END,
+        version = s.version + 1, hold_reason = NULL, hold_detail = NULL
+      FROM signed s WHERE i.id = s.id ${compared}
+      RETURNING i.id, i.chain_id, i.state, i.version, i.updated_at, i.settled_at),
     kept AS (
       INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
-      SELECT ${toBytes(hash)}, ${slot.chain_id}, ${slot.addr}, ${nonce}, ${plan.kind}, ${toBytes(raw)},
-        ${plan.fees.maxFeePerGas}, ${plan.fees.maxPriorityFeePerGas}, ${plan.gas}, ${plan.headBlock} FROM moved)
-    SELECT moved.*, set_config('synchronous_commit', 'on', true) AS synchronous FROM moved`.execute(services.db);
-  const [row] = rows;
-  if (!row) return null;
-  const { synchronous: _, ...moved } = row;
-  return moved;
+      SELECT s.hash, moved.chain_id, s.addr, s.nonce, s.kind, s.raw, s.max_fee, s.tip, s.gas, s.head_block
+      FROM moved JOIN signed s ON s.id = moved.id)
+    SELECT id, state, version, updated_at, settled_at, set_config('synchronous_commit', 'on', true) AS synchronous
+    FROM moved`.execute(services.db);
+  const moved = new Map(rows.map(({ synchronous: _, ...row }) => [row.id, row] as const));
+  return signed.map((item) => {
+    const row = moved.get(item.intent.id);
+    // Of two signatures for one intent in a batch only the first was stored.
+    return row && first.get(item.intent.id) === item ? asMoved(item.intent, row) : null;
+  });
 }
 
 /** A defect for the chaos run: somebody else's nonce, because its transaction seems to be lost. */

@@ -75,7 +75,19 @@ function ended(intent: Intent): ServiceError {
 
 /** The answer does not wait for the node: the bytes are on disk, and what is lost here the worker sends. */
 function sendMeanwhile(services: Services, chain: Chain, intent: Intent): void {
-  broadcast(services, chain, intent).catch((error: unknown) =>
+  sendInTurn(services, chain, intent).catch((error: unknown) =>
     services.log.warn({ intent: intent.id, ...loggable(error) }, "sending is left to the worker"),
   );
+}
+
+async function sendInTurn(services: Services, chain: Chain, intent: Intent): Promise<void> {
+  const { order } = services.relay;
+  await order.before(intent.id);
+  for (let waitMs = 50; waitMs < 2_000; waitMs *= 2) {
+    const sending = broadcast(services, chain, intent);
+    order.pass(intent.id);
+    const { early } = await sending;
+    if (!early) return;
+    await sleep(waitMs);
+  }
 }

@@ -152,6 +152,14 @@ export class Stage {
         status === "fulfilled" || (reason instanceof ServiceError && reason.details?.["deployment"] !== undefined),
     );
     if (queued) this.#wishes.push(wish);
+    await this.#sent();
+  }
+
+  /** Answers do not wait for the node; what a play does next is meant to find the bytes there. */
+  async #sent(): Promise<void> {
+    const unsent = "SELECT FROM service.intent WHERE state = 'signed'";
+    for (const end = Date.now() + 2_000; Date.now() < end; await sleep(10))
+      if ((await this.database.pool.query(unsent)).rowCount === 0) return;
   }
 
   #process(index: number): Services {

@@ -1,0 +1,78 @@
+import { expect, test } from "vitest";
+import { batched } from "../../src/relay/batches.ts";
+import { SendingOrder } from "../../src/relay/sending-order.ts";
+
+interface Gate {
+  open: () => void;
+  items: readonly number[];
+}
+
+/** Work that ends when the test opens its gate; 13 is an item that always fails. */
+function gated(options: { most: number; apart: boolean }) {
+  const gates: Gate[] = [];
+  const work = async (_owner: object, items: readonly number[]) => {
+    await new Promise<void>((open) => gates.push({ open, items }));
+    if (items.includes(13)) throw new Error(`failed for ${items.join(" ")}`);
+    return items.map((item) => item * 2);
+  };
+  const run = batched(work, options);
+  const owner = {};
+  return { gates, ask: (name: string, item: number) => run(owner, name, item) };
+}
+
+async function openNext(gates: Gate[]): Promise<readonly number[]> {
+  await expect.poll(() => gates.length).toBeGreaterThan(0);
+  const gate = gates.shift();
+  gate?.open();
+  return gate?.items ?? [];
+}
+
+test("the first caller's work runs at once; those who come meanwhile share the next, as many as it may hold", async () => {
+  const { gates, ask } = gated({ most: 3, apart: false });
+  const results = Promise.all([1, 2, 3, 4, 5].map((item) => ask("one", item)));
+  const other = ask("two", 6);
+  expect(gates.map(({ items }) => items)).toEqual([[1], [6]]);
+  for (const gate of gates.splice(0)) gate.open();
+  expect(await openNext(gates)).toEqual([2, 3, 4]);
+  expect(await openNext(gates)).toEqual([5]);
+  expect(await results).toEqual([2, 4, 6, 8, 10]);
+  expect(await other).toBe(12);
+  const later = ask("one", 7);
+  expect(await openNext(gates)).toEqual([7]);
+  expect(await later).toBe(14);
+});
+
+test("work that fails for several is done apart, so that only its own item fails; or all of them are told", async () => {
+  const { gates, ask } = gated({ most: 9, apart: true });
+  const results = Promise.allSettled([1, 12, 13, 14].map((item) => ask("one", item)));
+  const seen: (readonly number[])[] = [];
+  for (let batch = 0; batch < 5; batch += 1) seen.push(await openNext(gates));
+  expect(seen).toEqual([[1], [12, 13, 14], [12], [13], [14]]);
+  const outcomes = (await results).map((result) =>
+    result.status === "fulfilled" ? result.value : result.reason.message,
+  );
+  expect(outcomes).toEqual([2, 24, "failed for 13", 28]);
+
+  const together = gated({ most: 9, apart: false });
+  const failed = Promise.allSettled([1, 12, 13].map((item) => together.ask("one", item)));
+  await openNext(together.gates);
+  expect(await openNext(together.gates)).toEqual([12, 13]);
+  expect((await failed).map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
+});
+
+test("a nonce waits for those before it in its own lane, and not for ever", async () => {
+  const order = new SendingOrder();
+  const passed: string[] = [];
+  for (const id of ["a", "b", "c"]) order.take("lane", id);
+  order.take("other lane", "x");
+  const before = (id: string) => order.before(id).then(() => passed.push(id));
+  const all = ["c", "b", "a", "x"].map(before);
+  await new Promise((done) => setTimeout(done, 20));
+  expect(passed).toEqual(["a", "x"]);
+  order.pass("a");
+  await expect.poll(() => passed).toEqual(["a", "x", "b"]);
+  // Nothing is ever sent for b: its request ended.
+  await Promise.all(all);
+  expect(passed).toEqual(["a", "x", "b", "c"]);
+  await order.before("unknown");
+});
