@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Chain } from "../chains.ts";
-import type { RpcResult } from "../rpc/batch.ts";
+import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { batched } from "./batches.ts";
 import { toHex } from "./bytes.ts";
@@ -11,25 +11,26 @@ import type { Node } from "./nodes.ts";
 import { sendWithNewNonce, takeForOurs } from "./seeded-defects.ts";
 import { type Attempt, listAttemptsOf } from "./slots.ts";
 
-/** Whatever is to be sent on a chain goes in one line, so that one request does not overtake another. */
+/** Whatever is to be sent to an endpoint goes in one line, so that one request does not overtake another. */
 const sendTogether = batched(sendAll, { most: 16, apart: false });
+const readTogether = batched(readStored, { most: 64, apart: false });
 const markTogether = batched(markSent, { most: 32, apart: false });
 
 interface Sending {
   chain: Chain;
-  intent: Intent;
-  only: number;
+  node: Node;
+  attempts: readonly Attempt[];
 }
 
 /**
  * Sends the stored bytes of an intent, newest first, to every endpoint. May be called any number of times; what is
- * to be sent while something is being sent shares the next request to the node.
+ * to be sent to an endpoint while it is busy shares the next request to it, and a slow one keeps no other waiting.
  *
  * Answers are kept as evidence, never as a verdict. A node that times out or says "nonce too low" may
  * still hold these bytes; only a receipt on the canonical chain moves the state.
  *
  * @param only how many of the newest attempts to send; all of them after a reorganisation.
- * @returns `early` when no endpoint took them and one said that their nonce is not next: those before them may be on
+ * @returns `early` when no endpoint took the newest and one said that its nonce is not next: those before it may be on
  *   their way from another process, so trying again in a moment helps.
  */
 export async function broadcast(
@@ -38,32 +39,35 @@ export async function broadcast(
   intent: Intent,
   only = 2,
 ): Promise<{ early: boolean }> {
-  const { sent, early } = await sendTogether(services, String(chain.id), { chain, intent, only });
+  const attempts = (await readTogether(services, "", intent.id)).slice(0, only);
+  if (attempts.length === 0) return { early: false };
+  const nodes = await services.relay.nodes(chain).all();
+  const answers = await Promise.all(
+    nodes.map((node) => sendTogether(services, `${chain.id} ${node.name}`, { chain, node, attempts })),
+  );
+  crashPoint("send-after");
   // A connection sees the intents of one account.
-  if (sent && intent.state === "signed") await markTogether(services, intent.tenant_id, intent);
-  return { early };
+  if (intent.state === "signed") await markTogether(services, intent.tenant_id, intent);
+  return { early: isEarly(answers.flatMap((outcomes) => outcomes[0] ?? [])) };
 }
 
-/** @param sendings of one chain. */
-async function sendAll(services: Services, sendings: readonly Sending[]): Promise<{ sent: boolean; early: boolean }[]> {
+async function readStored(services: Services, intentIds: readonly string[]): Promise<Attempt[][]> {
+  const stored = Map.groupBy(await listAttemptsOf(services.db, intentIds), (attempt) => attempt.intent_id);
+  return intentIds.map((id) => stored.get(id) ?? []);
+}
+
+/** @param sendings to one endpoint. @returns for each what was said of its attempts. */
+async function sendAll(services: Services, sendings: readonly Sending[]): Promise<Outcome[][]> {
   const [first] = sendings;
   if (!first) return [];
-  const { chain } = first;
-  const ids = sendings.map(({ intent }) => intent.id);
-  const stored = Map.groupBy(await listAttemptsOf(services.db, ids), (attempt) => attempt.intent_id);
-  const attempts = sendings.flatMap(({ intent, only }) => (stored.get(intent.id) ?? []).slice(0, only));
-  if (attempts.length === 0) return sendings.map(() => ({ sent: false, early: false }));
+  const { chain, node } = first;
+  const attempts = sendings.flatMap((sending) => sending.attempts);
   // Some nodes refuse a transaction whose predecessor they do not have yet. The newest of each nonce stays first.
   attempts.sort((a, b) => Number(a.nonce - b.nonce));
-  const nodes = await services.relay.nodes(chain).all();
-  const answers = await Promise.all(nodes.map((node) => sendTo(services, chain, node, attempts)));
-  crashPoint("send-after");
-  const early = new Set(
-    attempts
-      .filter((_, index) => isEarly(answers.flatMap((outcomes) => outcomes[index] ?? [])))
-      .map((attempt) => attempt.intent_id),
+  const outcomes = await sendTo(services, chain, node, attempts);
+  return sendings.map((sending) =>
+    sending.attempts.map((attempt) => outcomes[attempts.indexOf(attempt)] ?? { code: "unknown", detail: null }),
   );
-  return ids.map((id) => ({ sent: stored.has(id), early: early.has(id) }));
 }
 
 /** What another process moved meanwhile stays as that one left it. @param sent of one account. */
@@ -86,10 +90,7 @@ async function sendTo(
   node: Node,
   attempts: readonly Attempt[],
 ): Promise<readonly Outcome[]> {
-  const outcomes: Outcome[] = [];
-  // Development nodes keep no queue of what comes early, and do all of a batch at once, in any order.
-  const most = chain.local ? 1 : attempts.length;
-  for (let at = 0; at < attempts.length; at += most) outcomes.push(...(await ask(node, attempts.slice(at, at + most))));
+  const outcomes = chain.local ? await askOneByOne(node, attempts) : await ask(node, attempts);
   services.log.debug({ node: node.name, outcomes, hashes: attempts.map(({ hash }) => toHex(hash)) }, "sent");
   await note(services, node, attempts, outcomes);
   for (const [index, attempt] of attempts.entries()) {
@@ -101,12 +102,24 @@ async function sendTo(
   return outcomes;
 }
 
+/** Development nodes keep no queue of what comes early, and do all of a batch at once, in any order. */
+async function askOneByOne(node: Node, attempts: readonly Attempt[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const attempt of attempts) {
+    const [outcome] = await ask(node, [attempt]);
+    if (outcome) outcomes.push(outcome);
+    // One that does not answer keeps what follows waiting no longer; all of it is sent again.
+    if (outcome?.code === noAnswer) return attempts.map((_, index) => outcomes[index] ?? outcome);
+  }
+  return outcomes;
+}
+
 async function ask(node: Node, attempts: readonly Attempt[]): Promise<Outcome[]> {
   try {
     return (await node.ask(attempts.map((attempt) => calls.send(toHex(attempt.raw))))).map(describe);
   } catch (error) {
-    const { name, message } = error as Error;
-    return attempts.map(() => ({ code: name, detail: shorten(message) }));
+    if (!(error instanceof NodeFault)) throw error;
+    return attempts.map(() => ({ code: noAnswer, detail: shorten(error.message) }));
   }
 }
 
@@ -134,6 +147,8 @@ interface Outcome {
   code: string;
   detail: string | null;
 }
+
+const noAnswer = "NodeFault";
 
 function describe(answer: RpcResult): Outcome {
   if ("result" in answer) return { code: "accepted", detail: null };
