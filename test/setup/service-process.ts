@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { giveWay } from "../../src/embedded/give-way.ts";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
 
 const sources = join(import.meta.dirname, "../../src");
@@ -20,17 +21,22 @@ export class ServiceProcess {
       });
   }
 
-  /** Resolves when the process says that it is ready. */
+  /**
+   * Resolves when the process says that it is ready. Workers and indexers give way to those that answer, as they do
+   * below `npm start`.
+   */
   static async start(program: string, env: Record<string, string>, args: string[] = []): Promise<ServiceProcess> {
     const child = spawn(process.execPath, [...nodeFlags, join(sources, `${program}.ts`), ...args], {
       env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
+      detached: program !== "api",
     });
     const started = new ServiceProcess(child);
     await new Promise<void>((ready, failed) => {
       child.once("message", () => ready());
       child.once("exit", (code) => failed(new Error(`${program} ended with code ${code}: ${started.output}`)));
     });
+    if (program !== "api") await giveWay(started.pid);
     return started;
   }
 
