@@ -206,9 +206,12 @@ async function eligibility(client: DemoClient, address: string, wallet: string):
   return eligibility.proof;
 }
 
+/** Once the reveal of each of them has been read; that takes a moment longer than the first one's. */
 async function listOwned(client: DemoClient, wallet: string): Promise<string[]> {
   const path = `/accounts/${wallet}?chain=${chain}&include=metadata`;
-  const { nfts } = await client.rest<{ nfts: { token_id: string; name: string | null }[] }>(path);
+  const { nfts } = await client.restUntil<{ nfts: { token_id: string; name: string | null }[] }>(path, (page) =>
+    page.nfts.every(({ name }) => name?.startsWith("Yard #")),
+  );
   return nfts.map((nft) => `${wallet} holds ${nft.token_id}: ${nft.name}`);
 }
 

@@ -18,10 +18,12 @@ async function areContracts(
 ): Promise<boolean[]> {
   const [first] = accounts;
   if (!first) return [];
-  const answers = await services.relay
-    .nodes(first.chain)
-    .first((node) => node.ask(accounts.map(({ address }) => calls.code(address, "latest"))));
-  return answers.map((answer) => parseHex(answer, "an account's code") !== "0x");
+  const asked = accounts.map(({ address }) => calls.code(address, "latest"));
+  // Read within, so that an answer without sense is asked of the next endpoint.
+  return await services.relay.nodes(first.chain).first(async (node) => {
+    const answers = await node.ask(asked);
+    return answers.map((answer) => parseHex(answer, "an account's code") !== "0x");
+  });
 }
 
 /**

@@ -159,7 +159,7 @@ async function insertIntent(db: Kysely<Database>, intent: NewIntent, key: string
     ${keepLimits(sql`inserted`)}
     SELECT inserted.*, service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept)) AS kept
     FROM inserted`.execute(db);
-  // Asked and not answered: the statement may have arrived or not.
+  // Everything is decided and nothing is stored: the statement is not on its way yet.
   crashPoint("accept-before-commit");
   const { rows } = await asked.catch((error: unknown) => {
     throw asLimit(reservation, error) ?? error;

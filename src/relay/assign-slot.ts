@@ -71,6 +71,11 @@ async function assignAll(services: Services, wishes: readonly Wish[]): Promise<A
     const chosen: { intent: Intent; index: number }[] = [];
     const assignments: Assignment[] = [];
     for (const [index, { intent, ready }] of wishes.entries()) {
+      // Two equal requests: the other one takes the nonce.
+      if (wishes.findIndex((wish) => wish.intent.id === intent.id) < index) {
+        assignments[index] = { kind: "lost" };
+        continue;
+      }
       const refusal = await refuse(intent, ready, chosen.length);
       if (refusal) assignments[index] = refusal;
       else {

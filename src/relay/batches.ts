@@ -1,17 +1,22 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 interface Options {
   /** Items in one batch. */
   most: number;
   /** When the work fails for several, each is done again alone: one item's trouble is not the others'. */
   apart: boolean;
+  /** A batch that takes longer hangs at a node or a connection, and the next one does not wait for it. Default 250. */
+  patienceMs?: number;
 }
 
 /**
  * Work that costs about the same for many as for one, done together for everybody who asks while the same work is
- * under way: the first caller's runs at once, those who come meanwhile are the next batch. Nobody waits for a clock.
+ * under way: the first caller's runs at once, those who come meanwhile are the next batch, which begins when the one
+ * before it has ended or has taken long. Two may overlap then: what must not happen at once is the work's own affair.
  *
  * @param work gives one result per item, in their order; it is never given none.
- * @returns a function of the owner (each has batches of its own), a name (only items of one name share a batch, and
- *   only one batch of a name is under way) and the item; it gives that item's result or throws its failure.
+ * @returns a function of the owner (each has batches of its own), a name (only items of one name share a batch) and
+ *   the item; it gives that item's result or throws its failure.
  */
 export function batched<Owner extends object, Item, Result>(
   work: (owner: Owner, items: readonly Item[]) => Promise<readonly Result[]>,
@@ -58,8 +63,17 @@ class Batches<Item, Result> {
     for (let waiting = this.#waiting.get(name); waiting; waiting = this.#waiting.get(name)) {
       const batch = waiting.splice(0, this.#options.most);
       if (batch.length === 0) this.#waiting.delete(name);
-      else await this.#settle(batch);
+      else await this.#settleOrGoOn(batch);
     }
+  }
+
+  async #settleOrGoOn(batch: readonly Entry<Item, Result>[]): Promise<void> {
+    const waiting = new AbortController();
+    const long = sleep(this.#options.patienceMs ?? 250, undefined, { signal: waiting.signal, ref: false }).catch(
+      () => undefined,
+    );
+    await Promise.race([this.#settle(batch), long]);
+    waiting.abort();
   }
 
   async #settle(batch: readonly Entry<Item, Result>[]): Promise<void> {
@@ -67,7 +81,8 @@ class Batches<Item, Result> {
       const results = await this.#work(batch.map(({ item }) => item));
       for (const [index, { done }] of batch.entries()) done(results[index] as Result);
     } catch (error) {
-      if (this.#options.apart && batch.length > 1) for (const entry of batch) await this.#settle([entry]);
+      // At once: what failed may have been a time-out, and nobody shall wait for everybody's.
+      if (this.#options.apart && batch.length > 1) await Promise.all(batch.map((entry) => this.#settle([entry])));
       else for (const { failed } of batch) failed(error);
     }
   }

@@ -11,8 +11,8 @@ import type { Node } from "./nodes.ts";
 import { sendWithNewNonce, takeForOurs } from "./seeded-defects.ts";
 import { type Attempt, listAttemptsOf } from "./slots.ts";
 
-/** Whatever is to be sent to an endpoint goes in one line, so that one request does not overtake another. */
-const sendTogether = batched(sendAll, { most: 16, apart: false });
+/** Whatever is to be sent to an endpoint goes in one line, unless it hangs: one request shall not overtake another. */
+const sendTogether = batched(sendAll, { most: 16, apart: false, patienceMs: 2_000 });
 const readTogether = batched(readStored, { most: 64, apart: false });
 const markTogether = batched(markSent, { most: 32, apart: false });
 

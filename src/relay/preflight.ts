@@ -83,7 +83,10 @@ export async function preflight(
 }
 
 /** @param questions of one chain and one paying wallet. */
-async function simulateAll(services: Services, questions: readonly Question[]): Promise<(Preflight | Refusal)[]> {
+async function simulateAll(
+  services: Services,
+  questions: readonly Question[],
+): Promise<(Preflight | Refusal | NotYet)[]> {
   const [first] = questions;
   if (!first) return [];
   const { chain, sender } = first;
@@ -97,7 +100,7 @@ async function readAll(
   chain: Chain,
   sender: Address,
   wanted: readonly { intent: Intent; call: IntentCall }[],
-): Promise<(Preflight | Refusal)[]> {
+): Promise<(Preflight | Refusal | NotYet)[]> {
   // With what waits in the pool the count goes back now and then: only a defect believes it.
   const pendingCount = hasDefect("nonce-from-node");
   const [head, history, balance, count, ...rest] = await node.ask([
@@ -120,8 +123,12 @@ async function readAll(
     chainNonce: parseQuantity(count, "a count"),
     pendingNonce: pendingCount ? parseQuantity(rest.at(-1), "a count") : 0n,
   };
+  const estimates = wanted.map((_, index) => readEstimate(rest[index]));
+  // Another endpoint may have time for all of them; for a few it is enough to come again.
+  if (estimates.every((estimate) => typeof estimate === "object" && "waits" in estimate))
+    throw new NodeFault("the node is too busy to simulate");
   return wanted.map(({ intent, call }, index) => {
-    const needed = readEstimate(rest[index]);
+    const needed = estimates[index] ?? busy;
     if (typeof needed !== "bigint") return needed;
     if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
     const gas = least((needed * 12n) / 10n, ceiling);
@@ -168,9 +175,11 @@ async function prepareUpdate(node: Node, intent: Intent, after: UpdateBlock | nu
 /** The codes by which nodes say that they are busy, not what they think of the transaction. */
 const busyCodes = new Set([-32_005, -32_016, -32_029, 429]);
 
-function readEstimate(answer: RpcResult | undefined): bigint | Refusal {
+const busy: NotYet = { waits: "the node is too busy to simulate it" };
+
+function readEstimate(answer: RpcResult | undefined): bigint | Refusal | NotYet {
   if (answer && "error" in answer) {
-    if (busyCodes.has(answer.error.code)) throw new NodeFault("the node is too busy to simulate");
+    if (busyCodes.has(answer.error.code)) return busy;
     return { refused: explainRevert(answer.error) };
   }
   return parseQuantity(answer, "an estimate");

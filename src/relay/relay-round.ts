@@ -59,7 +59,7 @@ export async function relayRound(services: Services, chain: Chain, memory: Relay
       if (now && isDue(chain, item, now, memory, evidence)) due.push({ item, now });
     }),
   );
-  // In the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
+  // Begun in the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
   due.sort((a, b) => Number(a.item.slot.nonce - b.item.slot.nonce));
   await inParallel(due, ({ item, now }) =>
     attend(services, now, () => drive(services, chain, item, now, evidence, memory)),

@@ -17,6 +17,7 @@ export class SendingOrder {
 
   /** @param lane names chain and wallet. Call it in the order of the nonces, as soon as they are given out. */
   take(lane: string, intentId: string): void {
+    if (this.#turns.has(intentId)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(() => this.pass(intentId), patienceMs).unref();
     this.#turns.set(intentId, {

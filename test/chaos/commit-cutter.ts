@@ -1,6 +1,9 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
-/** Stands between the service and PostgreSQL; on demand it cuts a connection after COMMIT was sent, before the answer. */
+/** A COMMIT, or the statement that accepts a request, which commits by itself. */
+const commits = /commit|require_limits/i;
+
+/** Stands between the service and PostgreSQL; on demand it cuts a connection after it was told to commit, before the answer. */
 export class CommitCutter {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
@@ -18,7 +21,7 @@ export class CommitCutter {
       for (const socket of [near, far]) socket.on("error", close).on("close", close).setNoDelay(true);
       far.on("data", (chunk) => near.write(chunk));
       near.on("data", (chunk) => {
-        if (this.#cuts === 0 || !/commit/i.test(chunk.toString("latin1"))) return void far.write(chunk);
+        if (this.#cuts === 0 || !commits.test(chunk.toString("latin1"))) return void far.write(chunk);
         this.#cuts -= 1;
         // The server gets it and may carry it out; nobody will hear what became of it.
         near.destroy();

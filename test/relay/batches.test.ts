@@ -42,6 +42,17 @@ test("the first caller's work runs at once; those who come meanwhile share the n
   expect(await later).toBe(14);
 });
 
+test("a batch that hangs keeps the next one waiting for a moment only", async () => {
+  const { gates, ask } = gated({ most: 2, apart: false });
+  const hanging = ask("one", 1);
+  const [first] = gates.splice(0);
+  const later = Promise.all([2, 3].map((item) => ask("one", item)));
+  expect(await openNext(gates)).toEqual([2, 3]);
+  expect(await later).toEqual([4, 6]);
+  first?.open();
+  expect(await hanging).toBe(2);
+});
+
 test("work that fails for several is done apart, so that only its own item fails; or all of them are told", async () => {
   const { gates, ask } = gated({ most: 9, apart: true });
   const results = Promise.allSettled([1, 12, 13, 14].map((item) => ask("one", item)));
@@ -65,6 +76,8 @@ test("a nonce waits for those before it in its own lane, and not for ever", asyn
   const passed: string[] = [];
   for (const id of ["a", "b", "c"]) order.take("lane", id);
   order.take("other lane", "x");
+  // Given out once, told twice: it does not wait for itself.
+  order.take("lane", "c");
   const before = (id: string) => order.before(id).then(() => passed.push(id));
   const all = ["c", "b", "a", "x"].map(before);
   await new Promise((done) => setTimeout(done, 20));
