@@ -67,7 +67,7 @@ async function assignAll(services: Services, wishes: readonly Wish[]): Promise<A
     }
     // The counts were read before the lock, so each was right a moment ago; the highest is the newest.
     const [mined = 0n] = wishes.map(({ ready }) => ready.chainNonce).sort((a, b) => Number(b - a));
-    const open = await openSlots(transaction, chain.id, addr, mined);
+    const open = await openSlots(transaction, chain.id, addr, { mined, unsignedWei: worstCase(first.ready) });
     const chosen: { intent: Intent; index: number }[] = [];
     const assignments: Assignment[] = [];
     for (const [index, { intent, ready }] of wishes.entries()) {
@@ -181,10 +181,17 @@ async function takeNonces(
  * What is under way and could at worst still be spent.
  *
  * @param mined the wallet's transactions in the newest block: what is below is waiting for nothing but our own look.
+ * @param unsignedWei what a nonce whose bytes are not stored yet may cost: about what the next one does.
  */
-async function openSlots(transaction: Transaction<Database>, chainId: number, addr: Buffer, mined: bigint) {
+async function openSlots(
+  transaction: Transaction<Database>,
+  chainId: number,
+  addr: Buffer,
+  { mined, unsignedWei }: { mined: bigint; unsignedWei: bigint },
+) {
   const { rows } = await sql<{ pending: bigint; reserved: string }>`
-    SELECT count(*) FILTER (WHERE s.nonce >= ${mined}) AS pending, coalesce(sum(w.worst), 0) AS reserved
+    SELECT count(*) FILTER (WHERE s.nonce >= ${mined}) AS pending,
+      coalesce(sum(coalesce(w.worst, ${unsignedWei}::numeric)), 0) AS reserved
     FROM service.slot s, LATERAL (
       SELECT max(a.max_fee * a.gas) AS worst FROM service.attempt a
       WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce) w

@@ -72,10 +72,13 @@ async function sendAll(services: Services, sendings: readonly Sending[]): Promis
 
 /** What another process moved meanwhile stays as that one left it. @param sent of one account. */
 async function markSent(services: Services, sent: readonly Intent[]): Promise<null[]> {
+  const compared = hasDefect("compare-and-set-dropped")
+    ? sql``
+    : sql`AND i.state = 'signed' AND i.version = seen.version`;
   await sql`
     UPDATE service.intent i SET state = 'in_flight', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
     FROM unnest(${sent.map(({ id }) => id)}::uuid[], ${sent.map(({ version }) => version)}::int[]) AS seen (id, version)
-    WHERE i.id = seen.id AND i.state = 'signed' AND i.version = seen.version`.execute(services.db);
+    WHERE i.id = seen.id ${compared}`.execute(services.db);
   return sent.map(() => null);
 }
 
@@ -109,9 +112,9 @@ async function askOneByOne(node: Node, attempts: readonly Attempt[]): Promise<Ou
     const [outcome] = await ask(node, [attempt]);
     if (outcome) outcomes.push(outcome);
     // One that does not answer keeps what follows waiting no longer; all of it is sent again.
-    if (outcome?.code === noAnswer) return attempts.map((_, index) => outcomes[index] ?? outcome);
+    if (outcome?.code === noAnswer) break;
   }
-  return outcomes;
+  return attempts.map((_, index) => outcomes[index] ?? notSent);
 }
 
 async function ask(node: Node, attempts: readonly Attempt[]): Promise<Outcome[]> {
@@ -149,6 +152,7 @@ interface Outcome {
 }
 
 const noAnswer = "NodeFault";
+const notSent: Outcome = { code: "not sent", detail: "the endpoint did not answer the one before it" };
 
 function describe(answer: RpcResult): Outcome {
   if ("result" in answer) return { code: "accepted", detail: null };

@@ -79,8 +79,9 @@ export async function listLanes(db: Kysely<Database>, chainId: number): Promise<
       count(o.nonce) AS open, coalesce(sum(o.worst), 0) AS reserved
     FROM service.lane l
     LEFT JOIN LATERAL (
-      SELECT s.nonce, (SELECT max(a.max_fee * a.gas) FROM service.attempt a
-        WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce) AS worst
+      -- A nonce whose bytes are not stored yet may cost what the next one needs.
+      SELECT s.nonce, coalesce((SELECT max(a.max_fee * a.gas) FROM service.attempt a
+        WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce), l.needed_wei) AS worst
       FROM service.slot s WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open') o ON true
     WHERE l.chain_id = ${chainId}
     GROUP BY l.chain_id, l.addr`.execute(db);

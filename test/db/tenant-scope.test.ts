@@ -11,17 +11,24 @@ beforeAll(async () => {
 });
 afterAll(() => database?.drop());
 
+const visible = "SELECT id FROM service.account";
+
+/** Two accounts, and a pool whose one connection they take in turns. */
+async function twoTenants() {
+  const account = () => createAccount(database.db, "pepper", { name: "tenant", tier: "free", key: randomUUID() });
+  const [one, two] = [await account(), await account()];
+  return { one, two, pool: createPool(database.url, "test", 1, { tenants: true }) };
+}
+
+async function asTenant<T>(id: string, run: () => Promise<T>): Promise<T> {
+  return await withTenantScope(async () => {
+    setTenant(id);
+    return await run();
+  });
+}
+
 test("a statement that waited for a connection is bound to its own tenant, not to the one that gave it up", async () => {
-  const [one = "", two = ""] = await Promise.all(
-    ["one", "two"].map((name) => createAccount(database.db, "pepper", { name, tier: "free", key: randomUUID() })),
-  );
-  const pool = createPool(database.url, "test", 1, { tenants: true });
-  const visible = "SELECT id FROM service.account";
-  const asTenant = <T>(id: string, run: () => Promise<T>) =>
-    withTenantScope(async () => {
-      setTenant(id);
-      return await run();
-    });
+  const { one, two, pool } = await twoTenants();
   try {
     const rows = await asTenant(one, async () => {
       const held = await pool.connect();
@@ -38,16 +45,7 @@ test("a statement that waited for a connection is bound to its own tenant, not t
 });
 
 test("a setting that a transaction took back is made again: after a rollback, and after a commit that was one", async () => {
-  const [one = "", two = ""] = await Promise.all(
-    ["three", "four"].map((name) => createAccount(database.db, "pepper", { name, tier: "free", key: randomUUID() })),
-  );
-  const pool = createPool(database.url, "test", 1, { tenants: true });
-  const visible = "SELECT id FROM service.account";
-  const asTenant = <T>(id: string, run: () => Promise<T>) =>
-    withTenantScope(async () => {
-      setTenant(id);
-      return await run();
-    });
+  const { one, two, pool } = await twoTenants();
   try {
     for (const end of ["ROLLBACK", "COMMIT"]) {
       await asTenant(one, () => pool.query(visible));
