@@ -184,7 +184,7 @@ async function settle(world: World, deadline: number): Promise<boolean> {
     await world.fund(10n ** 23n).catch(() => undefined);
     const { rows } = await world.pool
       .query(
-        `SELECT count(*) FILTER (WHERE state NOT IN ('finalized', 'superseded')) AS open,
+        `SELECT count(*) FILTER (WHERE state NOT IN ('finalized', 'superseded', 'failed_onchain', 'cancelled', 'expired')) AS open,
            (SELECT count(*) FROM service.lane WHERE state <> 'open') AS closed FROM service.intent`,
       )
       .catch(() => ({ rows: [{ open: "1", closed: "0" }] }));
@@ -194,11 +194,29 @@ async function settle(world: World, deadline: number): Promise<boolean> {
   return false;
 }
 
+/** What is not done yet, and of the first few what the service knows about them. */
 async function openStates(world: World): Promise<string> {
-  const { rows } = await world.pool.query(
+  const { rows: states } = await world.pool.query(
     "SELECT state, hold_reason, kind, count(*)::int AS n FROM service.intent WHERE state <> 'finalized' GROUP BY 1, 2, 3",
   );
-  return JSON.stringify(rows);
+  const { rows: lanes } = await world.pool.query(
+    "SELECT encode(addr, 'hex') AS wallet, state, next_nonce::int, needed_wei::text FROM service.lane",
+  );
+  for (const lane of lanes)
+    lane.mined = Number(
+      await rpc(world.nodeUrl, "eth_getTransactionCount", [`0x${lane.wallet}`, "latest"]).catch(() => -1),
+    );
+  const { rows: oldest } = await world.pool.query(
+    `SELECT i.id, i.state, i.hold_reason, i.hold_detail, i.version, clock_timestamp() - i.updated_at AS untouched,
+       s.state AS slot, encode(s.addr, 'hex') AS wallet, s.nonce::int, s.mined_block::int,
+       (SELECT count(*)::int FROM service.attempt a WHERE (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce)) AS attempts,
+       (SELECT array_agg(e.outcome_code || ' ' || coalesce(e.detail, '')) FROM (
+         SELECT e.outcome_code, e.detail FROM service.attempt a JOIN service.attempt_event e ON e.attempt_hash = a.hash
+         WHERE (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce) ORDER BY e.id DESC LIMIT 4) e) AS said
+     FROM service.intent i LEFT JOIN service.slot s ON s.intent_id = i.id
+     WHERE i.state NOT IN ('finalized', 'superseded') ORDER BY i.seq LIMIT 4`,
+  );
+  return JSON.stringify({ states, lanes, oldest });
 }
 
 /** Equal requests have equal answers, and each wish and each change is one row. */

@@ -71,25 +71,25 @@ export async function squat(world: World): Promise<void> {
   throw new Error("no intent to be seen");
 }
 
+/** No request is held up on its way through a proxy for longer. */
+const longestWayMs = 2_000;
+
 /**
  * Pauses the factory for a while. Nothing of ours is in the pool then: what is mined while it is paused
- * fails for good, as it should.
+ * fails for good, as it should. So nobody may put anything back there meanwhile.
  *
- * @param onPaused told the block below which no reorganisation may go meanwhile.
- * @returns that block after the end: a reorganisation must not take the end back either.
+ * @returns a block after the end: no reorganisation may take that back either.
  */
-export async function pauseFactory(world: World, onPaused: (floor: bigint) => Promise<void>): Promise<bigint> {
+export async function pauseFactory(world: World): Promise<bigint> {
   const { nodeUrl, factory, proxies } = world;
   const admin = createWalletClient({ account: factory.admin, transport: http(nodeUrl) });
   const call = { address: factory.address, abi: collectionFactoryAbi, chain: null } as const;
-  const head = async () => BigInt(await rpc<Hex>(nodeUrl, "eth_blockNumber"));
-  /** Asks until it is so: the pool is emptied, blocks stop and fees rise beside this. @returns a block after it. */
+  /** Asks until it is so: the pool is emptied, blocks stop and fees rise beside this. */
   const set = async (functionName: "pause" | "unpause") => {
     const wanted = functionName === "pause" ? 1n : 0n;
     const data = encodeFunctionData({ abi: collectionFactoryAbi, functionName: "paused" });
     for (let tries = 0; tries < 40; tries += 1) {
-      if (BigInt(await rpc<Hex>(nodeUrl, "eth_call", [{ to: factory.address, data }, "latest"])) === wanted)
-        return await head();
+      if (BigInt(await rpc<Hex>(nodeUrl, "eth_call", [{ to: factory.address, data }, "latest"])) === wanted) return;
       const fees = { maxFeePerGas: 10n ** 12n + BigInt(tries) * 2n * 10n ** 11n, maxPriorityFeePerGas: 10n ** 11n };
       const nonce = Number(await rpc<Hex>(nodeUrl, "eth_getTransactionCount", [factory.admin, "latest"]));
       await admin.writeContract({ ...call, ...fees, functionName, nonce, gas: 100_000n }).catch(() => undefined);
@@ -97,21 +97,29 @@ export async function pauseFactory(world: World, onPaused: (floor: bigint) => Pr
     }
     throw new Error(`the factory does not ${functionName}`);
   };
-  await onPaused(await head());
-  for (const proxy of proxies) proxy.swallowSends = true;
   try {
-    for (let tries = 0; tries < 100; tries += 1) {
-      const { pending } = await rpc<{ pending: Hex }>(nodeUrl, "txpool_status");
-      if (Number(pending) === 0) break;
-      await sleep(100);
-    }
-    await onPaused(await head());
+    await emptyPool(world);
     await set("pause");
     await sleep(2_000);
-    const end = await set("unpause");
-    await onPaused(end);
-    return end;
+    await set("unpause");
+    return BigInt(await rpc<Hex>(nodeUrl, "eth_blockNumber"));
   } finally {
     for (const proxy of proxies) proxy.swallowSends = false;
   }
+}
+
+/** Keeps what the service sends from the node until nothing of it waits there: what is too cheap has to be replaced first. */
+async function emptyPool({ nodeUrl, proxies }: World): Promise<void> {
+  for (let tries = 0; tries < 10; tries += 1) {
+    for (const proxy of proxies) proxy.swallowSends = true;
+    await sleep(longestWayMs);
+    for (let looks = 0; looks < 40; looks += 1) {
+      const { pending } = await rpc<{ pending: Hex }>(nodeUrl, "txpool_status");
+      if (Number(pending) === 0) return;
+      await sleep(100);
+    }
+    for (const proxy of proxies) proxy.swallowSends = false;
+    await sleep(4_000);
+  }
+  throw new Error("the pool does not empty");
 }

@@ -32,6 +32,7 @@ export class Trouble {
   readonly #deck: readonly { name: string; deed: Deed }[];
   /** No reorganisation may reach below this block. */
   #floor = 0n;
+  #turn: Promise<unknown> = Promise.resolve();
   dealt = 0;
 
   /** @param decks how many times each deed is done. */
@@ -79,7 +80,7 @@ export class Trouble {
         this.#tally.fault(name);
       };
     const kinds: [number, string, Deed][] = [
-      [34, "reorg", () => this.#reorg()],
+      [34, "reorg", () => this.#alone(() => this.#reorg())],
       [34, "kill", () => this.#kill("SIGKILL")],
       [4, "restart", fault("restart", () => this.#kill("SIGTERM"))],
       ...crashPoints.map((point): [number, string, Deed] => [3, `crash ${point}`, () => this.#crash(point)]),
@@ -89,15 +90,15 @@ export class Trouble {
       [6, "drop the pool", fault("drop the pool", () => rpc(world.nodeUrl, "anvil_dropAllTransactions"))],
       [3, "empty wallets", fault("empty wallets", () => this.#emptyWallets())],
       [3, "base fee x100", fault("base fee x100", () => this.#setBaseFee(100n * usualFee))],
-      [3, "older bytes again", () => this.#olderBytes()],
-      [3, "no blocks", fault("no blocks", () => this.#pauseMining())],
+      [3, "older bytes again", () => this.#alone(() => this.#olderBytes())],
+      [3, "no blocks", fault("no blocks", () => this.#alone(() => this.#pauseMining()))],
       [2, "postgres crash", fault("postgres crash", () => world.crashPostgres())],
       [6, "cut at commit", fault("cut at commit", async () => world.cutter.cutNext())],
       [3, "locks held", fault("locks held", () => this.#holdLocks())],
       [3, "other chain for seconds", fault("other chain for seconds", () => this.#otherChain())],
       [2, "answers too late", () => this.#lateAnswers()],
       [1, "wrong chain in the settings", fault("wrong chain in the settings", () => this.#wrongChain())],
-      [2, "factory paused", fault("factory paused", () => this.#pauseFactory())],
+      [2, "factory paused", fault("factory paused", () => this.#alone(() => this.#pauseFactory()))],
       [3, "address squatted", fault("address squatted", () => squat(world))],
       [2, "foreign replaces ours", fault("foreign replaces ours", () => replaceOurs(world))],
       [2, "foreign at the next nonce", fault("foreign at the next nonce", () => takeNextNonce(world))],
@@ -107,16 +108,35 @@ export class Trouble {
 
   async #reorg(): Promise<void> {
     const before = await this.#counts();
-    const head = BigInt(await rpc<Hex>(this.#world.nodeUrl, "eth_blockNumber"));
-    const room = Number(head - this.#floor);
-    if (room < 1) await sleep(1_500);
-    const depth = Math.min(this.#dice.between(1, 6), Math.max(room, 1));
+    const depth = Math.min(this.#dice.between(1, 6), await this.#room());
     this.#dice.pick(this.#world.proxies).deadReceipts += 2;
-    await rpc(this.#world.nodeUrl, "anvil_reorg", [depth, []]);
+    await this.#withoutBlocks(() => rpc(this.#world.nodeUrl, "anvil_reorg", [depth, []]));
     this.#tally.count("reorgs");
     this.#tally.fault("reorg");
     const after = await this.#counts();
     if (after.some((count, at) => count < (before[at] ?? 0))) this.#tally.fault("chain nonce went back");
+  }
+
+  /** A block that anvil makes beside a reorganisation leaves it with holes in its chain and nonces of neither branch. */
+  async #withoutBlocks(work: () => Promise<unknown>): Promise<void> {
+    const { nodeUrl } = this.#world;
+    await rpc(nodeUrl, "evm_setIntervalMining", [0]);
+    try {
+      await sleep(100);
+      await work();
+    } finally {
+      await rpc(nodeUrl, "evm_setIntervalMining", [1]);
+    }
+  }
+
+  /** @returns how many blocks a reorganisation may take, at least one. */
+  async #room(): Promise<number> {
+    for (let tries = 0; tries < 100; tries += 1) {
+      const room = Number(BigInt(await rpc<Hex>(this.#world.nodeUrl, "eth_blockNumber")) - this.#floor);
+      if (room > 0) return room;
+      await sleep(200);
+    }
+    throw new Error("no blocks that may go");
   }
 
   async #counts(): Promise<number[]> {
@@ -191,9 +211,7 @@ export class Trouble {
   }
 
   async #pauseMining(): Promise<void> {
-    await rpc(this.#world.nodeUrl, "evm_setIntervalMining", [0]);
-    await sleep(this.#dice.between(1_000, 3_000));
-    await rpc(this.#world.nodeUrl, "evm_setIntervalMining", [1]);
+    await this.#withoutBlocks(() => sleep(this.#dice.between(1_000, 3_000)));
   }
 
   async #holdLocks(): Promise<void> {
@@ -236,8 +254,13 @@ export class Trouble {
   }
 
   async #pauseFactory(): Promise<void> {
-    this.#floor = await pauseFactory(this.#world, async (floor) => {
-      this.#floor = floor;
-    });
+    this.#floor = await pauseFactory(this.#world);
+  }
+
+  /** One after the other: deeds that fill the pool, that need it empty, that stop and that take blocks. */
+  async #alone(deed: Deed): Promise<void> {
+    const done = this.#turn.then(deed);
+    this.#turn = done.catch(() => undefined);
+    await done;
   }
 }
