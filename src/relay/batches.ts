@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
-
 interface Options {
   /** Items in one batch. */
   most: number;
@@ -68,12 +66,14 @@ class Batches<Item, Result> {
   }
 
   async #settleOrGoOn(batch: readonly Entry<Item, Result>[]): Promise<void> {
-    const waiting = new AbortController();
-    const long = sleep(this.#options.patienceMs ?? 250, undefined, { signal: waiting.signal, ref: false }).catch(
-      () => undefined,
-    );
-    await Promise.race([this.#settle(batch), long]);
-    waiting.abort();
+    // Plain timers: an aborted signal makes an error with a stack each time.
+    await new Promise<void>((goOn) => {
+      const long = setTimeout(goOn, this.#options.patienceMs ?? 250).unref();
+      void this.#settle(batch).then(() => {
+        clearTimeout(long);
+        goOn();
+      });
+    });
   }
 
   async #settle(batch: readonly Entry<Item, Result>[]): Promise<void> {
