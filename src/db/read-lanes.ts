@@ -116,6 +116,7 @@ interface Question extends Read {
 /** One connection: opened and authenticated by `pg`, then spoken to directly. */
 class Lane {
   usable = true;
+  #corked = false;
   readonly #onGone: () => void;
   readonly #questions: Question[] = [];
   readonly #prepared = new Map<string, string>();
@@ -185,7 +186,15 @@ class Lane {
     const stream = this.#stream;
     if (!stream) return;
     let name = this.#prepared.get(text);
-    stream.cork();
+    // What comes in one turn of the event loop goes out in one write: each wakes the server.
+    if (!this.#corked) {
+      this.#corked = true;
+      stream.cork();
+      setImmediate(() => {
+        this.#corked = false;
+        stream.uncork();
+      });
+    }
     if (name === undefined) {
       name = once ? "" : `r${this.#prepared.size}`;
       if (!once) this.#prepared.set(text, name);
@@ -193,7 +202,6 @@ class Lane {
       stream.write(parseMessage(name, text));
     }
     stream.write(runMessage(name, values));
-    stream.uncork();
   }
 
   #hear(kind: number, body: Pieces): void {
