@@ -6,8 +6,8 @@ import { join, relative } from "node:path";
 const root = join(import.meta.dirname, "..");
 const bin = (path: string) => join(root, "node_modules", path);
 
-/** They start, kill and stop many processes: beside others they would measure those, and the others them. */
-const alone = ["test/chaos/relayer.test.ts", "test/indexing/chaos.test.ts"];
+/** They start, kill and stop many processes, or promise a time: beside others they would measure those, and the others them. */
+const alone = ["test/processes.test.ts", "test/chaos/relayer.test.ts", "test/indexing/chaos.test.ts"];
 const vitest = [bin("vitest/vitest.mjs"), "run"];
 
 /** Each step is a command of its own, so that it can be run alone as well. */
@@ -16,7 +16,7 @@ const steps: readonly { name: string; command: readonly string[] }[] = [
   { name: "types", command: [bin("typescript/bin/tsc"), "--noEmit", "-p", "."] },
   { name: "contracts", command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"] },
   { name: "service", command: [...vitest, ...alone.flatMap((file) => ["--exclude", file])] },
-  { name: "chaos", command: [...vitest, ...alone, "--no-file-parallelism"] },
+  { name: "alone", command: [...vitest, ...alone, "--no-file-parallelism"] },
 ];
 
 /** `npm test`: every check of the repository, in the order in which a fault is cheapest to read. Names pick steps. */
