@@ -20,7 +20,9 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
   const found = await askNode(chain, () => findDeployment(services, chain, intent));
   if (!found) return null;
   const { receipt, raw, nonce, sender, fees, gas } = found;
-  const problem = await askNode(chain, () => verifyDeployment(services.rpc(chain), intent, receipt.blockNumber));
+  const problem = await askNode(chain, () =>
+    verifyDeployment(services.rpc(chain), intent, receipt.blockNumber, receipt.transactionHash),
+  );
   if (problem) {
     services.log.error({ intent: intent.id, problem }, "a foreign collection stands at the address of an intent");
     return null;

@@ -1,4 +1,13 @@
-import { concatHex, type Hex, type Log, type PublicClient, parseEventLogs } from "viem";
+import {
+  type Address,
+  type ContractFunctionReturnType,
+  concatHex,
+  type Hash,
+  type Hex,
+  type Log,
+  type PublicClient,
+  parseEventLogs,
+} from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import { encodeInitData } from "../../contracts/abi/config.ts";
@@ -7,19 +16,25 @@ import type { Receipt } from "./chain-reads.ts";
 import { intentName } from "./encode-deploy.ts";
 import type { Intent } from "./intents.ts";
 
+type CollectionInfo = ContractFunctionReturnType<typeof collectionAbi, "view", "getInfo">;
+
 /** ERC-1167: the code of a clone, up to and after its template's address. Arguments may follow. */
 const cloneHead: Hex = "0x363d3d373d3d3d363d73";
 const cloneTail: Hex = "0x5af43d82803e903d91602b57fd5bf3";
 
 /**
- * Compares what stands at an intent's address, as of one block, with what was asked for.
+ * Compares what stands at an intent's address, as of one block, with what was asked for. Owner and configuration
+ * may differ when the block has transactions behind the deployment: a reorganisation can put the deployment and a
+ * later change into one block, whose state then has both. What was deployed is bound to the request by its address.
  *
+ * @param transaction that deployed it.
  * @returns what is wrong; null when code, owner and the whole configuration are right.
  */
 export async function verifyDeployment(
   client: PublicClient,
   intent: Intent,
   blockNumber: bigint,
+  transaction: Hash,
 ): Promise<string | null> {
   const address = toAddress(intent.predicted_addr);
   const code = await client.getCode({ address, blockNumber });
@@ -30,6 +45,11 @@ export async function verifyDeployment(
     client.readContract({ ...call, functionName: "owner" }),
     client.readContract({ ...call, functionName: "getInfo" }),
   ]);
+  const problem = findDifference(intent, owner, info);
+  return problem !== null && (await isLastOfBlock(client, blockNumber, transaction)) ? problem : null;
+}
+
+function findDifference(intent: Intent, owner: Address, info: CollectionInfo): string | null {
   if (owner.toLowerCase() !== toAddress(intent.owner)) return `its owner is ${owner}`;
   // The flag is not part of what a collection tells; one of both encodings is the request's.
   const asked = toHex(intent.init_data);
@@ -37,6 +57,12 @@ export async function verifyDeployment(
     (grant) => encodeInitData(info.deploymentConfig, info.runtimeConfig, grant) === asked,
   );
   return same ? null : "its configuration is not the one of the request";
+}
+
+async function isLastOfBlock(client: PublicClient, blockNumber: bigint, transaction: Hash): Promise<boolean> {
+  const { transactions } = await client.getBlock({ blockNumber });
+  const at = transactions.indexOf(transaction);
+  return at < 0 || at === transactions.length - 1;
 }
 
 /** True when the factory says in this receipt that it created the intent's collection. */

@@ -167,7 +167,7 @@ async function followBlock(
   switch (intent.state) {
     case "mined":
       if (depthOf(view, number) < BigInt(chain.confirmations)) return intent;
-      return await confirm(services, chain, intent, number);
+      return await confirm(services, chain, intent, { number, hash: toHash(slot.mined_attempt ?? Buffer.alloc(0)) });
     case "confirmed":
       crashPoint("finalize-before-commit");
       return final ? await moveIntent(services.db, intent, "finalized") : intent;
@@ -180,9 +180,15 @@ async function followBlock(
   }
 }
 
-async function confirm(services: Services, chain: Chain, intent: Intent, number: bigint): Promise<Intent | null> {
+/** @param mined block and transaction of the intent. */
+async function confirm(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  { number, hash }: { number: bigint; hash: Hash },
+): Promise<Intent | null> {
   // An update's bytes were ours and succeeded; what others changed in the same block is not our affair.
-  const problem = intent.kind === "deploy" ? await verifyDeployment(services.rpc(chain), intent, number) : null;
+  const problem = intent.kind === "deploy" ? await verifyDeployment(services.rpc(chain), intent, number, hash) : null;
   if (problem === null) {
     services.log.info({ intent: intent.id, block: number }, "confirmed");
     crashPoint("confirm-before-commit");

@@ -157,7 +157,8 @@ test("what stands at the address is compared with the request: code, owner and e
   await h.until(worker, deployment.id, done);
   const intent = await getIntent(api.db, deployment.id);
   const block = await h.chain.getBlockNumber();
-  const check = (changes: Partial<Intent>) => verifyDeployment(api.rpc(goerli(api)), { ...intent, ...changes }, block);
+  const check = (changes: Partial<Intent>) =>
+    verifyDeployment(api.rpc(goerli(api)), { ...intent, ...changes }, block, deployment.transactionHash);
   expect(await check({})).toBeNull();
   expect(await check({ predicted_addr: Buffer.alloc(20, 9) })).toContain("no code");
   expect(await check({ template: Buffer.alloc(20, 9) })).toContain("not a clone");

@@ -92,12 +92,34 @@ test("an update that was mined where its collection did not stand did nothing: i
   expect(left.rowCount).toBe(0);
 });
 
-async function collection(name: string): Promise<Address> {
+test("a collection that is mined again in one block with its first update is confirmed again, and both hold", async () => {
+  const { id, address } = await deployment("One block");
+  await until(id, ["confirmed"]);
+  const first = await update(address, { royaltiesBps: 888n });
+  await until(first.id, ["mined", "confirmed"]);
+  const mined = async (of: string) => (await findSlot(stage.services.db, of))?.mined_block ?? 0n;
+  const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
+  const before = [await mined(id), await mined(first.id)];
+  expect(before[0]).not.toBe(before[1]);
+  await rpc(ground.url, "anvil_reorg", [Number(head - (before[0] ?? 0n)) + 1, []]);
+  await until(first.id, ["finalized"]);
+  await until(id, ["finalized"]);
+  // The play was what it is meant to be.
+  expect(await mined(id)).toBe(await mined(first.id));
+  expect((await configOf(address)).royaltiesBps).toBe(888n);
+});
+
+async function deployment(name: string): Promise<{ id: string; address: Address }> {
   await stage.post(1, name);
   const find = "SELECT id, encode(predicted_addr, 'hex') AS address FROM service.intent WHERE payload ->> 'name' = $1";
   const { rows } = await stage.database.pool.query(find, [name]);
-  await until(rows[0].id, ["finalized"]);
-  return `0x${rows[0].address}`;
+  return { id: rows[0].id, address: `0x${rows[0].address}` };
+}
+
+async function collection(name: string): Promise<Address> {
+  const { id, address } = await deployment(name);
+  await until(id, ["finalized"]);
+  return address;
 }
 
 async function acceptOne(contract: Address, changes: ConfigChanges): Promise<Intent> {
