@@ -10,7 +10,7 @@ import {
 } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
-import { encodeInitData } from "../../contracts/abi/config.ts";
+import { encodeInitData, predictCollection } from "../../contracts/abi/config.ts";
 import { toAddress, toHex } from "./bytes.ts";
 import type { Receipt } from "./chain-reads.ts";
 import { intentName } from "./encode-deploy.ts";
@@ -23,9 +23,11 @@ const cloneHead: Hex = "0x363d3d373d3d3d363d73";
 const cloneTail: Hex = "0x5af43d82803e903d91602b57fd5bf3";
 
 /**
- * Compares what stands at an intent's address, as of one block, with what was asked for. Owner and configuration
- * may differ when the block has transactions behind the deployment: a reorganisation can put the deployment and a
- * later change into one block, whose state then has both. What was deployed is bound to the request by its address.
+ * Compares what stands at an intent's address, as of one block, with what was asked for.
+ *
+ * The block's state also has what transactions behind the deployment changed: a reorganisation can put it and its
+ * first update into one block. So where there are any, a difference is believed to be theirs, if the address itself
+ * follows from this owner and configuration (CREATE2, EIP-1014): then nothing else was deployed there.
  *
  * @param transaction that deployed it.
  * @returns what is wrong; null when code, owner and the whole configuration are right.
@@ -46,7 +48,19 @@ export async function verifyDeployment(
     client.readContract({ ...call, functionName: "getInfo" }),
   ]);
   const problem = findDifference(intent, owner, info);
-  return problem !== null && (await isLastOfBlock(client, blockNumber, transaction)) ? problem : null;
+  if (problem === null || !followsFromRequest(intent)) return problem;
+  return (await isLastOfBlock(client, blockNumber, transaction)) ? problem : null;
+}
+
+function followsFromRequest(intent: Intent): boolean {
+  const address = predictCollection({
+    factory: toAddress(intent.factory),
+    template: toAddress(intent.template),
+    intentId: intentName(intent.root_id),
+    owner: toAddress(intent.owner),
+    initData: toHex(intent.init_data),
+  });
+  return address === toAddress(intent.predicted_addr);
 }
 
 function findDifference(intent: Intent, owner: Address, info: CollectionInfo): string | null {
@@ -59,6 +73,7 @@ function findDifference(intent: Intent, owner: Address, info: CollectionInfo): s
   return same ? null : "its configuration is not the one of the request";
 }
 
+/** Also when the block does not have it: then nothing is behind it. */
 async function isLastOfBlock(client: PublicClient, blockNumber: bigint, transaction: Hash): Promise<boolean> {
   const { transactions } = await client.getBlock({ blockNumber });
   const at = transactions.indexOf(transaction);

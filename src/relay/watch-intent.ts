@@ -151,7 +151,8 @@ async function followBlock(
   { intent, slot }: WatchedIntent,
   { view, blocks }: Evidence,
 ): Promise<Intent | null> {
-  if (!slot.mined_block_hash || slot.mined_block === null) throw new Error(`intent ${intent.id} is mined nowhere`);
+  if (!slot.mined_block_hash || slot.mined_block === null || !slot.mined_attempt)
+    throw new Error(`intent ${intent.id} is mined nowhere`);
   const number = slot.mined_block;
   const now = blocks.get(number);
   // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
@@ -167,7 +168,7 @@ async function followBlock(
   switch (intent.state) {
     case "mined":
       if (depthOf(view, number) < BigInt(chain.confirmations)) return intent;
-      return await confirm(services, chain, intent, { number, hash: toHash(slot.mined_attempt ?? Buffer.alloc(0)) });
+      return await confirm(services, chain, intent, { number, hash: toHash(slot.mined_attempt) });
     case "confirmed":
       crashPoint("finalize-before-commit");
       return final ? await moveIntent(services.db, intent, "finalized") : intent;

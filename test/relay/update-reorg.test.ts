@@ -3,6 +3,7 @@ import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { assignSlot } from "../../src/relay/assign-slot.ts";
+import { toHash } from "../../src/relay/bytes.ts";
 import type { ConfigChanges } from "../../src/relay/config-changes.ts";
 import { getIntent, type Intent, newestGeneration } from "../../src/relay/intents.ts";
 import { preflight } from "../../src/relay/preflight.ts";
@@ -10,6 +11,7 @@ import { findSlot } from "../../src/relay/slots.ts";
 import { submitIntent } from "../../src/relay/submit-intent.ts";
 import { untilSigned } from "../../src/relay/until-signed.ts";
 import { acceptUpdate } from "../../src/relay/update-intent.ts";
+import { verifyDeployment } from "../../src/relay/verify-deployment.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Ground, Stage } from "../chaos/stage.ts";
 
@@ -106,6 +108,19 @@ test("a collection that is mined again in one block with its first update is con
   await until(id, ["finalized"]);
   // The play was what it is meant to be.
   expect(await mined(id)).toBe(await mined(first.id));
+  // What the update changed is forgiven, and nothing that another request would have deployed.
+  const [intent, slot] = [await getIntent(stage.services.db, id), await findSlot(stage.services.db, id)];
+  const check = async (changes: Partial<Intent>) =>
+    await verifyDeployment(
+      stage.services.rpc(stage.chain),
+      { ...intent, ...changes },
+      await mined(id),
+      toHash(slot?.mined_attempt ?? Buffer.alloc(0)),
+    );
+  expect(await check({})).toBeNull();
+  expect(await check({ owner: Buffer.alloc(20, 9) })).toContain("owner");
+  const other = await getIntent(stage.services.db, (await deployment("Another block")).id);
+  expect(await check({ init_data: other.init_data })).toContain("configuration");
   expect((await configOf(address)).royaltiesBps).toBe(888n);
 });
 
