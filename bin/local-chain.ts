@@ -76,6 +76,8 @@ await server.listen();
 process.send?.({ type: "ready", replayed });
 
 async function stop(): Promise<void> {
+  // A request that hangs shall not keep the node of a dead launcher running.
+  setTimeout(() => process.exit(1), 3_000).unref();
   journal.close();
   await server.close().catch(() => undefined);
   process.exit(0);

@@ -1,4 +1,5 @@
 import { type Logger, pino } from "pino";
+import { openLogOutput } from "./log-output.ts";
 
 export type { Logger } from "pino";
 
@@ -30,6 +31,8 @@ export function redact(line: string, secrets: readonly string[]): string {
   );
 }
 
+let output: ReturnType<typeof openLogOutput> | undefined;
+
 /**
  * A process's logger: JSON lines on stderr, so that stdout stays for what a command prints.
  *
@@ -37,7 +40,8 @@ export function redact(line: string, secrets: readonly string[]): string {
  */
 export function createLogger(name: string, level: string, secrets: readonly string[] = []): Logger {
   const known = secrets.filter((secret) => secret.length >= 8);
-  const destination = pino.destination({ dest: 2, sync: false });
+  output ??= openLogOutput(2);
+  const { write } = output;
   return pino(
     {
       name,
@@ -48,6 +52,6 @@ export function createLogger(name: string, level: string, secrets: readonly stri
         censor: "[redacted]",
       },
     },
-    { write: (line: string) => destination.write(redact(line, known)) },
+    { write: (line: string) => write(redact(line, known)) },
   );
 }
