@@ -7,7 +7,7 @@ import { prepareDatabase } from "./db/prepare.ts";
 import { Drain } from "./http/drain.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./log.ts";
-import { compactHeap, endWithParent, onStop } from "./process-life.ts";
+import { compactHeap, endWithParent, markSeldom, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
 import { createMetrics, watchPool, watchReplicas } from "./telemetry/metrics.ts";
 import { startTracing } from "./telemetry/tracing.ts";
@@ -31,6 +31,7 @@ watchStatus(metrics, services);
 const drain = new Drain();
 const server = createHttpServer(services, { drain, metrics });
 await compactHeap();
+markSeldom();
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 services.content.sweep().then(

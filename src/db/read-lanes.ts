@@ -49,41 +49,70 @@ export interface ReadLanes {
 }
 
 const maxLanes = 6;
+/** Reads in one lane at a time: its server has the next one when it ends one, and a slow one keeps few waiting. */
+const depth = 4;
 /** Statements that a lane keeps prepared. Then a new one takes its place: which of them are still used is not known. */
 const maxPrepared = 300;
 /** A lane that gives no answer for so long has lost its server: every statement ends within 15 s there. */
 const stuckMs = 25_000;
 const idleMs = 60_000;
-const tickMs = 5_000;
+/** How long a read waits for a lane, as long as one waits for a connection of the pool. */
+const patienceMs = 5_000;
+const tickMs = 1_000;
 
 /**
- * Connections for hot reads. Several reads wait in one lane at a time, sent without waiting for each other's
- * answers, so the server goes from one to the next without being woken; and values are handed on as bytes.
+ * Connections for hot reads. Up to `depth` reads wait in one lane, sent without waiting for each other's
+ * answers, so the server goes from one to the next without being woken; and values are handed on as bytes. Further
+ * ones wait for whichever lane has room first: lanes are not equally fast.
  *
  * @param options of the pool beside it: the same login, role and time-outs.
  */
 export function openReadLanes(options: pg.ClientConfig): ReadLanes {
   const lanes = new Set<Lane>();
+  const queue: Question[] = [];
   const timer = setInterval(() => {
-    for (const lane of lanes) lane.check(performance.now());
+    const now = performance.now();
+    for (const lane of lanes) lane.check(now);
+    while (queue[0] && now - queue[0].askedAt > patienceMs) queue.shift()?.reject(lateError());
   }, tickMs).unref();
   let closed = false;
 
-  function pick(): Lane {
+  function pick(): Lane | null {
     let best: Lane | null = null;
     for (const lane of lanes) if (lane.usable && (best === null || lane.waiting < best.waiting)) best = lane;
-    if (best && (best.waiting === 0 || lanes.size >= maxLanes)) return best;
-    const lane = new Lane(options, () => lanes.delete(lane));
+    if (best && (best.waiting === 0 || lanes.size >= maxLanes)) return best.waiting < depth ? best : null;
+    const lane = new Lane(options, serve, (error) => {
+      lanes.delete(lane);
+      // With no other lane left it is the database that is away, and those that wait need not find out one by one.
+      if (lanes.size === 0) for (const { reject } of queue.splice(0)) reject(error);
+      else serve();
+    });
     lanes.add(lane);
     return lane;
   }
 
+  function serve(): void {
+    while (!closed && queue.length > 0) {
+      const lane = pick();
+      const question = lane && queue.shift();
+      if (!question) return;
+      lane.ask(question);
+    }
+  }
+
+  async function ask(read: Read): Promise<RawRow | null> {
+    return await new Promise((resolve, reject) => {
+      queue.push({ ...read, askedAt: performance.now(), row: null, error: null, resolve, reject });
+      serve();
+    });
+  }
+
   return {
     async first(text, values, once = false) {
-      if (closed) throw new Error("Connection terminated: the reader is closed");
+      if (closed) throw closedError();
       const end = isRecording() ? startClientSpan(...statementSpan(text)) : null;
       try {
-        const row = await pick().ask({ text, values, once });
+        const row = await ask({ text, values, once });
         end?.();
         return row;
       } catch (error) {
@@ -94,10 +123,15 @@ export function openReadLanes(options: pg.ClientConfig): ReadLanes {
     close() {
       closed = true;
       clearInterval(timer);
+      for (const { reject } of queue.splice(0)) reject(closedError());
       for (const lane of lanes) lane.end();
     },
   };
 }
+
+// In the words of pg, by which `asUnavailable` knows them.
+const closedError = () => new Error("Connection terminated: the reader is closed");
+const lateError = () => new Error("timeout exceeded when trying to connect");
 
 interface Read {
   text: string;
@@ -117,22 +151,22 @@ interface Question extends Read {
 class Lane {
   usable = true;
   #corked = false;
-  readonly #onGone: () => void;
+  readonly #onRoom: () => void;
+  readonly #onGone: (error: Error) => void;
   readonly #questions: Question[] = [];
   readonly #prepared = new Map<string, string>();
   #stream: Socket | null = null;
   #usedAt = performance.now();
 
-  constructor(options: pg.ClientConfig, onGone: () => void) {
+  constructor(options: pg.ClientConfig, onRoom: () => void, onGone: (error: Error) => void) {
+    this.#onRoom = onRoom;
     this.#onGone = onGone;
     const client = new pg.Client(options);
     // A connection that breaks closes its stream too, which is where it is seen here.
     client.on("error", () => undefined);
     client.connect().then(
       () => this.#open(client.connection.stream),
-      // In the words of pg's pool, by which `asUnavailable` knows it.
-      (error: Error) =>
-        this.#fail(error.message === "timeout expired" ? new Error("timeout exceeded when trying to connect") : error),
+      (error: Error) => this.#fail(error.message === "timeout expired" ? lateError() : error),
     );
   }
 
@@ -140,16 +174,16 @@ class Lane {
     return this.#questions.length;
   }
 
-  ask({ text, values, once }: Read): Promise<RawRow | null> {
-    return new Promise((resolve, reject) => {
-      if (!this.#prepared.has(text) && touchesOwned(text)) {
-        throw new Error("rows of tenants are not read through a lane");
-      }
-      const question = { text, values, once, askedAt: performance.now(), row: null, error: null, resolve, reject };
-      // Only what somebody waits for keeps the process.
-      if (this.#questions.push(question) === 1) this.#stream?.ref();
-      if (this.#stream) this.#send(question);
-    });
+  ask(question: Question): void {
+    if (!this.#prepared.has(question.text) && touchesOwned(question.text)) {
+      question.reject(new Error("rows of tenants are not read through a lane"));
+      return;
+    }
+    // How long it waited for a lane says nothing of this one's server.
+    question.askedAt = performance.now();
+    // Only what somebody waits for keeps the process.
+    if (this.#questions.push(question) === 1) this.#stream?.ref();
+    if (this.#stream) this.#send(question);
   }
 
   end(): void {
@@ -231,13 +265,14 @@ class Lane {
       question.reject(question.error);
     } else question.resolve(question.row);
     if (!this.usable && this.#questions.length === 0) this.end();
+    this.#onRoom();
   }
 
   #fail(error: Error): void {
     this.usable = false;
     this.#stream = null;
-    this.#onGone();
     for (const question of this.#questions.splice(0)) question.reject(question.error ?? error);
+    this.#onGone(error);
   }
 }
 

@@ -84,8 +84,42 @@ test("connections that break fail what was under way as an outage, and the next 
   expect((await sleepers.first("SELECT 'again'", []))?.text(0)).toBe("again");
   sleepers.close();
   const away = openReadLanes({ ...connectionOptions("postgres://x@127.0.0.1:9/x", "away") });
-  expect(await failureOf(away.first("SELECT 1", []))).toBe("ECONNREFUSED");
+  const refused = await Promise.all(Array.from({ length: 200 }, () => failureOf(away.first("SELECT 1", []))));
+  expect(new Set(refused)).toEqual(new Set(["ECONNREFUSED"]));
   away.close();
+});
+
+test("a slow read keeps three others waiting at most, and the rest go past it", async () => {
+  const reads = openReadLanes(connectionOptions(database.url, "slow"));
+  const slow = reads.first("SELECT pg_sleep(4)", []);
+  let answered = 0;
+  const quick = Array.from({ length: 120 }, async () => {
+    await reads.first("SELECT 1", []);
+    answered += 1;
+  });
+  await slow;
+  expect(answered).toBeGreaterThanOrEqual(117);
+  await Promise.all(quick);
+  reads.close();
+});
+
+test("reads that wait for a lane are told when it lasts too long, and when the reader closes", async () => {
+  const reads = openReadLanes(connectionOptions(database.url, "full"));
+  const failures = (count: number) =>
+    Array.from({ length: count }, async () => {
+      const reason = await reads.first("SELECT 1", []).catch((error: Error) => error);
+      return [asUnavailable(reason)?.code, (reason as Error).message];
+    });
+  const outcomes = Promise.allSettled(Array.from({ length: 24 }, () => reads.first("SELECT pg_sleep(60)", [])));
+  for (const [code, message] of await Promise.all(failures(10)))
+    expect([code, message]).toEqual(["service_unavailable", "timeout exceeded when trying to connect"]);
+  const waiting = failures(10);
+  reads.close();
+  for (const [code, message] of await Promise.all(waiting))
+    expect([code, message]).toEqual(["service_unavailable", "Connection terminated: the reader is closed"]);
+  const asleep = "FROM pg_stat_activity WHERE application_name = 'mintyard-full' AND query LIKE '%pg_sleep%'";
+  await database.pool.query(`SELECT pg_terminate_backend(pid) ${asleep}`);
+  await outcomes;
 });
 
 test("a lane that has prepared very many statements is followed by a new one", async () => {
