@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { createHardhatRuntimeEnvironment } from "hardhat/hre";
 import type { NetworkConnection } from "hardhat/types/network";
 import { ChainJournal, changesChain } from "../src/embedded/chain-journal.ts";
+import { leave } from "../src/process-life.ts";
 
 const { values } = parseArgs({
   options: { "chain-id": { type: "string" }, port: { type: "string" }, dir: { type: "string" } },
@@ -77,10 +78,10 @@ process.send?.({ type: "ready", replayed });
 
 async function stop(): Promise<void> {
   // A request that hangs shall not keep the node of a dead launcher running.
-  setTimeout(() => process.exit(1), 3_000).unref();
+  setTimeout(() => leave(1), 3_000).unref();
   journal.close();
   await server.close().catch(() => undefined);
-  process.exit(0);
+  leave(0);
 }
 process.on("SIGTERM", stop);
 process.on("SIGINT", stop);

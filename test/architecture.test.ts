@@ -16,6 +16,7 @@ const base = [
   "errors.ts",
   "free-port.ts",
   "log.ts",
+  "log-output.ts",
   "json-text.ts",
   "measure-json.ts",
   "recent.ts",

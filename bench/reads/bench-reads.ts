@@ -118,7 +118,7 @@ async function start(file: string, args: string[], env: Record<string, string>):
 async function end(child: ChildProcess): Promise<void> {
   if (!options.profile) return void child.kill("SIGKILL");
   const gone = new Promise((done) => child.once("exit", done));
-  child.disconnect();
+  child.kill("SIGTERM");
   await gone;
 }
 
