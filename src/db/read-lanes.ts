@@ -265,6 +265,9 @@ class Lane {
       question.reject(question.error);
     } else question.resolve(question.row);
     if (!this.usable && this.#questions.length === 0) this.end();
+    // The server begins with the next one only now.
+    const [next] = this.#questions;
+    if (next) next.askedAt = performance.now();
     this.#onRoom();
   }
 
