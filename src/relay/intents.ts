@@ -22,18 +22,6 @@ export function isUnassigned(intent: Pick<Intent, "state">): boolean {
   return intent.state === "queued" || intent.state === "held";
 }
 
-/** States whose fate the chain decides; the worker looks at them in every round. */
-export const watchedStates = [
-  "assigned",
-  "signed",
-  "in_flight",
-  "mined",
-  "mined_reverted",
-  "mined_noop",
-  "confirmed",
-  "quarantined",
-] as const satisfies readonly IntentState[];
-
 export async function getIntent(db: Kysely<Database>, id: string): Promise<Intent> {
   return await db.selectFrom("service.intent").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
 }

@@ -1,9 +1,21 @@
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toBytes } from "./bytes.ts";
-import type { ChainView } from "./chain-view.ts";
+import { type ChainView, readChainView } from "./chain-view.ts";
 import { type Lane, listLanes } from "./lanes.ts";
 import { missingNonces } from "./slot-gaps.ts";
+
+/**
+ * Reads where the chain and the paying wallets stand, and opens and closes their lanes by it.
+ *
+ * @throws NodeFault when no endpoint gives a usable answer.
+ */
+export async function lookAtLanes(services: Services, chain: Chain): Promise<ChainView> {
+  const wallets = services.relay.signers(chain).map(({ address }) => address);
+  const view = await readChainView(services.relay.nodes(chain), chain, wallets);
+  await watchLanes(services, chain, view);
+  return view;
+}
 
 type LaneState = "open" | "paused_funds" | "reconcile";
 
@@ -11,7 +23,7 @@ type LaneState = "open" | "paused_funds" | "reconcile";
  * Opens and closes lanes by what the chain shows: one that waited for money opens when it is there; one
  * whose wallet did more than we know of is closed until that is explained. A halted lane is a person's.
  */
-export async function watchLanes(services: Services, chain: Chain, view: ChainView): Promise<void> {
+async function watchLanes(services: Services, chain: Chain, view: ChainView): Promise<void> {
   for (const lane of await listLanes(services.db, chain.id)) {
     const wallet = view.wallets.get(lane.address);
     if (!wallet) continue;

@@ -11,7 +11,7 @@ import { assignSlot } from "../../src/relay/assign-slot.ts";
 import { toHash } from "../../src/relay/bytes.ts";
 import { getIntent, type Intent } from "../../src/relay/intents.ts";
 import { preflight } from "../../src/relay/preflight.ts";
-import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
+import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { runRelay } from "../../src/relay/run-relay.ts";
 import { findSlot, listAttempts } from "../../src/relay/slots.ts";
 import { submitIntent } from "../../src/relay/submit-intent.ts";
@@ -19,6 +19,7 @@ import { verifyDeployment } from "../../src/relay/verify-deployment.ts";
 import type { Services } from "../../src/services.ts";
 import { createTestDatabase } from "../setup/database.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
+import { relayRound } from "./round.ts";
 
 let h: RelayHarness;
 let api: Services;

@@ -23,11 +23,12 @@ import { loadConfig } from "../../src/config.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createLogger } from "../../src/log.ts";
 import { deployFactory } from "../../src/relay/deploy-factory.ts";
-import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
+import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
 import { RpcProxy } from "../setup/rpc-proxy.ts";
+import { relayRound } from "./round.ts";
 
 const logLevel = process.env["TEST_LOG_LEVEL"] ?? "silent";
 

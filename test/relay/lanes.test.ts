@@ -6,9 +6,10 @@ import { toAddress } from "../../src/relay/bytes.ts";
 import { grantLanes } from "../../src/relay/grant-lanes.ts";
 import { listLanes } from "../../src/relay/lanes.ts";
 import { openLane } from "../../src/relay/open-lane.ts";
-import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
+import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { findSlot } from "../../src/relay/slots.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
+import { relayRound } from "./round.ts";
 
 let h: RelayHarness;
 const secondKey = generatePrivateKey();

@@ -10,10 +10,11 @@ import { toHash, toHex } from "../../src/relay/bytes.ts";
 import { cancelIntent } from "../../src/relay/cancel-intent.ts";
 import { explainIntent } from "../../src/relay/explain-intent.ts";
 import { getIntent } from "../../src/relay/intents.ts";
-import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
+import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { listAttempts } from "../../src/relay/slots.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
+import { relayRound } from "./round.ts";
 
 let h: RelayHarness;
 let api: Services;

@@ -11,12 +11,13 @@ import { type DeployCollectionInput, deployCollection } from "../../src/collecti
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { restoreBackup, takeBackup } from "../../src/db/backup.ts";
 import { reconcileLane } from "../../src/relay/reconcile-lane.ts";
-import { createRelayMemory, relayRound } from "../../src/relay/relay-round.ts";
+import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { listAttempts } from "../../src/relay/slots.ts";
 import { submitIntent } from "../../src/relay/submit-intent.ts";
 import type { Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
+import { relayRound } from "./round.ts";
 
 let h: RelayHarness;
 let before: Services;

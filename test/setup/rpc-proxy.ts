@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** Stands between the service and a node, and breaks what it is told to break. */
 export class RpcProxy {
@@ -7,6 +8,7 @@ export class RpcProxy {
   readonly #target: string;
   #lost = new Set<string>();
   #down = false;
+  readonly #delays = new Map<string, number>();
   /** Methods in the order in which they came, for questions about what was asked. */
   readonly seen: string[] = [];
 
@@ -36,6 +38,11 @@ export class RpcProxy {
     this.#lost.add(method);
   }
 
+  /** Requests with this method take so long. */
+  delay(method: string, ms: number): void {
+    this.#delays.set(method, ms);
+  }
+
   /** Nothing arrives in either direction. */
   goDown(): void {
     this.#down = true;
@@ -44,6 +51,7 @@ export class RpcProxy {
   heal(): void {
     this.#lost = new Set();
     this.#down = false;
+    this.#delays.clear();
   }
 
   async stop(): Promise<void> {
@@ -56,6 +64,8 @@ export class RpcProxy {
     const methods = (Array.isArray(parsed) ? parsed : [parsed]).map(({ method }) => method);
     this.seen.push(...methods);
     if (this.#down) throw new Error("down");
+    const delayMs = Math.max(0, ...methods.map((method) => this.#delays.get(method) ?? 0));
+    if (delayMs > 0) await sleep(delayMs);
     const lost = methods.some((method) => this.#lost.has(method));
     const answer = await fetch(this.#target, {
       method: "POST",

@@ -1,29 +1,16 @@
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
-import { withSpan } from "../telemetry/span.ts";
-import { broadcast } from "./broadcast.ts";
 import { toHash } from "./bytes.ts";
-import { readBlockHashes, readChainView, readReceipts } from "./chain-view.ts";
+import { readBlockHashes, readReceipts } from "./chain-view.ts";
 import { hasDefect } from "./faults.ts";
 import type { Intent } from "./intents.ts";
-import { expireIntents, freshMs, listWaiting, listWatched } from "./list-watched.ts";
-import { loggable } from "./node-failure.ts";
+import { freshMs } from "./list-waiting.ts";
+import { listWatched } from "./list-watched.ts";
 import { isStale, replaceAttempt } from "./replace-attempt.ts";
+import { attend, type RelayMemory, send } from "./round-steps.ts";
 import { failAfterTries, isTakenForOurs } from "./seeded-defects.ts";
-import { submitIntent } from "./submit-intent.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./watch-intent.ts";
-import { watchLanes } from "./watch-lanes.ts";
-
-/** What one process remembers between rounds; losing it costs a repetition and nothing else. */
-export interface RelayMemory {
-  /** When (by this process's own clock) the bytes of each intent were last sent. */
-  sent: Map<string, number>;
-  missing: Map<string, number>;
-}
-
-export function createRelayMemory(): RelayMemory {
-  return { sent: new Map(), missing: new Map() };
-}
+import { lookAtLanes } from "./watch-lanes.ts";
 
 /** Intents looked at at once; more would only queue at the node. */
 const parallel = 8;
@@ -31,27 +18,23 @@ const parallel = 8;
 const giveUpNonceMs = 60_000;
 
 /**
- * One look at everything that is under way on a chain. Any number of workers may do this at once:
- * each step is taken by whoever commits it first.
+ * One look at what has a nonce on a chain: what became of it is noted, what was lost is sent again, what is too cheap
+ * is replaced. However much there is, the look is bounded (list-watched.ts), and the nonces that can be mined next come
+ * first. Any number of workers may do this at once: each step is taken by whoever commits it first.
  *
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */
-export async function relayRound(services: Services, chain: Chain, memory: RelayMemory): Promise<void> {
-  await expireIntents(services, chain);
-  const waiting = await listWaiting(services, chain);
-  const watched = await listWatched(services, chain);
+export async function watchRound(services: Services, chain: Chain, memory: RelayMemory): Promise<void> {
+  const watched = await listWatched(services, chain, memory.pages);
   forget(memory, watched);
-  if (waiting.length + watched.length === 0) return;
+  if (watched.length === 0) return;
   const nodes = services.relay.nodes(chain);
-  const wallets = services.relay.signers(chain).map(({ address }) => address);
-  const view = await readChainView(nodes, chain, wallets);
-  await watchLanes(services, chain, view);
+  const view = await lookAtLanes(services, chain);
   const hashes = watched.flatMap(({ attempts }) => attempts.map((attempt) => toHash(attempt.hash)));
   const mined = watched.flatMap(({ slot }) => slot.mined_block ?? []).filter((number) => number <= view.head);
   const receipts = await readReceipts(nodes, hashes);
   const blocks = await readBlockHashes(nodes, mined, chain.relay.quorum);
   const evidence: Evidence = { view, receipts, blocks, missing: memory.missing };
-  // What is mined frees its place in the lane for what waits.
   const due: { item: WatchedIntent; now: Intent }[] = [];
   await inParallel(watched, (item) =>
     attend(services, item.intent, async () => {
@@ -64,19 +47,6 @@ export async function relayRound(services: Services, chain: Chain, memory: Relay
   await inParallel(due, ({ item, now }) =>
     attend(services, now, () => drive(services, chain, item, now, evidence, memory)),
   );
-  await pushAll(services, chain, waiting, memory);
-}
-
-async function pushAll(services: Services, chain: Chain, waiting: readonly Intent[], memory: RelayMemory) {
-  let full = false;
-  for (const intent of waiting) {
-    if (full && intent.kind === "deploy") continue;
-    await attend(services, intent, async () => {
-      const submission = await submitIntent(services, chain, intent);
-      if (submission.kind === "signed") await send(services, chain, submission.intent, memory);
-      full ||= submission.kind === "waiting" && intent.kind === "deploy";
-    });
-  }
 }
 
 function forget(memory: RelayMemory, watched: readonly WatchedIntent[]): void {
@@ -90,23 +60,6 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
     for (const item of queue) await work(item);
   });
   await Promise.all(lines);
-}
-
-/** One intent's trouble must not keep the others waiting. */
-async function attend(services: Services, intent: Intent, work: () => Promise<void>): Promise<void> {
-  try {
-    await withSpan(
-      `relay ${intent.kind}`,
-      { "mintyard.intent": intent.id, "mintyard.state": intent.state },
-      work,
-      true,
-    );
-  } catch (error) {
-    services.log.warn(
-      { intent: intent.id, state: intent.state, ...loggable(error) },
-      "an intent could not be moved on",
-    );
-  }
 }
 
 function isDue(
@@ -158,9 +111,4 @@ async function drive(
   }
   await send(services, chain, now, memory, before.state !== now.state);
   if (hasDefect("failed-after-tries")) await failAfterTries(services, now.id);
-}
-
-async function send(services: Services, chain: Chain, intent: Intent, memory: RelayMemory, all = false): Promise<void> {
-  memory.sent.set(intent.id, performance.now());
-  await broadcast(services, chain, intent, all ? 100 : 2);
 }
