@@ -43,7 +43,10 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
     cause: "A continuation or cursor belongs to one list and its filters.",
     fix: "Start the list again without one.",
   },
-  value_error: { cause: inputCause, fix: "The message and `detail` say which, and what would do." },
+  value_error: {
+    cause: inputCause,
+    fix: "The message says which, and what would do; with several faults `detail` lists all.",
+  },
   invalid_enumeration: { cause: inputCause, fix: "Use one of the words that the message lists." },
   parameter_missing: { cause: "Something that is required was not sent.", fix: "Send what the message names." },
   invalid_type: { cause: "A member has another JSON type than it should.", fix: "See /docs for the operation." },

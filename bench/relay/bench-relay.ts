@@ -1,4 +1,4 @@
-// How long from a request to the hash in its answer, on the local chain of `npm start`.
+// How long from a request to the hash in its answer, and from its acceptance, on the local chain of `npm start`.
 //   node bench/relay/bench-relay.ts [--deployments 600] [--concurrent 20] [--warm 200]
 import { spawn } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -7,6 +7,7 @@ import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
+import pg from "pg";
 import { freePorts } from "../../src/free-port.ts";
 
 interface Ready {
@@ -14,6 +15,16 @@ interface Ready {
   rpcUrl: string;
   relayer: string;
   apiKey: string;
+  databaseUrl: string;
+}
+
+interface Answer {
+  /** Milliseconds since the request was sent; it waits for its turn at the door like everybody's. */
+  took: number;
+  /** By the machine's clock, which is the database's too. */
+  at: number;
+  /** Null when the request was refused. */
+  hash: string | null;
 }
 
 const { values } = parseArgs({
@@ -55,8 +66,7 @@ async function post(url: string, body: unknown): Promise<{ status: number; text:
   });
 }
 
-/** @returns milliseconds until the answer with the hash was read; negative for any other answer. */
-async function deploy(index: number): Promise<number> {
+async function deploy(index: number): Promise<Answer> {
   const begun = performance.now();
   const { status, text } = await post(`${ready.rest}/contracts/collections`, {
     ...{
@@ -71,8 +81,27 @@ async function deploy(index: number): Promise<number> {
     treasury_address: `0x${(index + 1).toString(16).padStart(40, "b")}`,
     public_mint_start_date: "2022-01-01T00:00:00",
   });
-  const took = performance.now() - begun;
-  return status === 200 && (JSON.parse(text) as { transaction_hash?: string }).transaction_hash ? took : -took;
+  const answer = { took: performance.now() - begun, at: performance.timeOrigin + performance.now() };
+  const { transaction_hash: hash } = status === 200 ? (JSON.parse(text) as { transaction_hash?: string }) : {};
+  return { ...answer, hash: hash ?? null };
+}
+
+/** Milliseconds from the moment at which a request's row was written to the end of its answer, ascending. */
+async function sinceAccepted(answers: readonly Answer[]): Promise<number[]> {
+  const client = new pg.Client({ connectionString: ready.databaseUrl });
+  await client.connect();
+  const hashes = answers.map(({ hash }) => Buffer.from((hash ?? "0x").slice(2), "hex"));
+  const { rows } = await client.query<{ place: string; accepted: number }>(
+    `SELECT h.place, (extract(epoch FROM i.created_at) * 1000)::float8 AS accepted
+     FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place)
+     JOIN service.attempt a ON a.hash = h.hash
+     JOIN service.slot s ON (s.chain_id, s.addr, s.nonce) = (a.chain_id, a.addr, a.nonce)
+     JOIN service.intent i ON i.id = s.intent_id`,
+    [hashes],
+  );
+  await client.end();
+  if (rows.length !== answers.length) throw new Error(`${rows.length} of ${answers.length} answers are in the tables`);
+  return rows.map(({ place, accepted }) => (answers[Number(place) - 1]?.at ?? 0) - accepted).sort((a, b) => a - b);
 }
 
 /** Transactions of the paying wallet that are in blocks. */
@@ -82,41 +111,43 @@ async function mined(): Promise<number> {
   return Number((JSON.parse(text) as { result: string }).result);
 }
 
-/** Requests that were refused come out as negative times. */
-async function run(from: number, count: number): Promise<number[]> {
-  const times: number[] = [];
+async function run(from: number, count: number): Promise<Answer[]> {
+  const answers: Answer[] = [];
   let next = from;
   const client = async () => {
-    while (next < from + count) times.push(await deploy(next++));
+    while (next < from + count) answers.push(await deploy(next++));
   };
   await Promise.all(Array.from({ length: Number(values.concurrent) }, client));
-  return times;
+  return answers.filter(({ hash }) => hash !== null);
+}
+
+/** @param times ascending. */
+function percentiles(times: readonly number[]) {
+  const at = (share: number) => Math.round(times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? 0);
+  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
 }
 
 try {
   const warm = Number(values.warm);
   const first = await mined();
-  const answersOf = (times: readonly number[]) => times.filter((time) => time >= 0).length;
   const whenMined = async (count: number) => {
     while ((await mined()) - first < count) await new Promise((done) => setTimeout(done, 50));
   };
-  const warmed = answersOf(await run(0, warm));
+  const { length: warmed } = await run(0, warm);
   await whenMined(warmed);
   const begun = performance.now();
-  const times = await run(warm, total);
+  const answered = await run(warm, total);
   const seconds = (performance.now() - begun) / 1000;
   const minedMeanwhile = (await mined()) - first - warmed;
-  await whenMined(warmed + answersOf(times));
+  await whenMined(warmed + answered.length);
   const allMined = (performance.now() - begun) / 1000;
-  const answered = times.filter((time) => time >= 0).sort((a, b) => a - b);
-  const at = (share: number) =>
-    Math.round(answered[Math.min(answered.length - 1, Math.floor(share * answered.length))] ?? 0);
   const figures = {
     deployments: total,
     warm,
     concurrent: Number(values.concurrent),
     refused: total - answered.length,
-    ms: { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) },
+    ms: percentiles(answered.map(({ took }) => took).sort((a, b) => a - b)),
+    sinceAccepted: percentiles(await sinceAccepted(answered)),
     perSecond: Math.round((answered.length / seconds) * 10) / 10,
     seconds: { answered: Math.round(seconds * 10) / 10, mined: Math.round(allMined * 10) / 10 },
     minedMeanwhile,

@@ -24,7 +24,7 @@ export function addCollections(app: V0App, services: Services): void {
     const idempotencyKey = c.req.header("Idempotency-Key");
     if (dryRun) {
       const plan = await planRequest(services, caller, input, read, idempotencyKey);
-      return okRaw(c, planBody(plan, read.chain ?? ""));
+      return okRaw(c, planBody(plan, read.chain ?? "", input));
     }
     const request = checkedDeployment(input, read);
     const result = await withFieldNames(deployCollection(services, caller, { ...request, idempotencyKey }), legacyName);

@@ -49,8 +49,24 @@ export async function planRequest(
   });
 }
 
-/** The members of a plan's answer. */
-export function planBody(plan: DeploymentPlan, chain: string): Record<string, unknown> {
+/** Names of unknown members that are told; a body may have thousands. */
+const mostUnknown = 10;
+
+/**
+ * Old clients send members of their own, so unknown ones are ignored; but a misspelt one is a wish that is not carried
+ * out, and of what it asked for much cannot be changed later.
+ */
+function warnOfUnknown(input: Input): string[] {
+  const unknown = input.unknown();
+  const warnings = unknown
+    .slice(0, mostUnknown)
+    .map((name) => `${JSON.stringify(name.slice(0, 64))} is no member of this request and is ignored`);
+  const more = unknown.length - warnings.length;
+  return more > 0 ? [...warnings, `${more} further members are ignored`] : warnings;
+}
+
+/** The members of a plan's answer. @param input after all of the request was read from it. */
+export function planBody(plan: DeploymentPlan, chain: string, input: Input): Record<string, unknown> {
   return {
     dry_run: true,
     chain,
@@ -60,7 +76,7 @@ export function planBody(plan: DeploymentPlan, chain: string): Record<string, un
     max_fee_per_gas: String(plan.maxFeePerGasWei),
     cost: new RawJson(decimalOf(plan.costWei)),
     max_cost: new RawJson(decimalOf(plan.maxCostWei)),
-    warnings: plan.warnings,
+    warnings: [...plan.warnings, ...warnOfUnknown(input)],
   };
 }
 

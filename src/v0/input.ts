@@ -27,18 +27,26 @@ type ProblemCode = keyof typeof ranks;
  */
 export class Input {
   readonly #get: (name: string) => unknown;
+  readonly #sent: readonly string[];
+  readonly #asked = new Set<string>();
   readonly #problems: Problem[] = [];
 
-  private constructor(get: (name: string) => unknown) {
+  private constructor(get: (name: string) => unknown, sent: Iterable<string>) {
     this.#get = get;
+    this.#sent = [...new Set(sent)];
   }
 
   static fromBody(body: Record<string, unknown>): Input {
-    return new Input((name) => (Object.hasOwn(body, name) ? body[name] : undefined));
+    return new Input((name) => (Object.hasOwn(body, name) ? body[name] : undefined), Object.keys(body));
   }
 
   static fromQuery(query: URLSearchParams): Input {
-    return new Input((name) => query.getAll(name).find((value) => value !== ""));
+    return new Input((name) => query.getAll(name).find((value) => value !== ""), query.keys());
+  }
+
+  /** Members that were sent and not asked for, under any spelling, until now: what is misspelt is among them. */
+  unknown(): string[] {
+    return this.#sent.filter((name) => !this.#asked.has(name));
   }
 
   /** A text member under the first of `names` that was sent. An empty text counts as absent. */
@@ -125,6 +133,7 @@ export class Input {
 
   #first(names: string | readonly string[]): [name: string, value: unknown] {
     const all = typeof names === "string" ? [names] : names;
+    for (const name of all) this.#asked.add(name);
     for (const name of all) {
       const value = this.#get(name);
       if (value !== undefined && value !== null) return [name, value];

@@ -22,7 +22,7 @@ const planMembers = {
   max_fee_per_gas: { type: "string", description: "wei" },
   cost: { type: "number", description: "at the fees of now, in the chain's native token" },
   max_cost: { type: "number", description: "at most" },
-  warnings: { type: "array", items: text },
+  warnings: { type: "array", items: text, description: "what may not be meant, such as members that are ignored" },
 };
 const ownCollection = object(
   {

@@ -107,6 +107,20 @@ describe("a dry run", () => {
     expect(await h.chain.getCode({ address: plan.body["predicted_address"] as unknown as Address })).toMatch(/^0x363d/);
   });
 
+  test("says which members are not known: they are ignored, and a misspelt one is a wish not carried out", async () => {
+    const many = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`extra_${index}`, index]));
+    const { body } = await door.post(
+      "/v0/contracts/collections?dry_run=true",
+      request({ team_reserve: undefined, reserved_supply: 5, ...many }),
+    );
+    const warnings = body["warnings"] as unknown as string[];
+    expect(warnings).toHaveLength(11);
+    expect(warnings[0]).toBe('"reserved_supply" is no member of this request and is ignored');
+    expect(warnings[10]).toBe("3 further members are ignored");
+    const whole = await door.post("/v0/contracts/collections?dry_run=true", request());
+    expect(whole.body["warnings"]).toEqual([]);
+  });
+
   test("lists the missing, the malformed and the impossible together", async () => {
     const before = await footprint();
     const { status, body } = await door.post(

@@ -89,6 +89,20 @@ describe("legacy members", () => {
     expect(() => read('{"owner":"bob","supply":1,"name":"n"}')).toThrow("owner must be 0x and 40 hex digits");
   });
 
+  test("what nobody asked for under any spelling is unknown; what was asked for is not, sent or not", () => {
+    const input = Input.fromBody(parseJsonObject('{"name":"a","reserved_supply":5,"start_date":null,"toString":1}'));
+    input.text("name");
+    input.date(["start", "start_date"]);
+    input.integer("team_reserve");
+    expect(input.unknown()).toEqual(["reserved_supply", "toString"]);
+  });
+
+  test("a body that is not JSON is told where", () => {
+    const refused = () => parseJsonObject('{"name": "a", }');
+    expect(refused).toThrow(/^the body is not JSON: .*position 14/);
+    expect(() => parseJsonObject(`{"name": ${"x".repeat(10_000)}`)).toThrow(/^.{20,160}$/s);
+  });
+
   test("a member named like a property of every object is just a member", () => {
     const input = Input.fromBody(parseJsonObject('{"name":"a"}'));
     expect(input.text("constructor")).toBeUndefined();
