@@ -1,0 +1,140 @@
+import { randomUUID } from "node:crypto";
+import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { collectionFactoryAbi, collectionFactoryBytecode } from "../../contracts/abi/collection-factory.ts";
+import type { RelayHarness } from "../relay/harness.ts";
+import type { DoorServer } from "./door-server.ts";
+import { input, LaunchStage, request, wallet } from "./launch-stage.ts";
+
+let stage: LaunchStage;
+let h: RelayHarness;
+let door: DoorServer;
+beforeAll(async () => {
+  stage = await LaunchStage.start();
+  ({ h, door } = stage);
+});
+afterAll(() => stage?.stop());
+
+test("names the address, the gas and the cost of the deployment that follows, and leaves nothing behind", async () => {
+  const sent = request({ presale_whitelisted_addresses: [wallet] });
+  const before = await stage.footprint();
+  const plan = await door.post("/v0/contracts/collections?dry_run=true", sent);
+  expect(plan.status).toBe(200);
+  expect(Object.keys(plan.body)).toEqual([
+    "response",
+    "dry_run",
+    "chain",
+    "predicted_address",
+    "idempotency_key",
+    "gas",
+    "max_fee_per_gas",
+    "cost",
+    "max_cost",
+    "warnings",
+    "error",
+  ]);
+  expect(await stage.footprint()).toEqual(before);
+
+  const { rows } = await door.services.pool.query("SELECT count(*) FROM service.intent");
+  const key = String(plan.body["idempotency_key"]);
+  const answers = await Promise.all(
+    Array.from({ length: 5 }, () => door.post("/v0/contracts/collections", sent, { "Idempotency-Key": key })),
+  );
+  expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
+  const { rows: after } = await door.services.pool.query("SELECT count(*) FROM service.intent");
+  expect(after[0].count - rows[0].count).toBe(1n);
+  const [first] = answers;
+  expect(first?.body["predicted_address"]).toBe(plan.body["predicted_address"]);
+  const hash = first?.body["transaction_hash"] as unknown as Hex;
+  const { gasUsed } = await h.chain.waitForTransactionReceipt({ hash });
+  expect(Number(gasUsed)).toBeLessThanOrEqual(Number(plan.body["gas"]));
+  expect(Number(gasUsed)).toBeGreaterThan(0.9 * Number(plan.body["gas"]));
+  expect(Number(plan.body["max_cost"])).toBeGreaterThan(Number(plan.body["cost"]));
+  expect(await h.chain.getCode({ address: plan.body["predicted_address"] as unknown as Address })).toMatch(/^0x363d/);
+});
+
+test("says which members are not known: they are ignored, and a misspelt one is a wish not carried out", async () => {
+  const many = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`extra_${index}`, index]));
+  const { body } = await door.post(
+    "/v0/contracts/collections?dry_run=true",
+    request({ team_reserve: undefined, reserved_supply: 5, ...many }),
+  );
+  const warnings = body["warnings"] as unknown as string[];
+  expect(warnings).toHaveLength(11);
+  expect(warnings[0]).toBe('"reserved_supply" is no member of this request and is ignored');
+  expect(warnings[10]).toBe("3 further members are ignored");
+  const whole = await door.post("/v0/contracts/collections?dry_run=true", request());
+  expect(whole.body["warnings"]).toEqual([]);
+});
+
+test("lists the missing, the malformed and the impossible together", async () => {
+  const before = await stage.footprint();
+  const { status, body } = await door.post(
+    "/v0/contracts/collections?dry_run=1",
+    request({ symbol: undefined, owner_address: "0x12", max_supply: 0, royalties_share: 10_001, team_reserve: -1 }),
+  );
+  expect(status).toBe(422);
+  expect(body["error"]).toMatchObject({ code: "parameter_missing" });
+  const found = (body["detail"] as unknown as { loc: string[]; type: string }[]).map(({ loc, type }) => [loc[0], type]);
+  expect(found).toEqual(
+    expect.arrayContaining([
+      ["symbol", "parameter_missing"],
+      ["owner_address", "invalid_address"],
+      ["max_supply", "value_error"],
+      ["royalties_share", "value_error"],
+      ["team_reserve", "value_error"],
+    ]),
+  );
+  expect(await stage.footprint()).toEqual(before);
+});
+
+test("over GraphQL gives the same plan, and says what is legal but probably not meant", async () => {
+  const sent = { base_uri: "ipfs://bafy", owner_address: wallet.replace("0x25D5", "0x25d5") };
+  const name = `Keys ${randomUUID()}`;
+  const key = randomUUID();
+  const rest = await door.post("/v0/contracts/collections?dry_run=true", request({ ...sent, name }), {
+    "Idempotency-Key": key,
+  });
+  const { data } = await door.graphql(
+    `mutation ($input: DeployCollectionInput!) { deployCollection(input: $input, dryRun: true) {
+      deployment { id } plan { predictedAddress gas maxFeePerGasWei } warnings idempotencyKey userErrors { code } } }`,
+    { input: input({ name, baseUri: "ipfs://bafy", idempotencyKey: key, owner: sent.owner_address }) },
+  );
+  expect(data["deployCollection"]).toEqual({
+    deployment: null,
+    plan: {
+      predictedAddress: String(rest.body["predicted_address"]).toLowerCase(),
+      gas: String(rest.body["gas"]),
+      maxFeePerGasWei: rest.body["max_fee_per_gas"],
+    },
+    warnings: [expect.stringContaining("no slash at its end")],
+    idempotencyKey: key,
+    userErrors: [],
+  });
+  expect(rest.body["warnings"]).toEqual([
+    expect.stringContaining("no slash at its end"),
+    expect.stringContaining("checksum of ownerAddress"),
+  ]);
+});
+
+test("finds a treasury that refuses payments; the deployment is refused too", async () => {
+  // The factory's own code takes no wei. A second one, since the service's own address is refused anyway.
+  const account = privateKeyToAccount(generatePrivateKey());
+  await h.chain.setBalance({ address: account.address, value: parseEther("10") });
+  const deployer = createWalletClient({ account, transport: http(h.node.url) });
+  const hash = await deployer.deployContract({
+    abi: collectionFactoryAbi,
+    bytecode: collectionFactoryBytecode,
+    args: [account.address, account.address],
+    chain: null,
+  });
+  const { contractAddress } = await h.chain.waitForTransactionReceipt({ hash });
+  for (const path of ["/v0/contracts/collections?dry_run=true", "/v0/contracts/collections"]) {
+    const { body } = await door.post(path, request({ treasury_address: contractAddress }));
+    expect(body).toMatchObject({
+      error: { code: "invalid_address" },
+      detail: [{ loc: ["treasury_address"], msg: expect.stringContaining("refuses payments") }],
+    });
+  }
+});

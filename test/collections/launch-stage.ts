@@ -1,0 +1,79 @@
+import { randomUUID } from "node:crypto";
+import { expect } from "vitest";
+import { RelayHarness } from "../relay/harness.ts";
+import { DoorServer } from "./door-server.ts";
+
+export const wallet = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";
+
+/** A valid request as old clients send it, different each time. */
+export const request = (changes: Record<string, unknown> = {}) => ({
+  chain: "goerli",
+  name: `Keys ${randomUUID()}`,
+  symbol: "TSK",
+  max_supply: 100,
+  mint_price: 0.01,
+  tokens_per_mint: 10,
+  owner_address: wallet,
+  treasury_address: wallet,
+  public_mint_start: "2022-07-12T11:30:48+00:00",
+  ...changes,
+});
+
+/** The same for GraphQL. */
+export const input = (changes: Record<string, unknown> = {}) => ({
+  chain: "goerli",
+  name: `Keys ${randomUUID()}`,
+  symbol: "TSK",
+  maxSupply: "100",
+  tokensPerMint: "10",
+  mintPriceWei: "10000000000000000",
+  owner: wallet,
+  treasury: wallet,
+  publicMintStart: "2022-07-12T11:30:48Z",
+  ...changes,
+});
+
+/** A chain with a factory, and one process that serves both doors. */
+export class LaunchStage {
+  readonly h: RelayHarness;
+  readonly door: DoorServer;
+
+  private constructor(h: RelayHarness, door: DoorServer) {
+    this.h = h;
+    this.door = door;
+  }
+
+  static async start(): Promise<LaunchStage> {
+    const h = await RelayHarness.start();
+    return new LaunchStage(h, await DoorServer.start(h.process()));
+  }
+
+  async stop(): Promise<void> {
+    await this.door.stop();
+    await this.h.stop();
+  }
+
+  /** A collection that stands for good. @returns the answer's body. */
+  async deployed(changes: Record<string, unknown> = {}, key = this.door.key) {
+    const { door, h } = this;
+    const { status, body } = await door.post("/v0/contracts/collections", request(changes), { Authorization: key });
+    expect(status).toBe(200);
+    const { rows } = await door.services.pool.query(
+      `SELECT i.id FROM service.intent i JOIN service.slot s ON s.intent_id = i.id
+         JOIN service.attempt a ON (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce) WHERE a.hash = decode($1, 'hex')`,
+      [String(body["transaction_hash"]).slice(2)],
+    );
+    await h.until(door.services, rows[0].id, ["finalized"]);
+    return body;
+  }
+
+  /** Everything that a request could leave behind. */
+  async footprint() {
+    const { door, h } = this;
+    const { rows } = await door.services.pool.query(
+      `SELECT (SELECT count(*) FROM service.intent) AS intents, (SELECT count(*) FROM service.allowlist) AS lists,
+         (SELECT count(*) FROM service.attempt) AS attempts, (SELECT count(*) FROM service.self_deployment) AS own`,
+    );
+    return { ...rows[0], nonce: await h.chain.getTransactionCount({ address: h.relayer, blockTag: "pending" }) };
+  }
+}
