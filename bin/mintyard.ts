@@ -1,5 +1,6 @@
 // The command line: `node bin/mintyard.ts <command>`, or `npm run <command>`.
 import { parseArgs } from "node:util";
+import { joinRunningStack } from "../src/embedded/running-stack.ts";
 import { runAnalyst } from "./analyst.ts";
 import { runBackup } from "./backup.ts";
 import { runExport, runImport } from "./content.ts";
@@ -13,6 +14,9 @@ import { runTests } from "./run-tests.ts";
 import { runStart } from "./start.ts";
 
 const usage = `usage: mintyard <command>
+
+Beside start, demo and test, commands work on the service that the environment names (DATABASE_URL, RPC_URL_<CHAIN>, …);
+without DATABASE_URL, on the one that runs in MINTYARD_DATA_DIR (.mintyard).
 
   start                            run the whole service; what the environment does not name runs embedded
   demo [--keep]                    launch a collection on embedded parts, step by step, and read it back
@@ -41,7 +45,10 @@ const usage = `usage: mintyard <command>
 `;
 
 const [command = "", ...rest] = process.argv.slice(2);
+/** These bring their own parts. */
+const alone = new Set(["start", "demo", "test"]);
 try {
+  if (!alone.has(command)) joinRunningStack(process.env);
   process.exitCode = await run(command, rest);
 } catch (error) {
   process.stderr.write(`mintyard ${command}: ${describe(error)}\n`);

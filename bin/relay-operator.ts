@@ -24,14 +24,27 @@ export async function lanesCommand(action: string, address: string, acceptForeig
     if (action === "open") await openLanes(services, address);
     if (action === "reconcile") await reconcile(services, address, acceptForeign);
     if (action === "grant") await grantAll(services);
-    for (const chain of services.chains)
-      for (const lane of await listLanes(services.db, chain.id))
-        say(
-          `${chain.name}  ${lane.address}  ${lane.state}  next nonce ${lane.nextNonce}, ${lane.open} not mined, ` +
-            `up to ${formatEther(lane.reservedWei)} committed`,
-        );
+    await printLanes(services);
     return 0;
   });
+}
+
+async function printLanes(services: Services): Promise<void> {
+  let printed = 0;
+  for (const chain of services.chains) {
+    const lanes = await listLanes(services.db, chain.id);
+    for (const lane of lanes)
+      say(
+        `${chain.name}  ${lane.address}  ${lane.state}  next nonce ${lane.nextNonce}, ${lane.open} not mined, ` +
+          `up to ${formatEther(lane.reservedWei)} committed`,
+      );
+    const wallets = isDeployable(chain) ? services.relay.signers(chain).map(({ address }) => address) : [];
+    const unused = wallets.filter((wallet) => !lanes.some(({ address }) => address === wallet));
+    for (const wallet of unused) say(`${chain.name}  ${wallet}  has sent nothing yet`);
+    printed += lanes.length + unused.length;
+  }
+  if (printed === 0)
+    say("no chain here has a paying wallet: RELAYER_KEY_<CHAIN> and FACTORY_<CHAIN> name one and its factory");
 }
 
 async function haltLane(services: Services, address: string): Promise<void> {

@@ -94,7 +94,10 @@ export interface Config {
  */
 export function loadConfig(env: Env = process.env): Config {
   const databaseUrl = env["DATABASE_URL"]?.trim();
-  if (!databaseUrl) throw new ConfigError("DATABASE_URL: missing; set it, or run `npm start` for an embedded database");
+  if (!databaseUrl)
+    throw new ConfigError(
+      "DATABASE_URL: missing; set it, or run `npm start` for an embedded database, with the same MINTYARD_DATA_DIR",
+    );
   const port = read(env, "PORT", count, 3000);
   const devApiKey = read<string | null>(env, "MINTYARD_API_KEY", z.uuid(), null);
   const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");

@@ -1,3 +1,4 @@
+import { existsSync, statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Client } from "./setup/client.ts";
 import { type RunningStack, startStackProcess } from "./setup/stack.ts";
@@ -22,6 +23,18 @@ describe("npm start", () => {
       factory: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
       relayer: expect.stringMatching(/^0x[0-9a-fA-F]{40}$/),
     });
+  });
+
+  test("commands find the service that runs in their folder, and nothing when none does", async () => {
+    const created = await stack.command(["keys", "create", "--tier", "growth", "--name", "studio"]);
+    expect(created.code).toBe(0);
+    const [key = ""] = /mty_\w+/.exec(created.output) ?? [];
+    expect((await new Client(stack.ready, key).get("/nfts?chain=goerli")).status).toBe(200);
+    const lanes = await stack.command(["lanes"]);
+    expect(lanes.output.toLowerCase()).toContain(String(stack.ready.relayer).toLowerCase());
+    const elsewhere = await stack.command(["lanes"], { MINTYARD_DATA_DIR: `${stack.dir}/nothing` });
+    expect(elsewhere).toMatchObject({ code: 1, output: expect.stringContaining("DATABASE_URL: missing") });
+    expect((statSync(`${stack.dir}/environment.json`).mode & 0o777).toString(8)).toBe("600");
   });
 
   test.each([
@@ -50,6 +63,7 @@ describe("npm start", () => {
     expect(code).toBe(0);
     expect(tookMs).toBeLessThan(10_000);
     expect(processesOf(stack)).toEqual([]);
+    expect(existsSync(`${stack.dir}/environment.json`)).toBe(false);
   });
 });
 

@@ -8,6 +8,9 @@ import { isCommand } from "./is-command.ts";
 
 type Ports = Record<string, number>;
 
+const lockName = "lock";
+const environmentName = "environment.json";
+
 /** The one folder that holds all state of `npm start`: database, chains, archives, keys and chosen ports. */
 export class DataFolder {
   readonly path: string;
@@ -16,22 +19,43 @@ export class DataFolder {
     this.path = path;
   }
 
-  /** @throws Error when another running process uses the folder. */
-  static open(given: string): DataFolder {
-    const path = resolve(given);
+  /**
+   * @param given the value of MINTYARD_DATA_DIR.
+   * @throws Error when another running process uses the folder.
+   */
+  static open(given: string | undefined): DataFolder {
+    const path = pathOf(given);
     mkdirSync(path, { recursive: true, mode: 0o711 });
     chmodSync(path, 0o711);
-    const lock = join(path, "lock");
-    const holder = existsSync(lock) ? Number(readFileSync(lock, "utf8")) : 0;
-    if (holder && holder !== process.pid && isCommand(holder, /mintyard/)) {
+    const holder = holderOf(path);
+    if (holder) {
       throw new Error(`process ${holder} uses ${path} already; stop it, or set MINTYARD_DATA_DIR to another folder`);
     }
-    writeFileSync(lock, String(process.pid));
+    writeFileSync(join(path, lockName), String(process.pid));
     return new DataFolder(path);
   }
 
+  /**
+   * What the processes of the stack that runs in a folder were told, by name of the variable; null when none runs.
+   *
+   * @param given the value of MINTYARD_DATA_DIR.
+   */
+  static environmentOf(given: string | undefined): Record<string, string> | null {
+    const path = pathOf(given);
+    const file = join(path, environmentName);
+    if (!holderOf(path) || !existsSync(file)) return null;
+    return JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
+  }
+
+  /** For `environmentOf`. The keys of wallets are in it, so nobody else may read it. */
+  keepEnvironment(env: Readonly<Record<string, string>>): void {
+    const file = join(this.path, environmentName);
+    rmSync(file, { force: true });
+    writeFileSync(file, JSON.stringify(env), { mode: 0o600 });
+  }
+
   release(): void {
-    rmSync(join(this.path, "lock"), { force: true });
+    for (const name of [environmentName, lockName]) rmSync(join(this.path, name), { force: true });
   }
 
   folder(name: string): string {
@@ -85,6 +109,17 @@ export class DataFolder {
     if (!existsSync(file)) writeFileSync(file, `${make()}\n`, { mode: 0o600 });
     return readFileSync(file, "utf8").trim();
   }
+}
+
+function pathOf(given: string | undefined): string {
+  return resolve(given?.trim() || ".mintyard");
+}
+
+/** The other process that uses a folder; 0 when none does. */
+function holderOf(path: string): number {
+  const lock = join(path, lockName);
+  const holder = existsSync(lock) ? Number(readFileSync(lock, "utf8")) : 0;
+  return holder && holder !== process.pid && isCommand(holder, /mintyard/) ? holder : 0;
 }
 
 /** True when nothing listens on the port of 127.0.0.1. */

@@ -30,6 +30,8 @@ export interface Stack {
 
 type Env = Record<string, string | undefined>;
 
+const secrets = new Set(["KEY_PEPPER", "MINTYARD_API_KEY"]);
+
 const entry = (file: string) => join(import.meta.dirname, "..", file);
 
 /**
@@ -41,7 +43,7 @@ const entry = (file: string) => join(import.meta.dirname, "..", file);
  * @throws Error when a part does not start; everything that did start is stopped again.
  */
 export async function startStack(env: Env, report: (line: string) => void): Promise<Stack> {
-  const folder = DataFolder.open(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
+  const folder = DataFolder.open(env["MINTYARD_DATA_DIR"]);
   const supervisor = new Supervisor(report);
   const stack = new EmbeddedStack(env, folder, supervisor, report);
   try {
@@ -85,6 +87,9 @@ class EmbeddedStack implements Stack {
     const [databaseUrl, locals] = await Promise.all([this.#database(), this.#localChains()]);
     const env = this.#childEnv(port, databaseUrl, locals);
     const chains = loadChains({ ...this.#env, ...env });
+    // What the operator keeps elsewhere is not written down here.
+    const kept = Object.entries(env).filter(([name]) => !(secrets.has(name) && this.#env[name]?.trim()));
+    if (this.#postgres) this.#folder.keepEnvironment(Object.fromEntries(kept));
     const child = (name: string, args: string[], readyWithinMs: number) => {
       this.#names.push(name);
       return this.#supervisor.start({ name, args, env, readyWithinMs, background: name !== "api" });

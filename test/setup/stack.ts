@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -50,6 +50,16 @@ export class RunningStack {
     this.#process.kill(signal);
     const code = await ended;
     return { code, tookMs: Date.now() - started };
+  }
+
+  /** An operator's command beside the stack, which is told nothing but the folder. */
+  async command(args: readonly string[], env: Record<string, string> = {}): Promise<{ code: number; output: string }> {
+    const own = { PATH: process.env["PATH"], HOME: process.env["HOME"], MINTYARD_DATA_DIR: this.dir, ...env };
+    return await new Promise((done) => {
+      execFile(process.execPath, [command, ...args], { env: own }, (error, stdout, stderr) =>
+        done({ code: error ? Number(error.code ?? -1) : 0, output: stdout + stderr }),
+      );
+    });
   }
 
   /** Ends the stack and removes its folder. */
