@@ -6,7 +6,8 @@ import type { Services } from "../services.ts";
 import { toBytes, toHash, toHex } from "./bytes.ts";
 import { calls, parseBlock, parseFeeHistory, parseHex, parseQuantity, parseReceipt } from "./chain-reads.ts";
 import { freshFees } from "./fees.ts";
-import { lockLane } from "./lanes.ts";
+import { isFirstNonce } from "./first-nonce.ts";
+import { listLanes, lockLane } from "./lanes.ts";
 import { signChecked } from "./signer.ts";
 
 const relayerRole = keccak256(stringToHex("RELAYER_ROLE"));
@@ -75,10 +76,17 @@ async function signGrant(services: Services, chain: Chain, factory: Address, wal
   if (fees.maxFeePerGas > chain.relay.maxFeeWei)
     throw new ServiceError("service_unavailable", "the network's fees are over MAX_FEE_GWEI: try again later");
   const gas = (parseQuantity(estimate, "an estimate") * 12n) / 10n;
+  const sent = parseQuantity(count, "a count");
+  const lanes = await listLanes(services.db, chain.id);
+  if (
+    !lanes.some(({ address }) => address === signer.address) &&
+    !(await isFirstNonce(services, chain, signer.address, sent))
+  )
+    throw new ServiceError("service_unavailable", "the endpoints do not agree on the first wallet's transactions");
   const { genesisHash } = await services.relay.factory(chain);
   return await services.db.transaction().execute(async (transaction) => {
     const place = { chain_id: chain.id, addr: toBytes(signer.address) };
-    const lane = await lockLane(transaction, chain.id, place.addr, parseQuantity(count, "a count"), genesisHash);
+    const lane = await lockLane(transaction, chain.id, place.addr, sent, genesisHash);
     if (lane.state !== "open")
       throw new ServiceError("service_unavailable", `the first wallet's lane is ${lane.state}`);
     const nonce = lane.next_nonce;

@@ -9,7 +9,8 @@ import { toAddress, toBytes } from "./bytes.ts";
 import type { Intent } from "./intents.ts";
 
 export type LaneChoice =
-  | { kind: "lane"; sender: Address }
+  /** `isNew`: no nonce of it was given out yet. */
+  | { kind: "lane"; sender: Address; isNew: boolean }
   /** No lane is open. */
   | { kind: "hold"; reason: "balance" | "lane"; message: string };
 
@@ -44,10 +45,10 @@ export async function chooseLane(services: Services, chain: Chain, intent: Inten
   const known = await readTogether(services, String(chain.id), chain.id);
   const standing = senders.map((sender) => {
     const lane = known.find(({ addr }) => toAddress(addr) === sender);
-    return { sender, state: lane?.state ?? "open", open: Number(lane?.open ?? 0) };
+    return { sender, isNew: lane === undefined, state: lane?.state ?? "open", open: Number(lane?.open ?? 0) };
   });
   const [best] = standing.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
-  if (best) return { kind: "lane", sender: best.sender };
+  if (best) return { kind: "lane", sender: best.sender, isNew: best.isNew };
   if (standing.some(({ state }) => state === "paused_funds"))
     return { kind: "hold", reason: "balance", message: tooLittle };
   return { kind: "hold", reason: "lane", message: `the wallet's lane is ${standing[0]?.state}` };

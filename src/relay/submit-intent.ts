@@ -3,6 +3,7 @@ import type { Services } from "../services.ts";
 import { adoptDeployment } from "./adopt-deployment.ts";
 import { assignSlot } from "./assign-slot.ts";
 import { toAddress } from "./bytes.ts";
+import { isFirstNonce } from "./first-nonce.ts";
 import { getIntent, type Intent, moveIntent, newestGeneration } from "./intents.ts";
 import { chooseLane } from "./lanes.ts";
 import { type Preflight, preflight } from "./preflight.ts";
@@ -71,7 +72,7 @@ async function takeStep(
   const turn = await (slot ? waitForThoseAhead(services.db, intent, slot) : waitForTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
   const lane = slot
-    ? ({ kind: "lane", sender: toAddress(slot.addr) } as const)
+    ? ({ kind: "lane", sender: toAddress(slot.addr), isNew: false } as const)
     : await chooseLane(services, chain, intent);
   if (lane.kind === "hold") {
     // The lane may wait for this very intent: after a restore, for the collection that it made already.
@@ -93,6 +94,10 @@ async function takeStep(
   if (!fees) return await holdIntent(intent, "fee", "the network's fees are over what may be paid here");
   const plan = { kind: intent.kind, to: call.to, data: call.data, gas, fees, headBlock };
   if (slot) return (await signAttempt(services, chain, intent, slot, plan)) ?? (await again());
+  if (lane.isNew && !(await isFirstNonce(services, chain, lane.sender, ready.chainNonce))) {
+    const reason = "the endpoints do not agree on how many transactions the paying wallet has sent";
+    return { kind: "waiting", intent, reason, ready: null };
+  }
   const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
   if (!queued) return await again();
   const { genesisHash } = await services.relay.factory(chain);
