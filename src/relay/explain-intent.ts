@@ -32,6 +32,7 @@ const reasons: Record<string, string> = {
   simulation: "the contract would refuse the call as things are",
   verification: "what stands at the address is not what was asked for",
   no_effect: "the update was mined where its collection did not stand (a reorganisation): it is repeated",
+  out_of_gas: "a node estimated too little gas, and it was used up: it is repeated with a new estimate",
   nonce_taken: "a transaction that is not ours used the nonce: treat the wallet's key as stolen",
 };
 
@@ -120,7 +121,8 @@ async function history(db: Kysely<Database>, intent: Intent): Promise<string[]> 
     .execute();
   return rows.map(({ at, state, hold_reason, detail }, index) => {
     const undone = state === "in_flight" && /^(mined|confirmed)/.test(rows[index - 1]?.state ?? "");
-    const why = undone ? "its block is not on the chain any more" : detail ? `${hold_reason}: ${detail}` : hold_reason;
+    const words = hold_reason === null ? null : (detail ?? reasons[hold_reason]);
+    const why = undone ? "its block is not on the chain any more" : words ? `${hold_reason}: ${words}` : hold_reason;
     return `  ${at.toISOString()}  ${state}${why ? `, ${why}` : ""}`;
   });
 }

@@ -7,6 +7,7 @@ import { toBytes, toHash, toHex } from "./bytes.ts";
 import { calls, parseBlock, parseFeeHistory, parseHex, parseQuantity, parseReceipt } from "./chain-reads.ts";
 import { freshFees } from "./fees.ts";
 import { isFirstNonce } from "./first-nonce.ts";
+import { intrinsicGas } from "./intrinsic-gas.ts";
 import { listLanes, lockLane } from "./lanes.ts";
 import { signChecked } from "./signer.ts";
 
@@ -75,7 +76,10 @@ async function signGrant(services: Services, chain: Chain, factory: Address, wal
   const fees = freshFees(chain, parseFeeHistory(history));
   if (fees.maxFeePerGas > chain.relay.maxFeeWei)
     throw new ServiceError("service_unavailable", "the network's fees are over MAX_FEE_GWEI: try again later");
-  const gas = (parseQuantity(estimate, "an estimate") * 12n) / 10n;
+  const needed = parseQuantity(estimate, "an estimate");
+  if (needed < intrinsicGas(data))
+    throw new ServiceError("service_unavailable", "the node estimates less gas than any such transaction takes");
+  const gas = (needed * 12n) / 10n;
   const sent = parseQuantity(count, "a count");
   const lanes = await listLanes(services.db, chain.id);
   if (

@@ -11,6 +11,7 @@ import { explainRevert } from "./explain-revert.ts";
 import { hasDefect } from "./faults.ts";
 import { type Fees, freshFees } from "./fees.ts";
 import type { Intent } from "./intents.ts";
+import { intrinsicGas } from "./intrinsic-gas.ts";
 import { askNode } from "./node-failure.ts";
 import type { Node } from "./nodes.ts";
 import { maxTransactionGas } from "./signing-rules.ts";
@@ -123,10 +124,10 @@ async function readAll(
     chainNonce: parseQuantity(count, "a count"),
     pendingNonce: pendingCount ? parseQuantity(rest.at(-1), "a count") : 0n,
   };
-  const estimates = wanted.map((_, index) => readEstimate(rest[index]));
+  const estimates = wanted.map(({ call }, index) => readEstimate(rest[index], intrinsicGas(call.data)));
   // Another endpoint may have time for all of them; for a few it is enough to come again.
   if (estimates.every((estimate) => typeof estimate === "object" && "waits" in estimate))
-    throw new NodeFault("the node is too busy to simulate");
+    throw new NodeFault("the node is too busy to simulate, or estimates what cannot be");
   return wanted.map(({ intent, call }, index) => {
     const needed = estimates[index] ?? busy;
     if (typeof needed !== "bigint") return needed;
@@ -177,12 +178,16 @@ const busyCodes = new Set([-32_005, -32_016, -32_029, 429]);
 
 const busy: NotYet = { waits: "the node is too busy to simulate it" };
 
-function readEstimate(answer: RpcResult | undefined): bigint | Refusal | NotYet {
+/** With so little gas no node would ever take the transaction, and its nonce would be stuck. */
+const impossible: NotYet = { waits: "the node estimates less gas than any such transaction takes" };
+
+function readEstimate(answer: RpcResult | undefined, least: bigint): bigint | Refusal | NotYet {
   if (answer && "error" in answer) {
     if (busyCodes.has(answer.error.code)) return busy;
     return { refused: explainRevert(answer.error) };
   }
-  return parseQuantity(answer, "an estimate");
+  const estimate = parseQuantity(answer, "an estimate");
+  return estimate < least ? impossible : estimate;
 }
 
 function least(a: bigint, b: bigint): bigint {

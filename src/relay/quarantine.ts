@@ -70,6 +70,16 @@ export async function startNextGeneration(
         template, owner, init_data, salt, predicted_addr, reserved_wei, seq
       FROM service.intent WHERE id = ${intent.id}
       ON CONFLICT DO NOTHING`.execute(transaction);
+    // Limits are for what is really spent: the first try's gas is gone, and its reservation goes on.
+    await sql`
+      UPDATE service.budget b SET spent = b.spent + v.used, allowed = greatest(b.allowed, b.reserved + b.spent + v.used)
+      FROM service.budget_entry e
+        JOIN service.slot s ON s.intent_id = e.intent_id AND s.state = 'mined'
+        CROSS JOIN LATERAL (
+          SELECT CASE WHEN e.scope = 'global' THEN 1 ELSE coalesce(s.mined_cost_wei, 0) END AS used) v
+      WHERE e.intent_id = ${intent.id} AND NOT e.settled AND (b.scope, b.period) = (e.scope, e.period)`.execute(
+      transaction,
+    );
     await transaction
       .updateTable("service.budget_entry")
       .set({ intent_id: next })

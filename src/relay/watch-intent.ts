@@ -1,15 +1,19 @@
 import type { Hash } from "viem";
 import type { Chain } from "../chains.ts";
+import { NodeFault } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { adoptDeployment } from "./adopt-deployment.ts";
-import { toAddress, toHash } from "./bytes.ts";
+import { toAddress, toBytes, toHash } from "./bytes.ts";
 import { calls, parseHex, type Receipt } from "./chain-reads.ts";
-import { type ChainView, depthOf } from "./chain-view.ts";
+import { type ChainView, depthOf, readReceipts } from "./chain-view.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import { quarantine, startNextGeneration } from "./quarantine.ts";
 import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type Slot } from "./slots.ts";
 import { announcesCollection, verifyDeployment } from "./verify-deployment.ts";
+
+/** Generations of a wish that ran out of gas, beyond the first one. */
+const mostRepetitions = 2;
 
 /** An intent whose fate the chain decides, with its nonce. */
 export interface WatchedIntent {
@@ -173,12 +177,39 @@ async function followBlock(
       crashPoint("finalize-before-commit");
       return final ? await moveIntent(services.db, intent, "finalized") : intent;
     case "mined_reverted":
-      return final ? await moveIntent(services.db, intent, "failed_onchain") : intent;
+      return final ? await endReverted(services, chain, intent, toHash(slot.mined_attempt)) : intent;
     case "mined_noop":
       return final ? await moveIntent(services.db, intent, "cancelled") : intent;
     default:
       return intent;
   }
+}
+
+/**
+ * What ran out of gas did so because a node estimated too little: the wish goes on in a new generation, with another
+ * estimate, a few times. Everything else that the chain refused it refused for good.
+ */
+async function endReverted(services: Services, chain: Chain, intent: Intent, hash: Hash): Promise<Intent | null> {
+  const mayRepeat = intent.gen < mostRepetitions && intent.cancel_requested_at === null;
+  if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
+    return await moveIntent(services.db, intent, "failed_onchain");
+  services.log.warn({ intent: intent.id, hash }, "a transaction ran out of gas; it is repeated with a new estimate");
+  return await moveIntent(services.db, intent, "quarantined", "out_of_gas");
+}
+
+/**
+ * Its limit is a fifth above the estimate, so what a true estimate was made for ends well below nine tenths of the
+ * limit; calls inside calls leave a few 64ths unused when they run out (EIP-150).
+ */
+async function ranOutOfGas(services: Services, chain: Chain, hash: Hash): Promise<boolean> {
+  const { gas } = await services.db
+    .selectFrom("service.attempt")
+    .select("gas")
+    .where("hash", "=", toBytes(hash))
+    .executeTakeFirstOrThrow();
+  const receipt = (await readReceipts(services.relay.nodes(chain), [hash])).get(hash);
+  if (!receipt) throw new NodeFault("no endpoint has the receipt of a reverted transaction any more");
+  return receipt.gasUsed * 10n >= gas * 9n;
 }
 
 /** @param mined block and transaction of the intent. */

@@ -65,6 +65,10 @@ export const lies: Record<string, Lie> = {
   "estimate-high": only(["eth_estimateGas"], (a) =>
     typeof a.result === "string" ? { ...a, result: asHex(BigInt(a.result) * 2n) } : a,
   ),
+  "estimate-low": only(["eth_estimateGas"], (a) =>
+    typeof a.result === "string" ? { ...a, result: asHex(BigInt(a.result) / 2n) } : a,
+  ),
+  "estimate-nothing": only(["eth_estimateGas"], (a) => (typeof a.result === "string" ? { ...a, result: "0x5208" } : a)),
   "fees-high": only(["eth_feeHistory"], (a) =>
     a.result ? { ...a, result: { ...record(a.result), baseFeePerGas: ["0x174876e800"] } } : a,
   ),
