@@ -2,21 +2,55 @@ import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { withSpan } from "../telemetry/span.ts";
 import { broadcast } from "./broadcast.ts";
+import type { ChainView } from "./chain-view.ts";
 import type { Intent } from "./intents.ts";
-import { firstPages, type Pages } from "./list-watched.ts";
+import type { SettlingPages } from "./list-settling.ts";
 import { loggable } from "./node-failure.ts";
 
 /** What one process remembers of a chain between rounds; losing it costs a repetition and nothing else. */
 export interface RelayMemory {
-  /** When (by this process's own clock) the bytes of each intent were last sent. */
+  /** When (by this process's own clock, like all times here) the bytes of each intent were last sent. */
   sent: Map<string, number>;
   /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
   missing: Map<string, number>;
-  pages: Pages;
+  /** Intents with a nonce that the simulation refuses: since when, and when it last did. */
+  refused: Map<string, { since: number; last: number }>;
+  settling: SettlingPages;
+  /** How far `listUnassigned` has come. */
+  waiting: bigint;
+  view: { at: number; reading: Promise<ChainView> } | null;
+  /** For how long one look at the chain serves all rounds. */
+  viewMs: number;
 }
 
-export function createRelayMemory(): RelayMemory {
-  return { sent: new Map(), missing: new Map(), pages: firstPages() };
+export function createRelayMemory(viewMs = 0): RelayMemory {
+  return {
+    sent: new Map(),
+    missing: new Map(),
+    refused: new Map(),
+    settling: { mined: -1n, confirmed: -1n },
+    waiting: -1n,
+    view: null,
+    viewMs,
+  };
+}
+
+/** Intents looked at at once; more would only queue at the node. */
+const parallel = 8;
+
+export async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const queue = items.values();
+  const lines = Array.from({ length: Math.min(parallel, items.length) }, async () => {
+    for (const item of queue) {
+      if (signal?.aborted) return;
+      await work(item);
+    }
+  });
+  await Promise.all(lines);
 }
 
 /** One intent's trouble must not keep the others waiting. */

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Chain } from "../chains.ts";
+import type { Logger } from "../log.ts";
 import type { Services } from "../services.ts";
+import { driveRound } from "./drive-round.ts";
 import { loggable } from "./node-failure.ts";
 import { pushRound } from "./push-round.ts";
 import { isDeployable } from "./relay.ts";
-import { createRelayMemory, type RelayMemory } from "./round-steps.ts";
-import { watchRound } from "./watch-round.ts";
+import { createRelayMemory } from "./round-steps.ts";
+import { settleRound } from "./settle-round.ts";
 
 const slowestRetryMs = 15_000;
 
@@ -20,28 +22,27 @@ export async function runRelay(services: Services, signal: AbortSignal): Promise
 }
 
 async function runChain(services: Services, chain: Chain, signal: AbortSignal): Promise<void> {
-  const memory = createRelayMemory();
-  await Promise.all([watchRound, pushRound].map((round) => repeat(services, chain, memory, round, signal)));
+  const periodMs = chain.local ? 200 : 2_000;
+  const memory = createRelayMemory(periodMs);
+  const rounds = { drive: driveRound, settle: settleRound, push: pushRound };
+  await Promise.all(
+    Object.entries(rounds).map(([name, round]) => {
+      const log = services.log.child({ chain: chain.name, round: name });
+      return repeat(() => round(services, chain, memory, signal), periodMs, log, signal);
+    }),
+  );
 }
 
-async function repeat(
-  services: Services,
-  chain: Chain,
-  memory: RelayMemory,
-  round: typeof watchRound | typeof pushRound,
-  signal: AbortSignal,
-): Promise<void> {
-  const facts = { chain: chain.name, round: round.name };
-  const periodMs = chain.local ? 200 : 2_000;
+async function repeat(round: () => Promise<void>, periodMs: number, log: Logger, signal: AbortSignal): Promise<void> {
   let failures = 0;
   while (!signal.aborted) {
     try {
-      await round(services, chain, memory);
-      if (failures > 0) services.log.info({ ...facts, failures }, "relay works again");
+      await round();
+      if (failures > 0) log.info({ failures }, "relay works again");
       failures = 0;
     } catch (error) {
       failures += 1;
-      services.log.warn({ ...facts, failures, ...loggable(error) }, "relay round failed");
+      log.warn({ failures, ...loggable(error) }, "relay round failed");
     }
     const waitMs = failures === 0 ? periodMs : Math.min(periodMs * 2 ** failures, slowestRetryMs);
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);

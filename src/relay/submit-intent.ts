@@ -128,6 +128,9 @@ async function takeStep(
 
   async function holdIntent(seen: Intent, code: string, reason: string): Promise<Submission | Intent> {
     services.log.warn({ intent: intent.id, chain: chain.name, state: seen.state, reason }, "deployment held");
+    // With a nonce it is tried again at every turn; the same answer is no news.
+    if (seen.state === "assigned" && seen.hold_reason === code && seen.hold_detail === reason)
+      return { kind: "held", intent: seen, reason };
     const held = await moveIntent(services.db, seen, seen.state === "assigned" ? "assigned" : "held", code, reason);
     return held ? { kind: "held", intent: held, reason } : await again();
   }

@@ -3,14 +3,27 @@ import type { Services } from "../services.ts";
 import { toBytes } from "./bytes.ts";
 import { type ChainView, readChainView } from "./chain-view.ts";
 import { type Lane, listLanes } from "./lanes.ts";
+import type { RelayMemory } from "./round-steps.ts";
 import { missingNonces } from "./slot-gaps.ts";
 
 /**
- * Reads where the chain and the paying wallets stand, and opens and closes their lanes by it.
+ * Reads where the chain and the paying wallets stand, and opens and closes their lanes by it. What another round has
+ * read a moment ago is taken as it is.
  *
  * @throws NodeFault when no endpoint gives a usable answer.
  */
-export async function lookAtLanes(services: Services, chain: Chain): Promise<ChainView> {
+export async function lookAtLanes(services: Services, chain: Chain, memory: RelayMemory): Promise<ChainView> {
+  if (memory.view && performance.now() - memory.view.at < memory.viewMs) return await memory.view.reading;
+  const reading = readLanes(services, chain);
+  memory.view = { at: performance.now(), reading };
+  // A failure is for those who wait for it now; the next round asks again.
+  reading.catch(() => {
+    if (memory.view?.reading === reading) memory.view = null;
+  });
+  return await reading;
+}
+
+async function readLanes(services: Services, chain: Chain): Promise<ChainView> {
   const wallets = services.relay.signers(chain).map(({ address }) => address);
   const view = await readChainView(services.relay.nodes(chain), chain, wallets);
   await watchLanes(services, chain, view);

@@ -55,6 +55,8 @@ export class Trouble {
 
   /** @param goOn false ends it before its time. */
   async run(goOn: () => boolean): Promise<void> {
+    // The factory and what its wallets may do lie below.
+    this.#floor = await this.#head();
     const deck = this.#deck.values();
     const dealer = async () => {
       for (const { name, deed } of deck) {
@@ -132,11 +134,15 @@ export class Trouble {
   /** @returns how many blocks a reorganisation may take, at least one. */
   async #room(): Promise<number> {
     for (let tries = 0; tries < 100; tries += 1) {
-      const room = Number(BigInt(await rpc<Hex>(this.#world.nodeUrl, "eth_blockNumber")) - this.#floor);
+      const room = Number((await this.#head()) - this.#floor);
       if (room > 0) return room;
       await sleep(200);
     }
     throw new Error("no blocks that may go");
+  }
+
+  async #head(): Promise<bigint> {
+    return BigInt(await rpc<Hex>(this.#world.nodeUrl, "eth_blockNumber"));
   }
 
   async #counts(): Promise<number[]> {

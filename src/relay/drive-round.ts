@@ -1,79 +1,73 @@
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toHash } from "./bytes.ts";
-import { readBlockHashes, readReceipts } from "./chain-view.ts";
+import { readReceipts } from "./chain-view.ts";
 import { hasDefect } from "./faults.ts";
 import type { Intent } from "./intents.ts";
+import { listOpen } from "./list-open.ts";
 import { freshMs } from "./list-waiting.ts";
-import { listWatched } from "./list-watched.ts";
 import { isStale, replaceAttempt } from "./replace-attempt.ts";
-import { attend, type RelayMemory, send } from "./round-steps.ts";
+import { attend, inParallel, type RelayMemory, send } from "./round-steps.ts";
 import { failAfterTries, isTakenForOurs } from "./seeded-defects.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./watch-intent.ts";
 import { lookAtLanes } from "./watch-lanes.ts";
 
-/** Intents looked at at once; more would only queue at the node. */
-const parallel = 8;
 /** An intent whose nonce the chain still refuses to use after this long gives it up, for those behind it. */
 const giveUpNonceMs = 60_000;
+/** A refusal that is older says nothing about now. */
+const refusalMs = 10_000;
 
 /**
- * One look at what has a nonce on a chain: what became of it is noted, what was lost is sent again, what is too cheap
- * is replaced. However much there is, the look is bounded (list-watched.ts), and the nonces that can be mined next come
- * first. Any number of workers may do this at once: each step is taken by whoever commits it first.
+ * One look at what has a nonce on a chain and is in no block: what became of it is noted, what was lost is sent again,
+ * what is too cheap is replaced, and what the chain keeps refusing gives its nonce up. However much there is, the look
+ * is bounded (list-open.ts), and the nonces that can be mined next come first. Any number of workers may do this at
+ * once: each step is taken by whoever commits it first.
  *
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */
-export async function watchRound(services: Services, chain: Chain, memory: RelayMemory): Promise<void> {
-  const watched = await listWatched(services, chain, memory.pages);
-  forget(memory, watched);
-  if (watched.length === 0) return;
-  const nodes = services.relay.nodes(chain);
-  const view = await lookAtLanes(services, chain);
-  const hashes = watched.flatMap(({ attempts }) => attempts.map((attempt) => toHash(attempt.hash)));
-  const mined = watched.flatMap(({ slot }) => slot.mined_block ?? []).filter((number) => number <= view.head);
-  const receipts = await readReceipts(nodes, hashes);
-  const blocks = await readBlockHashes(nodes, mined, chain.relay.quorum);
-  const evidence: Evidence = { view, receipts, blocks, missing: memory.missing };
+export async function driveRound(
+  services: Services,
+  chain: Chain,
+  memory: RelayMemory,
+  signal?: AbortSignal,
+): Promise<void> {
+  const open = await listOpen(services, chain);
+  forget(memory, open);
+  if (open.length === 0) return;
+  const view = await lookAtLanes(services, chain, memory);
+  const hashes = open.flatMap(({ attempts }) => attempts.map((attempt) => toHash(attempt.hash)));
+  const receipts = await readReceipts(services.relay.nodes(chain), hashes);
+  const evidence: Evidence = { view, receipts, blocks: new Map(), missing: memory.missing };
   const due: { item: WatchedIntent; now: Intent }[] = [];
-  await inParallel(watched, (item) =>
+  const look = (item: WatchedIntent) =>
     attend(services, item.intent, async () => {
       const now = await watchIntent(services, chain, item, evidence);
       if (now && isDue(chain, item, now, memory, evidence)) due.push({ item, now });
-    }),
-  );
+    });
+  await inParallel(open, look, signal);
   // Begun in the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
   due.sort((a, b) => Number(a.item.slot.nonce - b.item.slot.nonce));
-  await inParallel(due, ({ item, now }) =>
-    attend(services, now, () => drive(services, chain, item, now, evidence, memory)),
-  );
+  const move = ({ item, now }: (typeof due)[0]) =>
+    attend(services, now, () => drive(services, chain, item, now, evidence, memory));
+  await inParallel(due, move, signal);
 }
 
-function forget(memory: RelayMemory, watched: readonly WatchedIntent[]): void {
-  const ids = new Set(watched.map(({ intent }) => intent.id));
-  for (const map of [memory.sent, memory.missing]) for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
-}
-
-async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
-  const queue = items.values();
-  const lines = Array.from({ length: Math.min(parallel, items.length) }, async () => {
-    for (const item of queue) await work(item);
-  });
-  await Promise.all(lines);
+function forget(memory: RelayMemory, open: readonly WatchedIntent[]): void {
+  const ids = new Set(open.map(({ intent }) => intent.id));
+  for (const map of [memory.sent, memory.missing, memory.refused])
+    for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
 }
 
 function isDue(
   chain: Chain,
-  { intent, slot, ageMs, attempts }: WatchedIntent,
+  { slot, ageMs, attempts }: WatchedIntent,
   now: Intent,
   memory: RelayMemory,
   { view }: Evidence,
 ): boolean {
-  if (now.state === "assigned") return wantsNoop(now, attempts) || gaveUp(now, ageMs);
+  if (now.state === "assigned") return wantsNoop(now, attempts) || gaveUp(now, memory);
   if (now.state !== "signed" && now.state !== "in_flight") return false;
   if (attempts.some((attempt) => isTakenForOurs(attempt))) return false;
-  // Its block was just taken away.
-  if (now.state !== intent.state) return true;
   if (wantsNoop(now, attempts) || isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot))) return true;
   // What another process moved lately was sent by it a moment ago; its age is the database's.
   const last = memory.sent.get(now.id) ?? performance.now() - ageMs;
@@ -90,25 +84,27 @@ function wantsNoop(intent: Intent, attempts: WatchedIntent["attempts"]): boolean
 }
 
 /** Never answered with a hash, and the simulation refuses it: those behind it must not wait for ever. */
-function gaveUp(intent: Intent, ageMs: number): boolean {
-  return intent.state === "assigned" && intent.hold_reason === "simulation" && ageMs > giveUpNonceMs;
+function gaveUp(intent: Intent, { refused }: RelayMemory): boolean {
+  const refusal = intent.state === "assigned" ? refused.get(intent.id) : undefined;
+  if (!refusal || performance.now() - refusal.last > refusalMs) return false;
+  return refusal.last - refusal.since > giveUpNonceMs;
 }
 
 /** Replaces what has waited too long or is cancelled, and sends. */
 async function drive(
   services: Services,
   chain: Chain,
-  { slot, attempts, ageMs, intent: before }: WatchedIntent,
+  { slot, attempts }: WatchedIntent,
   now: Intent,
   { view }: Evidence,
   memory: RelayMemory,
 ): Promise<void> {
   const stale = isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot));
-  if (wantsNoop(now, attempts) || gaveUp(now, ageMs) || (stale && now.state === before.state)) {
+  if (wantsNoop(now, attempts) || gaveUp(now, memory) || stale) {
     const replaced = await replaceAttempt(services, chain, now, slot, attempts, { head: view.head, fees: view.fees });
     if (!replaced) return;
     return await send(services, chain, replaced, memory);
   }
-  await send(services, chain, now, memory, before.state !== now.state);
+  await send(services, chain, now, memory);
   if (hasDefect("failed-after-tries")) await failAfterTries(services, now.id);
 }

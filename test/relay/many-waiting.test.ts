@@ -1,0 +1,191 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import type { Caller } from "../../src/auth/caller.ts";
+import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
+import { checkDeployment } from "../../src/collections/check-deployment.ts";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { assignSlot } from "../../src/relay/assign-slot.ts";
+import { driveRound } from "../../src/relay/drive-round.ts";
+import { getIntent, type Intent } from "../../src/relay/intents.ts";
+import { preflight } from "../../src/relay/preflight.ts";
+import { pushRound } from "../../src/relay/push-round.ts";
+import { createRelayMemory } from "../../src/relay/round-steps.ts";
+import { runRelay } from "../../src/relay/run-relay.ts";
+import { listAttempts } from "../../src/relay/slots.ts";
+import { untilSigned } from "../../src/relay/until-signed.ts";
+import { acceptUpdate } from "../../src/relay/update-intent.ts";
+import type { Services } from "../../src/services.ts";
+import { addCrowd, addQueued, moveAll } from "./crowd.ts";
+import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
+import { relayRound } from "./round.ts";
+
+let h: RelayHarness;
+let api: Services;
+let worker: Services;
+let caller: Caller;
+let contract: `0x${string}`;
+const done = ["confirmed", "finalized"];
+
+beforeEach(async () => {
+  h = await RelayHarness.start();
+  api = h.process();
+  worker = h.process();
+  caller = await h.caller();
+  const { deployment } = await deployCollection(api, caller, launch());
+  await h.until(worker, deployment.id, ["finalized"]);
+  contract = deployment.predictedAddress;
+});
+afterEach(() => h?.stop());
+
+async function accept(): Promise<Intent> {
+  return await acceptDeployment(api, caller, null, await checkDeployment(api, caller, launch()));
+}
+
+async function acceptNth(n: number): Promise<Intent> {
+  const changes = { royaltiesBps: BigInt(n + 1) };
+  const place = { tenantId: caller.accountId, chain: goerli(api), contract };
+  return await acceptUpdate(api, { ...place, changes, idempotencyKey: `update ${n}`, allowlist: null });
+}
+
+/** Its process is gone after it was given its nonce. */
+async function orphan(intent: Intent): Promise<void> {
+  const ready = await preflight(api, goerli(api), intent, h.relayer);
+  if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
+  const { genesisHash } = await api.relay.factory(goerli(api));
+  const { kind } = await assignSlot(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash);
+  expect(kind).toBe("assigned");
+}
+
+const simulations = () => h.proxy.seen.filter((method) => method === "eth_estimateGas").length;
+
+/** Runs a worker until `work` is done; it has to stop soon, whatever it is at. */
+async function besideWorker(work: () => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  const working = runRelay(worker, stop.signal).then(() => "stopped");
+  try {
+    await work();
+  } finally {
+    stop.abort();
+    expect(await Promise.race([working, sleep(3_000, "still at work")])).toBe("stopped");
+    h.proxy.heal();
+  }
+}
+
+test("what is in flight is sent again while slow simulations keep forty others waiting for a nonce", async () => {
+  await h.chain.setAutomine(false);
+  const { deployment } = await deployCollection(api, caller, launch());
+  const hash = deployment.transactionHash;
+  const isKnown = () =>
+    h.chain.getTransaction({ hash }).then(
+      () => true,
+      () => false,
+    );
+  for (let count = 0; count < 40; count += 1) await accept();
+  h.proxy.delay("eth_estimateGas", 500);
+  const before = simulations();
+  await besideWorker(async () => {
+    await expect.poll(simulations, { timeout: 10_000 }).toBeGreaterThan(before + 1);
+    await expect.poll(isKnown).toBe(true);
+    await h.chain.dropTransaction({ hash });
+    await expect.poll(isKnown, { timeout: 8_000 }).toBe(true);
+    expect(simulations() - before).toBeLessThan(40);
+  });
+});
+
+test("a nonce whose process is gone is signed while slow simulations keep sixty others waiting for one", async () => {
+  const lost = await accept();
+  for (let count = 0; count < 60; count += 1) await accept();
+  await orphan(lost);
+  h.proxy.delay("eth_estimateGas", 500);
+  const before = simulations();
+  await besideWorker(async () => {
+    const isSigned = async () => (await listAttempts(api.db, lost.id)).length > 0;
+    await expect.poll(isSigned, { timeout: 15_000 }).toBe(true);
+    expect(simulations() - before).toBeLessThan(60);
+  });
+});
+
+test("a hundred held requests do not keep the others from being tried", async () => {
+  const held = await addQueued(h, 130);
+  await moveAll(h, held, "held");
+  await h.database.pool.query("UPDATE service.lane SET state = 'halted'");
+  const memory = createRelayMemory();
+  const untried = async () =>
+    (await h.database.pool.query("SELECT FROM service.intent WHERE state = 'held' AND version = 1")).rowCount;
+  expect(await untried()).toBe(130);
+  for (let round = 0; round < 2; round += 1) {
+    await letTimePass("6 s");
+    await pushRound(worker, goerli(worker), memory);
+  }
+  expect(await untried()).toBe(0);
+});
+
+/** The database's clock cannot be set; the rows are made older instead, past the trigger that keeps their times. */
+async function letTimePass(interval: string): Promise<void> {
+  await h.database.pool.query(
+    `BEGIN; SET LOCAL session_replication_role = replica;
+     UPDATE service.intent SET updated_at = updated_at - interval '${interval}' WHERE state = 'held'; COMMIT`,
+  );
+}
+
+test("a hundred updates of a collection wait for the first of them, and nobody else does", async () => {
+  const balance = await h.chain.getBalance({ address: h.relayer });
+  await h.chain.setBalance({ address: h.relayer, value: 1n });
+  const first = await acceptNth(0);
+  await expect(untilSigned(api, goerli(api), first)).rejects.toMatchObject({ code: "service_unavailable" });
+  expect(await getIntent(api.db, first.id)).toMatchObject({ state: "held", hold_reason: "balance" });
+  for (let n = 1; n <= 120; n += 1) await acceptNth(n);
+  await h.chain.setBalance({ address: h.relayer, value: balance });
+  const other = await accept();
+  const second = await api.db
+    .selectFrom("service.intent")
+    .selectAll()
+    .where("idem_key", "=", "client:update 1")
+    .execute();
+  await besideWorker(async () => {
+    for (const id of [first.id, other.id, second[0]?.id ?? ""])
+      await expect.poll(async () => (await getIntent(api.db, id)).state, { timeout: 25_000 }).toBe("finalized");
+  });
+});
+
+test("a hundred nonces of a wallet whose key is gone do not keep the others from being signed", async () => {
+  await addCrowd(h, ["assigned"], randomAddress(), { count: 120 });
+  const orphaned = await accept();
+  await orphan(orphaned);
+  const waiting = await accept();
+  const memory = createRelayMemory();
+  await sleep(1_100);
+  await pushRound(worker, goerli(worker), memory);
+  for (const { id } of [orphaned, waiting]) expect((await getIntent(api.db, id)).state).toMatch(/signed|in_flight/);
+});
+
+test("a nonce that the contract keeps refusing is filled with nothing after a minute, for those behind it", async () => {
+  const refused = await accept();
+  await orphan(refused);
+  await h.pauseFactory(true);
+  const memory = createRelayMemory();
+  await sleep(1_100);
+  await relayRound(worker, goerli(worker), memory);
+  const seen = await getIntent(api.db, refused.id);
+  expect(seen).toMatchObject({ state: "assigned", hold_reason: "simulation" });
+  // The same answer again is no news, and one refusal of long ago is no reason.
+  await sleep(1_100);
+  await relayRound(worker, goerli(worker), memory);
+  expect((await getIntent(api.db, refused.id)).version).toBe(seen.version);
+  expect(await listAttempts(api.db, refused.id)).toEqual([]);
+  const refusal = memory.refused.get(refused.id);
+  if (!refusal) throw new Error("no refusal is remembered");
+  expect(refusal.last).toBeGreaterThan(refusal.since);
+  memory.refused.set(refused.id, { since: refusal.since - 61_000, last: refusal.last - 60_000 });
+  const quiet = createRelayMemory();
+  quiet.refused.set(refused.id, { since: refusal.since - 120_000, last: refusal.last - 60_000 });
+  await driveRound(worker, goerli(worker), quiet);
+  expect(await listAttempts(api.db, refused.id)).toEqual([]);
+  await relayRound(worker, goerli(worker), memory);
+  await relayRound(worker, goerli(worker), memory);
+  expect((await listAttempts(api.db, refused.id)).map(({ kind }) => kind)).toEqual(["noop"]);
+  await h.until(worker, refused.id, ["cancelled"]);
+  await h.pauseFactory(false);
+  const { deployment } = await deployCollection(api, caller, launch());
+  await h.until(worker, deployment.id, done);
+});
