@@ -93,12 +93,13 @@ test("what is in flight is sent again while slow simulations keep forty others w
 });
 
 test("a nonce whose process is gone is signed while slow simulations keep sixty others waiting for one", async () => {
-  const lost = await accept();
   for (let count = 0; count < 60; count += 1) await accept();
-  await orphan(lost);
+  const lost = await accept();
   h.proxy.delay("eth_estimateGas", 500);
   const before = simulations();
   await besideWorker(async () => {
+    await expect.poll(simulations, { timeout: 10_000 }).toBeGreaterThan(before + 1);
+    await orphan(lost);
     const isSigned = async () => (await listAttempts(api.db, lost.id)).length > 0;
     await expect.poll(isSigned, { timeout: 15_000 }).toBe(true);
     expect(simulations() - before).toBeLessThan(60);
