@@ -95,6 +95,8 @@ test("what is in flight is sent again while slow simulations keep forty others w
 test("a nonce whose process is gone is signed while slow simulations keep sixty others waiting for one", async () => {
   for (let count = 0; count < 60; count += 1) await accept();
   const lost = await accept();
+  // One round is to have all of them.
+  await sleep(1_100);
   h.proxy.delay("eth_estimateGas", 500);
   const before = simulations();
   await besideWorker(async () => {
