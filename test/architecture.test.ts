@@ -142,6 +142,7 @@ test("only processes and commands have effects on import", () => {
     "src/api.ts",
     "src/worker.ts",
     "src/indexer.ts",
+    "src/indexing/leave-with-database.ts",
     "src/indexing/leave-with-parent.ts",
     "src/collections/allowlist-thread.ts",
   ];

@@ -37,7 +37,7 @@ export interface PonderProcess {
   kill(): void;
 }
 
-/** Starts Ponder on one chain and one schema. It ends by itself when this process dies. */
+/** Starts Ponder on one chain and one schema. It ends by itself when this process dies, and when the database does. */
 export async function startPonder({
   schema,
   databaseUrl,
@@ -85,7 +85,11 @@ function ponderArguments(schema: string, port: number): string[] {
   const root = fileURLToPath(new URL("../../indexer", import.meta.url));
   return [
     ...ponderNodeOptions,
-    ...["--import", new URL("./leave-with-parent.ts", import.meta.url).href, bin],
+    ...["leave-with-parent", "leave-with-database"].flatMap((name) => [
+      "--import",
+      new URL(`./${name}.ts`, import.meta.url).href,
+    ]),
+    bin,
     // With the default root Ponder would execute every file below src/, this one included.
     ...["--root", root, "--config", "../ponder.config.ts", "--log-format", "json"],
     ...["start", "--schema", schema, "-p", String(port), "-H", "127.0.0.1"],
