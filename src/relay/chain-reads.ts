@@ -15,28 +15,54 @@ const hash = z
   .string()
   .regex(/^0x[0-9a-fA-F]{64}$/)
   .transform((text) => text.toLowerCase() as Hash);
-const block = z.object({ number: quantity, hash, gasLimit: quantity, baseFeePerGas: quantity.optional() });
+const block = z.object({
+  number: quantity,
+  hash,
+  parentHash: hash,
+  gasLimit: quantity,
+  baseFeePerGas: quantity.optional(),
+});
 const receipt = z.object({
   transactionHash: hash,
   blockHash: hash,
   blockNumber: quantity,
+  transactionIndex: quantity,
   status: quantity,
   gasUsed: quantity,
   effectiveGasPrice: quantity,
   logs: z.array(z.object({ address: hex.transform((text) => text as Address), topics: z.array(hash), data: hex })),
+});
+const log = z.object({
+  address: hex.transform((text) => text as Address),
+  blockHash: hash,
+  transactionIndex: quantity,
 });
 const feeHistory = z.object({
   baseFeePerGas: z.array(quantity).min(1),
   reward: z.array(z.array(quantity)).nullish(),
 });
 
+/** A block by its hash (EIP-1898): by its number it is another one after a reorganisation. */
+export interface ByHash {
+  blockHash: Hash;
+}
+
 export type Block = z.infer<typeof block>;
+export type LogPlace = z.infer<typeof log>;
 export type Receipt = z.infer<typeof receipt>;
+
+type LogTopic = Hex | Hex[] | null;
 
 export const calls = {
   block: (at: bigint | "latest" | "finalized"): RpcCall => ({
     method: "eth_getBlockByNumber",
     params: [at === "latest" || at === "finalized" ? at : toQuantity(at), false],
+  }),
+  blockOfHash: (blockHash: Hash): RpcCall => ({ method: "eth_getBlockByHash", params: [blockHash, false] }),
+  /** @param topics null: any. */
+  logs: (blockHash: Hash, address: Address, topics: LogTopic[]): RpcCall => ({
+    method: "eth_getLogs",
+    params: [{ blockHash, address, topics }],
   }),
   receipt: (ofHash: Hash): RpcCall => ({ method: "eth_getTransactionReceipt", params: [ofHash] }),
   feeHistory: (): RpcCall => ({ method: "eth_feeHistory", params: ["0xa", "latest", [20]] }),
@@ -45,13 +71,13 @@ export const calls = {
     method: "eth_getTransactionCount",
     params: [address, typeof at === "bigint" ? toQuantity(at) : at],
   }),
-  code: (address: Address, at: bigint | "latest"): RpcCall => ({
+  code: (address: Address, at: bigint | "latest" | ByHash): RpcCall => ({
     method: "eth_getCode",
     params: [address, typeof at === "bigint" ? toQuantity(at) : at],
   }),
-  call: (to: Address, data: Hex, at: bigint | "latest"): RpcCall => ({
+  call: (to: Address, data: Hex, at: "latest" | ByHash): RpcCall => ({
     method: "eth_call",
-    params: [{ to, data }, typeof at === "bigint" ? toQuantity(at) : at],
+    params: [{ to, data }, at],
   }),
   estimate: (from: Address, to: Address, data: Hex): RpcCall => ({
     method: "eth_estimateGas",
@@ -79,6 +105,11 @@ export function parseReceipt(answer: RpcResult | undefined, asked: Hash): Receip
   const parsed = parse(receipt, answer, "a receipt");
   if (parsed.transactionHash !== asked) throw new NodeFault("the receipt of another transaction");
   return parsed;
+}
+
+/** Where logs stand; what they say is not read. */
+export function parseLogs(answer: RpcResult | undefined): LogPlace[] {
+  return parse(z.array(log), answer, "a list of logs");
 }
 
 export function parseQuantity(answer: RpcResult | undefined, what: string): bigint {

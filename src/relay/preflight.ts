@@ -1,11 +1,9 @@
-import { type Address, decodeFunctionResult, encodeFunctionData } from "viem";
-import { collectionAbi } from "../../contracts/abi/collection.ts";
+import type { Address } from "viem";
 import type { Chain } from "../chains.ts";
 import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { batched } from "./batches.ts";
-import { toAddress } from "./bytes.ts";
-import { calls, parseBlock, parseBlockOrNull, parseFeeHistory, parseHex, parseQuantity } from "./chain-reads.ts";
+import { calls, parseBlock, parseFeeHistory, parseQuantity } from "./chain-reads.ts";
 import { encodeCall, type IntentCall } from "./encode-call.ts";
 import { explainRevert } from "./explain-revert.ts";
 import { hasDefect } from "./faults.ts";
@@ -14,6 +12,7 @@ import type { Intent } from "./intents.ts";
 import { intrinsicGas } from "./intrinsic-gas.ts";
 import { askNode } from "./node-failure.ts";
 import type { Node } from "./nodes.ts";
+import { type NotYet, prepareUpdate } from "./prepare-update.ts";
 import { maxTransactionGas } from "./signing-rules.ts";
 import { newestUpdate } from "./update-order.ts";
 
@@ -39,13 +38,6 @@ export interface Preflight {
 /** The chain would refuse the transaction as things are. */
 export interface Refusal {
   refused: string;
-}
-
-type UpdateBlock = NonNullable<Awaited<ReturnType<typeof newestUpdate>>>;
-
-/** What the node shows is not what the call has to be made from: a moment later it may be. */
-export interface NotYet {
-  waits: string;
 }
 
 interface Question {
@@ -148,29 +140,6 @@ export function feeCap(chain: Chain, intent: Intent, gas: bigint): bigint {
 function withinCap(fees: Fees, base: bigint, cap: bigint): Fees | null {
   if (fees.maxFeePerGas <= cap) return fees;
   return cap >= base + fees.maxPriorityFeePerGas ? { ...fees, maxFeePerGas: cap } : null;
-}
-
-/**
- * Makes an update's call from what the chain has at its newest block, if the update before it is part of
- * that: a node that is behind, or on a branch without it, gives nothing to go by.
- */
-async function prepareUpdate(node: Node, intent: Intent, after: UpdateBlock | null): Promise<IntentCall | NotYet> {
-  const contract = toAddress(intent.predicted_addr);
-  const [head] = await node.ask([calls.block("latest")]);
-  const { number, hash } = parseBlock(head);
-  const question = encodeFunctionData({ abi: collectionAbi, functionName: "getInfo" });
-  const [info, earlier, same] = await node.ask([
-    calls.call(contract, question, number),
-    calls.block(after?.number ?? number),
-    calls.block(number),
-  ]);
-  const lacking = after !== null && !after.final && parseBlockOrNull(earlier)?.hash !== after.hash;
-  if (lacking || parseBlock(same).hash !== hash)
-    return { waits: "the node does not have this collection's last update" };
-  const data = parseHex(info, "a configuration");
-  if (data === "0x") throw new NodeFault("no collection at the block that was asked for");
-  const { runtimeConfig } = decodeFunctionResult({ abi: collectionAbi, functionName: "getInfo", data });
-  return encodeCall(intent, runtimeConfig, { block: number, after: after?.hash ?? null });
 }
 
 /** The codes by which nodes say that they are busy, not what they think of the transaction. */

@@ -69,7 +69,9 @@ async function takeStep(
   const slot = intent.state === "assigned" ? await findSlot(services.db, intent.id) : undefined;
   // A transaction that does nothing has to fill the nonce; the worker signs it.
   if (slot && intent.cancel_requested_at) return { kind: "held", intent, reason: "it is being cancelled" };
-  const turn = await (slot ? waitForThoseAhead(services.db, intent, slot) : waitForTurn(services.db, intent, null));
+  const turn = await (slot
+    ? waitForThoseAhead(services.db, intent, slot, null)
+    : waitForTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
   const lane = slot
     ? ({ kind: "lane", sender: toAddress(slot.addr), isNew: false } as const)
@@ -93,7 +95,11 @@ async function takeStep(
   const { fees, call, gas, headBlock } = ready;
   if (!fees) return await holdIntent(intent, "fee", "the network's fees are over what may be paid here");
   const plan = { kind: intent.kind, to: call.to, data: call.data, gas, fees, headBlock };
-  if (slot) return (await signAttempt(services, chain, intent, slot, plan)) ?? (await again());
+  if (slot) {
+    const late = await waitForThoseAhead(services.db, intent, slot, call.basis);
+    if (late) return { kind: "waiting", intent, reason: late, ready: null };
+    return (await signAttempt(services, chain, intent, slot, plan)) ?? (await again());
+  }
   if (lane.isNew && !(await isFirstNonce(services, chain, lane.sender, ready.chainNonce))) {
     const reason = "the endpoints do not agree on how many transactions the paying wallet has sent";
     return { kind: "waiting", intent, reason, ready: null };

@@ -35,16 +35,22 @@ export async function waitForTurn(
     .limit(1)
     .executeTakeFirst();
   if (before) return underWay;
-  if (basis === null) return null;
-  const newest = await newestUpdate(db, intent);
-  return (newest?.hash ?? null) === basis.after ? null : "another update of this collection was mined meanwhile";
+  return await lacksNewest(db, intent, basis);
 }
 
 /**
  * Why an update that has its nonce may not be signed now; null when it may: a reorganisation may have taken
  * away the update before it, which will be mined again ahead of it, with what it changed.
+ *
+ * @param basis null before the call is made. Asked again with it, the answer holds for good: what the newest update
+ *   changed is in the call then, whatever becomes of its block.
  */
-export async function waitForThoseAhead(db: Kysely<Database>, intent: Intent, slot: Slot): Promise<string | null> {
+export async function waitForThoseAhead(
+  db: Kysely<Database>,
+  intent: Intent,
+  slot: Slot,
+  basis: UpdateBasis | null,
+): Promise<string | null> {
   if (intent.kind !== "update") return null;
   const ahead = await others(db, intent)
     .select("i.id")
@@ -52,7 +58,14 @@ export async function waitForThoseAhead(db: Kysely<Database>, intent: Intent, sl
     .where((eb) => eb.or([eb("s.addr", "<>", slot.addr), eb("s.nonce", "<", slot.nonce)]))
     .limit(1)
     .executeTakeFirst();
-  return ahead ? underWay : null;
+  if (ahead) return underWay;
+  return await lacksNewest(db, intent, basis);
+}
+
+async function lacksNewest(db: Kysely<Database>, intent: Intent, basis: UpdateBasis | null): Promise<string | null> {
+  if (basis === null) return null;
+  const newest = await newestUpdate(db, intent);
+  return (newest?.hash ?? null) === basis.after ? null : "another update of this collection was mined meanwhile";
 }
 
 /**

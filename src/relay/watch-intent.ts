@@ -3,13 +3,14 @@ import type { Chain } from "../chains.ts";
 import { NodeFault } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { adoptDeployment } from "./adopt-deployment.ts";
-import { toAddress, toBytes, toHash } from "./bytes.ts";
-import { calls, parseHex, type Receipt } from "./chain-reads.ts";
+import { toBytes, toHash } from "./bytes.ts";
+import type { Receipt } from "./chain-reads.ts";
 import { type ChainView, depthOf, readReceipts } from "./chain-view.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import { quarantine, startNextGeneration } from "./quarantine.ts";
 import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type Slot } from "./slots.ts";
+import { effectOfUpdate } from "./update-effect.ts";
 import { announcesCollection, verifyDeployment } from "./verify-deployment.ts";
 
 /** Generations of a wish that ran out of gas, beyond the first one. */
@@ -82,8 +83,12 @@ async function lookForReceipt(
       services.log.error({ intent: intent.id, hash }, "a deployment succeeded without its collection");
       continue;
     }
-    if (to === "mined" && intent.kind === "update" && !(await hadCode(services, chain, intent, block.number)))
-      return await repeatUpdate(services, watched, { hash, block, costWei: costOf(receipt) }, view);
+    if (to === "mined" && intent.kind === "update") {
+      const effect = await effectOfUpdate(services, chain, intent, receipt);
+      if (effect === "unknown") return intent;
+      if (effect === "none")
+        return await repeatUpdate(services, watched, { hash, block, costWei: costOf(receipt) }, view);
+    }
     services.log.info({ intent: intent.id, hash, block: block.number, outcome: to }, "mined");
     missing.delete(intent.id);
     const mined = await services.db.transaction().execute(async (transaction) => {
@@ -105,16 +110,6 @@ async function lookForReceipt(
   return await explainUsedNonce(services, chain, watched, { view, missing });
 }
 
-/**
- * A call of an address without code succeeds. After a reorganisation an update may be mined again before the
- * deployment of its collection, which another wallet sent: then it did nothing.
- */
-async function hadCode(services: Services, chain: Chain, intent: Intent, block: bigint): Promise<boolean> {
-  const address = toAddress(intent.predicted_addr);
-  const [code] = await services.relay.nodes(chain).first((node) => node.ask([calls.code(address, block)]));
-  return parseHex(code, "a contract's code") !== "0x";
-}
-
 /** Its nonce is used up for nothing: once that is final, the wish goes on in a new generation. */
 async function repeatUpdate(
   services: Services,
@@ -123,10 +118,7 @@ async function repeatUpdate(
   view: ChainView,
 ): Promise<Intent | null> {
   if (block.number > view.finalized) return intent;
-  services.log.warn(
-    { intent: intent.id, hash },
-    "an update was mined where its collection did not stand; it is repeated",
-  );
+  services.log.warn({ intent: intent.id, hash }, "an update was mined before its collection stood; it is repeated");
   return await services.db.transaction().execute(async (transaction) => {
     const mined = await markMined(transaction, intent, "mined", hash, block, costWei);
     return mined && (await moveIntent(transaction, mined, "quarantined", "no_effect"));

@@ -52,6 +52,8 @@ export class Ground {
 export interface StageOptions {
   defect?: Defect | undefined;
   factory?: FactoryKind;
+  /** Paying wallets; the first one is the admin of collections. */
+  wallets?: number;
   env?: Record<string, string>;
 }
 
@@ -61,7 +63,7 @@ export class Stage {
   readonly ground: Ground;
   readonly proxy: FaultProxy;
   readonly factory: TestFactory;
-  readonly wallet: Address;
+  readonly wallets: readonly Address[];
   readonly services: Services;
   readonly caller: Caller;
   /** Of further processes: equal requests of one process are one before they get anywhere. */
@@ -75,28 +77,33 @@ export class Stage {
   readonly findings: string[] = [];
 
   private constructor(
-    parts: Pick<Stage, "database" | "ground" | "proxy" | "factory" | "wallet" | "services" | "caller">,
+    parts: Pick<Stage, "database" | "ground" | "proxy" | "factory" | "wallets" | "services" | "caller">,
     dir: string,
   ) {
     this.database = parts.database;
     this.ground = parts.ground;
     this.proxy = parts.proxy;
     this.factory = parts.factory;
-    this.wallet = parts.wallet;
+    this.wallets = parts.wallets;
     this.services = parts.services;
     this.caller = parts.caller;
     this.#dir = dir;
   }
 
-  static async set(ground: Ground, { defect, factory: kind = { permissive: true }, env = {} }: StageOptions) {
+  static async set(
+    ground: Ground,
+    { defect, factory: kind = { permissive: true }, wallets: count = 1, env = {} }: StageOptions,
+  ) {
     const database = await createTestDatabase();
     const dir = await mkdtemp(join(tmpdir(), "mintyard-stage-"));
-    const key = generatePrivateKey();
-    const wallet = privateKeyToAddress(key).toLowerCase() as Address;
+    const keys = Array.from({ length: count }, generatePrivateKey);
+    const wallets = keys.map((key) => privateKeyToAddress(key).toLowerCase() as Address);
     await rpc(ground.url, "evm_setAutomine", [true]);
-    await rpc(ground.url, "anvil_setBalance", [wallet, toHex(parseEther("1000"))]);
-    await rpc(ground.otherUrl, "anvil_setNonce", [wallet, toHex(90_000)]);
-    const factory = await deployTestFactory(ground.url, [key], kind);
+    for (const wallet of wallets) {
+      await rpc(ground.url, "anvil_setBalance", [wallet, toHex(parseEther("1000"))]);
+      await rpc(ground.otherUrl, "anvil_setNonce", [wallet, toHex(90_000)]);
+    }
+    const factory = await deployTestFactory(ground.url, keys, kind);
     await rpc(ground.url, "evm_setAutomine", [false]);
     const findings: string[] = [];
     const proxy = await FaultProxy.start(ground.url, ground.otherUrl, new Dice(1), async (raws) => {
@@ -115,7 +122,7 @@ export class Stage {
       LOCAL_GOERLI: "true",
       CONFIRMATIONS_GOERLI: "2",
       FINALITY_GOERLI: "4",
-      RELAYER_KEY_GOERLI: key,
+      RELAYER_KEY_GOERLI: keys.join(","),
       FACTORY_GOERLI: factory.address,
       FACTORY_BLOCK_GOERLI: String(factory.block),
       ...(defect ? { MINTYARD_CHAOS_DEFECTS: defect } : {}),
@@ -125,9 +132,16 @@ export class Stage {
     const row = { name: "stage", tier: "growth", key: randomUUID() } as const;
     const accountId = await createAccount(database.db, "mintyard-embedded", row);
     const caller: Caller = { accountId, tier: "growth", requestId: "req_stage" };
-    const stage = new Stage({ database, ground, proxy, factory, wallet, services, caller }, dir);
+    const stage = new Stage({ database, ground, proxy, factory, wallets, services, caller }, dir);
     findings.push = (...items: string[]) => stage.findings.push(...items);
     return stage;
+  }
+
+  /** The first one. */
+  get wallet(): Address {
+    const [wallet] = this.wallets;
+    if (!wallet) throw new Error("no wallet");
+    return wallet;
   }
 
   get chain(): Chain {
@@ -219,7 +233,7 @@ export class Stage {
       {
         nodeUrl: this.ground.url,
         factory: this.factory.address,
-        wallets: [this.wallet],
+        wallets: this.wallets,
         foreign: this.strangers,
         fromBlock: this.factory.block,
         pool: this.database.pool,

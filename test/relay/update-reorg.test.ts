@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
-import type { Address } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { type Address, bytesToHex, type Hash, toHex } from "viem";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { assignSlot } from "../../src/relay/assign-slot.ts";
-import { toHash } from "../../src/relay/bytes.ts";
+import { toBytes, toHash } from "../../src/relay/bytes.ts";
 import type { ConfigChanges } from "../../src/relay/config-changes.ts";
 import { getIntent, type Intent, newestGeneration } from "../../src/relay/intents.ts";
 import { preflight } from "../../src/relay/preflight.ts";
-import { findSlot } from "../../src/relay/slots.ts";
+import { findSlot, listAttempts } from "../../src/relay/slots.ts";
 import { submitIntent } from "../../src/relay/submit-intent.ts";
 import { untilSigned } from "../../src/relay/until-signed.ts";
 import { acceptUpdate } from "../../src/relay/update-intent.ts";
@@ -15,16 +15,18 @@ import { verifyDeployment } from "../../src/relay/verify-deployment.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Ground, Stage } from "../chaos/stage.ts";
 
+const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
+
 let ground: Ground;
 let stage: Stage;
 beforeAll(async () => {
   ground = await Ground.start();
-  stage = await Stage.set(ground, { factory: {} });
 });
-afterAll(async () => {
-  await stage?.strike();
-  ground?.stop();
+beforeEach(async () => {
+  stage = await Stage.set(ground, { factory: {}, wallets: 2, env: { FINALITY_GOERLI: "12" } });
 });
+afterEach(() => stage?.strike());
+afterAll(() => ground?.stop());
 
 test("an update is not made from a branch that lacks the one before it, which a reorganisation took: both hold", async () => {
   const contract = await collection("Branches");
@@ -43,12 +45,7 @@ test("an update that has its nonce waits for those ahead of it that a reorganisa
   const contract = await collection("Ahead");
   const first = await update(contract, { royaltiesBps: 555n });
   await until(first.id, ["confirmed"]);
-  const accepted = await acceptOne(contract, { publicMintStart: 1_600_000_000n });
-  const ready = await preflight(stage.services, stage.chain, accepted, stage.wallet);
-  if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
-  const { genesisHash } = await stage.services.relay.factory(stage.chain);
-  const assigned = await assignSlot(stage.services, stage.chain, accepted, { ...ready, fees: ready.fees }, genesisHash);
-  expect(assigned.kind).toBe("assigned");
+  const accepted = await assigned(contract, { publicMintStart: 1_600_000_000n });
   await takeAway(first);
   await stage.work();
   expect((await getIntent(stage.services.db, first.id)).state).toBe("in_flight");
@@ -59,39 +56,79 @@ test("an update that has its nonce waits for those ahead of it that a reorganisa
   expect(await configOf(contract)).toMatchObject({ royaltiesBps: 555n, publicMintStart: 1_600_000_000n });
 });
 
-test("an update that was mined where its collection did not stand did nothing: it is repeated, and holds", async () => {
+test.each([
+  ["a block before its collection", false],
+  ["one block with its collection, ahead of it", true],
+])("an update that was mined again in %s did nothing: it is repeated, and holds", async (where, together) => {
   const { pool } = stage.database;
-  const contract = await collection("Nothing there");
-  const accepted = await acceptUpdate(stage.services, {
-    tenantId: stage.caller.accountId,
-    chain: stage.chain,
-    contract,
-    changes: { royaltiesBps: 321n },
-    idempotencyKey: "once",
-    allowlist: null,
-  });
-  await untilSigned(stage.services, stage.chain, accepted);
-  await expect.poll(async () => (await getIntent(stage.services.db, accepted.id)).state).toBe("in_flight");
-  // As after a reorganisation in which the deployment, from another wallet, is not mined again yet.
-  const code = await rpc<string>(ground.url, "eth_getCode", [contract, "latest"]);
-  await rpc(ground.url, "anvil_setCode", [contract, "0x"]);
-  await stage.mine(2);
-  await rpc(ground.url, "anvil_setCode", [contract, code]);
-  await until(accepted.id, ["superseded"]);
-  const next = await newestGeneration(stage.services.db, await getIntent(stage.services.db, accepted.id));
+  // The update's wallet is busy with the first one, so the other wallet deploys the second one, in a block of its own.
+  await stage.post(1, `Filler ${where}`);
+  const { id, address } = await deployment(`Behind ${where}`);
+  expect((await findSlot(stage.services.db, id))?.addr).toEqual(toBytes(stage.wallets[1] ?? "0x"));
+  const [own] = await listAttempts(stage.services.db, id);
+  await rpc(ground.url, "anvil_dropTransaction", [bytesToHex(own?.hash ?? Buffer.alloc(0))]);
+  await stage.mine();
+  await stage.resend();
+  await until(id, ["confirmed"]);
+  // Of what is mined together, the higher fee comes first.
+  await rpc(ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(10n ** 11n)]);
+  await stage.mine();
+  const first = await update(address, { royaltiesBps: 321n });
+  await until(first.id, ["mined"]);
+  const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
+  await rpc(ground.url, "anvil_reorg", [Number(head - (await minedBlock(id))) + 1, []]);
+  await rpc(ground.url, "anvil_dropAllTransactions");
+  await rpc(ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(7n)]);
+  const [attempt] = await listAttempts(stage.services.db, first.id);
+  if (together) await stage.work();
+  else await rpc(ground.url, "eth_sendRawTransaction", [bytesToHex(attempt?.raw ?? Buffer.alloc(0))]);
+  await stage.mine();
+  const blind = await receiptOf(toHash(attempt?.hash ?? Buffer.alloc(0)));
+  if (!together) {
+    await stage.work();
+    await stage.mine();
+  }
+  const late = await receiptOf(toHash(own?.hash ?? Buffer.alloc(0)));
+  // The play was what it is meant to be.
+  expect(blind.status).toBe("success");
+  expect(late.blockNumber - blind.blockNumber).toBe(together ? 0n : 1n);
+  if (together) expect(late.transactionIndex).toBeGreaterThan(blind.transactionIndex);
+  await until(first.id, ["superseded"]);
+  const next = await newestGeneration(stage.services.db, await getIntent(stage.services.db, first.id));
   await until(next.id, ["finalized"]);
   const generations = await pool.query("SELECT gen, state FROM service.intent WHERE root_id = $1 ORDER BY gen", [
-    accepted.id,
+    first.id,
   ]);
   expect(generations.rows).toEqual([
     { gen: 0, state: "superseded" },
     { gen: 1, state: "finalized" },
   ]);
-  expect((await configOf(contract)).royaltiesBps).toBe(321n);
-  const lanes = await pool.query("SELECT state FROM service.lane");
+  expect((await configOf(address)).royaltiesBps).toBe(321n);
+  const lanes = await pool.query("SELECT DISTINCT state FROM service.lane");
   expect(lanes.rows).toEqual([{ state: "open" }]);
   const left = await pool.query("SELECT FROM service.budget WHERE reserved <> 0");
   expect(left.rowCount).toBe(0);
+});
+
+test("an update that has its nonce is not signed with what another block than the newest update's had: both hold", async () => {
+  const contract = await collection("Overtaken");
+  const first = await update(contract, { royaltiesBps: 444n });
+  await until(first.id, ["confirmed"]);
+  const second = await assigned(contract, { publicMintStart: 1_650_000_000n });
+  const place = (hash: Buffer | null | undefined) =>
+    stage.database.pool.query("UPDATE service.slot SET mined_block_hash = $1 WHERE intent_id = $2", [hash, first.id]);
+  const hash = (await findSlot(stage.services.db, first.id))?.mined_block_hash;
+  stage.proxy.forced = "answer-slow";
+  const submission = submitIntent(stage.services, stage.chain, second);
+  // While the node answers, another worker notes that the first one was mined again elsewhere.
+  await sleep(150);
+  await place(Buffer.alloc(32, 7));
+  const soon = await submission;
+  stage.proxy.forced = "";
+  await place(hash);
+  expect(soon).toMatchObject({ kind: "waiting", reason: "another update of this collection was mined meanwhile" });
+  await until(second.id, ["finalized"]);
+  expect(await configOf(contract)).toMatchObject({ royaltiesBps: 444n, publicMintStart: 1_650_000_000n });
 });
 
 test("a collection that is mined again in one block with its first update is confirmed again, and both hold", async () => {
@@ -99,22 +136,21 @@ test("a collection that is mined again in one block with its first update is con
   await until(id, ["confirmed"]);
   const first = await update(address, { royaltiesBps: 888n });
   await until(first.id, ["mined", "confirmed"]);
-  const mined = async (of: string) => (await findSlot(stage.services.db, of))?.mined_block ?? 0n;
   const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
-  const before = [await mined(id), await mined(first.id)];
+  const before = [await minedBlock(id), await minedBlock(first.id)];
   expect(before[0]).not.toBe(before[1]);
   await rpc(ground.url, "anvil_reorg", [Number(head - (before[0] ?? 0n)) + 1, []]);
   await until(first.id, ["finalized"]);
   await until(id, ["finalized"]);
   // The play was what it is meant to be.
-  expect(await mined(id)).toBe(await mined(first.id));
+  expect(await minedBlock(id)).toBe(await minedBlock(first.id));
   // What the update changed is forgiven, and nothing that another request would have deployed.
   const [intent, slot] = [await getIntent(stage.services.db, id), await findSlot(stage.services.db, id)];
   const check = async (changes: Partial<Intent>) =>
     await verifyDeployment(
       stage.services.rpc(stage.chain),
       { ...intent, ...changes },
-      await mined(id),
+      await minedBlock(id),
       toHash(slot?.mined_attempt ?? Buffer.alloc(0)),
     );
   expect(await check({})).toBeNull();
@@ -148,6 +184,23 @@ async function acceptOne(contract: Address, changes: ConfigChanges): Promise<Int
   });
 }
 
+/** With a nonce, and not signed: the process that took it has died. */
+async function assigned(contract: Address, changes: ConfigChanges): Promise<Intent> {
+  const accepted = await acceptOne(contract, changes);
+  const ready = await preflight(stage.services, stage.chain, accepted, stage.wallet);
+  if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
+  const { genesisHash } = await stage.services.relay.factory(stage.chain);
+  const assignment = await assignSlot(
+    stage.services,
+    stage.chain,
+    accepted,
+    { ...ready, fees: ready.fees },
+    genesisHash,
+  );
+  if (assignment.kind !== "assigned") throw new Error(`not assigned: ${JSON.stringify(assignment)}`);
+  return assignment.intent;
+}
+
 async function update(contract: Address, changes: ConfigChanges): Promise<Intent> {
   return await untilSigned(stage.services, stage.chain, await acceptOne(contract, changes));
 }
@@ -168,6 +221,14 @@ async function takeAway({ id }: Intent): Promise<void> {
   await rpc(ground.url, "anvil_reorg", [Number(head - (slot?.mined_block ?? head)) + 1, []]);
   await rpc(ground.url, "anvil_dropAllTransactions");
   await stage.mine();
+}
+
+async function minedBlock(id: string): Promise<bigint> {
+  return (await findSlot(stage.services.db, id))?.mined_block ?? 0n;
+}
+
+async function receiptOf(hash: Hash) {
+  return await stage.services.rpc(stage.chain).getTransactionReceipt({ hash });
 }
 
 async function configOf(address: Address) {
