@@ -1,8 +1,9 @@
 /*
- * Loaded into the Ponder process before Ponder (`node --import`). Ponder commits asynchronously and goes on from what it
- * has in memory: when PostgreSQL crashes, the last batches that it committed may be gone, and a commit that failed is
- * tried again with rows that it believes written. Either way whole ranges of blocks would be missing for good, with
- * nobody noticing. A process that starts anew reads in the database where it stands.
+ * Loaded into the Ponder process before Ponder (`node --import`). Ponder asks for asynchronous commits and goes on from
+ * what it has in memory: when PostgreSQL crashes, the last batches that it committed may be gone, and a commit that
+ * failed is tried again with rows that it believes written. Either way whole ranges of blocks would be missing for good,
+ * with nobody noticing. So what is committed has to stay, and a process that loses a connection ends: the next one reads
+ * in the database where it stands.
  */
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,6 +14,7 @@ import { ponderFolder } from "./ponder-process.ts";
 interface Client {
   connect(...args: unknown[]): unknown;
   once(event: "connect", listener: () => void): unknown;
+  query(text: string): Promise<unknown>;
   on(event: "error", listener: (error: Error) => void): unknown;
   connection: { on(event: "errorMessage", listener: (error: DatabaseError) => void): unknown };
 }
@@ -24,6 +26,8 @@ interface DatabaseError {
   code?: string;
 }
 
+/** A commit that was acknowledged outlives a crash; a session that rests is not ended by the server. */
+const settings = "SET synchronous_commit = on; SET idle_session_timeout = 0";
 /** SQLSTATEs of sessions that the server ends: shutdown, crash, idle for too long. */
 const operatorIntervention = "57P";
 
@@ -40,13 +44,18 @@ pg.Client.prototype.connect = function (this: Client, ...args: unknown[]): unkno
     this.connection.on("errorMessage", ({ severity, code, message }) => {
       if (severity === "FATAL" || severity === "PANIC" || code?.startsWith(operatorIntervention)) leave(message);
     });
+    // Behind Ponder's own setting, which it has asked for by now, and before its first transaction.
+    this.query(settings).catch((error: Error) => leave(error.message));
   });
   return connect.apply(this, args);
 };
 
 function leave(reason: string): void {
   const msg = `A connection to the database was lost (${reason}); starting from what it holds`;
-  writeSync(2, `${JSON.stringify({ level: 40, msg })}\n`);
-  // Not its orderly end, in which it would still write.
-  process.kill(process.pid, "SIGKILL");
+  try {
+    writeSync(2, `${JSON.stringify({ level: 40, msg })}\n`);
+  } finally {
+    // Not its orderly end, in which it would still write.
+    process.kill(process.pid, "SIGKILL");
+  }
 }

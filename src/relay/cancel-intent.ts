@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { getIntent, type Intent, isUnassigned, moveIntent } from "./intents.ts";
+import { isInLaterUpdate } from "./update-order.ts";
 
 const cancellable: readonly Intent["state"][] = ["assigned", "signed", "in_flight"];
 
@@ -11,7 +12,8 @@ const cancellable: readonly Intent["state"][] = ["assigned", "signed", "in_fligh
  * which of the two is mined; until then the intent keeps its state.
  *
  * @returns the intent as it stands; look at its state, and at `cancel_requested_at`.
- * @throws ServiceError `not_found`; `value_error` when it is mined or has ended already.
+ * @throws ServiceError `not_found`; `value_error` when it is mined or has ended already, or when a later update, whose
+ *   record contains what this one changes, is signed.
  */
 export async function cancelIntent(services: Services, tenantId: string, id: string): Promise<Intent> {
   for (let tries = 0; tries < 20; tries += 1) {
@@ -30,6 +32,11 @@ export async function cancelIntent(services: Services, tenantId: string, id: str
 async function requestNoop(services: Services, intent: Intent): Promise<Intent | undefined> {
   if (!cancellable.includes(intent.state))
     throw new ServiceError("value_error", `it is ${intent.state} already and cannot be cancelled any more`);
+  if (await isInLaterUpdate(services.db, intent))
+    throw new ServiceError(
+      "value_error",
+      "a later update of this collection contains its changes; send another update",
+    );
   return await services.db
     .updateTable("service.intent")
     .set({ cancel_requested_at: sql<Date>`clock_timestamp()`, version: intent.version + 1 })

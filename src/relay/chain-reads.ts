@@ -32,11 +32,6 @@ const receipt = z.object({
   effectiveGasPrice: quantity,
   logs: z.array(z.object({ address: hex.transform((text) => text as Address), topics: z.array(hash), data: hex })),
 });
-const log = z.object({
-  address: hex.transform((text) => text as Address),
-  blockHash: hash,
-  transactionIndex: quantity,
-});
 const feeHistory = z.object({
   baseFeePerGas: z.array(quantity).min(1),
   reward: z.array(z.array(quantity)).nullish(),
@@ -48,21 +43,12 @@ export interface ByHash {
 }
 
 export type Block = z.infer<typeof block>;
-export type LogPlace = z.infer<typeof log>;
 export type Receipt = z.infer<typeof receipt>;
-
-type LogTopic = Hex | Hex[] | null;
 
 export const calls = {
   block: (at: bigint | "latest" | "finalized"): RpcCall => ({
     method: "eth_getBlockByNumber",
     params: [at === "latest" || at === "finalized" ? at : toQuantity(at), false],
-  }),
-  blockOfHash: (blockHash: Hash): RpcCall => ({ method: "eth_getBlockByHash", params: [blockHash, false] }),
-  /** @param topics null: any. */
-  logs: (blockHash: Hash, address: Address, topics: LogTopic[]): RpcCall => ({
-    method: "eth_getLogs",
-    params: [{ blockHash, address, topics }],
   }),
   receipt: (ofHash: Hash): RpcCall => ({ method: "eth_getTransactionReceipt", params: [ofHash] }),
   feeHistory: (): RpcCall => ({ method: "eth_feeHistory", params: ["0xa", "latest", [20]] }),
@@ -71,7 +57,7 @@ export const calls = {
     method: "eth_getTransactionCount",
     params: [address, typeof at === "bigint" ? toQuantity(at) : at],
   }),
-  code: (address: Address, at: bigint | "latest" | ByHash): RpcCall => ({
+  code: (address: Address, at: bigint | "latest"): RpcCall => ({
     method: "eth_getCode",
     params: [address, typeof at === "bigint" ? toQuantity(at) : at],
   }),
@@ -105,11 +91,6 @@ export function parseReceipt(answer: RpcResult | undefined, asked: Hash): Receip
   const parsed = parse(receipt, answer, "a receipt");
   if (parsed.transactionHash !== asked) throw new NodeFault("the receipt of another transaction");
   return parsed;
-}
-
-/** Where logs stand; what they say is not read. */
-export function parseLogs(answer: RpcResult | undefined): LogPlace[] {
-  return parse(z.array(log), answer, "a list of logs");
 }
 
 export function parseQuantity(answer: RpcResult | undefined, what: string): bigint {

@@ -17,7 +17,7 @@ import type { Node, Nodes } from "./nodes.ts";
 /** Where a chain stands, as one endpoint told in one breath. */
 export interface ChainView {
   head: bigint;
-  /** The newest block that cannot be taken back any more. */
+  /** The newest block that cannot be taken back any more, as enough endpoints say; 0 while too few of them say anything. */
   finalized: bigint;
   fees: Fees;
   wallets: ReadonlyMap<Address, Wallet>;
@@ -43,7 +43,10 @@ export async function readChainView(nodes: Nodes, chain: Chain, wallets: readonl
     const answers = await node.ask([calls.block("latest"), calls.block("finalized"), calls.feeHistory(), ...own]);
     const [latest, tagged, history, ...rest] = answers;
     const { number: head } = parseBlock(latest);
-    const finalized = finalBlock(chain, head, parseBlockOrNull(tagged)?.number ?? null);
+    const finalized =
+      chain.relay.quorum <= 1
+        ? finalBlock(chain, head, parseBlockOrNull(tagged)?.number ?? null)
+        : await agreedFinal(nodes, chain);
     const past = await node.ask(wallets.map((address) => calls.count(address, finalized)));
     return {
       head,
@@ -62,6 +65,20 @@ export async function readChainView(nodes: Nodes, chain: Chain, wallets: readonl
       ),
     };
   });
+}
+
+/** What is final ends: no single endpoint decides that. */
+async function agreedFinal(nodes: Nodes, chain: Chain): Promise<bigint> {
+  const all = await nodes.all();
+  const answers = await Promise.allSettled(
+    all.map(async (node) => {
+      const [latest, tagged] = await node.ask([calls.block("latest"), calls.block("finalized")]);
+      return finalBlock(chain, parseBlock(latest).number, parseBlockOrNull(tagged)?.number ?? null);
+    }),
+  );
+  const numbers = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  numbers.sort((a, b) => Number(b - a));
+  return numbers[Math.min(chain.relay.quorum, all.length) - 1] ?? 0n;
 }
 
 /**

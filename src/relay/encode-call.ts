@@ -15,16 +15,26 @@ export interface IntentCall {
   basis: UpdateBasis | null;
 }
 
+/** The call of a deployment, which is frozen since it was accepted. */
+export function encodeDeployment(intent: Intent): IntentCall {
+  return { to: toAddress(intent.factory), data: encodeDeploy(intent), basis: null };
+}
+
 /**
- * The call an intent stands for. A deployment's is frozen since it was accepted; an update's holds the
- * whole configuration, so it is made from what the chain has right before signing.
+ * The call of an update. It holds the whole configuration, so it is made from what the chain has right before signing.
  *
- * @param current the collection's configuration at `basis`; both are null for a deployment.
+ * @param current the collection's configuration at `basis`.
+ * @param overtaken members that stay as they are: an update that was accepted later has changed them already, while
+ *   this one had to be repeated.
  */
-export function encodeCall(intent: Intent, current: RuntimeConfig | null, basis: UpdateBasis | null): IntentCall {
-  if (intent.kind === "deploy") return { to: toAddress(intent.factory), data: encodeDeploy(intent), basis: null };
-  if (!current) throw new Error(`update ${intent.id} needs the configuration that it changes`);
-  const args = [applyChanges(current, readChanges(intent.payload))] as const;
+export function encodeUpdate(
+  intent: Intent,
+  current: RuntimeConfig,
+  basis: UpdateBasis,
+  overtaken: ReadonlySet<string>,
+): IntentCall {
+  const wanted = Object.entries(readChanges(intent.payload)).filter(([member]) => !overtaken.has(member));
+  const args = [applyChanges(current, Object.fromEntries(wanted))] as const;
   const data = encodeFunctionData({ abi: collectionAbi, functionName: "updateConfig", args });
   return { to: toAddress(intent.predicted_addr), data, basis };
 }

@@ -1,10 +1,11 @@
-import type { Address } from "viem";
+import type { Address, Hex } from "viem";
 import type { Chain } from "../chains.ts";
-import { NodeFault, type RpcResult } from "../rpc/batch.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
+import { agreeOnBytes } from "./agreement.ts";
 import { batched } from "./batches.ts";
 import { calls, parseBlock, parseFeeHistory, parseQuantity } from "./chain-reads.ts";
-import { encodeCall, type IntentCall } from "./encode-call.ts";
+import { encodeDeployment, type IntentCall } from "./encode-call.ts";
 import { explainRevert } from "./explain-revert.ts";
 import { hasDefect } from "./faults.ts";
 import { type Fees, freshFees } from "./fees.ts";
@@ -12,9 +13,9 @@ import type { Intent } from "./intents.ts";
 import { intrinsicGas } from "./intrinsic-gas.ts";
 import { askNode } from "./node-failure.ts";
 import type { Node } from "./nodes.ts";
-import { type NotYet, prepareUpdate } from "./prepare-update.ts";
+import { type NotYet, prepareUpdate, type Refusal } from "./prepare-update.ts";
 import { maxTransactionGas } from "./signing-rules.ts";
-import { newestUpdate } from "./update-order.ts";
+import { newestUpdate, overtakenMembers } from "./update-order.ts";
 
 /** What a transaction needs before it is worth a nonce. */
 export interface Preflight {
@@ -33,11 +34,6 @@ export interface Preflight {
   chainNonce: bigint;
   /** The same with what waits in the node's pool. For the chaos run's defects only: it goes back. */
   pendingNonce: bigint;
-}
-
-/** The chain would refuse the transaction as things are. */
-export interface Refusal {
-  refused: string;
 }
 
 interface Question {
@@ -63,16 +59,37 @@ export async function preflight(
 ): Promise<Preflight | Refusal | NotYet> {
   if (intent.kind === "deploy")
     return await simulateTogether(services, `${chain.id} ${sender}`, { chain, intent, sender });
+  return await askNode(chain, () => preflightUpdate(services, chain, intent, sender));
+}
+
+async function preflightUpdate(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  sender: Address,
+): Promise<Preflight | Refusal | NotYet> {
   const after = await newestUpdate(services.db, intent);
-  return await askNode(chain, () =>
-    services.relay.nodes(chain).first(async (node) => {
-      const call = await prepareUpdate(node, intent, after);
-      if ("waits" in call) return call;
+  const overtaken = await overtakenMembers(services.db, intent);
+  const nodes = services.relay.nodes(chain);
+  const isAgreed = (call: RpcCall, answer: Hex) => agreeOnBytes(nodes, chain.relay.quorum, call, answer);
+  let waits: NotYet | null = null;
+  try {
+    return await nodes.first(async (node) => {
+      const call = await prepareUpdate(node, intent, after, overtaken, isAgreed);
+      if ("refused" in call) return call;
+      if ("waits" in call) {
+        // Another endpoint may be further.
+        waits = call;
+        throw new NodeFault(call.waits);
+      }
       const [answer] = await readAll(node, chain, sender, [{ intent, call }]);
       if (!answer) throw new NodeFault("no answer to a simulation");
       return answer;
-    }),
-  );
+    });
+  } catch (error) {
+    if (waits && error instanceof NodeFault) return waits;
+    throw error;
+  }
 }
 
 /** @param questions of one chain and one paying wallet. */
@@ -83,7 +100,7 @@ async function simulateAll(
   const [first] = questions;
   if (!first) return [];
   const { chain, sender } = first;
-  const wanted = questions.map(({ intent }) => ({ intent, call: encodeCall(intent, null, null) }));
+  const wanted = questions.map(({ intent }) => ({ intent, call: encodeDeployment(intent) }));
   return await askNode(chain, () => services.relay.nodes(chain).first((node) => readAll(node, chain, sender, wanted)));
 }
 

@@ -1,9 +1,9 @@
-import { decodeFunctionResult, encodeFunctionData, type Hash } from "viem";
+import { decodeFunctionResult, encodeFunctionData, type Hash, type Hex } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
-import { NodeFault } from "../rpc/batch.ts";
+import type { RpcCall } from "../rpc/batch.ts";
 import { toAddress } from "./bytes.ts";
 import { type Block, calls, parseBlock, parseBlockOrNull, parseHex } from "./chain-reads.ts";
-import { encodeCall, type IntentCall } from "./encode-call.ts";
+import { encodeUpdate, type IntentCall } from "./encode-call.ts";
 import type { Intent } from "./intents.ts";
 import type { Node } from "./nodes.ts";
 import type { BlockRef } from "./slots.ts";
@@ -11,6 +11,11 @@ import type { BlockRef } from "./slots.ts";
 /** What the node shows is not what the call has to be made from: a moment later it may be. */
 export interface NotYet {
   waits: string;
+}
+
+/** The chain would refuse the transaction as things are. */
+export interface Refusal {
+  refused: string;
 }
 
 /** Headers in one request; nodes refuse long batches. */
@@ -24,24 +29,31 @@ const lacking: NotYet = { waits: "the node does not have this collection's last 
  * block's hash (EIP-1898), and that block has to descend from the earlier update's, header by header.
  *
  * @param after the block of the update before; `final`: every branch has it.
+ * @param overtaken members that are left as they are.
+ * @param isAgreed whether enough endpoints say what this one said.
  * @throws NodeFault when the node gives no usable answer.
  */
 export async function prepareUpdate(
   node: Node,
   intent: Intent,
   after: (BlockRef & { final: boolean }) | null,
-): Promise<IntentCall | NotYet> {
+  overtaken: ReadonlySet<string>,
+  isAgreed: (call: RpcCall, answer: Hex) => Promise<boolean>,
+): Promise<IntentCall | NotYet | Refusal> {
   const contract = toAddress(intent.predicted_addr);
   const [latest] = await node.ask([calls.block("latest")]);
   const head = parseBlock(latest);
   if (after && head.number < after.number) return lacking;
   if (after && !after.final && !(await descends(node, head, after))) return lacking;
   const question = encodeFunctionData({ abi: collectionAbi, functionName: "getInfo" });
-  const [info] = await node.ask([calls.call(contract, question, { blockHash: head.hash })]);
+  const call = calls.call(contract, question, { blockHash: head.hash });
+  const [info] = await node.ask([call]);
   const data = parseHex(info, "a configuration");
-  if (data === "0x") throw new NodeFault("no collection at the block that was asked for");
+  if (!(await isAgreed(call, data)))
+    return { waits: "the endpoints do not say the same of this collection's configuration" };
+  if (data === "0x") return { refused: "no collection stands at its address" };
   const { runtimeConfig } = decodeFunctionResult({ abi: collectionAbi, functionName: "getInfo", data });
-  return encodeCall(intent, runtimeConfig, { block: head.number, after: after?.hash ?? null });
+  return encodeUpdate(intent, runtimeConfig, { block: head.number, after: after?.hash ?? null }, overtaken);
 }
 
 /** Whether the headers from `head` down lead to `to`. */

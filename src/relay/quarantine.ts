@@ -52,7 +52,7 @@ export async function quarantine(
 
 /**
  * Gives a quarantined wish another try: a new intent of the same root, so of the same address, which the
- * chain can hold one collection at. What was reserved goes over to it.
+ * chain can hold one collection at. What was reserved goes over to it. A wish that was cancelled meanwhile ends there.
  */
 export async function startNextGeneration(
   services: Services,
@@ -63,13 +63,13 @@ export async function startNextGeneration(
   if (intent.kind === "deploy" && (await standsThere(services, chain, intent, view.finalized))) return intent;
   const next = randomUUID();
   return await services.db.transaction().execute(async (transaction) => {
-    await sql`
+    const inserted = await sql<Pick<Intent, "id" | "state" | "version">>`
       INSERT INTO service.intent (id, root_id, gen, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
         template, owner, init_data, salt, predicted_addr, reserved_wei, seq)
       SELECT ${next}::uuid, root_id, gen + 1, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
         template, owner, init_data, salt, predicted_addr, reserved_wei, seq
       FROM service.intent WHERE id = ${intent.id}
-      ON CONFLICT DO NOTHING`.execute(transaction);
+      ON CONFLICT DO NOTHING RETURNING id, state, version`.execute(transaction);
     // Limits are for what is really spent: the first try's gas is gone, and its reservation goes on.
     await sql`
       UPDATE service.budget b SET spent = b.spent + v.used, allowed = greatest(b.allowed, b.reserved + b.spent + v.used)
@@ -85,6 +85,8 @@ export async function startNextGeneration(
       .set({ intent_id: next })
       .where("intent_id", "=", intent.id)
       .execute();
+    const [repeated] = inserted.rows;
+    if (repeated && intent.cancel_requested_at) await moveIntent(transaction, repeated, "cancelled");
     return await moveIntent(transaction, intent, "superseded");
   });
 }

@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import type { Hash } from "viem";
 import type { Database } from "../db/database.ts";
 import { toHash } from "./bytes.ts";
+import { readChanges } from "./config-changes.ts";
 import { endedStates, type Intent } from "./intents.ts";
 import type { BlockRef, Slot } from "./slots.ts";
 
@@ -87,6 +88,31 @@ export async function newestUpdate(
   if (!row?.mined_block || !row.mined_block_hash) return null;
   const final = (endedStates as readonly string[]).includes(row.state);
   return { number: row.mined_block, hash: toHash(row.mined_block_hash), final };
+}
+
+/**
+ * Members that updates which were accepted later have changed already. What was accepted last holds: an update that a
+ * reorganisation or a stranger made us repeat must not take them back.
+ */
+export async function overtakenMembers(db: Kysely<Database>, intent: Intent): Promise<ReadonlySet<string>> {
+  const rows = await others(db, intent)
+    .select("i.payload")
+    .where("i.seq", ">", intent.seq)
+    .where("i.state", "in", ["confirmed", "finalized"])
+    .execute();
+  return new Set(rows.flatMap(({ payload }) => Object.keys(readChanges(payload))));
+}
+
+/** Whether a signed call contains what this update changes: then it will hold, whatever becomes of its own transaction. */
+export async function isInLaterUpdate(db: Kysely<Database>, intent: Intent): Promise<boolean> {
+  if (intent.kind !== "update") return false;
+  const row = await others(db, intent)
+    .select("i.id")
+    .where("i.seq", ">", intent.seq)
+    .where("i.state", "in", ["signed", "in_flight", "mined", "confirmed", "finalized"])
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 function others(db: Kysely<Database>, intent: Intent) {

@@ -3,6 +3,7 @@ import type { Chain } from "../chains.ts";
 import { NodeFault } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { adoptDeployment } from "./adopt-deployment.ts";
+import { agreeOnOutcome } from "./agreement.ts";
 import { toBytes, toHash } from "./bytes.ts";
 import type { Receipt } from "./chain-reads.ts";
 import { type ChainView, depthOf, readReceipts } from "./chain-view.ts";
@@ -160,21 +161,35 @@ async function followBlock(
     else services.log.warn(facts, "the block of a deployment is gone");
     return await services.db.transaction().execute((transaction) => markUnmined(transaction, intent));
   }
-  const final = number <= view.finalized;
+  const isDue =
+    intent.state === "mined" ? depthOf(view, number) >= BigInt(chain.confirmations) : number <= view.finalized;
+  if (intent.state === "confirmed") {
+    crashPoint("finalize-before-commit");
+    return isDue ? await moveIntent(services.db, intent, "finalized") : intent;
+  }
+  if (!isDue) return intent;
+  const outcome = { hash: toHash(slot.mined_attempt), blockHash: now, succeeded: outcomeOf(intent) };
+  const agreement = await agreeOnOutcome(services.relay.nodes(chain), chain.relay.quorum, outcome);
+  if (agreement === "unknown") return intent;
+  if (agreement === "denied") {
+    services.log.error({ intent: intent.id, hash: outcome.hash }, "endpoints contradict each other about a receipt");
+    return await services.db.transaction().execute((transaction) => markUnmined(transaction, intent));
+  }
   switch (intent.state) {
     case "mined":
-      if (depthOf(view, number) < BigInt(chain.confirmations)) return intent;
-      return await confirm(services, chain, intent, { number, hash: toHash(slot.mined_attempt) });
-    case "confirmed":
-      crashPoint("finalize-before-commit");
-      return final ? await moveIntent(services.db, intent, "finalized") : intent;
+      return await confirm(services, chain, intent, { number, hash: outcome.hash });
     case "mined_reverted":
-      return final ? await endReverted(services, chain, intent, toHash(slot.mined_attempt)) : intent;
+      return await endReverted(services, chain, intent, outcome.hash);
     case "mined_noop":
-      return final ? await moveIntent(services.db, intent, "cancelled") : intent;
+      return await moveIntent(services.db, intent, "cancelled");
     default:
       return intent;
   }
+}
+
+/** A transaction that does nothing does so even if it fails. */
+function outcomeOf(intent: Intent): boolean | null {
+  return intent.state === "mined_noop" ? null : intent.state === "mined";
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Dice } from "./dice.ts";
-import { type Answer, type Call, lies } from "./rpc-lies.ts";
+import { type Answer, type Call, forcedLies, lies } from "./rpc-lies.ts";
 
 /** Faults of the way to the node and back, beside the lies of a node (rpc-lies.ts). */
 const transport = [
@@ -175,7 +175,7 @@ export class FaultProxy {
         this.note("dead receipt given");
       }
     }
-    const lie = lies[fault];
+    const lie = lies[fault] ?? forcedLies[fault];
     if (lie)
       return answers.map((answer, index) => {
         const call = calls[index];

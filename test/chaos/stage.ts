@@ -54,6 +54,8 @@ export interface StageOptions {
   factory?: FactoryKind;
   /** Paying wallets; the first one is the admin of collections. */
   wallets?: number;
+  /** A second endpoint, which never lies. */
+  honest?: boolean;
   env?: Record<string, string>;
 }
 
@@ -92,7 +94,7 @@ export class Stage {
 
   static async set(
     ground: Ground,
-    { defect, factory: kind = { permissive: true }, wallets: count = 1, env = {} }: StageOptions,
+    { defect, factory: kind = { permissive: true }, wallets: count = 1, honest, env = {} }: StageOptions,
   ) {
     const database = await createTestDatabase();
     const dir = await mkdtemp(join(tmpdir(), "mintyard-stage-"));
@@ -117,7 +119,7 @@ export class Stage {
       DATABASE_URL: database.url,
       MINTYARD_DATA_DIR: dir,
       LOG_LEVEL: process.env["TEST_LOG_LEVEL"] ?? "silent",
-      RPC_URL_GOERLI: proxy.url,
+      RPC_URL_GOERLI: honest ? `${proxy.url},${ground.url}` : proxy.url,
       CHAIN_ID_GOERLI: "31337",
       LOCAL_GOERLI: "true",
       CONFIRMATIONS_GOERLI: "2",

@@ -1,4 +1,8 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { ponderFolder } from "../../src/indexing/ponder-process.ts";
 import { CommitCutter } from "../chaos/commit-cutter.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import {
@@ -14,6 +18,8 @@ import {
 } from "./indexed-chain.ts";
 
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const run = promisify(execFile);
 
 let database: TestDatabase;
 let cutter: CommitCutter;
@@ -62,6 +68,23 @@ test("Ponder ends with any connection that the database takes from it, says so, 
   expect(indexer.log()).toContain("A connection to the database was lost");
   await chain.call(nft, "mint", [alice]);
   expect(await shownOf(nft.address)).toEqual([{ held: [0, 1], transfers: 2, tokens: 2 }]);
+});
+
+test("what Ponder's own connections commit outlives a crash of PostgreSQL, and they may rest", async () => {
+  const script = `
+    const { createPool } = await import(${JSON.stringify(join(ponderFolder(), "dist/esm/utils/pg.js"))});
+    const pool = createPool({ connectionString: ${JSON.stringify(database.url)}, max: 2 }, console);
+    const shown = await Promise.all(["synchronous_commit", "idle_session_timeout"].map((name) => pool.query("SHOW " + name)));
+    console.log(JSON.stringify(shown.map(({ rows }) => rows[0])));
+    await pool.end();`;
+  const guard = new URL("../../src/indexing/leave-with-database.ts", import.meta.url).href;
+  const settings = async (...more: string[]) => {
+    const { stdout } = await run(process.execPath, [...more, "--input-type=module", "-e", script]);
+    return JSON.parse(stdout);
+  };
+  const [plain] = await settings();
+  expect(plain).toEqual({ synchronous_commit: "off" });
+  expect(await settings("--import", guard)).toEqual([{ synchronous_commit: "on" }, { idle_session_timeout: "0" }]);
 });
 
 test("a commit whose answer is lost, of a block and of a backfill, loses and doubles nothing", async () => {

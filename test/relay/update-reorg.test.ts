@@ -4,8 +4,9 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { assignSlot } from "../../src/relay/assign-slot.ts";
 import { toBytes, toHash } from "../../src/relay/bytes.ts";
+import { cancelIntent } from "../../src/relay/cancel-intent.ts";
 import type { ConfigChanges } from "../../src/relay/config-changes.ts";
-import { getIntent, type Intent, newestGeneration } from "../../src/relay/intents.ts";
+import { getIntent, type Intent, moveIntent, newestGeneration } from "../../src/relay/intents.ts";
 import { preflight } from "../../src/relay/preflight.ts";
 import { findSlot, listAttempts } from "../../src/relay/slots.ts";
 import { submitIntent } from "../../src/relay/submit-intent.ts";
@@ -108,6 +109,70 @@ test.each([
   expect(lanes.rows).toEqual([{ state: "open" }]);
   const left = await pool.query("SELECT FROM service.budget WHERE reserved <> 0");
   expect(left.rowCount).toBe(0);
+});
+
+test("an update that is repeated behind a later one takes nothing of it back, on the chain and in what is shown", async () => {
+  await stage.post(1, "Filler");
+  const { id, address } = await deployment("Overtaken");
+  const [own] = await listAttempts(stage.services.db, id);
+  await rpc(ground.url, "anvil_dropTransaction", [bytesToHex(own?.hash ?? Buffer.alloc(0))]);
+  await stage.mine();
+  await stage.resend();
+  await until(id, ["confirmed"]);
+  const first = await update(address, { publicMintStart: 1_600_000_001n });
+  await until(first.id, ["confirmed"]);
+  const second = await update(address, { publicMintStart: 1_600_000_002n });
+  await until(second.id, ["mined"]);
+  const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
+  await rpc(ground.url, "anvil_reorg", [Number(head - (await minedBlock(id))) + 1, []]);
+  await rpc(ground.url, "anvil_dropAllTransactions");
+  // Again, and the first update ahead of its collection.
+  for (const of of [first.id, id, second.id]) {
+    const [attempt] = await listAttempts(stage.services.db, of);
+    await rpc(ground.url, "eth_sendRawTransaction", [bytesToHex(attempt?.raw ?? Buffer.alloc(0))]);
+    await stage.mine();
+  }
+  await until(first.id, ["superseded"]);
+  const next = await newestGeneration(stage.services.db, await getIntent(stage.services.db, first.id));
+  await until(next.id, ["finalized"]);
+  await until(second.id, ["finalized"]);
+  expect(await minedBlock(next.id)).toBeGreaterThan(await minedBlock(second.id));
+  expect(await configOf(address)).toMatchObject({ publicMintStart: 1_600_000_002n });
+  const shown = await stage.database.pool.query("SELECT settings FROM service.collection WHERE address = $1", [
+    toBytes(address),
+  ]);
+  expect(shown.rows[0].settings).toMatchObject({ publicMintStart: "1600000002" });
+});
+
+test("an update that a later one contains is not cancelled any more; one that is cancelled is not repeated", async () => {
+  const contract = await collection("Cancelled");
+  const first = await update(contract, { royaltiesBps: 111n });
+  await until(first.id, ["confirmed"]);
+  const second = await update(contract, { publicMintStart: 1_650_000_000n });
+  await takeAway(first);
+  await stage.work();
+  expect((await getIntent(stage.services.db, first.id)).state).toBe("in_flight");
+  const cancel = (id: string) => cancelIntent(stage.services, stage.caller.accountId, id);
+  await expect(cancel(first.id)).rejects.toThrow(/a later update of this collection contains its changes/);
+  await cancel(second.id);
+  // As if a stranger had taken its nonce before the transaction that does nothing.
+  const doomed = await moveIntent(stage.services.db, await getIntent(stage.services.db, second.id), "quarantined");
+  await stage.work();
+  const over = await newestGeneration(stage.services.db, await getIntent(stage.services.db, doomed?.id ?? ""));
+  expect(over).toMatchObject({ root_id: second.id, gen: 1, state: "cancelled" });
+  await until(first.id, ["finalized"]);
+});
+
+test("an update whose collection is gone is refused, and a nonce that it has is not kept waiting by it", async () => {
+  const contract = await collection("Gone");
+  const second = await assigned(contract, { publicMintStart: 1_650_000_000n });
+  await rpc(ground.url, "anvil_setCode", [contract, "0x"]);
+  await stage.mine();
+  const soon = await submitIntent(stage.services, stage.chain, second);
+  expect(soon).toMatchObject({
+    kind: "held",
+    reason: "the contract would refuse it: no collection stands at its address",
+  });
 });
 
 test("an update that has its nonce is not signed with what another block than the newest update's had: both hold", async () => {
