@@ -34,7 +34,7 @@ export async function agreeOnOutcome(nodes: Nodes, quorum: number, outcome: Outc
     .filter((receipt) => receipt?.blockHash === blockHash)
     .map((receipt) => succeeded === null || (receipt?.status === 1n) === succeeded);
   if (votes.includes(false)) return "denied";
-  return votes.length > 0 && votes.length >= Math.min(quorum, all.length) ? "agreed" : "unknown";
+  return votes.length >= nodes.needed(quorum) ? "agreed" : "unknown";
 }
 
 /** Whether enough endpoints give the same bytes: what is made from them replaces a whole record. */
@@ -48,5 +48,5 @@ export async function agreeOnBytes(nodes: Nodes, quorum: number, call: RpcCall, 
     }),
   );
   const same = answers.filter((answer) => answer.status === "fulfilled" && answer.value === bytes);
-  return same.length > 0 && same.length >= Math.min(quorum, all.length);
+  return same.length >= nodes.needed(quorum);
 }

@@ -78,7 +78,7 @@ async function agreedFinal(nodes: Nodes, chain: Chain): Promise<bigint> {
   );
   const numbers = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   numbers.sort((a, b) => Number(b - a));
-  return numbers[Math.min(chain.relay.quorum, all.length) - 1] ?? 0n;
+  return numbers[nodes.needed(chain.relay.quorum) - 1] ?? 0n;
 }
 
 /**
@@ -168,7 +168,7 @@ export async function readBlockHashes(
     return agreed;
   }
   const all = await nodes.all();
-  const needed = Math.min(quorum, all.length);
+  const needed = nodes.needed(quorum);
   const answers = await Promise.allSettled(all.map(read));
   for (const [index, number] of wanted.entries()) {
     const votes = new Map<Hash, number>();

@@ -15,6 +15,8 @@ export interface Node {
 export interface Nodes {
   /** The endpoint that answers, best first; the last one's fault when none does. */
   first<T>(read: (node: Node) => Promise<T>): Promise<T>;
+  /** How many of them have to say the same: the quorum, or all that are configured, away or not. */
+  needed(quorum: number): number;
   /** Every endpoint that proves to serve the chain now. */
   all(): Promise<Node[]>;
 }
@@ -35,6 +37,7 @@ export function openNodes(chain: Chain): Nodes {
   }
 
   return {
+    needed: (quorum) => Math.min(quorum, nodes.length),
     first: async (read) => {
       let fault: unknown = new NodeFault(`${chain.name} has no endpoint`);
       for (const node of nodes) {

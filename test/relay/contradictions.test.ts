@@ -22,6 +22,23 @@ async function states(): Promise<string[]> {
   return rows.map(({ state }) => state);
 }
 
+test("an endpoint that is away counts among those that have to agree: work goes on, and nothing ends", async () => {
+  const alone = await Stage.set(ground, { factory: {}, honest: true, env: { RPC_QUORUM_GOERLI: "2" } });
+  try {
+    const state = async () => (await alone.database.pool.query("SELECT state FROM service.intent")).rows[0]?.state;
+    alone.proxy.forced = "connection-reset";
+    await alone.post();
+    await alone.mine(8);
+    await alone.work(6);
+    expect(await state()).toBe("mined");
+    alone.proxy.forced = "";
+    await alone.work(3);
+    expect(await state()).toBe("finalized");
+  } finally {
+    await alone.strike();
+  }
+});
+
 test("a head that one of two endpoints invents makes nothing final", async () => {
   await stage.post();
   await stage.mine();
