@@ -1,4 +1,4 @@
-import type { Kysely, Selectable } from "kysely";
+import type { Kysely, Selectable, UpdateObject } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { IntentState } from "../db/tables/relay.ts";
 import { hasDefect } from "./faults.ts";
@@ -49,6 +49,7 @@ export function asMoved(seen: Intent, moved: Moved): Intent {
 /**
  * Moves an intent on if it still is what the caller saw (compare and set on state and version).
  *
+ * @param more columns that change with it.
  * @returns the new row; null when another process was faster: read again and decide anew.
  */
 export async function moveIntent(
@@ -57,10 +58,11 @@ export async function moveIntent(
   to: IntentState,
   holdReason: string | null = null,
   holdDetail: string | null = null,
+  more: UpdateObject<Database, "service.intent"> = {},
 ): Promise<Intent | null> {
   const update = db
     .updateTable("service.intent")
-    .set({ state: to, version: seen.version + 1, hold_reason: holdReason, hold_detail: holdDetail })
+    .set({ state: to, version: seen.version + 1, hold_reason: holdReason, hold_detail: holdDetail, ...more })
     .where("id", "=", seen.id);
   const compared = update.where("state", "=", seen.state).where("version", "=", seen.version);
   const row = await (hasDefect("compare-and-set-dropped") ? update : compared).returningAll().executeTakeFirst();

@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { adoptDeployment } from "./adopt-deployment.ts";
@@ -42,6 +43,18 @@ export async function submitIntent(
     current = step;
   }
   return { kind: "waiting", intent: current, reason: "other processes are working on it", ready: null };
+}
+
+/** Later updates of the collection wait behind a refused one, and old clients cannot cancel it. */
+const refusedUpdateMinutes = 10;
+
+function whenItExpires({ kind, state }: Intent, holdReason: string) {
+  if (kind !== "update" || state === "assigned") return {};
+  const expires =
+    holdReason === "simulation"
+      ? sql<Date>`least(expires_at, clock_timestamp() + make_interval(mins => ${refusedUpdateMinutes}))`
+      : sql<Date>`created_at + interval '24 hours'`;
+  return { expires_at: expires };
 }
 
 async function takeStep(
@@ -137,7 +150,8 @@ async function takeStep(
     // With a nonce it is tried again at every turn; the same answer is no news.
     if (seen.state === "assigned" && seen.hold_reason === code && seen.hold_detail === reason)
       return { kind: "held", intent: seen, reason };
-    const held = await moveIntent(services.db, seen, seen.state === "assigned" ? "assigned" : "held", code, reason);
+    const to = seen.state === "assigned" ? "assigned" : "held";
+    const held = await moveIntent(services.db, seen, to, code, reason, whenItExpires(seen, code));
     return held ? { kind: "held", intent: held, reason } : await again();
   }
 }

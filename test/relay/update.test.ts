@@ -77,6 +77,40 @@ test("updates accepted at once land in their order, each on top of the one befor
   expect(rows.map(({ id }) => id)).toEqual(intents.map(({ id }) => id));
 });
 
+test("an update that the contract refuses keeps later ones waiting for ten minutes at most", async () => {
+  const { deployment } = await deployCollection(api, caller, launch());
+  await h.until(worker, deployment.id, done);
+  const before = contract;
+  contract = deployment.predictedAddress;
+  try {
+    const freeze = await accept({ metadataUpdatable: false });
+    const refused = await accept({ baseUri: "ipfs://too-late/" });
+    const later = await accept({ royaltiesBps: 123n });
+    await h.until(worker, freeze.id, done);
+    const told = await untilSigned(api, goerli(api), refused).catch((error: unknown) => error);
+    expect(told).toMatchObject({
+      code: "service_unavailable",
+      message: expect.stringContaining("the contract would refuse"),
+    });
+    await expect(untilSigned(api, goerli(api), later)).rejects.toThrow(
+      /an earlier update of this collection is under way/,
+    );
+    const row = () => api.pool.query("SELECT state, expires_at FROM service.intent WHERE id = $1", [refused.id]);
+    const minutes = ((await row()).rows[0].expires_at - Date.now()) / 60_000;
+    expect(minutes).toBeGreaterThan(8);
+    expect(minutes).toBeLessThanOrEqual(10);
+    // Ten minutes later.
+    await api.pool.query("UPDATE service.intent SET expires_at = now(), version = version + 1 WHERE id = $1", [
+      refused.id,
+    ]);
+    await h.until(worker, later.id, done);
+    expect((await row()).rows[0].state).toBe("expired");
+    expect(await runtimeConfig()).toMatchObject({ royaltiesBps: 123n, metadataUpdatable: false });
+  } finally {
+    contract = before;
+  }
+});
+
 test("without a key the same update is one, until another one came between", async () => {
   const first = await accept({ royaltiesBps: 1n });
   expect((await accept({ royaltiesBps: 1n })).id).toBe(first.id);
