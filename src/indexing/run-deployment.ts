@@ -14,6 +14,7 @@ import { checkPeriodically } from "./periodic-checks.ts";
 import { type PonderProcess, startPonder } from "./ponder-process.ts";
 import { prepareForReaders } from "./reader-indexes.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
+import { WrongChain } from "./rpc-upstreams.ts";
 import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
 import { StallWatch } from "./stall-watch.ts";
 
@@ -36,6 +37,8 @@ export interface DeploymentRun {
 
 const pollMs = 50;
 const maxUnansweredChecks = 30;
+/** Looks in a row, one a second, at which the nodes had another block 0. One lie is no reason. */
+const maxForeignLooks = 10;
 /** Ponder's word for "start me again": a node or the database was away. */
 const exitForRestart = 75;
 
@@ -172,7 +175,7 @@ async function watchPonder(
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
     const live = new StallWatch(client, gateway, schema);
-    for (let unanswered = 0, nextCheck = 0; ; ) {
+    for (let unanswered = 0, foreign = 0, nextCheck = 0; ; ) {
       await wait(1_000, undefined, { signal: ended });
       unanswered = (await ponder.isReady()) ? 0 : unanswered + 1;
       if (unanswered > maxUnansweredChecks) {
@@ -181,7 +184,13 @@ async function watchPonder(
       }
       // Fails when the session is lost in which the chain's lock lives.
       await rememberFinalBlock(client, gateway, schema, log);
-      const head = await keepJournal(client, gateway, { chain, schema, log });
+      const head = await keepJournal(client, gateway, { chain, schema, log }).catch((error: unknown) => {
+        foreign += 1;
+        // At the next start it is decided whether that chain is to be indexed.
+        if (!(error instanceof WrongChain) || foreign > maxForeignLooks) throw error;
+        return null;
+      });
+      if (head !== null) foreign = 0;
       if (head !== null && (await live.isStuckBelow(head))) {
         log.error({ chain: chain.name, head: String(head) }, "Ponder stands still below the chain's head; killing it");
         ponder.kill();
@@ -201,6 +210,7 @@ async function watchPonder(
  * A node that is away must not end the watch; a lost database session must.
  *
  * @returns the nodes' head; null when they do not say.
+ * @throws WrongChain when they serve another chain.
  */
 async function keepJournal(
   client: pg.Client,
@@ -214,6 +224,7 @@ async function keepJournal(
   } catch (error) {
     log.debug({ chain: chain.name, reason: String(error) }, "the journal of blocks waits");
     await client.query("SELECT 1");
+    if (error instanceof WrongChain) throw error;
     return null;
   }
 }

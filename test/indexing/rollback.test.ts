@@ -6,6 +6,47 @@ import { contracts, startChain, startIndexer, until, untilIndexed } from "./inde
 // More than Ponder's 30 blocks of finality for a chain it does not know.
 const beyondFinality = 70;
 
+test("a chain that was begun anew while it was indexed is noticed when everything final was noted already too", async () => {
+  const database = await createTestDatabase();
+  let chain = await startChain();
+  const indexer = await startIndexer(database.url, chain.url);
+  const mint = async () => {
+    const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+    await chain.call(nft, "mint", [chain.client.account.address]);
+    return Buffer.from(nft.address.slice(2), "hex");
+  };
+  const isNoted = async () => {
+    const [{ schema_name: schema, final_block: noted } = {}] = (
+      await database.pool.query("SELECT schema_name, final_block::text FROM nft.deployment WHERE live")
+    ).rows;
+    const { rows } = await database.pool.query(
+      `SELECT substr(finalized_checkpoint, 27, 16)::bigint::text AS final FROM "${schema}"._ponder_checkpoint`,
+    );
+    return Number(noted) > 0 && noted === rows[0]?.final;
+  };
+  try {
+    await mint();
+    for (let count = 0; count < beyondFinality; count++) await chain.client.mine({ blocks: 1 });
+    await untilIndexed(database.pool, chain);
+    await until(isNoted, "the final block to be noted");
+    const { port } = chain;
+    await chain.stop();
+    chain = await startChain(port);
+    await mint();
+    const second = await mint();
+    const shown = "SELECT FROM nft.tokens WHERE contract = $1";
+    await until(
+      async () => (await database.pool.query(shown, [second])).rowCount === 1,
+      "the other chain's token",
+      60_000,
+    );
+  } finally {
+    await indexer.end();
+    await chain.stop();
+    await database.drop();
+  }
+}, 300_000);
+
 test("rolled back beyond finality, while it ran or while it was down, a chain is indexed anew", async () => {
   const database = await createTestDatabase();
   let chain = await startChain();
