@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { type Address, bytesToHex, type Hash, toHex } from "viem";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { assignSlot } from "../../src/relay/assign-slot.ts";
 import { toBytes, toHash } from "../../src/relay/bytes.ts";
@@ -16,6 +16,8 @@ import { verifyDeployment } from "../../src/relay/verify-deployment.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Ground, Stage } from "../chaos/stage.ts";
 
+vi.setConfig({ testTimeout: 240_000 });
+
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 let ground: Ground;
@@ -24,7 +26,7 @@ beforeAll(async () => {
   ground = await Ground.start();
 });
 beforeEach(async () => {
-  stage = await Stage.set(ground, { factory: {}, wallets: 2, env: { FINALITY_GOERLI: "12" } });
+  stage = await Stage.set(ground, { factory: {}, wallets: 2, env: { FINALITY_GOERLI: "50" } });
 });
 afterEach(() => stage?.strike());
 afterAll(() => ground?.stop());
@@ -270,13 +272,16 @@ async function update(contract: Address, changes: ConfigChanges): Promise<Intent
   return await untilSigned(stage.services, stage.chain, await acceptOne(contract, changes));
 }
 
+/** A block for each look, and many where the end is waited for: however slow the looks are, nothing else is final before. */
 async function until(id: string, states: readonly string[]): Promise<void> {
+  const own = stage;
+  const blocks = states.some((state) => state === "finalized" || state === "superseded") ? 10 : 1;
   const look = async () => {
-    await stage.mine();
-    await stage.work();
-    return (await getIntent(stage.services.db, id)).state;
+    await own.mine(blocks);
+    await own.work();
+    return (await getIntent(own.services.db, id)).state;
   };
-  await expect.poll(look, { timeout: 60_000 }).toSatisfy((state: string) => states.includes(state));
+  await expect.poll(look, { timeout: 120_000 }).toSatisfy((state: string) => states.includes(state));
 }
 
 /** Its block is replaced by an empty one, and no node has its bytes any more; nobody has looked at the chain since. */
