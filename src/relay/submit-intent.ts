@@ -48,6 +48,7 @@ export async function submitIntent(
 /** Later updates of the collection wait behind a refused one, and old clients cannot cancel it. */
 const refusedUpdateMinutes = 10;
 
+/** Once it is held for another reason, it has the time again that it was accepted with. */
 function whenItExpires({ kind, state }: Intent, holdReason: string) {
   if (kind !== "update" || state === "assigned") return {};
   const expires =

@@ -64,23 +64,13 @@ test.each([
   ["one block with its collection, ahead of it", true],
 ])("an update that was mined again in %s did nothing: it is repeated, and holds", async (where, together) => {
   const { pool } = stage.database;
-  // The update's wallet is busy with the first one, so the other wallet deploys the second one, in a block of its own.
-  await stage.post(1, `Filler ${where}`);
-  const { id, address } = await deployment(`Behind ${where}`);
-  expect((await findSlot(stage.services.db, id))?.addr).toEqual(toBytes(stage.wallets[1] ?? "0x"));
-  const [own] = await listAttempts(stage.services.db, id);
-  await rpc(ground.url, "anvil_dropTransaction", [bytesToHex(own?.hash ?? Buffer.alloc(0))]);
-  await stage.mine();
-  await stage.resend();
-  await until(id, ["confirmed"]);
+  const { id, address, own } = await deployedByOther(`Behind ${where}`);
   // Of what is mined together, the higher fee comes first.
   await rpc(ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(10n ** 11n)]);
   await stage.mine();
   const first = await update(address, { royaltiesBps: 321n });
   await until(first.id, ["mined"]);
-  const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
-  await rpc(ground.url, "anvil_reorg", [Number(head - (await minedBlock(id))) + 1, []]);
-  await rpc(ground.url, "anvil_dropAllTransactions");
+  await takeBlocksSince(id);
   await rpc(ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(7n)]);
   const [attempt] = await listAttempts(stage.services.db, first.id);
   if (together) await stage.work();
@@ -91,7 +81,7 @@ test.each([
     await stage.work();
     await stage.mine();
   }
-  const late = await receiptOf(toHash(own?.hash ?? Buffer.alloc(0)));
+  const late = await receiptOf(own);
   // The play was what it is meant to be.
   expect(blind.status).toBe("success");
   expect(late.blockNumber - blind.blockNumber).toBe(together ? 0n : 1n);
@@ -114,20 +104,12 @@ test.each([
 });
 
 test("an update that is repeated behind a later one takes nothing of it back, on the chain and in what is shown", async () => {
-  await stage.post(1, "Filler");
-  const { id, address } = await deployment("Overtaken");
-  const [own] = await listAttempts(stage.services.db, id);
-  await rpc(ground.url, "anvil_dropTransaction", [bytesToHex(own?.hash ?? Buffer.alloc(0))]);
-  await stage.mine();
-  await stage.resend();
-  await until(id, ["confirmed"]);
+  const { id, address } = await deployedByOther("Overtaken");
   const first = await update(address, { publicMintStart: 1_600_000_001n });
   await until(first.id, ["confirmed"]);
   const second = await update(address, { publicMintStart: 1_600_000_002n });
   await until(second.id, ["mined"]);
-  const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
-  await rpc(ground.url, "anvil_reorg", [Number(head - (await minedBlock(id))) + 1, []]);
-  await rpc(ground.url, "anvil_dropAllTransactions");
+  await takeBlocksSince(id);
   // Again, and the first update ahead of its collection.
   for (const of of [first.id, id, second.id]) {
     const [attempt] = await listAttempts(stage.services.db, of);
@@ -234,6 +216,20 @@ async function deployment(name: string): Promise<{ id: string; address: Address 
   return { id: rows[0].id, address: `0x${rows[0].address}` };
 }
 
+/** The wallet that sends updates is busy, so the other one deploys this collection, in a block of its own. */
+async function deployedByOther(name: string): Promise<{ id: string; address: Address; own: Hash }> {
+  await stage.post(1, `Ahead of ${name}`);
+  const { id, address } = await deployment(name);
+  expect((await findSlot(stage.services.db, id))?.addr).toEqual(toBytes(stage.wallets[1] ?? "0x"));
+  const [attempt] = await listAttempts(stage.services.db, id);
+  const own = toHash(attempt?.hash ?? Buffer.alloc(0));
+  await rpc(ground.url, "anvil_dropTransaction", [own]);
+  await stage.mine();
+  await stage.resend();
+  await until(id, ["confirmed"]);
+  return { id, address, own };
+}
+
 async function collection(name: string): Promise<Address> {
   const { id, address } = await deployment(name);
   await until(id, ["finalized"]);
@@ -284,17 +280,23 @@ async function until(id: string, states: readonly string[]): Promise<void> {
   await expect.poll(look, { timeout: 120_000 }).toSatisfy((state: string) => states.includes(state));
 }
 
-/** Its block is replaced by an empty one, and no node has its bytes any more; nobody has looked at the chain since. */
-async function takeAway({ id }: Intent): Promise<void> {
-  const slot = await findSlot(stage.services.db, id);
+/** The blocks from its own on are replaced by empty ones, and no node has the bytes of any transaction any more. */
+async function takeBlocksSince(id: string): Promise<void> {
   const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
-  await rpc(ground.url, "anvil_reorg", [Number(head - (slot?.mined_block ?? head)) + 1, []]);
+  await rpc(ground.url, "anvil_reorg", [Number(head - (await minedBlock(id))) + 1, []]);
   await rpc(ground.url, "anvil_dropAllTransactions");
+}
+
+/** It is mined nowhere any more, and nobody has looked at the chain since. */
+async function takeAway({ id }: Intent): Promise<void> {
+  await takeBlocksSince(id);
   await stage.mine();
 }
 
 async function minedBlock(id: string): Promise<bigint> {
-  return (await findSlot(stage.services.db, id))?.mined_block ?? 0n;
+  const block = (await findSlot(stage.services.db, id))?.mined_block;
+  if (block === undefined || block === null) throw new Error(`${id} is not mined`);
+  return block;
 }
 
 async function receiptOf(hash: Hash) {
