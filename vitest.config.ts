@@ -1,4 +1,5 @@
 import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
@@ -9,9 +10,12 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/setup/global.ts"],
     pool: "forks",
-    maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    // Loading the service takes a second or two of processor time: once in each worker, not once in each file.
+    isolate: false,
+    maxWorkers: availableParallelism(),
+    // A bound for what hangs, not for what is slow: nothing fails on a machine that has other work.
+    testTimeout: 180_000,
+    hookTimeout: 300_000,
     reporters: ["default"],
   },
 });

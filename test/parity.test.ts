@@ -8,10 +8,10 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../bin/demo-wallets.ts";
 import { collectionAbi } from "../contracts/abi/collection.ts";
 import { type Answer, Client } from "./setup/client.ts";
-import { type RunningStack, startStackProcess } from "./setup/stack.ts";
+import { type LeasedStack, leaseStack } from "./setup/shared-stack.ts";
 
 // Each operation once through either door of a running stack: the same result, and for wrong input the same code.
-let stack: RunningStack;
+let stack: LeasedStack;
 let client: Client;
 let owner: Wallet;
 let address: Address;
@@ -22,7 +22,7 @@ const unknown = "0x38eb6d83ed5b7b771a50cd26eaf55accbd5ab000";
 const account = () => owner.account.address.toLowerCase();
 
 beforeAll(async () => {
-  stack = await startStackProcess();
+  stack = await leaseStack();
   client = new Client(stack.ready);
   const { node, createWallet } = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
   owner = await createWallet();
@@ -47,7 +47,7 @@ beforeAll(async () => {
     ({ body }) => (body["nft"] as { metadata?: unknown } | undefined)?.metadata != null,
   );
 });
-afterAll(() => stack.remove());
+afterAll(() => stack.release());
 
 function launch() {
   const { address: wallet } = owner.account;

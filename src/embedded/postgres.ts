@@ -33,16 +33,25 @@ interface Identity {
  * initialises them. A server that an earlier, killed parent left behind on the same files is stopped first.
  *
  * @param port free TCP port.
+ * @param more server settings by name, in place of those chosen here.
  * @throws Error with the server's last lines when it does not come up.
  */
-export async function startPostgres(dir: string, port: number): Promise<EmbeddedPostgres> {
-  const server = await startServer(dir, port);
+export async function startPostgres(
+  dir: string,
+  port: number,
+  more: Readonly<Record<string, string>> = {},
+): Promise<EmbeddedPostgres> {
+  const server = await startServer(dir, port, more);
   await createDatabase(server.url.replace(/[^/]*$/, "postgres"), "mintyard");
   return server;
 }
 
 /** The same without a look into the server: a standby takes no statement that changes anything. */
-export async function startServer(dir: string, port: number): Promise<EmbeddedPostgres> {
+export async function startServer(
+  dir: string,
+  port: number,
+  more: Readonly<Record<string, string>> = {},
+): Promise<EmbeddedPostgres> {
   const binaries = await findBinaries();
   const data = join(dir, "data");
   await mkdir(dir, { recursive: true });
@@ -51,7 +60,7 @@ export async function startServer(dir: string, port: number): Promise<EmbeddedPo
   const passwordFile = join(dir, "password");
   if (!existsSync(join(data, "PG_VERSION"))) await initialise(binaries, data, passwordFile, identity);
   const password = (await readFile(passwordFile, "utf8")).trim();
-  const child = await launch(binaries, data, port, identity);
+  const child = await launch(binaries, data, port, identity, more);
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/mintyard`;
   return { url, process: child, stop: () => stopChild(child) };
 }
@@ -120,7 +129,13 @@ async function initialise(binaries: Binaries, data: string, passwordFile: string
   if (code !== 0) throw new Error(`initdb ended with code ${code}: ${output().slice(-2000)}`);
 }
 
-async function launch(binaries: Binaries, data: string, port: number, identity: Identity): Promise<ChildProcess> {
+async function launch(
+  binaries: Binaries,
+  data: string,
+  port: number,
+  identity: Identity,
+  more: Readonly<Record<string, string>>,
+): Promise<ChildProcess> {
   const settings = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
@@ -129,6 +144,7 @@ async function launch(binaries: Binaries, data: string, port: number, identity: 
     // The default of 1 GB of spare log files is much for a folder that somebody made to try things.
     max_wal_size: "512MB",
     log_min_messages: "warning",
+    ...more,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const child = run([binaries.postgres, "-D", data, "-p", String(port), ...flags], identity);

@@ -4,8 +4,8 @@ import { pino } from "pino";
 import { createAnalystLogin, dropAnalystLogin } from "../../src/db/analyst-logins.ts";
 import { prepareDatabase } from "../../src/db/prepare.ts";
 import { changeNft, connect } from "../../src/indexing/nft-views.ts";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { NftFixture } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import type { NftFixture } from "../setup/nft-fixture.ts";
 
 export interface AnalyticsFixture {
   database: TestDatabase;
@@ -21,8 +21,7 @@ export interface AnalyticsFixture {
 
 /** A database as the service makes it, chains published the way the indexer publishes them, and an analyst's login. */
 export async function createAnalyticsFixture(chainIds: readonly number[]): Promise<AnalyticsFixture> {
-  const database = await createTestDatabase();
-  const ledgers = await NftFixture.create(database.pool, chainIds);
+  const { database, nfts: ledgers } = await createIndexedDatabase(chainIds);
   await publish(database.url, chainIds);
   await prepareDatabase(database.url, pino({ level: "silent" }));
   const name = `t_${randomBytes(5).toString("hex")}`;

@@ -35,7 +35,7 @@ export class Trouble {
   #turn: Promise<unknown> = Promise.resolve();
   dealt = 0;
 
-  /** @param decks how many times each deed is done. */
+  /** @param decks how many times each deed is done; with a fraction each kind still comes once. */
   constructor(world: World, dice: Dice, tally: Tally, decks: number) {
     this.#world = world;
     this.#dice = dice;
@@ -105,7 +105,9 @@ export class Trouble {
       [2, "foreign replaces ours", fault("foreign replaces ours", () => replaceOurs(world))],
       [2, "foreign at the next nonce", fault("foreign at the next nonce", () => takeNextNonce(world))],
     ];
-    return kinds.flatMap(([times, name, deed]) => Array.from({ length: times * decks }, () => ({ name, deed })));
+    return kinds.flatMap(([times, name, deed]) =>
+      Array.from({ length: Math.ceil(times * decks) }, () => ({ name, deed })),
+    );
   }
 
   async #reorg(): Promise<void> {

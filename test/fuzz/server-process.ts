@@ -4,8 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePorts } from "../../src/free-port.ts";
-import { createTestDatabase } from "../setup/database.ts";
-import { NftFixture } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase } from "../setup/database.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 
 export interface ServerUnderFuzz {
@@ -20,8 +19,7 @@ export interface ServerUnderFuzz {
 
 /** The API as the program that operators run, alone in its process: what it holds is nobody else's. */
 export async function startServer(): Promise<ServerUnderFuzz> {
-  const database = await createTestDatabase();
-  await NftFixture.create(database.pool, [31337, 31339]);
+  const { database } = await createIndexedDatabase([31337, 31339]);
   const dir = await mkdtemp(join(tmpdir(), "mintyard-fuzz-"));
   const [port = 0] = await freePorts(1);
   const key = randomUUID();

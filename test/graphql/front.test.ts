@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { createHttpServer } from "../../src/http/server.ts";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 
 const [keys, potions, alice] = [0xa1, 0xb2, 0x11].map(addressOf) as [string, string, string];
@@ -16,8 +16,9 @@ let doors: ReadDoors;
 let server: Server;
 let url: string;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const [chain] = await NftFixture.create(database.pool, [31337]);
+  const indexed = await createIndexedDatabase([31337]);
+  database = indexed.database;
+  const [chain] = indexed.nfts;
   await chain?.add([1n, 2n, 10n, 2n ** 200n].map((tokenId) => ({ contract: keys, tokenId, from: nobody, to: alice })));
   await chain?.add([
     { contract: potions, tokenId: 5n, from: nobody, to: alice, amount: 7n, standard: "ERC1155" },

@@ -3,15 +3,13 @@ import type { AddressInfo } from "node:net";
 import { serverAudits } from "graphql-http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createHttpServer } from "../../src/http/server.ts";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { NftFixture } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { openReadDoors } from "../setup/read-doors.ts";
 
 let database: TestDatabase;
 let server: Server;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  await NftFixture.create(database.pool, [31337]);
+  ({ database } = await createIndexedDatabase([31337]));
   server = createHttpServer(openReadDoors(database).services);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
 });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 
 const guide = readFileSync(new URL("../../docs/reading.md", import.meta.url), "utf8");
@@ -12,8 +12,9 @@ let database: TestDatabase;
 let doors: ReadDoors;
 let block: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const [chain] = await NftFixture.create(database.pool, [31337]);
+  const indexed = await createIndexedDatabase([31337]);
+  database = indexed.database;
+  const [chain] = indexed.nfts;
   block = (await chain?.add([{ contract: contract ?? "", tokenId: 1n, from: nobody, to: account ?? "" }])) ?? 0;
   doors = openReadDoors(database);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { addressOf, type Movement, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, type Movement, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 
 const [keys, potions] = [0xa1, 0xb2].map(addressOf) as [string, string];
@@ -51,8 +51,7 @@ function balances(keep: (one: Past) => boolean = () => true): Map<string, bigint
 }
 
 beforeAll(async () => {
-  database = await createTestDatabase();
-  fixtures = await NftFixture.create(database.pool, [31337, 31338]);
+  ({ database, nfts: fixtures } = await createIndexedDatabase([31337, 31338]));
   const random = sequence(7);
   for (let step = 0; step < 60; step += 1) {
     const chain = chains[random(2)] ?? "goerli";

@@ -1,42 +1,23 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { encodeDeployData, encodeFunctionData, getContractAddress, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { type Anvil, startAnvil } from "./anvil.ts";
-import { hostileCases, hostileContract, randomOf, transferTopic, word } from "./hostile-cases.ts";
-import { type Indexer, startIndexer, until } from "./indexed-chain.ts";
+import type { Anvil } from "./anvil.ts";
+import { hostileCases, hostileContract, transferTopic, word } from "./hostile-cases.ts";
+import { IndexedAnvil } from "./indexed-anvil.ts";
 
 const seeds = Number(process.env["HOSTILE_SEEDS"] ?? 1);
 const firstSeed = Number(process.env["HOSTILE_FIRST_SEED"] ?? 1);
-/** A third of Ethereum's; longer on a machine that needs long for a block without a flood. */
-const leastBlockTimeMs = 4_000;
-const floods = 5;
-let database: TestDatabase;
+let indexed: IndexedAnvil;
 let chain: Anvil;
-let indexer: Indexer;
+let query: IndexedAnvil["query"];
 
 beforeAll(async () => {
-  [database, chain] = await Promise.all([createTestDatabase(), startAnvil()]);
-  indexer = await startIndexer(database.url, chain.url);
+  indexed = await IndexedAnvil.start();
+  chain = indexed.chain;
+  query = indexed.query.bind(indexed);
 });
-afterAll(async () => {
-  await indexer?.end();
-  await chain?.stop();
-  await database?.drop();
-});
+afterAll(() => indexed?.stop());
 
 const raw = (hex: Hex) => Buffer.from(hex.slice(2), "hex");
-async function query(sql: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
-  return (await database.pool.query<Record<string, unknown>>(sql, values)).rows;
-}
-async function untilHead(): Promise<void> {
-  const head = await chain.head();
-  await until(
-    async () => ((await query("SELECT block_number FROM nft.heads"))[0]?.["block_number"] as bigint) >= head,
-    `block ${head}`,
-    600_000,
-  );
-}
 
 async function phoenixOf(hostile: Hex): Promise<Hex> {
   const { abi } = hostileContract();
@@ -74,7 +55,7 @@ async function act(seed: number) {
 test(`24 hostile contracts with ${seeds} seeds: each gets the rows and flags it deserves, and nobody else is touched`, async () => {
   for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
     const { honest, sender, cases } = await act(seed);
-    await untilHead();
+    await indexed.untilHead();
     for (const { name, address, transfers, flags, holdings, updates } of cases) {
       const of = [raw(address)];
       const found = {
@@ -120,48 +101,3 @@ test(`24 hostile contracts with ${seeds} seeds: each gets the rows and flags it 
     expect(await query("SELECT 1 FROM nft.collections")).toEqual([]);
   }
 }, 1_200_000);
-
-test("while one contract floods each block with 16,000 logs the others are at most two blocks behind", async () => {
-  const hostile = await chain.deploy(hostileContract());
-  const honest = await chain.deploy(hostileContract());
-  const random = randomOf(firstSeed);
-  const shown = async () => {
-    const [row] = await query("SELECT max(block_number) AS block FROM nft.transfers WHERE contract = $1", [
-      raw(honest.address),
-    ]);
-    return row?.["block"] as bigint | null;
-  };
-  const mint = async (round: number) => {
-    const log = { topics: [transferTopic, word(0n), word(7n), word(BigInt(round))], data: "0x" };
-    await chain.call(honest, "say", [[log]]);
-    await chain.mine();
-    return chain.head();
-  };
-  let calmMs = 0;
-  for (let round = 0; round < 3; round++) {
-    const block = await mint(1_000 + round);
-    const mined = Date.now();
-    await until(async () => (await shown()) === block, "a mint without a flood", 600_000);
-    calmMs = Math.max(calmMs, Date.now() - mined);
-  }
-  const blockTimeMs = Math.max(leastBlockTimeMs, 6 * calmMs);
-  const first = (await chain.head()) + 1n;
-  let head = first - 1n;
-  const lags: number[] = [];
-  for (let round = 0; round < floods; round++) {
-    await chain.call(hostile, "flood", [BigInt(random(1_000_000)), 16_000n]);
-    head = await mint(round);
-    // Each block holds a mint of the honest contract: the newest that shows tells how far behind it is.
-    for (const mined = Date.now(); Date.now() - mined < blockTimeMs; await wait(100))
-      lags.push(Number(head - ((await shown()) ?? first - 1n)));
-  }
-  console.log(
-    `blocks of ${blockTimeMs} ms behind, of ${lags.length} looks: ${[0, 1, 2, 3].map((lag) => `${lag}: ${lags.filter((one) => one === lag).length}`).join(", ")}`,
-  );
-  expect(Math.max(...lags)).toBeLessThanOrEqual(2);
-  await until(async () => (await shown()) === head, "the last honest mint", 600_000);
-  expect(await query("SELECT flag, count FROM nft.contract_flags WHERE contract = $1", [raw(hostile.address)])).toEqual(
-    [{ flag: "suspended", count: BigInt(floods) }],
-  );
-  expect(indexer.log()).not.toMatch(/Ponder ended/);
-}, 600_000);

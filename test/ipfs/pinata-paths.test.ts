@@ -1,29 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createPinata } from "../../src/ipfs/pinata.ts";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataCall, type PinataFault, type PinataServer, startPinata } from "./pinata-server.ts";
+import { finalStatuses, pinataSettings } from "./pinata-settings.ts";
 
 // Every fault on every call of the driver. Whatever comes back: pinned is said of our own root alone, and only
 // when the other side has it.
-const finalStatuses = [400, 413, 415, 422];
-
-function settingsOf(pinata: PinataServer) {
-  return {
-    jwt: pinata.jwt,
-    uploadUrl: pinata.url,
-    endpointUrl: pinata.url,
-    legacyUploadUrl: `${pinata.url}/pinning/pinFileToIPFS`,
-  };
-}
-
 describe("a small upload", () => {
   let pinata: PinataServer;
   let server: UploadServer;
   let count = 0;
   beforeAll(async () => {
     pinata = await startPinata();
-    const { jwt, uploadUrl, endpointUrl, legacyUploadUrl } = settingsOf(pinata);
+    const { jwt, uploadUrl, endpointUrl, legacyUploadUrl } = pinataSettings(pinata);
     server = await startUploadServer({
       PINATA_JWT: jwt,
       PINATA_UPLOAD_URL: uploadUrl,
@@ -84,54 +73,5 @@ describe("a small upload", () => {
     }
     stop.abort();
     await running;
-  });
-});
-
-describe("above 90 MiB, in pieces", () => {
-  let server: UploadServer;
-  let cid: string;
-  let car: Blob;
-  beforeAll(async () => {
-    server = await startUploadServer();
-    const { content, db } = server.services;
-    async function* noise() {
-      for (let chunk = 0; chunk < 91; chunk += 1) yield Buffer.alloc(1_048_576, `piece ${chunk}`);
-    }
-    cid = await content.addFile({ stream: noise(), contentType: null }, async (_, stored) => stored.cid);
-    const { file } = await db
-      .selectFrom("service.car")
-      .select("file")
-      .where("root", "=", cid)
-      .executeTakeFirstOrThrow();
-    car = await content.openCar(file);
-  });
-  afterAll(() => server.close());
-
-  // The SDK itself sends a piece up to six times, for half a minute; so the cases wait side by side.
-  test.concurrent.each<[PinataCall, PinataFault[], "pinned" | "other" | "refused" | "later"]>([
-    ["create", [401], "later"],
-    ["create", [429], "later"],
-    ["create", [413], "refused"],
-    ["create", ["cut"], "later"],
-    ["piece", [429, "cut", "slow"], "pinned"],
-    ["piece", Array(6).fill(401), "later"],
-    ["piece", Array(6).fill(413), "refused"],
-    ["list", [401], "later"],
-    ["list", [429], "later"],
-    ["list", ["cut within"], "later"],
-    ["piece", ["other root"], "other"],
-  ])("%s, %j: %s", { timeout: 120_000 }, async (call, faults, expected) => {
-    const pinata = await startPinata();
-    pinata.faults = { [call]: [...faults] };
-    const driver = createPinata(settingsOf(pinata));
-    const outcome = await driver
-      .pin(cid, car, async () => null)
-      .then(
-        (root) => (root === cid ? "pinned" : "other"),
-        (error: { statusCode?: number }) => (finalStatuses.includes(error.statusCode ?? 0) ? "refused" : "later"),
-      );
-    expect(outcome).toBe(expected);
-    if (outcome === "pinned") expect(pinata.pinned).toContain(cid);
-    await pinata.close();
   });
 });

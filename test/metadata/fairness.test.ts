@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runMetadata } from "../../src/metadata/run-metadata.ts";
 import { type Chain, startChain, until } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { NftFixture } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import type { NftFixture } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 import { listen, mintOf, type Serving } from "./strange-server.ts";
 
@@ -83,8 +83,9 @@ beforeAll(async () => {
   compiled = compileSolidity(source);
   chain = await startChain();
   await chain.client.mine({ blocks: 200 });
-  database = await createTestDatabase();
-  const [fixture] = await NftFixture.create(database.pool, [31337, 31338]);
+  const indexed = await createIndexedDatabase([31337, 31338]);
+  database = indexed.database;
+  const [fixture] = indexed.nfts;
   if (!fixture) throw new Error("no fixture");
   index = fixture;
   doors = openReadDoors(database, {

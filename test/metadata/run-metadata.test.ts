@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runMetadata } from "../../src/metadata/run-metadata.ts";
 import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { addressOf, type Movement, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, type Movement, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 
 const source = `// SPDX-License-Identifier: MIT
@@ -61,8 +61,9 @@ beforeAll(async () => {
   if (!contract) throw new Error("not compiled");
   talker = await chain.deploy(contract);
   await chain.client.mine({ blocks: 300 });
-  database = await createTestDatabase();
-  const [fixture] = await NftFixture.create(database.pool, [31337, 31338]);
+  const indexed = await createIndexedDatabase([31337, 31338]);
+  database = indexed.database;
+  const [fixture] = indexed.nfts;
   if (!fixture) throw new Error("no fixture");
   index = fixture;
   doors = openReadDoors(database, {

@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { createHttpServer } from "../../src/http/server.ts";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 
 // Each read through both doors of the real server: one statement, the same one but for the members that a door
@@ -17,8 +17,9 @@ let doors: ReadDoors;
 let server: Server;
 let base: string;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const [chain] = await NftFixture.create(database.pool, [31337]);
+  const indexed = await createIndexedDatabase([31337]);
+  database = indexed.database;
+  const [chain] = indexed.nfts;
   await chain?.add(
     [1n, 2n, 3n, 4n].map((tokenId) => ({ contract: keys, tokenId, from: nobody, to: alice, sender: alice })),
   );

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { addressOf, type Movement, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, type Movement, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 
 const [keys, potions, old, foreign] = [0xa1, 0xb2, 0xc3, 0xd4].map(addressOf) as [string, string, string, string];
@@ -72,8 +72,9 @@ let database: TestDatabase;
 let doors: ReadDoors;
 let free: ReadDoors;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const [chain, other] = await NftFixture.create(database.pool, [31337, 31338]);
+  const indexed = await createIndexedDatabase([31337, 31338]);
+  database = indexed.database;
+  const [chain, other] = indexed.nfts;
   for (const block of blocks) await chain?.add(block);
   // The same account and contract on another chain must not show.
   await other?.add([mint(keys, 5_555n, alice), mint(foreign, 1n, alice)]);

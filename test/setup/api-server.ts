@@ -11,8 +11,8 @@ import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { createMetrics, watchPool } from "../../src/telemetry/metrics.ts";
-import { createTestDatabase, type TestDatabase } from "./database.ts";
-import { NftFixture } from "./nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "./database.ts";
+import type { NftFixture } from "./nft-fixture.ts";
 import { checkAnswer } from "./openapi-check.ts";
 
 /** What a door answered; bodies that are not JSON are kept as text. */
@@ -40,8 +40,10 @@ export class ApiServer {
   }
 
   static async start(env: Record<string, string> = {}): Promise<ApiServer> {
-    const database = await createTestDatabase();
-    const [nfts] = await NftFixture.create(database.pool, [31337, 31339]);
+    const {
+      database,
+      nfts: [nfts],
+    } = await createIndexedDatabase([31337, 31339]);
     if (!nfts) throw new Error("no fixture");
     const dataDir = await mkdtemp(join(tmpdir(), "mintyard-ops-"));
     const config = loadConfig({

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
+import { offerStack } from "./shared-stack.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
@@ -12,13 +13,19 @@ declare module "vitest" {
   }
 }
 
-/** One real PostgreSQL for the whole run; each test file makes databases of its own in it. */
+/** Nothing in this server outlives the run. Tests that crash a PostgreSQL start one of their own, which keeps its promises. */
+const forgetful = { fsync: "off", full_page_writes: "off", synchronous_commit: "off" };
+
+/** One real PostgreSQL for the whole run, in which each test file makes databases of its own; and one stack for those that share it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dir = await mkdtemp(join(tmpdir(), "mintyard-test-"));
   const [port = 0] = await freePorts(1);
-  const postgres = await startPostgres(dir, port);
+  const postgres = await startPostgres(dir, port, forgetful);
   project.provide("postgresUrl", postgres.url);
+  const stack = await offerStack();
+  project.provide("sharedStackUrl", stack.url);
   return async () => {
+    await stack.close();
     await postgres.stop();
     await rm(dir, { recursive: true, force: true });
   };

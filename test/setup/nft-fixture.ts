@@ -38,11 +38,16 @@ export class NftFixture {
   }
 
   static async create(pool: pg.Pool, chainIds: readonly number[]): Promise<NftFixture[]> {
-    const live = chainIds.map((chainId) => ({ chainId, schema: `c${chainId}_test` }));
+    const live = chainIds.map((chainId) => ({ chainId, schema: schemaOf(chainId) }));
     await pool.query("CREATE SCHEMA nft");
     for (const { schema } of live) await createTables(pool, schema);
     for (const { sql } of nftViewStatements(live)) await pool.query(sql);
-    return live.map(({ schema }) => new NftFixture(pool, schema));
+    return NftFixture.of(pool, chainIds);
+  }
+
+  /** For tables that `create` made, in a database that this one was copied from. */
+  static of(pool: pg.Pool, chainIds: readonly number[]): NftFixture[] {
+    return chainIds.map((chainId) => new NftFixture(pool, schemaOf(chainId)));
   }
 
   /** One block with these movements, one log each. @returns its number. */
@@ -92,6 +97,8 @@ export class NftFixture {
     await this.#pool.query(`INSERT INTO ${this.#schema}._ponder_checkpoint VALUES ($1)`, [checkpoint]);
   }
 }
+
+const schemaOf = (chainId: number) => `c${chainId}_test`;
 
 async function createTables(pool: pg.Pool, schema: string): Promise<void> {
   await createLedger(pool, schema);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { addressOf, type Movement, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, type Movement, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 
 const [keys, potions] = [0xa1, 0xb2].map(addressOf) as [string, string];
@@ -29,8 +29,9 @@ let database: TestDatabase;
 let doors: ReadDoors;
 let firstBlock: number;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const [chain] = await NftFixture.create(database.pool, [31337]);
+  const indexed = await createIndexedDatabase([31337]);
+  database = indexed.database;
+  const [chain] = indexed.nfts;
   const numbers: number[] = [];
   for (const block of blocks) numbers.push((await chain?.add(block)) ?? 0);
   firstBlock = numbers[0] ?? 0;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import { addressOf, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 
 const keys = addressOf(0xa1);
@@ -14,8 +14,9 @@ const document =
 let database: TestDatabase;
 let doors: ReadDoors;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  const [chain] = await NftFixture.create(database.pool, [31337]);
+  const indexed = await createIndexedDatabase([31337]);
+  database = indexed.database;
+  const [chain] = indexed.nfts;
   const mint = { contract: keys, from: nobody, to: alice, timestamp: mintedAt, sender: minter };
   await chain?.add([
     { ...mint, tokenId: 7n },

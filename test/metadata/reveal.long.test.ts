@@ -7,8 +7,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { NftFixture } from "../setup/nft-fixture.ts";
+import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
+import type { NftFixture } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { images } from "./corpus.ts";
@@ -43,8 +43,9 @@ let revealed: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "mintyard-reveal-"));
   chain = await startChain();
-  database = await createTestDatabase();
-  const [fixture] = await NftFixture.create(database.pool, [31337]);
+  const indexed = await createIndexedDatabase([31337]);
+  database = indexed.database;
+  const [fixture] = indexed.nfts;
   // The worker publishes views of its own over the chains that it finds here.
   await ensureNftViews(database.url);
   await database.pool.query(

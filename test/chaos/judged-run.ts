@@ -1,0 +1,38 @@
+import { expect } from "vitest";
+import { type ChaosOptions, runChaos } from "./run.ts";
+
+/** What a run has to have met, besides what it must not do. */
+export interface ChaosGoals {
+  matrix: number;
+  faults: number;
+  kills: number;
+  reorgs: number;
+}
+
+/** One run of chaos: each collection is asked for three times and stands once, none is lost, and the goals are met. */
+export async function expectSoundRun(options: ChaosOptions, goals: ChaosGoals): Promise<void> {
+  let progress = "";
+  const figures = await runChaos({
+    ...options,
+    onProgress: (text) => {
+      progress = text;
+    },
+  });
+  // A run cannot be repeated exactly: what it was like is said with whatever fails.
+  const { tally, faults, ...rest } = figures;
+  const failures = Object.fromEntries(Object.entries(tally).filter(([what]) => !what.startsWith("fault ")));
+  const told = `${JSON.stringify({ ...rest, faults: faults.length, progress, tally: failures })}\n`;
+  process.stdout.write(told);
+  expect(figures, told).toMatchObject({
+    contracts: options.deployments,
+    lost: [],
+    doubled: [],
+    wrongHashes: [],
+    violations: [],
+  });
+  expect(tally["answers with a hash"], told).toBe(3 * options.deployments);
+  expect(figures.matrix.length, told).toBeGreaterThanOrEqual(goals.matrix);
+  expect(faults.length, told).toBeGreaterThanOrEqual(goals.faults);
+  expect(figures.kills, told).toBeGreaterThanOrEqual(goals.kills);
+  expect(figures.reorgs, told).toBeGreaterThanOrEqual(goals.reorgs);
+}

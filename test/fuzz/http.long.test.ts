@@ -1,0 +1,13 @@
+import { test } from "vitest";
+import { expectSoundAnswers } from "./fuzz-run.ts";
+
+/** A run of its own sends 100,000. */
+const total = Number(process.env["FUZZ_REQUESTS"] ?? 20_000);
+
+test(
+  `${total} requests nobody would send on purpose: no unplanned 5xx, no text from inside, no growth`,
+  {
+    timeout: 7_200_000,
+  },
+  () => expectSoundAnswers(total),
+);

@@ -1,0 +1,79 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import pg from "pg";
+import { inject } from "vitest";
+import type { ReadyInfo } from "../../src/embedded/stack.ts";
+import { type RunningStack, startStackProcess } from "./stack.ts";
+
+declare module "vitest" {
+  export interface ProvidedContext {
+    /** GET answers with the `ReadyInfo` of the run's shared stack, and starts it for whoever asks first; POST restarts it. */
+    sharedStackUrl: string;
+  }
+}
+
+/** The side of the run: a stack that starts when the first test file wants it. */
+export async function offerStack(): Promise<{ url: string; close(): Promise<void> }> {
+  let starting: Promise<RunningStack> | undefined;
+  const server = createServer((request, response) => {
+    starting = request.method === "POST" && starting ? starting.then(restart) : (starting ?? startStackProcess());
+    starting.then(
+      ({ ready }) => response.end(JSON.stringify(ready)),
+      (error: Error) => response.writeHead(500).end(error.message),
+    );
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await starting?.then(
+        (stack) => stack.remove(),
+        () => undefined,
+      );
+    },
+  };
+}
+
+async function restart(stack: RunningStack): Promise<RunningStack> {
+  const { code } = await stack.terminate();
+  if (code !== 0) throw new Error(`the stack ended with code ${code}`);
+  return await startStackProcess({
+    dir: stack.dir,
+    env: { PORT: new URL(stack.ready.rest).port, MINTYARD_API_KEY: stack.ready.apiKey },
+  });
+}
+
+export interface LeasedStack {
+  ready: ReadyInfo;
+  /** Ends the stack by SIGTERM, which has to give code 0, and starts it on the same folder. */
+  restart(): Promise<void>;
+  /** Lets the next test file have it. */
+  release(): Promise<void>;
+}
+
+/**
+ * The stack that test files share, one file at a time: some of them count rows and nonces. It holds what earlier files
+ * left, so each works with wallets and collections of its own.
+ */
+export async function leaseStack(): Promise<LeasedStack> {
+  // The lock ends with its session, so also with a worker that dies.
+  const lock = new pg.Client({ connectionString: inject("postgresUrl") });
+  await lock.connect();
+  await lock.query("SELECT pg_advisory_lock(hashtext('shared stack'))");
+  const stack: LeasedStack = {
+    ready: await ask("GET"),
+    restart: async () => {
+      stack.ready = await ask("POST");
+    },
+    release: () => lock.end(),
+  };
+  return stack;
+}
+
+async function ask(method: "GET" | "POST"): Promise<ReadyInfo> {
+  const answer = await fetch(inject("sharedStackUrl"), { method });
+  if (!answer.ok) throw new Error(`the shared stack did not start: ${await answer.text()}`);
+  return (await answer.json()) as ReadyInfo;
+}
