@@ -1,72 +1,118 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { testsReachedBy } from "./tests/reach.ts";
+import { type Outcome, outcomeOf } from "./tests/report.ts";
+import { contracts, lint, runStep, type Step, type StepResult, types, vitest } from "./tests/steps.ts";
+import { listTestFiles, type Tier, tierOf } from "./tests/tiers.ts";
 
-const root = join(import.meta.dirname, "..");
-const bin = (path: string) => join(root, "node_modules", path);
+const options = {
+  long: { type: "boolean", default: false },
+  changed: { type: "boolean", default: false },
+  since: { type: "string", default: "HEAD" },
+  list: { type: "boolean", default: false },
+  slowest: { type: "string", default: "5" },
+  testNamePattern: { type: "string", short: "t" },
+} as const;
 
-/** They start, kill and stop many processes, or promise a time: beside others they would measure those, and the others them. */
-const alone = ["test/processes.test.ts", "test/chaos/relayer.test.ts", "test/indexing/chaos.test.ts"];
-const vitest = [bin("vitest/vitest.mjs"), "run"];
+/** Steps of one row run side by side, rows one after the other. */
+type Plan = readonly (readonly Step[])[];
 
-/** Each step is a command of its own, so that it can be run alone as well. */
-const steps: readonly { name: string; command: readonly string[] }[] = [
-  { name: "lint", command: [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings"] },
-  { name: "types", command: [bin("typescript/bin/tsc"), "--noEmit", "-p", "."] },
-  { name: "contracts", command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"] },
-  { name: "service", command: [...vitest, ...alone.flatMap((file) => ["--exclude", file])] },
-  { name: "alone", command: [...vitest, ...alone, "--no-file-parallelism"] },
-];
-
-/** `npm test`: every check of the repository, in the order in which a fault is cheapest to read. Names pick steps. */
-export async function runTests(names: readonly string[]): Promise<number> {
-  const unknown = names.find((name) => !steps.some((step) => step.name === name));
-  if (unknown) throw new Error(`no step ${unknown}; there are ${steps.map((step) => step.name).join(", ")}`);
-  const chosen = names.length === 0 ? steps : steps.filter((step) => names.includes(step.name));
+/**
+ * `npm test`. Without words it runs the default tier, with `--long` the long tier; names of steps (lint, types,
+ * contracts, service, long) run just those, other words the test files whose path has one of them.
+ *
+ * @returns the exit code: 0 when everything passed.
+ * @throws Error for a word that neither a step nor a test file has.
+ */
+export async function runTests(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
+  if (values.list) return printTiers();
   const reports = mkdtempSync(join(tmpdir(), "mintyard-test-"));
   try {
-    const results = chosen.map(({ name, command }) => {
-      process.stdout.write(`\n── ${name}\n`);
-      const started = performance.now();
-      const report = join(reports, `${name}.json`);
-      const reporting = command[0] === vitest[0] ? ["--reporter=default", "--reporter=json"] : [];
-      const more = reporting.length > 0 ? [...reporting, `--outputFile.json=${report}`] : [];
-      const { status } = spawnSync(process.execPath, [...command, ...more], { cwd: root, stdio: "inherit" });
-      return { name, passed: status === 0, seconds: (performance.now() - started) / 1000, report };
-    });
-    const failed = results.filter((result) => !result.passed);
-    // At the end once more: what is far up is cut off by many who keep only the last lines.
-    process.stdout.write(`\n${failed.flatMap(({ report }) => readFailures(report)).join("")}`);
-    for (const { name, passed, seconds } of results) {
-      process.stdout.write(`${passed ? "passed" : "FAILED"}  ${name.padEnd(10)} ${seconds.toFixed(1)} s\n`);
+    const report = (name: string) => join(reports, `${name}.json`);
+    const plan = planOf(values, positionals, report);
+    const results: StepResult[] = [];
+    for (const row of plan) {
+      const shown = row.length === 1;
+      results.push(
+        ...(await Promise.all(
+          row.map(async (step) => {
+            const result = await runStep(step, shown);
+            if (!shown) process.stdout.write(`\n── ${result.name}\n${result.output}`);
+            return result;
+          }),
+        )),
+      );
     }
-    process.stdout.write(`steps: ${results.length - failed.length} passed, ${failed.length} failed\n`);
-    return failed.length === 0 ? 0 : 1;
+    return summarise(results, Number(values.slowest));
   } finally {
     rmSync(reports, { recursive: true });
   }
 }
 
-interface Report {
-  testResults: {
-    name: string;
-    status: string;
-    message: string;
-    assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
-  }[];
+type Report = (name: string) => string;
+
+function planOf(
+  {
+    long,
+    changed,
+    since,
+    testNamePattern,
+  }: { long: boolean; changed: boolean; since: string; testNamePattern?: string },
+  words: readonly string[],
+  report: Report,
+): Plan {
+  const files = listTestFiles();
+  const of = (tier: Tier) => files.filter((file) => tierOf(file) === tier);
+  const service = (chosen: readonly string[]) => vitest("service", chosen, report("service"));
+  // They start many processes and promise times: beside one another they would measure that.
+  const longTier = (chosen: readonly string[]) => vitest("long", [...chosen, "--no-file-parallelism"], report("long"));
+  if (changed) {
+    const reached = testsReachedBy(since, long ? of("long") : of("default"));
+    process.stdout.write(`${reached.length} test files can be reached by what changed since ${since}\n`);
+    const tests = reached.length === 0 ? [] : [[(long ? longTier : service)(reached)]];
+    return [[lint, types], ...tests];
+  }
+  if (words.length > 0) {
+    const steps = [lint, types, contracts, service(of("default")), longTier(of("long"))];
+    const named = steps.filter(({ name }) => words.includes(name));
+    if (named.length === words.length) return named.map((step) => [step]);
+    const found = files.filter((file) => words.some((word) => file.includes(word)));
+    if (found.length === 0)
+      throw new Error(`no step and no test file has ${words.join(" or ")} in its name; see npm test -- --list`);
+    const only = testNamePattern === undefined ? [] : ["-t", testNamePattern];
+    return [[service([...found, ...only])]];
+  }
+  if (long) return [[longTier(of("long"))]];
+  return [[lint, types, contracts], [service(of("default"))]];
 }
 
-function readFailures(report: string): string[] {
-  if (!existsSync(report)) return [];
-  const { testResults } = JSON.parse(readFileSync(report, "utf8")) as Report;
-  return testResults
-    .filter(({ status }) => status === "failed")
-    .flatMap(({ name, message, assertionResults }) => {
-      const failures = assertionResults.filter(({ status }) => status === "failed");
-      const tests = failures.map(({ fullName, failureMessages }) => ({ fullName, text: failureMessages.join("\n") }));
-      // A file that could not be loaded has no tests.
-      if (tests.length === 0) tests.push({ fullName: "", text: message });
-      return tests.map(({ fullName, text }) => `${relative(root, name)}: ${fullName}\n${text.slice(0, 5_000)}\n\n`);
-    });
+function printTiers(): number {
+  for (const file of listTestFiles()) process.stdout.write(`${tierOf(file)?.padEnd(8)} ${file}\n`);
+  return 0;
+}
+
+/** Failures stand at the end once more: what is far up is cut off by many who keep only the last lines. */
+function summarise(results: readonly StepResult[], slowest: number): number {
+  const outcomes = results.map(outcomeOf);
+  const failures = outcomes.flatMap((outcome) => outcome.failures);
+  process.stdout.write("\n");
+  for (const { title, text } of failures) process.stdout.write(`FAILED  ${title}\n${text}\n\n`);
+  const files = outcomes.flatMap((outcome) => outcome.files).sort((a, b) => b.seconds - a.seconds);
+  for (const { file, seconds } of files.slice(0, slowest)) process.stdout.write(`${inSeconds(seconds)}  ${file}\n`);
+  process.stdout.write("\n");
+  for (const { name, passed, seconds } of results)
+    process.stdout.write(`${passed ? "passed" : "FAILED"}  ${name.padEnd(10)} ${inSeconds(seconds)}\n`);
+  if (failures.length > 0) process.stdout.write(`\n${failures.map(({ command }) => `again: ${command}\n`).join("")}`);
+  process.stdout.write(`${closingLine(outcomes)}\n`);
+  return results.every(({ passed }) => passed) && failures.length === 0 ? 0 : 1;
+}
+
+const inSeconds = (seconds: number) => `${seconds.toFixed(1).padStart(7)} s`;
+
+function closingLine(outcomes: readonly Outcome[]): string {
+  const sum = (count: keyof Outcome["counts"]) => outcomes.reduce((total, { counts }) => total + counts[count], 0);
+  return `${sum("passed")} passed, ${sum("failed")} failed, ${sum("skipped")} skipped`;
 }

@@ -1,0 +1,79 @@
+import { existsSync, readFileSync } from "node:fs";
+import { relative } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import type { StepResult } from "./steps.ts";
+import { root } from "./tiers.ts";
+
+interface VitestReport {
+  testResults: {
+    name: string;
+    status: string;
+    message: string;
+    startTime: number;
+    endTime: number;
+    assertionResults: { status: string; fullName: string; failureMessages: string[] }[];
+  }[];
+}
+
+export interface Counts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+export interface Failure {
+  /** Where to look, and what failed there. */
+  title: string;
+  text: string;
+  /** Repeats just this. */
+  command: string;
+}
+
+export interface Outcome {
+  counts: Counts;
+  failures: Failure[];
+  files: { file: string; seconds: number }[];
+}
+
+/** What a step did: its tests by outcome, its failures, its files by time. Lint and types count as one check each. */
+export function outcomeOf(result: StepResult): Outcome {
+  if (result.report !== undefined) return outcomeOfVitest(result, result.report);
+  const said = stripVTControlCharacters(result.output);
+  const passed = Number(/(\d+) passing/.exec(said)?.[1] ?? (result.passed ? 1 : 0));
+  const failed = Number(/(\d+) failing/.exec(said)?.[1] ?? (result.passed ? 0 : 1));
+  const failure = { title: result.name, text: said.slice(-5_000), command: `npm test -- ${result.name}` };
+  return { counts: { passed, failed, skipped: 0 }, failures: result.passed ? [] : [failure], files: [] };
+}
+
+function outcomeOfVitest(result: StepResult, report: string): Outcome {
+  const files = existsSync(report) ? (JSON.parse(readFileSync(report, "utf8")) as VitestReport).testResults : [];
+  const outcome: Outcome = { counts: { passed: 0, failed: 0, skipped: 0 }, failures: [], files: [] };
+  for (const { name, status, message, startTime, endTime, assertionResults } of files) {
+    const file = relative(root, name);
+    outcome.files.push({ file, seconds: (endTime - startTime) / 1000 });
+    for (const { status, fullName, failureMessages } of assertionResults) {
+      if (status === "passed") outcome.counts.passed += 1;
+      else if (status !== "failed") outcome.counts.skipped += 1;
+      else outcome.failures.push(failureOf(file, fullName, failureMessages.join("\n")));
+    }
+    // A file that could not be loaded has no tests.
+    if (status === "failed" && !assertionResults.some((test) => test.status === "failed"))
+      outcome.failures.push(failureOf(file, "", message));
+  }
+  // It can also end without a failed test: an error that nobody awaited, or no report at all.
+  if (!result.passed && outcome.failures.length === 0)
+    outcome.failures.push({
+      title: result.name,
+      text: stripVTControlCharacters(result.output).slice(-5_000),
+      command: `npm test -- ${result.name}`,
+    });
+  outcome.counts.failed = outcome.failures.length;
+  return outcome;
+}
+
+function failureOf(file: string, test: string, text: string): Failure {
+  // vitest reads the name as a regular expression, the shell reads the quotes.
+  const pattern = test.replace(/[.*+?^${}()|[\]\\]/g, "\\$&").replaceAll("'", ".");
+  const only = test ? ` -t '${pattern}'` : "";
+  return { title: test ? `${file}: ${test}` : file, text: text.slice(0, 5_000), command: `npm test -- ${file}${only}` };
+}

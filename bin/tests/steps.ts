@@ -1,0 +1,68 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { root } from "./tiers.ts";
+
+export interface Step {
+  name: string;
+  command: readonly string[];
+  env?: Record<string, string>;
+  /** Where vitest writes its report; other steps have none. */
+  report?: string;
+}
+
+export interface StepResult extends Step {
+  passed: boolean;
+  seconds: number;
+  output: string;
+}
+
+const bin = (path: string) => join(root, "node_modules", path);
+
+export const lint: Step = {
+  name: "lint",
+  command: [bin("@biomejs/biome/bin/biome"), "check", "--error-on-warnings"],
+};
+
+export const types: Step = { name: "types", command: [bin("typescript/bin/tsc"), "--noEmit", "-p", "."] };
+
+export const contracts: Step = {
+  name: "contracts",
+  command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"],
+};
+
+/** @param args files and options of vitest; @param report file for its results. */
+export function vitest(name: string, args: readonly string[], report: string): Step {
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  return { name, command: [bin("vitest/vitest.mjs"), "run", ...reporters, ...args], report };
+}
+
+/**
+ * Runs one step to its end.
+ *
+ * @param shown prints its output as it comes; otherwise `output` has it, for steps that run side by side.
+ */
+export async function runStep(step: Step, shown: boolean): Promise<StepResult> {
+  const started = performance.now();
+  if (shown) process.stdout.write(`\n── ${step.name}\n`);
+  const child = spawn(process.execPath, [...step.command], {
+    cwd: root,
+    env: { ...process.env, ...(process.stdout.isTTY ? { FORCE_COLOR: "1" } : {}), ...step.env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const pieces: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on("data", (piece: Buffer) => {
+      pieces.push(piece);
+      if (shown) process.stdout.write(piece);
+    });
+  }
+  const code = await new Promise<number | null>((done) => {
+    child.once("close", done);
+    child.once("error", (error) => {
+      pieces.push(Buffer.from(`${error.message}\n`));
+      done(1);
+    });
+  });
+  const seconds = (performance.now() - started) / 1000;
+  return { ...step, passed: code === 0, seconds, output: Buffer.concat(pieces).toString("utf8") };
+}
