@@ -10,6 +10,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { completeLockfile } from "./complete-lockfile.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const runtimeDir = join(root, ".runtime");
@@ -109,18 +110,30 @@ function ensureNode() {
   });
 }
 
+function completedLockfile() {
+  try {
+    return completeLockfile();
+  } catch (error) {
+    return fail(error.message);
+  }
+}
+
 function ensurePackages(node, env) {
   const stamp = join(root, "node_modules", ".mintyard-lock");
-  const lock = readFileSync(join(root, "package-lock.json"));
   const major = spawnSync(node, ["-p", "process.versions.modules"], { encoding: "utf8" }).stdout.trim();
-  const want = `${createHash("sha256").update(lock).digest("hex")} ${major}`;
-  const current = () => existsSync(stamp) && readFileSync(stamp, "utf8") === want;
+  const wanted = () => {
+    const lock = readFileSync(join(root, "package-lock.json"));
+    return `${createHash("sha256").update(lock).digest("hex")} ${major}`;
+  };
+  const current = () => existsSync(stamp) && readFileSync(stamp, "utf8") === wanted();
   if (current()) return;
   locked(() => {
     if (current()) return;
+    const added = completedLockfile();
+    if (added.length > 0) process.stderr.write(`mintyard: added ${added.join(", ")} to package-lock.json\n`);
     process.stderr.write("mintyard: installing packages (about a minute, once)\n");
     runNpm(node, ["ci", "--include=dev", "--no-audit", "--no-fund"], env);
-    writeFileSync(stamp, want);
+    writeFileSync(stamp, wanted());
   });
 }
 

@@ -1,34 +1,89 @@
 // Adds the entries that `npm install` leaves out of package-lock.json when the registry it asked
 // did not hold some platform's build of an optional package. Without them `npm ci` refuses the
-// file on every machine ("Missing: … from lock file"). Run it after each `npm install`.
+// file on every machine ("Missing: … from lock file").
 //
-// An entry gets version, os, cpu and libc but no integrity: npm takes it from the registry of the
-// machine that needs it. Platforms are read off the package's name (`edr-linux-arm64-musl`).
+// npm runs this after each install (script `dependencies` of package.json); the bootstrap calls it
+// before `npm ci`, for a file that came incomplete from elsewhere.
 import { readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 
-const file = new URL("../package-lock.json", import.meta.url);
-const lock = JSON.parse(readFileSync(file, "utf8"));
 const systems = ["android", "darwin", "freebsd", "linux", "openbsd", "openharmony", "win32"];
-const added = [];
+const ownFile = fileURLToPath(new URL("../package-lock.json", import.meta.url));
 
-for (const [parent, entry] of Object.entries(lock.packages)) {
-  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
-    if (lock.packages[`${parent}/node_modules/${name}`] || lock.packages[`node_modules/${name}`]) continue;
-    const words = name.split("/").at(-1).split("-");
-    const at = words.findIndex((word) => systems.includes(word));
-    if (at < 0) throw new Error(`cannot read a platform off ${name}; add its entry by hand`);
-    const [os, arch, abi] = words.slice(at);
-    const cpu = arch === "arm" ? "arm" : arch;
-    lock.packages[`node_modules/${name}`] = {
-      version,
-      cpu: [cpu],
-      ...(os === "linux" ? { libc: [abi?.startsWith("musl") ? "musl" : "glibc"] } : {}),
-      optional: true,
-      os: [os],
-    };
-    added.push(name);
+/**
+ * Completes the file in place. A file that lacks nothing, or cannot be written, stays as it is.
+ *
+ * @returns the packages that were added, as `name@version`.
+ * @throws Error when the name of a missing package tells no platform.
+ */
+export function completeLockfile(file = ownFile) {
+  const lock = JSON.parse(readFileSync(file, "utf8"));
+  const added = addMissing(lock.packages);
+  if (added.length === 0) return [];
+  lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
+  try {
+    writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+  } catch (error) {
+    // Then `npm ci` says what it misses.
+    if (["EACCES", "EPERM", "EROFS"].includes(error.code)) return [];
+    throw error;
+  }
+  return added;
+}
+
+function addMissing(packages) {
+  const added = [];
+  for (const [parent, entry] of Object.entries(packages)) {
+    for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+      const found = findPackage(packages, parent, name);
+      // Platform packages are asked for by exact version; of two versions one lies deeper.
+      const exact = /^\d/.test(version) && platformOf(name);
+      if (found && (!exact || packages[found].version === version)) continue;
+      const beside = `${folderAbove(parent)}node_modules/${name}`;
+      packages[packages[beside] ? `${parent}/node_modules/${name}` : beside] = platformEntry(name, version);
+      added.push(`${name}@${version}`);
+    }
+  }
+  return added;
+}
+
+/** Where Node would find a package from the folder of another. */
+function findPackage(packages, parent, name) {
+  for (let from = parent && `${parent}/`; ; from = folderAbove(from.slice(0, -1))) {
+    if (packages[`${from}node_modules/${name}`]) return `${from}node_modules/${name}`;
+    if (from === "") return undefined;
   }
 }
-lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
-writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
-console.log(added.length === 0 ? "package-lock.json is complete" : `added ${added.join(", ")}`);
+
+/** `node_modules/a/` for `node_modules/a/node_modules/b`; empty for the project's own packages. */
+function folderAbove(path) {
+  const at = path.lastIndexOf("/node_modules/");
+  return at < 0 ? "" : path.slice(0, at + 1);
+}
+
+/** `["linux", "arm64", "musl"]` for `edr-linux-arm64-musl`; undefined where the name tells none. */
+function platformOf(name) {
+  const words = name.split("/").at(-1).split("-");
+  const at = words.findIndex((word) => systems.includes(word));
+  return at < 0 ? undefined : words.slice(at);
+}
+
+/** It has no integrity: npm takes that from the registry of the machine that needs the package. */
+function platformEntry(name, version) {
+  const platform = platformOf(name);
+  if (!platform)
+    throw new Error(`package-lock.json lacks ${name}, and its name tells no platform; add its entry by hand`);
+  const [os, cpu, abi] = platform;
+  return {
+    version,
+    cpu: [cpu],
+    ...(os === "linux" ? { libc: [abi?.startsWith("musl") ? "musl" : "glibc"] } : {}),
+    optional: true,
+    os: [os],
+  };
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const added = completeLockfile();
+  if (added.length > 0) console.log(`package-lock.json: added ${added.join(", ")}`);
+}
