@@ -2,8 +2,7 @@ import { ipfsDir, loadConfig } from "../src/config.ts";
 import { restoreBackup, takeBackup } from "../src/db/backup.ts";
 
 /** `mintyard backup FOLDER` and `mintyard restore FOLDER`. */
-export async function runBackup(verb: "backup" | "restore", [folder]: string[]): Promise<number> {
-  if (!folder) throw new Error("a folder is wanted");
+export async function runBackup(verb: "backup" | "restore", folder: string): Promise<number> {
   const config = loadConfig();
   const run = verb === "backup" ? takeBackup : restoreBackup;
   const { takenAt, tables } = await run(config.databaseUrl, ipfsDir(config), folder);

@@ -7,8 +7,7 @@ import { createDatabase, createPool } from "../src/db/pool.ts";
 import { type ContentStore, openContentStore } from "../src/ipfs/content-store.ts";
 
 /** `mintyard import FILE.car`: the whole file tree, each block checked, or nothing of it. */
-export async function runImport([file]: string[]): Promise<number | null> {
-  if (!file) return null;
+export async function runImport(file: string): Promise<number> {
   return await withStore(async (store) => {
     const { cid, blocks } = await store.importCar(createReadStream(file, { highWaterMark: 1_048_576 }));
     process.stdout.write(`${JSON.stringify({ import: file, cid, blocks })}\n`);
@@ -17,8 +16,7 @@ export async function runImport([file]: string[]): Promise<number | null> {
 }
 
 /** `mintyard export CID [FILE.car]`: a CAR of content that is stored here; to the standard output without a file. */
-export async function runExport([cid, file]: string[]): Promise<number | null> {
-  if (!cid) return null;
+export async function runExport(cid: string, file: string | undefined): Promise<number> {
   return await withStore(async (store) => {
     const car = await store.exportCar(cid, [], "all");
     if (!car) throw new Error(`${cid} is not stored here`);

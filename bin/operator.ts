@@ -1,5 +1,4 @@
 import { userInfo } from "node:os";
-import { parseArgs } from "node:util";
 import {
   addAccountKey,
   changeAccount,
@@ -18,97 +17,80 @@ import { loadConfig } from "../src/config.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { createDatabase, createPool } from "../src/db/pool.ts";
 import type { ChargeState, Scope, Tier } from "../src/db/tables/accounts.ts";
+import { UsageError } from "./command-line.ts";
 
 const tiers: readonly Tier[] = ["free", "growth", "scale", "enterprise"];
 const states: readonly ChargeState[] = ["open", "settled", "void", "refund_due", "refunded"];
 
-/** `mintyard accounts …` */
-export async function runAccounts(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      tier: { type: "string", default: "free" },
-      name: { type: "string", default: "unnamed" },
-      email: { type: "string" },
-    },
-  });
-  const [verb, id = "", tier] = positionals;
+/** Opens an account and prints its first key, which is shown this once. */
+export async function createAccount(values: {
+  name: string;
+  tier: string;
+  email: string | undefined;
+}): Promise<number> {
+  const tier = oneOf(tiers, values.tier, "--tier");
   return await asOperator(async (services, actor) => {
-    switch (verb) {
-      case "create": {
-        const wanted = oneOf(tiers, values.tier, "--tier");
-        const made = await openAccount(services, actor, {
-          name: values.name,
-          tier: wanted,
-          email: values.email ?? null,
-        });
-        return [{ ...made, key: made.legacyKey, secret: made.key }];
-      }
-      case "list":
-        return await listAccounts(services);
-      case "tier":
-        await changeAccount(services, actor, id, { tier: oneOf(tiers, tier, "the tier") });
-        return [{ id, tier }];
-      case "suspend":
-      case "resume":
-        await changeAccount(services, actor, id, { suspended: verb === "suspend" });
-        return [{ id, suspended: verb === "suspend" }];
-    }
-    throw new Error("accounts create, list, tier, suspend or resume");
+    const made = await openAccount(services, actor, { name: values.name, tier, email: values.email ?? null });
+    return [{ ...made, key: made.legacyKey, secret: made.key }];
   });
 }
 
-/** `mintyard keys …` */
-export async function runKeys(args: string[]): Promise<number> {
-  if (args[0] === "create") return await runAccounts(args);
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      name: { type: "string", default: "unnamed" },
-      scopes: { type: "string", default: allScopes.join(",") },
-      "uuid-only": { type: "boolean", default: false },
-    },
-  });
-  const [verb, id = ""] = positionals;
+export async function printAccounts(): Promise<number> {
+  return await asOperator(async (services) => await listAccounts(services));
+}
+
+export async function setTier(id: string, text: string): Promise<number> {
+  const tier = oneOf(tiers, text, "T");
   return await asOperator(async (services, actor) => {
-    switch (verb) {
-      case "add": {
-        const scopes = values.scopes.split(",").map((item): Scope => oneOf(allScopes, item, "--scopes"));
-        return [await addAccountKey(services, actor, { accountId: id, name: values.name, scopes })];
-      }
-      case "list":
-        return await listAccountKeys(services, id);
-      case "revoke":
-        await endKey(services, actor, id, values["uuid-only"] ? "uuid" : "all");
-        return [{ id, revoked: values["uuid-only"] ? "uuid" : "all" }];
-    }
-    throw new Error("keys create, add, list or revoke");
+    await changeAccount(services, actor, id, { tier });
+    return [{ id, tier }];
   });
 }
 
-/** `mintyard charges …` */
-export async function runCharges(args: string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { state: { type: "string" }, note: { type: "string" } },
-  });
-  const [verb = "", id = ""] = positionals;
+export async function setSuspended(id: string, suspended: boolean): Promise<number> {
   return await asOperator(async (services, actor) => {
-    if (verb === "list")
-      return await listAllCharges(services, values.state ? oneOf(states, values.state, "--state") : null);
-    if (!Object.hasOwn(chargeMoves, verb)) throw new Error("charges list, settle, void or refund");
-    const move = verb as keyof typeof chargeMoves;
-    await moveCharge(services, actor, id, move, values.note ?? null);
+    await changeAccount(services, actor, id, { suspended });
+    return [{ id, suspended }];
+  });
+}
+
+/** @param list scopes separated by commas; all of them when it is left out. */
+export async function addKey(accountId: string, name: string, list: string | undefined): Promise<number> {
+  const scopes = list?.split(",").map((item): Scope => oneOf(allScopes, item, "--scopes")) ?? [...allScopes];
+  return await asOperator(async (services, actor) => [
+    await addAccountKey(services, actor, { accountId, name, scopes }),
+  ]);
+}
+
+export async function printKeys(accountId: string): Promise<number> {
+  return await asOperator(async (services) => await listAccountKeys(services, accountId));
+}
+
+export async function revokeKey(id: string, revoked: "uuid" | "all"): Promise<number> {
+  return await asOperator(async (services, actor) => {
+    await endKey(services, actor, id, revoked);
+    return [{ id, revoked }];
+  });
+}
+
+export async function printCharges(text: string | undefined): Promise<number> {
+  const state = text === undefined ? null : oneOf(states, text, "--state");
+  return await asOperator(async (services) => await listAllCharges(services, state));
+}
+
+export async function changeCharge(
+  id: string,
+  move: keyof typeof chargeMoves,
+  note: string | undefined,
+): Promise<number> {
+  return await asOperator(async (services, actor) => {
+    await moveCharge(services, actor, id, move, note ?? null);
     return [{ id, state: chargeMoves[move].to }];
   });
 }
 
-/** `mintyard audit verify`: exits 1 when the log is not what was written. */
-export async function runAudit(args: string[]): Promise<number> {
-  if (args[0] !== "verify") throw new Error("audit verify");
+/** @returns 1 when the log is not what was written. */
+export async function checkAudit(): Promise<number> {
   let broken = false;
   await asOperator(async ({ db }) => {
     const result = await verifyAudit(db);
@@ -138,8 +120,8 @@ function bigintAsNumber(_name: string, value: unknown): unknown {
   return typeof value === "bigint" ? Number(value) : value;
 }
 
-function oneOf<T extends string>(words: readonly T[], text: string | undefined, what: string): T {
+function oneOf<T extends string>(words: readonly T[], text: string, what: string): T {
   const word = words.find((candidate) => candidate === text);
   if (word) return word;
-  throw new Error(`${what}: one of ${words.join(", ")} is wanted`);
+  throw new UsageError(`${what} is one of ${words.join(", ")}, not ${JSON.stringify(text)}`);
 }
