@@ -170,6 +170,11 @@ export const commands: readonly Command[] = [
     does: "lint, types, contracts and the tests of the whole service (CONTRIBUTING.md)",
     run: async (args) => await (await import("./run-tests.ts")).runTests(args),
   }),
+  rawCommand("dev", {
+    takes: "[COMMAND]",
+    does: "benchmarks, chaos runs, generated files; alone it lists them",
+    run: async (args) => await (await import("./dev.ts")).runDev(args),
+  }),
 ];
 
 function wallet(text: string): string {

@@ -1,4 +1,4 @@
-// Writes schema/schema.graphql and schema/openapi.json from the code: `npm run generate:schema`.
+// Writes schema/schema.graphql and schema/openapi.json from the code: `npm run generate`.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { lexicographicSortSchema, printSchema } from "graphql";

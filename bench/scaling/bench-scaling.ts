@@ -1,4 +1,4 @@
-// `npm run bench:scaling`: one API process, two, and two with a streaming standby, in turns.
+// `npm run mintyard -- dev bench scaling`: one API process, two, and two with a streaming standby, in turns.
 // Options: --tokens 50000 --contracts 200 --accounts 2000 --seconds 3 --rounds 4 --connections 32
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";

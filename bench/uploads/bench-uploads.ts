@@ -1,4 +1,4 @@
-// `npm run bench:uploads`: time and memory of uploads over HTTP, and the gateway beside nginx.
+// `npm run mintyard -- dev bench uploads`: time and memory of uploads over HTTP, and the gateway beside nginx.
 // Options: --files 10000 --rounds 5 --seconds 4 --only directory,500mb,1gib,gateway
 // The last line is JSON with every figure. Ends with 1 when a bound of docs/storage.md is missed.
 import { type ChildProcess, fork } from "node:child_process";

@@ -10,7 +10,7 @@ import { goldenAbi } from "./golden-abi.ts";
 test("the committed ABI modules are what the sources compile to", async () => {
   for (const [file, fresh] of Object.entries(await abiModules())) {
     const committed = readFileSync(new URL(`../../contracts/abi/${file}.ts`, import.meta.url), "utf8");
-    expect(committed, `contracts/abi/${file}.ts is stale: npm run generate:abi`).toBe(fresh);
+    expect(committed, `contracts/abi/${file}.ts is stale: npm run generate`).toBe(fresh);
   }
 });
 

@@ -1,0 +1,170 @@
+// `mintyard dev`: the commands for developers. They bring their own databases, chains and servers.
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+const vitest = "node_modules/vitest/vitest.mjs";
+
+export interface DevCommand {
+  name: string;
+  does: string;
+  /** Script for this Node, and its first arguments; what the command line adds follows. */
+  script: string;
+  args?: readonly string[];
+  /** Settings that the environment can replace. */
+  env?: Readonly<Record<string, string>>;
+  /** Folder of packages that the project itself does not need; installed first. */
+  packages?: string;
+}
+
+export const devCommands: readonly DevCommand[] = [
+  { name: "generate abi", does: "contracts/abi from the Solidity sources", script: "bin/generate-abi.ts" },
+  { name: "generate schema", does: "schema.graphql and openapi.json from the code", script: "bin/generate-schema.ts" },
+  { name: "generate gas", does: "the gas snapshot of the contracts", script: "contracts/build/gas-snapshot.ts" },
+  {
+    name: "build standard-json",
+    does: "what a block explorer needs to verify the contracts, below artifacts/",
+    script: "contracts/build/standard-json.ts",
+  },
+  {
+    name: "bench gas",
+    does: "gas of the contracts beside others'",
+    script: "bench/gas/bench-gas.ts",
+    packages: "bench/gas",
+  },
+  { name: "bench index", does: "speed of the index beside per-event upserts", script: "bench/index/bench-index.ts" },
+  { name: "bench reads", does: "reads of both APIs beside a bare server", script: "bench/reads/bench-reads.ts" },
+  { name: "bench relay", does: "time from a request to its hash", script: "bench/relay/bench-relay.ts" },
+  {
+    name: "bench reveal",
+    does: "10,000 tokens read before and after their reveal",
+    script: vitest,
+    args: ["run", "test/metadata/reveal.test.ts"],
+    env: { REVEAL_TOKENS: "10000" },
+  },
+  {
+    name: "bench scaling",
+    does: "one API process, two, and two with a standby",
+    script: "bench/scaling/bench-scaling.ts",
+  },
+  {
+    name: "bench uploads",
+    does: "time and memory of uploads, and the gateway",
+    script: "bench/uploads/bench-uploads.ts",
+  },
+  { name: "chaos indexer", does: "the indexer beside faults and kills", script: "test/indexing/chaos/main.ts" },
+  { name: "chaos relayer", does: "the relayer beside faults and kills", script: "test/chaos/relayer.ts" },
+  {
+    name: "chaos defects",
+    does: "seeded defects of the relayer, each of which must be found",
+    script: vitest,
+    args: ["run", "test/chaos/defects.test.ts"],
+    env: { CHAOS_SHOW: "1" },
+  },
+  {
+    name: "hostile indexer",
+    does: "hostile contracts with 50 seeds",
+    script: vitest,
+    args: ["run", "test/indexing/hostile.test.ts"],
+    env: { HOSTILE_SEEDS: "50" },
+  },
+  {
+    name: "kill uploads",
+    does: "an upload killed at 50 points",
+    script: vitest,
+    args: ["run", "test/ipfs/kill-uploads.test.ts"],
+    env: { KILL_POINTS: "50" },
+  },
+  {
+    name: "fuzz http",
+    does: "100,000 malformed requests; FUZZ_SEED repeats a run",
+    script: vitest,
+    args: ["run", "test/fuzz/http.test.ts"],
+    env: { FUZZ_REQUESTS: "100000" },
+  },
+  {
+    name: "fuzz contracts",
+    does: "the contracts beside their reference, 100,000 random calls",
+    script: "contracts/build/long-fuzz.ts",
+  },
+  {
+    name: "prove contracts",
+    does: "the supply arithmetic by the SMT checker; needs z3",
+    script: "contracts/build/smt.ts",
+  },
+];
+
+/**
+ * `mintyard dev GROUP NAME …`: runs one developer command. The group alone runs all of it for `generate`, which takes
+ * no further arguments; without arguments the commands are listed.
+ *
+ * @returns the exit code of the command, or 2 for one that does not exist.
+ */
+export async function runDev(argv: readonly string[]): Promise<number> {
+  const [group = "", name = ""] = argv;
+  if (["", "help", "--help"].includes(group)) {
+    process.stdout.write(`usage: mintyard dev <command> [its options]\n\n${list(devCommands)}`);
+    return 0;
+  }
+  const single = devCommands.find((command) => command.name === `${group} ${name}`);
+  if (single) return await runDevCommand(single, argv.slice(2));
+  const ofGroup = devCommands.filter((command) => command.name.startsWith(`${group} `));
+  if (group === "generate" && argv.length === 1) return await runAll(ofGroup);
+  const wanted = [group, name].filter(Boolean).join(" ");
+  const known = list(ofGroup.length > 0 ? ofGroup : devCommands);
+  process.stderr.write(`mintyard dev: there is no developer command ${JSON.stringify(wanted)}; there are\n${known}`);
+  return 2;
+}
+
+function list(commands: readonly DevCommand[]): string {
+  const all = commands.some(({ name }) => name.startsWith("generate "))
+    ? [{ name: "generate", does: "all generated files" }]
+    : [];
+  return [...all, ...commands].map(({ name, does }) => `  ${name.padEnd(20)}  ${does}\n`).join("");
+}
+
+async function runAll(commands: readonly DevCommand[]): Promise<number> {
+  for (const command of commands) {
+    process.stderr.write(`── ${command.name}\n`);
+    const code = await runDevCommand(command, []);
+    if (code !== 0) return code;
+  }
+  return 0;
+}
+
+/** Runs one in a process of its own, which has this one's terminal and ends with it. @returns its exit code. */
+export async function runDevCommand(command: DevCommand, extra: readonly string[]): Promise<number> {
+  const script = join(root, command.script);
+  if (!existsSync(script))
+    throw new Error(`${command.script} is not here: developer commands need the whole repository and its packages`);
+  if (command.packages) {
+    const install = ["ci", "--prefix", join(root, command.packages), "--no-audit", "--no-fund"];
+    const code = await run("npm", install, {});
+    if (code !== 0) return code;
+  }
+  return await run(process.execPath, [...process.execArgv, script, ...(command.args ?? []), ...extra], command.env);
+}
+
+async function run(program: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(program, args, {
+    cwd: root,
+    env: { ...env, ...process.env },
+    // The channel carries nothing; when this process is killed it closes, and the command can see that.
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
+  const forward = (signal: NodeJS.Signals) => child.kill(signal);
+  const end = () => child.kill("SIGTERM");
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, forward);
+  process.on("disconnect", end);
+  try {
+    return await new Promise<number>((done, failed) => {
+      child.once("error", failed);
+      child.once("exit", (code, signal) => done(code ?? (signal === "SIGKILL" ? 137 : 1)));
+    });
+  } finally {
+    for (const signal of signals) process.off(signal, forward);
+    process.off("disconnect", end);
+  }
+}
