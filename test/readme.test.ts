@@ -17,7 +17,12 @@ test("the continuous-integration script runs the README's test command first, th
 
 test("the README shows the flow, and every page of ours that it and the guides point at exists", () => {
   expect(readme).toMatch(/```mermaid\nflowchart /);
-  const pages = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)];
+  const pages = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
+  ];
   const missing = pages.flatMap((page) =>
     [...readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)]
       .map(([, target = ""]) => join(root, dirname(page), target))
