@@ -8,6 +8,7 @@ import { extendJournal, noteFreshness } from "./chain-journal.ts";
 import { endOrphans, lockChain, tableExists, unlockSchema } from "./chain-lock.ts";
 import { type Deployment, orderRebuild, publishDeployment, readRebuilds, recordDeployment } from "./deployments.ts";
 import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
+import { ForeignChainWatch } from "./foreign-chain-watch.ts";
 import { readGenesis } from "./genesis.ts";
 import { connect, ensureNftViews } from "./nft-views.ts";
 import { checkPeriodically } from "./periodic-checks.ts";
@@ -37,8 +38,6 @@ export interface DeploymentRun {
 
 const pollMs = 50;
 const maxUnansweredChecks = 30;
-/** Looks in a row, one a second, at which the nodes had another block 0. One lie is no reason. */
-const maxForeignLooks = 10;
 /** Ponder's word for "start me again": a node or the database was away. */
 const exitForRestart = 75;
 
@@ -175,7 +174,8 @@ async function watchPonder(
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
     const live = new StallWatch(client, gateway, schema);
-    for (let unanswered = 0, foreign = 0, nextCheck = 0; ; ) {
+    const foreign = new ForeignChainWatch();
+    for (let unanswered = 0, nextCheck = 0; ; ) {
       await wait(1_000, undefined, { signal: ended });
       unanswered = (await ponder.isReady()) ? 0 : unanswered + 1;
       if (unanswered > maxUnansweredChecks) {
@@ -185,12 +185,11 @@ async function watchPonder(
       // Fails when the session is lost in which the chain's lock lives.
       await rememberFinalBlock(client, gateway, schema, log);
       const head = await keepJournal(client, gateway, { chain, schema, log }).catch((error: unknown) => {
-        foreign += 1;
         // At the next start it is decided whether that chain is to be indexed.
-        if (!(error instanceof WrongChain) || foreign > maxForeignLooks) throw error;
+        if (!(error instanceof WrongChain) || foreign.isLasting()) throw error;
         return null;
       });
-      if (head !== null) foreign = 0;
+      if (head !== null) foreign.noteOwn();
       if (head !== null && (await live.isStuckBelow(head))) {
         log.error({ chain: chain.name, head: String(head) }, "Ponder stands still below the chain's head; killing it");
         ponder.kill();
