@@ -5,6 +5,7 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { runRelay } from "../../src/relay/run-relay.ts";
 import type { Services } from "../../src/services.ts";
 import { RelayHarness, randomAddress } from "../relay/harness.ts";
+import { patient } from "../setup/patience.ts";
 import { DoorServer, newKey } from "./door-server.ts";
 
 let h: RelayHarness;
@@ -49,7 +50,7 @@ async function deployed(changes: Record<string, unknown> = {}): Promise<Address>
 
 /** Waits until the lookup knows the transaction. */
 async function settled(hash: unknown): Promise<Address> {
-  for (const end = Date.now() + 30_000; ; await new Promise((done) => setTimeout(done, 50))) {
+  for (const end = Date.now() + patient.timeout; ; await new Promise((done) => setTimeout(done, 50))) {
     const { status, body } = await door.get(`/v0/contracts/${hash}?chain=${chain}`);
     if (status === 200) return body["contract_address"] as unknown as Address;
     if (Date.now() > end) throw new Error(`${hash} is still ${JSON.stringify(body)}`);
@@ -328,7 +329,7 @@ describe("what became of an update", () => {
     const receiver = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
     const { status } = await put(address, { royalties_address: receiver, royalties_share: 250 });
     expect(status).toBe(200);
-    await expect.poll(async () => (await listed(address))["royalties_address"], { timeout: 30_000 }).toBe(receiver);
+    await expect.poll(async () => (await listed(address))["royalties_address"], patient).toBe(receiver);
     const again = await put(address, { royalties_address: receiver.toLowerCase(), royalties_share: 250 });
     expect(again.status).toBe(200);
     expect((await runtimeOf(address)).royaltiesAddress).toBe(receiver);
@@ -347,20 +348,29 @@ describe("what became of an update", () => {
       "mutation ($id: ID!) { cancelCollectionUpdate(id: $id) { update { state } userErrors { code field } } }";
     const { data } = await door.graphql(cancel, { id: rows[0].id });
     expect(data["cancelCollectionUpdate"]).toMatchObject({ userErrors: [] });
-    const empty = () => worker.pool.query("SELECT FROM service.attempt WHERE kind = 'noop'");
-    await expect.poll(async () => (await empty()).rowCount, { timeout: 30_000 }).toBe(1);
+    const empty = async () => {
+      const sql = "SELECT '0x' || encode(hash, 'hex') AS hash FROM service.attempt WHERE kind = 'noop'";
+      return (await worker.pool.query<{ hash: Hex }>(sql)).rows;
+    };
+    // Signed is not sent yet: a block mined in between would hold the update itself, and nothing could cancel it then.
+    const isAtNode = async () => {
+      const [{ hash } = {}] = await empty();
+      return hash !== undefined && (await h.chain.getTransaction({ hash }).catch(() => null)) !== null;
+    };
+    await expect.poll(isAtNode, patient).toBe(true);
+    expect(await empty()).toHaveLength(1);
     await h.chain.setAutomine(true);
     await h.chain.mine({ blocks: 1 });
     const state = async () =>
       (await door.graphql("query ($id: ID!) { collectionUpdate(id: $id) { state } }", { id: rows[0].id })).data[
         "collectionUpdate"
       ]?.["state"];
-    await expect.poll(state, { timeout: 30_000 }).toBe("CANCELLED");
+    await expect.poll(state, patient).toBe("CANCELLED");
     expect(await runtimeOf(address)).toEqual(before);
     const repeated = await put(address, { royalties_share: 777 }, key);
     expect({ sent: sent.status, repeated: repeated.status }).toEqual({ sent: 200, repeated: 422 });
     expect((await put(address, { royalties_share: 778 })).status).toBe(200);
-    await expect.poll(async () => (await runtimeOf(address)).royaltiesBps, { timeout: 30_000 }).toBe(778n);
+    await expect.poll(async () => (await runtimeOf(address)).royaltiesBps, patient).toBe(778n);
     const late = await door.graphql(cancel, { id: rows[0].id });
     expect(late.data["cancelCollectionUpdate"]).toMatchObject({ update: { state: "CANCELLED" } });
   });
