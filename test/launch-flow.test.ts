@@ -8,6 +8,7 @@ import { drawImage } from "../bin/demo-images.ts";
 import { connect, type Wallet } from "../bin/demo-wallets.ts";
 import { collectionAbi } from "../contracts/abi/collection.ts";
 import { Client } from "./setup/client.ts";
+import { patient } from "./setup/patience.ts";
 import { type LeasedStack, leaseStack } from "./setup/shared-stack.ts";
 
 // One launch, step by step, as a creator, a collector and an analyst would do it; each test needs those above it.
@@ -187,7 +188,7 @@ test("an analyst finds the collection under its name before it has a token", asy
     );
     return rows;
   };
-  for (const end = Date.now() + 30_000; Date.now() < end && !(await read())[0]?.name; )
+  for (const end = Date.now() + patient.timeout; Date.now() < end && !(await read())[0]?.name; )
     await new Promise((done) => setTimeout(done, 100));
   expect(await read()).toEqual([{ name: "Keys", symbol: "TSK", launched_here: true, token_count: 0 }]);
   await database.end();

@@ -5,6 +5,7 @@ import { secretPattern } from "../../src/auth/key-format.ts";
 import { defaultPlans, planOfRow } from "../../src/auth/plans.ts";
 import { createServices } from "../../src/services.ts";
 import { ApiServer } from "../setup/api-server.ts";
+import { patient } from "../setup/patience.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
@@ -15,7 +16,7 @@ afterAll(() => api?.close());
 const settings = (key: string) => api.send("GET", "/v0/me/settings", key);
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 15_000; !(await condition()); ) {
+  for (const end = Date.now() + patient.timeout; !(await condition()); ) {
     if (Date.now() > end) throw new Error("it did not happen");
     await new Promise((done) => setTimeout(done, 50));
   }

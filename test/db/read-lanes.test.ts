@@ -4,6 +4,7 @@ import { openReadLanes, type ReadLanes } from "../../src/db/read-lanes.ts";
 import { wireValue } from "../../src/db/wire.ts";
 import { asUnavailable } from "../../src/unavailable.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { patient } from "../setup/patience.ts";
 
 // Judged by what pg reads of the same statements.
 let database: TestDatabase;
@@ -91,14 +92,18 @@ test("connections that break fail what was under way as an outage, and the next 
 
 test("a slow read keeps three others waiting at most, and the rest go past it", async () => {
   const reads = openReadLanes(connectionOptions(database.url, "slow"));
-  const slow = reads.first("SELECT pg_sleep(4)", []);
+  const holder = await database.pool.connect();
+  await holder.query("SELECT pg_advisory_lock(4711)");
+  const slow = reads.first("SELECT pg_advisory_lock_shared(4711)", []);
   let answered = 0;
   const quick = Array.from({ length: 120 }, async () => {
     await reads.first("SELECT 1", []);
     answered += 1;
   });
+  await expect.poll(() => answered, patient).toBeGreaterThanOrEqual(117);
+  await holder.query("SELECT pg_advisory_unlock(4711)");
+  holder.release();
   await slow;
-  expect(answered).toBeGreaterThanOrEqual(117);
   await Promise.all(quick);
   reads.close();
 });

@@ -6,6 +6,7 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { createHttpServer } from "../../src/http/server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
+import { patient } from "../setup/patience.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
 
 const [keys, potions, alice] = [0xa1, 0xb2, 0x11].map(addressOf) as [string, string, string];
@@ -213,7 +214,7 @@ test("both doors say how far the index had come, and wait for a block on demand,
   );
   // What was read before the row came is believed for half a second.
   await expect
-    .poll(async () => JSON.parse((await post({ query })).text).extensions, { timeout: 10_000 })
+    .poll(async () => JSON.parse((await post({ query })).text).extensions, patient)
     .toEqual({
       cost: { complexity: expect.any(Number), maxComplexity: 2_000, requests: 1 },
       freshness: {

@@ -1,5 +1,6 @@
 import { unlink } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { patient } from "../setup/patience.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 const text = "0123456789".repeat(150_000);
@@ -185,7 +186,7 @@ test("a file is served as the type that its first sender with a type said, or it
   expect(await send("cube.stl", "model/stl")).toBe(cid);
   expect(await send("cube.html", "text/html")).toBe(cid);
   // What was looked up last is believed for five seconds.
-  await expect.poll(() => typeOf(cid), { timeout: 15_000, interval: 500 }).toBe("model/stl");
+  await expect.poll(() => typeOf(cid), { ...patient, interval: 500 }).toBe("model/stl");
   expect(await typeOf(await upload("scene.gltf", '{"asset":{}}', "application/octet-stream"))).toBe("model/gltf+json");
 });
 

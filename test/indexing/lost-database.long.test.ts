@@ -64,7 +64,7 @@ test("Ponder ends with any connection that the database takes from it, says so, 
      WHERE datname = current_database() AND application_name LIKE 'c31337%' LIMIT 1`,
   );
   expect(rows).toHaveLength(1);
-  await until(async () => !(await isRunning(before)), "Ponder to end", 30_000);
+  await until(async () => !(await isRunning(before)), "Ponder to end");
   expect(indexer.log()).toContain("A connection to the database was lost");
   await chain.call(nft, "mint", [alice]);
   expect(await shownOf(nft.address)).toEqual([{ held: [0, 1], transfers: 2, tokens: 2 }]);
@@ -98,7 +98,7 @@ test("a commit whose answer is lost, of a block and of a backfill, loses and dou
     const blocks = round % 2 === 0 ? 1 : 45;
     if (blocks > 1) process.kill(before, "SIGKILL");
     for (let count = 0; count < blocks; count++, minted++) await chain.call(nft, "mint", [alice]);
-    await until(async () => !(await isRunning(before)), "Ponder to end", 60_000);
+    await until(async () => !(await isRunning(before)), "Ponder to end");
     const held = Array.from({ length: minted }, (_, id) => id);
     expect(await shownOf(nft.address)).toEqual([{ held, transfers: minted, tokens: minted }]);
   }

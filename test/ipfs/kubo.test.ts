@@ -5,6 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { CarReader } from "@ipld/car/reader";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
+import { patient } from "../setup/patience.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 type Answer = (root: string) => { status: number; text: string };
@@ -70,7 +71,7 @@ test("an upload is pinned when the node names our root", async () => {
   const cid = await upload("{}");
   expect((await row()).pin_state).toBe("queued");
   start();
-  await expect.poll(async () => (await row()).pin_state, { timeout: 20_000 }).toBe("pinned");
+  await expect.poll(async () => (await row()).pin_state, patient).toBe("pinned");
   expect(imported).toEqual([cid]);
 });
 
@@ -84,7 +85,7 @@ test.each(unsure)("%s is no pin: it stays queued with the reason, and is tried a
   answers.push(answer);
   await upload("{}");
   start();
-  await expect.poll(async () => (await row()).pin_error, { timeout: 20_000 }).toMatch(error);
+  await expect.poll(async () => (await row()).pin_error, patient).toMatch(error);
   expect((await row()).pin_state).toBe("queued");
 });
 
@@ -92,6 +93,6 @@ test("another root fails for good", async () => {
   answers.push(() => ({ status: 200, text: line(otherRoot) }));
   const cid = await upload("{}");
   start();
-  await expect.poll(async () => (await row()).pin_state, { timeout: 20_000 }).toBe("failed");
+  await expect.poll(async () => (await row()).pin_state, patient).toBe("failed");
   expect((await row()).pin_error).toBe(`kubo stored the root ${otherRoot} instead of ${cid}`);
 });

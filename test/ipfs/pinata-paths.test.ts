@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
+import { patient } from "../setup/patience.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataCall, type PinataFault, type PinataServer, startPinata } from "./pinata-server.ts";
 import { finalStatuses, pinataSettings } from "./pinata-settings.ts";
@@ -52,7 +53,7 @@ describe("a small upload", () => {
       const { state, error } = await newest();
       return state !== "queued" || error !== null;
     };
-    await expect.poll(decided, { timeout: 30_000 }).toBe(true);
+    await expect.poll(decided, patient).toBe(true);
     const first = await newest();
     if (fault === "slow") expect(first).toMatchObject({ state: "pinned", attempts: 1 });
     else if (fault === "other root") expect(first).toMatchObject({ state: "failed" });
@@ -68,7 +69,7 @@ describe("a small upload", () => {
         .set({ pin_due_at: new Date(0) })
         .where("id", "=", first.id)
         .execute();
-      await expect.poll(async () => (await newest()).state, { timeout: 30_000 }).toBe("pinned");
+      await expect.poll(async () => (await newest()).state, patient).toBe("pinned");
       expect(pinata.pinned).toContain(first.cid);
     }
     stop.abort();

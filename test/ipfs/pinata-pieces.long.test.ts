@@ -33,7 +33,7 @@ test.concurrent.each<[PinataCall, PinataFault[], "pinned" | "other" | "refused" 
   ["list", [429], "later"],
   ["list", ["cut within"], "later"],
   ["piece", ["other root"], "other"],
-])("%s, %j: %s", { timeout: 120_000 }, async (call, faults, expected) => {
+])("%s, %j: %s", { timeout: 300_000 }, async (call, faults, expected) => {
   const pinata = await startPinata();
   pinata.faults = { [call]: [...faults] };
   const driver = createPinata(pinataSettings(pinata));

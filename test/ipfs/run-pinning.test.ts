@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { createPinata } from "../../src/ipfs/pinata.ts";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
+import { patient } from "../setup/patience.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataServer, startPinata } from "./pinata-server.ts";
 
@@ -56,7 +57,7 @@ test("an upload answers before it is pinned; two workers pin each content with i
   expect(await states()).toEqual(["queued", "queued", "queued"]);
   start();
   const second = runPinning(server.services, stop.signal);
-  await expect.poll(states, { timeout: 20_000 }).toEqual(["pinned", "pinned", "pinned"]);
+  await expect.poll(states, patient).toEqual(["pinned", "pinned", "pinned"]);
   expect([...new Set(pinata.pinned)].sort()).toEqual([...new Set(cids)].sort());
   stop.abort();
   await second;
@@ -66,7 +67,7 @@ test("an answer 429 or 500 is tried again, and its text is in the row until then
   pinata.failures.push(429, 500);
   await upload("busy");
   start();
-  await expect.poll(async () => (await rows())[0]?.pin_error, { timeout: 10_000 }).toContain("as asked");
+  await expect.poll(async () => (await rows())[0]?.pin_error, patient).toContain("as asked");
   expect(await states()).toEqual(["queued"]);
   // The wait is the worker's business; the test makes the time come.
   const statesWhenDue = async () => {
@@ -76,7 +77,7 @@ test("an answer 429 or 500 is tried again, and its text is in the row until then
       .execute();
     return await states();
   };
-  await expect.poll(statesWhenDue, { timeout: 20_000, interval: 300 }).toEqual(["pinned"]);
+  await expect.poll(statesWhenDue, { ...patient, interval: 300 }).toEqual(["pinned"]);
   expect((await rows())[0]).toMatchObject({ pin_error: null, pin_attempts: 3 });
 });
 
@@ -84,7 +85,7 @@ test("another root than ours fails the pin for good", async () => {
   pinata.otherRoot = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy";
   const cid = await upload("changed");
   start();
-  await expect.poll(states, { timeout: 10_000 }).toEqual(["failed"]);
+  await expect.poll(states, patient).toEqual(["failed"]);
   expect((await rows())[0]?.pin_error).toBe(`pinata stored the root ${pinata.otherRoot} instead of ${cid}`);
   expect(pinata.requests).toBe(1);
 });
@@ -95,7 +96,7 @@ test("an answer that is cut off proves nothing: the content is queued until a wh
   start();
   for (const attempts of [1, 2]) {
     await expect
-      .poll(async () => (await rows())[0], { timeout: 20_000 })
+      .poll(async () => (await rows())[0], patient)
       .toMatchObject({
         pin_state: "queued",
         pin_attempts: attempts,
@@ -103,7 +104,7 @@ test("an answer that is cut off proves nothing: the content is queued until a wh
       });
     await makeDue();
   }
-  await expect.poll(states, { timeout: 20_000 }).toEqual(["pinned"]);
+  await expect.poll(states, patient).toEqual(["pinned"]);
   expect(new Set(pinata.pinned)).toEqual(new Set([cid]));
 });
 
@@ -112,9 +113,9 @@ test("while a slow service works, the upload is queued and no second worker send
   await upload("slow");
   start();
   const second = runPinning(server.services, stop.signal);
-  await expect.poll(() => pinata.requests, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => pinata.requests, patient).toBe(1);
   expect(await states()).toEqual(["queued"]);
-  await expect.poll(states, { timeout: 20_000 }).toEqual(["pinned"]);
+  await expect.poll(states, patient).toEqual(["pinned"]);
   expect(pinata.requests).toBe(1);
   stop.abort();
   await second;
@@ -124,7 +125,7 @@ test("413 fails for good, and is not called pinned", async () => {
   pinata.failures.push(413);
   await upload("too large there");
   start();
-  await expect.poll(states, { timeout: 10_000 }).toEqual(["failed"]);
+  await expect.poll(states, patient).toEqual(["failed"]);
   expect(pinata.pinned).toEqual([]);
 });
 
@@ -132,7 +133,7 @@ test("a wrong key is waited out, since the operator can mend it", async () => {
   pinata.jwt = "another";
   await upload("locked out");
   start();
-  await expect.poll(async () => (await rows())[0]?.pin_error, { timeout: 10_000 }).toMatch(/Authentication failed/);
+  await expect.poll(async () => (await rows())[0]?.pin_error, patient).toMatch(/Authentication failed/);
   expect(await states()).toEqual(["queued"]);
 });
 
@@ -151,7 +152,7 @@ test.each([402, 404, 409])("%i is waited out: somebody can mend it", async (stat
   pinata.failures.push(status);
   await upload("waits");
   start();
-  await expect.poll(async () => (await rows())[0]?.pin_error, { timeout: 10_000 }).toContain("as asked");
+  await expect.poll(async () => (await rows())[0]?.pin_error, patient).toContain("as asked");
   expect(await states()).toEqual(["queued"]);
 });
 
@@ -170,7 +171,7 @@ test("where CARs are refused, a directory goes file by file, and is pinned when 
   pinata.refusesCars = 422;
   const cid = await uploadDirectory(40);
   start();
-  await expect.poll(states, { timeout: 20_000 }).toEqual(["pinned"]);
+  await expect.poll(states, patient).toEqual(["pinned"]);
   // Added anew over there, by another profile: small directories come out the same.
   expect(pinata.pinned).toEqual([cid]);
   expect(pinata.log).toEqual(["POST /files", "POST /pinning/pinFileToIPFS"]);
@@ -190,7 +191,7 @@ test("where CARs are refused, a single file is refused: it has no other way", as
   pinata.refusesCars = 415;
   await upload("one file");
   start();
-  await expect.poll(states, { timeout: 20_000 }).toEqual(["failed"]);
+  await expect.poll(states, patient).toEqual(["failed"]);
   expect(pinata.pinned).toEqual([]);
 });
 

@@ -27,6 +27,7 @@ import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
+import { patient } from "../setup/patience.ts";
 import { RpcProxy } from "../setup/rpc-proxy.ts";
 import { relayRound } from "./round.ts";
 
@@ -152,7 +153,7 @@ export class RelayHarness {
     round: () => Promise<void> = async () => undefined,
     pool = this.database.pool,
   ): Promise<void> {
-    for (const end = Date.now() + 20_000; ; ) {
+    for (const end = Date.now() + patient.timeout; ; ) {
       await round();
       const { rows } = await pool.query("SELECT state FROM service.intent WHERE id = $1", [id]);
       if (states.includes(rows[0]?.state)) return;
@@ -175,7 +176,7 @@ export class RelayHarness {
 
   /** Waits until the chain has so many collections. */
   async untilAnnounced(count: number): Promise<void> {
-    for (const end = Date.now() + 60_000; ; ) {
+    for (const end = Date.now() + patient.timeout; ; ) {
       const { length } = await this.announced();
       if (length >= count) return;
       if (Date.now() > end) throw new Error(`${length} collections of ${count}`);

@@ -8,6 +8,7 @@ import { listLanes } from "../../src/relay/lanes.ts";
 import { openLane } from "../../src/relay/open-lane.ts";
 import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { findSlot } from "../../src/relay/slots.ts";
+import { patient } from "../setup/patience.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 
@@ -68,7 +69,7 @@ test("a lane whose wallet sent foreign transactions is closed, and opens on a pe
   expect(refused).toMatchObject({ code: "service_unavailable" });
   const own = async () => (await listLanes(services.db, h.node.id)).find(({ address }) => address === h.relayer);
   // The next look is at what is held, in some seconds.
-  await expect.poll(lookAgain, { timeout: 30_000, interval: 200 }).toBe("reconcile");
+  await expect.poll(lookAgain, { ...patient, interval: 200 }).toBe("reconcile");
   async function lookAgain() {
     await relayRound(services, goerli(services), createRelayMemory());
     return (await own())?.state;

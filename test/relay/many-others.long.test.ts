@@ -7,6 +7,7 @@ import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { runRelay } from "../../src/relay/run-relay.ts";
 import { listAttempts } from "../../src/relay/slots.ts";
 import type { Services } from "../../src/services.ts";
+import { patient } from "../setup/patience.ts";
 import { addCrowd, toConfirmed, toInFlight, toMined } from "./crowd.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 import { relayRound } from "./round.ts";
@@ -36,7 +37,7 @@ async function deployAndForget(): Promise<{ id: string; hash: Hash }> {
 }
 
 async function forget(hash: Hash): Promise<void> {
-  await expect.poll(() => isKnown(hash)).toBe(true);
+  await expect.poll(() => isKnown(hash), patient).toBe(true);
   await h.chain.dropTransaction({ hash });
   expect(await isKnown(hash)).toBe(false);
 }
@@ -60,7 +61,7 @@ test.each([
     await relayRound(worker, goerli(worker), memory);
     return await isKnown(forgotten.hash);
   };
-  await expect.poll(look, { timeout: 20_000, interval: 100 }).toBe(true);
+  await expect.poll(look, { ...patient, interval: 100 }).toBe(true);
   await h.chain.setAutomine(true);
   await h.chain.mine({ blocks: 1 });
   await h.until(worker, forgotten.id, ["finalized"]);
@@ -97,9 +98,9 @@ test("what a node forgot is sent again while a slow node is asked about hundreds
   const stop = new AbortController();
   const working = runRelay(worker, stop.signal);
   try {
-    await expect.poll(questions, { timeout: 10_000 }).toBeGreaterThan(before + 8);
+    await expect.poll(questions, patient).toBeGreaterThan(before + 8);
     await forget(deployment.transactionHash);
-    await expect.poll(() => isKnown(deployment.transactionHash), { timeout: 8_000 }).toBe(true);
+    await expect.poll(() => isKnown(deployment.transactionHash), patient).toBe(true);
     expect(questions() - before).toBeLessThan(480);
   } finally {
     stop.abort();

@@ -15,6 +15,7 @@ import { listAttempts } from "../../src/relay/slots.ts";
 import { untilSigned } from "../../src/relay/until-signed.ts";
 import { acceptUpdate } from "../../src/relay/update-intent.ts";
 import type { Services } from "../../src/services.ts";
+import { patient } from "../setup/patience.ts";
 import { addCrowd, addQueued, moveAll } from "./crowd.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 import { relayRound } from "./round.ts";
@@ -58,7 +59,7 @@ async function orphan(intent: Intent): Promise<void> {
 
 const simulations = () => h.proxy.seen.filter((method) => method === "eth_estimateGas").length;
 
-/** Runs a worker until `work` is done; it has to stop soon, whatever it is at. */
+/** Runs a worker until `work` is done; it has to stop soon: the slow simulations that are left would take twice as long. */
 async function besideWorker(work: () => Promise<void>): Promise<void> {
   const stop = new AbortController();
   const working = runRelay(worker, stop.signal).then(() => "stopped");
@@ -66,7 +67,7 @@ async function besideWorker(work: () => Promise<void>): Promise<void> {
     await work();
   } finally {
     stop.abort();
-    expect(await Promise.race([working, sleep(3_000, "still at work")])).toBe("stopped");
+    expect(await Promise.race([working, sleep(10_000, "still at work")])).toBe("stopped");
     h.proxy.heal();
   }
 }
@@ -84,10 +85,10 @@ test("what is in flight is sent again while slow simulations keep forty others w
   h.proxy.delay("eth_estimateGas", 500);
   const before = simulations();
   await besideWorker(async () => {
-    await expect.poll(simulations, { timeout: 10_000 }).toBeGreaterThan(before + 1);
-    await expect.poll(isKnown).toBe(true);
+    await expect.poll(simulations, patient).toBeGreaterThan(before + 1);
+    await expect.poll(isKnown, patient).toBe(true);
     await h.chain.dropTransaction({ hash });
-    await expect.poll(isKnown, { timeout: 8_000 }).toBe(true);
+    await expect.poll(isKnown, patient).toBe(true);
     expect(simulations() - before).toBeLessThan(40);
   });
 });
@@ -100,10 +101,10 @@ test("a nonce whose process is gone is signed while slow simulations keep sixty 
   h.proxy.delay("eth_estimateGas", 500);
   const before = simulations();
   await besideWorker(async () => {
-    await expect.poll(simulations, { timeout: 10_000 }).toBeGreaterThan(before + 1);
+    await expect.poll(simulations, patient).toBeGreaterThan(before + 1);
     await orphan(lost);
     const isSigned = async () => (await listAttempts(api.db, lost.id)).length > 0;
-    await expect.poll(isSigned, { timeout: 15_000 }).toBe(true);
+    await expect.poll(isSigned, patient).toBe(true);
     expect(simulations() - before).toBeLessThan(60);
   });
 });
@@ -147,7 +148,7 @@ test("a hundred updates of a collection wait for the first of them, and nobody e
     .execute();
   await besideWorker(async () => {
     for (const id of [first.id, other.id, second[0]?.id ?? ""])
-      await expect.poll(async () => (await getIntent(api.db, id)).state, { timeout: 25_000 }).toBe("finalized");
+      await expect.poll(async () => (await getIntent(api.db, id)).state, patient).toBe("finalized");
   });
 });
 

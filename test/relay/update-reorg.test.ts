@@ -15,10 +15,9 @@ import { acceptUpdate } from "../../src/relay/update-intent.ts";
 import { verifyDeployment } from "../../src/relay/verify-deployment.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Ground, Stage } from "../chaos/stage.ts";
+import { patient } from "../setup/patience.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 let ground: Ground;
 let stage: Stage;
@@ -167,10 +166,12 @@ test("an update that has its nonce is not signed with what another block than th
   const place = (hash: Buffer | null | undefined) =>
     stage.database.pool.query("UPDATE service.slot SET mined_block_hash = $1 WHERE intent_id = $2", [hash, first.id]);
   const hash = (await findSlot(stage.services.db, first.id))?.mined_block_hash;
+  const asked = () => stage.proxy.met.get("answer-slow") ?? 0;
+  const before = asked();
   stage.proxy.forced = "answer-slow";
   const submission = submitIntent(stage.services, stage.chain, second);
   // While the node answers, another worker notes that the first one was mined again elsewhere.
-  await sleep(150);
+  await expect.poll(asked, { ...patient, interval: 5 }).toBeGreaterThan(before);
   await place(Buffer.alloc(32, 7));
   const soon = await submission;
   stage.proxy.forced = "";

@@ -1,5 +1,6 @@
 import type { ReadyInfo } from "../../src/embedded/stack.ts";
 import { checkAnswer } from "./openapi-check.ts";
+import { patient } from "./patience.ts";
 
 export interface Answer {
   status: number;
@@ -48,7 +49,7 @@ export class Client {
   }
 
   /** Repeats a GET until `done` likes the answer. */
-  async until(path: string, done: (answer: Answer) => boolean, withinMs = 30_000): Promise<Answer> {
+  async until(path: string, done: (answer: Answer) => boolean, withinMs = patient.timeout): Promise<Answer> {
     for (const end = Date.now() + withinMs; ; ) {
       const answer = await this.get(path);
       if (done(answer)) return answer;

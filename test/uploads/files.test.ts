@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { patient } from "../setup/patience.ts";
 import { closing, head, parseAnswer, part, rawRequest, sendForm } from "./raw-request.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
@@ -89,9 +90,9 @@ describe("a file that is refused leaves nothing", () => {
     const opening = part('name="file"; filename="a.txt"', "0123456789".repeat(100_000)).slice(0, -2);
     const client = connect(server.port, "127.0.0.1");
     client.write(head("/v0/files", 2_000_000) + opening);
-    await expect.poll(async () => (await server.files()).length, { timeout: 20_000 }).toBe(1);
+    await expect.poll(async () => (await server.files()).length, patient).toBe(1);
     client.destroy();
-    await expect.poll(() => server.files(), { timeout: 20_000 }).toEqual([]);
+    await expect.poll(() => server.files(), patient).toEqual([]);
     await expectNothingStored();
   });
 

@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
+import { patient } from "../setup/patience.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";
 import { parseAnswer, rawRequest } from "./raw-request.ts";
 
@@ -30,7 +31,7 @@ const files =
 
 let fine = 0;
 afterEach(async () => {
-  await expect.poll(leftovers, { timeout: 10_000 }).toEqual([]);
+  await expect.poll(leftovers, patient).toEqual([]);
   fine += 1;
   const blob = new Blob([`fine ${fine}`]);
   const variables = { file: null };
@@ -95,7 +96,7 @@ describe.each(Object.entries(single))("%s", (_name, { path, before, file }) => {
     socket.write(
       `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\nx-graphql-yoga-csrf: 1\r\nContent-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, -50_000)}`,
     );
-    await expect.poll(async () => (await leftovers()).length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(async () => (await leftovers()).length, patient).toBe(1);
     socket.destroy();
   });
 

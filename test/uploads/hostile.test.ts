@@ -2,6 +2,7 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import { patient } from "../setup/patience.ts";
 import { closing, head, parseAnswer, part, rawRequest, sendForm } from "./raw-request.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
@@ -76,5 +77,5 @@ test("a client that sends a byte now and then holds nobody else up", async () =>
   }
   stored += 1;
   slow.destroy();
-  await expect.poll(async () => (await server.files()).filter((name) => name.endsWith(".part"))).toEqual([]);
+  await expect.poll(async () => (await server.files()).filter((name) => name.endsWith(".part")), patient).toEqual([]);
 });

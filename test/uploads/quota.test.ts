@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { UploadSlots } from "../../src/auth/upload-slots.ts";
 import { setTenant, withTenantScope } from "../../src/db/tenant.ts";
 import { ApiServer } from "../setup/api-server.ts";
+import { patient } from "../setup/patience.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";
 import { rawRequest } from "./raw-request.ts";
 
@@ -123,7 +124,7 @@ describe("uploads of one key at once", () => {
     const answered = new Promise<number>((done) => slow.once("response", ({ statusCode }) => done(statusCode ?? 0)));
     slow.write(`${head}begun`);
     // Its CAR stands when its place is taken.
-    await expect.poll(async () => await runningUploads()).toBe(1);
+    await expect.poll(async () => await runningUploads(), patient).toBe(1);
     let done = false;
     const second = upload(noise(100)).finally(() => {
       done = true;

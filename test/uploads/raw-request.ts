@@ -19,7 +19,7 @@ export async function rawRequest(
   for (const piece of pieces) await new Promise<void>((done) => socket.write(piece, () => done()));
   if (options.end) socket.end();
   if (options.destroy) socket.destroy();
-  await Promise.race([closed, new Promise((done) => setTimeout(done, options.quietMs ?? 15_000))]);
+  await Promise.race([closed, new Promise((done) => setTimeout(done, options.quietMs ?? 60_000))]);
   socket.destroy();
   return text;
 }
