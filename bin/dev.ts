@@ -40,7 +40,7 @@ export const devCommands: readonly DevCommand[] = [
     name: "bench reveal",
     does: "10,000 tokens read before and after their reveal",
     script: vitest,
-    args: ["run", "test/metadata/reveal.test.ts"],
+    args: ["run", "test/metadata/reveal.long.test.ts"],
     env: { REVEAL_TOKENS: "10000" },
   },
   {
@@ -59,7 +59,7 @@ export const devCommands: readonly DevCommand[] = [
     name: "chaos defects",
     does: "seeded defects of the relayer, each of which must be found",
     script: vitest,
-    args: ["run", "test/chaos/defects.test.ts"],
+    args: ["run", "test/chaos/defects.long.test.ts"],
     env: { CHAOS_SHOW: "1" },
   },
   {
@@ -73,14 +73,14 @@ export const devCommands: readonly DevCommand[] = [
     name: "kill uploads",
     does: "an upload killed at 50 points",
     script: vitest,
-    args: ["run", "test/ipfs/kill-uploads.test.ts"],
+    args: ["run", "test/ipfs/kill-uploads.long.test.ts"],
     env: { KILL_POINTS: "50" },
   },
   {
     name: "fuzz http",
     does: "100,000 malformed requests; FUZZ_SEED repeats a run",
     script: vitest,
-    args: ["run", "test/fuzz/http.test.ts"],
+    args: ["run", "test/fuzz/http.long.test.ts"],
     env: { FUZZ_REQUESTS: "100000" },
   },
   {

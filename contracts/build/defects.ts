@@ -3,7 +3,7 @@ export type Defect = { name: string; file: string; from: string; to: string };
 
 const core = "contracts/src/core";
 
-/** Defects planted by `test/contracts/defects.test.ts`, one at a time. */
+/** Defects planted by `test/contracts/defects.long.test.ts`, one at a time. */
 export const defects: readonly Defect[] = [
   {
     name: "the reserve is not decremented",
