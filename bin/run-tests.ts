@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { testsReachedBy } from "./tests/reach.ts";
+import { changedFiles, testsReachedBy } from "./tests/reach.ts";
 import { type Outcome, outcomeOf } from "./tests/report.ts";
 import { contracts, lint, runStep, type Step, type StepResult, types, vitest } from "./tests/steps.ts";
 import { listTestFiles, type Tier, tierOf } from "./tests/tiers.ts";
@@ -70,20 +70,26 @@ function planOf(
   // They start many processes and promise times: beside one another they would measure that.
   const longTier = (chosen: readonly string[]) => vitest("long", [...chosen, "--no-file-parallelism"], report("long"));
   if (changed) {
-    const reached = testsReachedBy(since, long ? of("long") : of("default"));
+    const reached = testsReachedBy(changedFiles(since), long ? of("long") : of("default"));
     process.stdout.write(`${reached.length} test files can be reached by what changed since ${since}\n`);
     const tests = reached.length === 0 ? [] : [[(long ? longTier : service)(reached)]];
     return [[lint, types], ...tests];
   }
-  if (words.length > 0) {
+  if (words.length > 0 || testNamePattern !== undefined) {
     const steps = [lint, types, contracts, service(of("default")), longTier(of("long"))];
     const named = steps.filter(({ name }) => words.includes(name));
-    if (named.length === words.length) return named.map((step) => [step]);
-    const found = files.filter((file) => words.some((word) => file.includes(word)));
+    if (named.length > 0 && named.length === words.length) return named.map((step) => [step]);
+    const within = long ? of("long") : of("default");
+    const found = words.length === 0 ? within : files.filter((file) => words.some((word) => file.includes(word)));
     if (found.length === 0)
       throw new Error(`no step and no test file has ${words.join(" or ")} in its name; see npm test -- --list`);
     const only = testNamePattern === undefined ? [] : ["-t", testNamePattern];
-    return [[service([...found, ...only])]];
+    const quick = found.filter((file) => tierOf(file) === "default");
+    const slow = found.filter((file) => tierOf(file) === "long");
+    return [
+      ...(quick.length > 0 ? [[service([...quick, ...only])]] : []),
+      ...(slow.length > 0 ? [[longTier([...slow, ...only])]] : []),
+    ];
   }
   if (long) return [[longTier(of("long"))]];
   return [[lint, types, contracts], [service(of("default"))]];

@@ -1,71 +1,64 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
 import { root } from "./tiers.ts";
 
 /** They look at the whole tree, so any change reaches them. */
-const always = ["test/architecture.test.ts", "test/drift.test.ts", "test/tiers.test.ts"];
+const always = ["test/architecture.test.ts", "test/drift.test.ts", "test/tiers.test.ts", "test/docs-commands.test.ts"];
 /** A change of these can change every result. */
 const everything =
   /^(package(-lock)?\.json|tsconfig\.json|vitest\.config\.ts|bin\/bootstrap\.mjs|test\/setup\/global\.ts)$/;
+
+/** What differs from a commit, and files that git does not know yet; paths from the root. */
+export function changedFiles(since: string): string[] {
+  return [...new Set([...git("diff", "--name-only", since), ...git("ls-files", "--others", "--exclude-standard")])];
+}
 
 /**
  * The test files that a change can reach: over imports, and over every string in a file that names another file or
  * folder of the repository. Tests start programs and read documents by such names, which a graph of imports misses.
  *
- * @param since a commit; what differs from it counts, and files that git does not know yet.
+ * @param changed and @param testFiles paths from the root.
  */
-export function testsReachedBy(since: string, testFiles: readonly string[]): string[] {
-  const changed = changedFiles(since);
+export function testsReachedBy(changed: readonly string[], testFiles: readonly string[]): string[] {
   if (changed.some((file) => everything.test(file))) return [...testFiles];
-  const touched = new Set(changed);
-  const reach = new Map<string, boolean>();
-  const reaches = (file: string, trail: Set<string>): boolean => {
-    const known = reach.get(file);
-    if (known !== undefined) return known;
-    if (touched.has(file)) return true;
-    if (trail.has(file)) return false;
-    trail.add(file);
-    return namesIn(file).some((name) => reaches(name, trail));
-  };
-  return testFiles.filter((file) => {
-    // Each test has a trail of its own: within a circle the answer depends on where one came in.
-    const reached = always.includes(file) || reaches(file, new Set());
-    reach.set(file, reached);
-    return reached;
-  });
+  const namedBy = readNames();
+  const reached = new Set(changed);
+  // A set that grows while it is walked: what names something reached is reached.
+  for (const file of reached) for (const by of namedBy.get(file) ?? []) reached.add(by);
+  return testFiles.filter((file) => always.includes(file) || reached.has(file));
 }
 
-function changedFiles(since: string): string[] {
-  const git = (...args: string[]) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).split("\n");
-  const listed = [...git("diff", "--name-only", since), ...git("ls-files", "--others", "--exclude-standard")];
-  return [...new Set(listed.filter(Boolean))];
-}
-
-const known = new Map<string, string[]>();
-
-/** Files that a file names, by paths from its own folder or from the root. */
-function namesIn(file: string): string[] {
-  const before = known.get(file);
-  if (before) return before;
-  const found = new Set<string>();
-  const text = /\.(ts|mjs|js|sol)$/.test(file) ? readFileSync(join(root, file), "utf8") : "";
-  for (const [, name = ""] of text.matchAll(/["'`]([\w@./-]*[./][\w@./-]*)["'`]/g)) {
-    for (const base of [dirname(join(root, file)), root]) {
-      const path = join(base, name);
-      // A folder that the file itself lies in says nothing: `join(import.meta.dirname, "../..")` is just the root.
-      if (!path.startsWith(`${root}/`) || join(root, file).startsWith(`${path}/`) || !existsSync(path)) continue;
-      for (const one of filesAt(path)) found.add(one);
+/** For each file those that name it. */
+function readNames(): Map<string, Set<string>> {
+  const files = git("ls-files", "--cached", "--others", "--exclude-standard").filter((file) =>
+    existsSync(join(root, file)),
+  );
+  const inFolder = new Map<string, string[]>();
+  for (const file of files)
+    for (let folder = dirname(file); folder !== "."; folder = dirname(folder))
+      inFolder.set(folder, [...(inFolder.get(folder) ?? []), file]);
+  const known = new Set(files);
+  const namedBy = new Map<string, Set<string>>();
+  for (const file of files.filter((one) => /\.(ts|mjs|sol)$/.test(one))) {
+    for (const name of stringsOf(readFileSync(join(root, file), "utf8"))) {
+      for (const path of [normalize(join(dirname(file), name)), normalize(name)].map((one) => one.replace(/\/$/, ""))) {
+        // A folder that the file itself lies in says nothing: `join(import.meta.dirname, "../..")` is just the root.
+        const named = known.has(path) ? [path] : file.startsWith(`${path}/`) ? [] : (inFolder.get(path) ?? []);
+        for (const one of named) namedBy.set(one, (namedBy.get(one) ?? new Set()).add(file));
+      }
     }
   }
-  known.set(file, [...found]);
-  return [...found];
+  return namedBy;
 }
 
-function filesAt(path: string): string[] {
-  if (/(^|\/)(node_modules|\.git|\.runtime)(\/|$)/.test(relative(root, path))) return [];
-  if (!statSync(path).isDirectory()) return [relative(root, path)];
-  return readdirSync(path, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)));
+/** Strings that look like a path, though not like the path of a URL; those in comments as well, which costs a test too many at most. */
+function stringsOf(text: string): string[] {
+  return [...text.matchAll(/["'`](?!\/)([\w@./-]*[./][\w@./-]*)["'`]/g)].map(([, name = ""]) => name);
+}
+
+function git(...args: string[]): string[] {
+  return execFileSync("git", args, { cwd: root, encoding: "utf8", maxBuffer: 1 << 26 })
+    .split("\n")
+    .filter(Boolean);
 }
