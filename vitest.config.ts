@@ -1,6 +1,7 @@
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./test/setup/longest-first.ts";
 
 export default defineConfig({
   // graphql refuses types of a second copy of itself, and Vite would load its ES modules beside the
@@ -12,7 +13,9 @@ export default defineConfig({
     pool: "forks",
     // Loading the service takes a second or two of processor time: once in each worker, not once in each file.
     isolate: false,
-    maxWorkers: availableParallelism(),
+    // One more than there are cores: much of what a test does is waiting for a block, a row or a time to pass.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     // A bound for what hangs, not for what is slow: nothing fails on a machine that has other work.
     testTimeout: 180_000,
     hookTimeout: 300_000,

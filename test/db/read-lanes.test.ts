@@ -108,14 +108,6 @@ test("a slow read keeps three others waiting at most, and the rest go past it", 
   reads.close();
 });
 
-test("reads that are slow one after the other do not make a lane look lost", async () => {
-  const reads = openReadLanes(connectionOptions(database.url, "patient"));
-  const slow = Array.from({ length: 24 }, () => reads.first("SELECT pg_sleep(9)", []));
-  const outcomes = await Promise.allSettled(slow);
-  expect(outcomes.filter(({ status }) => status === "rejected")).toEqual([]);
-  reads.close();
-});
-
 test("reads that wait for a lane are told when it lasts too long, and when the reader closes", async () => {
   const reads = openReadLanes(connectionOptions(database.url, "full"));
   const failures = (count: number) =>

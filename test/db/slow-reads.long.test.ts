@@ -1,0 +1,18 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { connectionOptions } from "../../src/db/pool.ts";
+import { openReadLanes } from "../../src/db/read-lanes.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database?.drop());
+
+test("reads that are slow one after the other do not make their connection look lost", async () => {
+  const reads = openReadLanes(connectionOptions(database.url, "patient"));
+  const slow = Array.from({ length: 24 }, () => reads.first("SELECT pg_sleep(9)", []));
+  const outcomes = await Promise.allSettled(slow);
+  expect(outcomes.filter(({ status }) => status === "rejected")).toEqual([]);
+  reads.close();
+});
