@@ -4,13 +4,15 @@
 //   1. Node 24: taken from the npm registry into .runtime/ when the running Node is older;
 //   2. node_modules as package-lock.json says, installed *under that Node*: npm on Node 20 skips
 //      optional packages whose `engines` want 22 and says nothing, and Hardhat then cannot start;
-//   3. signals, exit code and death of this process reach the real command.
+//   3. signals, exit code and death of this process reach the real command, and so does the death of npm and of the
+//      shell between npm and this process (end-with-ancestors.mjs has the rule).
 import { spawn, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { completeLockfile } from "./complete-lockfile.mjs";
+import { whenAncestorsEnd } from "./end-with-ancestors.mjs";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
 const runtimeDir = join(root, ".runtime");
@@ -120,7 +122,7 @@ function completedLockfile() {
 
 function ensurePackages(node, env) {
   const stamp = join(root, "node_modules", ".mintyard-lock");
-  const major = spawnSync(node, ["-p", "process.versions.modules"], { encoding: "utf8" }).stdout.trim();
+  const major = modulesOf(node);
   const wanted = () => {
     const lock = readFileSync(join(root, "package-lock.json"));
     return `${createHash("sha256").update(lock).digest("hex")} ${major}`;
@@ -137,6 +139,12 @@ function ensurePackages(node, env) {
   });
 }
 
+/** The version of the interface that packages with machine code are built for. */
+function modulesOf(node) {
+  if (node === process.execPath) return process.versions.modules;
+  return spawnSync(node, ["-p", "process.versions.modules"], { encoding: "utf8" }).stdout.trim();
+}
+
 const node = ensureNode();
 const separator = process.platform === "win32" ? ";" : ":";
 const env = { ...process.env, PATH: `${dirname(node)}${separator}${process.env.PATH ?? ""}` };
@@ -150,6 +158,7 @@ const child = spawn(node, ["--max-semi-space-size=8", join(root, script), ...arg
   stdio: ["inherit", "inherit", "inherit", "ipc"],
   env,
 });
+whenAncestorsEnd(() => child.kill("SIGTERM"));
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
 child.on("error", (error) => fail(`could not start ${script}: ${error.message}`));
 child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGKILL" ? 137 : 1)));

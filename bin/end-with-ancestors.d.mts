@@ -1,0 +1,1 @@
+export function whenAncestorsEnd(gone: () => void): void;
