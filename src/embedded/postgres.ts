@@ -7,6 +7,7 @@ import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import pg from "pg";
 import { isCommand } from "./is-command.ts";
+import { guardPostgres } from "./postgres-guard.ts";
 
 export interface EmbeddedPostgres {
   /** Connection string of the service's database. */
@@ -143,11 +144,15 @@ async function launch(
     shared_buffers: "128MB",
     // The default of 1 GB of spare log files is much for a folder that somebody made to try things.
     max_wal_size: "512MB",
+    // Processes that rest all the time here: nobody subscribes, and three readers ahead are for many at once.
+    max_logical_replication_workers: "0",
+    io_workers: "1",
     log_min_messages: "warning",
     ...more,
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   const child = run([binaries.postgres, "-D", data, "-p", String(port), ...flags], identity);
+  child.once("exit", guardPostgres(child));
   const output = collect(child);
   await new Promise<void>((ready, failed) => {
     const died = () => failed(new Error(`PostgreSQL did not start: ${output().slice(-2000)}`));
@@ -171,7 +176,7 @@ async function waitUntilListening(port: number, alive: () => boolean): Promise<b
     await client.end().catch(() => undefined);
     // A refused password comes from a server that is up; 57P03 says that it is still starting.
     if (answer === "28P01") return true;
-    await new Promise((done) => setTimeout(done, 50));
+    await new Promise((done) => setTimeout(done, 20));
   }
   return false;
 }
