@@ -1,7 +1,7 @@
 import pg from "pg";
 import { type Address, formatEther, getContract, type Hex, type PublicClient, parseEther } from "viem";
 import { collectionAbi } from "../contracts/abi/collection.ts";
-import type { ReadyInfo } from "../src/embedded/stack.ts";
+import type { ReadyInfo } from "../src/embedded/ready-info.ts";
 import { DemoClient } from "./demo-client.ts";
 import { drawImage } from "./demo-images.ts";
 import { connect, type Wallet } from "./demo-wallets.ts";

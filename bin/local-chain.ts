@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createHardhatRuntimeEnvironment } from "hardhat/hre";
 import type { NetworkConnection } from "hardhat/types/network";
+import { compactHeapLater } from "../src/compact-heap.ts";
 import { ChainJournal, changesChain } from "../src/embedded/chain-journal.ts";
+import { compileCacheKept } from "../src/embedded/compile-cache.ts";
 import { leave } from "../src/process-life.ts";
 
 const { values } = parseArgs({
@@ -16,6 +18,9 @@ const port = Number(values.port);
 const dir = values.dir;
 if (!chainId || !port || !dir) throw new Error("usage: local-chain.ts --chain-id N --port N --dir FOLDER");
 
+// The launcher may die while the journal is replayed; what was acknowledged is in it.
+const abandoned = () => leave(1);
+process.on("disconnect", abandoned);
 mkdirSync(dir, { recursive: true });
 const journal = new ChainJournal(join(dir, "journal.jsonl"));
 let replaying = true;
@@ -85,7 +90,10 @@ async function stop(): Promise<void> {
 }
 process.on("SIGTERM", stop);
 process.on("SIGINT", stop);
+process.off("disconnect", abandoned);
 process.on("disconnect", stop);
+compactHeapLater();
+void compileCacheKept();
 
 /** The genesis block's time, kept: another one would be another chain. */
 function genesisDate(folder: string): string {

@@ -1,16 +1,32 @@
-import { startStack } from "../src/embedded/stack.ts";
+import { keepCompileCache } from "../src/embedded/compile-cache.ts";
+import { StartProgress } from "../src/embedded/start-progress.ts";
 
-/** `npm start`: prints one line `MINTYARD_READY {json}` on stdout when all is ready; SIGTERM and SIGINT end it. */
+/**
+ * `npm start`: prints one line `MINTYARD_READY {json}` on stdout when all is ready; SIGTERM and SIGINT end it. On stderr
+ * it says how far the start is.
+ */
 export async function runStart(): Promise<number> {
   const stopAsked = untilStopAsked();
-  const starting = startStack(process.env, (line) => process.stderr.write(`${line}\n`));
-  const first = await Promise.race([starting.then(() => "ready" as const), stopAsked]);
-  const stack = await starting;
-  if (first === "ready") {
+  const stop = new AbortController();
+  void stopAsked.then(() => stop.abort());
+  // Who reads this may be gone before the stack is down.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+  keepCompileCache(process.env["MINTYARD_DATA_DIR"]);
+  const { StartStopped, startStack } = await import("../src/embedded/stack.ts");
+  const progress = new StartProgress(process.stderr);
+  try {
+    const stack = await startStack(process.env, (line) => progress.line(line), {
+      parts: progress,
+      signal: stop.signal,
+    });
+    progress.end();
     process.stdout.write(`MINTYARD_READY ${JSON.stringify(stack.ready)}\n`);
     await stopAsked;
+    await stack.stop();
+  } catch (error) {
+    progress.end();
+    if (!(error instanceof StartStopped)) throw error;
   }
-  await stack.stop();
   return 0;
 }
 
@@ -19,5 +35,7 @@ export function untilStopAsked(): Promise<"stop"> {
   return new Promise((done) => {
     for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => done("stop"));
     process.on("disconnect", () => done("stop"));
+    // It went while this process was loading.
+    if (process.connected === false) done("stop");
   });
 }

@@ -1,13 +1,14 @@
 // The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
 import { watchStatus } from "./accounts/status-gauges.ts";
 import { ensureDevAccount } from "./auth/keys.ts";
+import { compactHeap } from "./compact-heap.ts";
 import { loadConfig, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { Drain } from "./http/drain.ts";
 import { createHttpServer } from "./http/server.ts";
 import { createLogger } from "./log.ts";
-import { compactHeap, endWithParent, markSeldom, onStop } from "./process-life.ts";
+import { endWithParent, markSeldom, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
 import { createMetrics, watchPool, watchReplicas } from "./telemetry/metrics.ts";
 import { startTracing } from "./telemetry/tracing.ts";

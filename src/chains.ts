@@ -97,6 +97,20 @@ export const localChainIds: Record<string, number> = { goerli: 31337, polygon: 3
 /** The test chain went by this name before; requests that use it get it echoed. */
 export const chainAliases: Record<string, string> = { rinkeby: "goerli" };
 
+/**
+ * The chains that an environment names, by what follows `RPC_URL_` in a variable: the well-known ones first, then by name.
+ */
+export function configuredSuffixes(env: Readonly<Record<string, string | undefined>>): string[] {
+  const prefix = "RPC_URL_";
+  const order = Object.keys(knownChains);
+  const rank = (name: string) => (order.indexOf(name) + order.length + 1) % (order.length + 1);
+  const byName = (a: string, b: string) => rank(a) - rank(b) || a.localeCompare(b);
+  return Object.keys(env)
+    .filter((name) => name.startsWith(prefix) && env[name]?.trim())
+    .map((name) => name.slice(prefix.length))
+    .sort((a, b) => byName(a.toLowerCase(), b.toLowerCase()));
+}
+
 /** The names a request may use, aliases included, for error messages. */
 export function chainNames(chains: readonly Chain[]): string[] {
   const names = chains.map((chain) => chain.name);

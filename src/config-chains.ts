@@ -1,7 +1,7 @@
 import type { Address, Hash, Hex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
-import { type Chain, defaultRelayPolicy, knownChains, type RelayPolicy } from "./chains.ts";
+import { type Chain, configuredSuffixes, defaultRelayPolicy, knownChains, type RelayPolicy } from "./chains.ts";
 import { ConfigError, count, type Env, evmAddress, hash32, keyList, read, units, url } from "./config-values.ts";
 
 const indexScope = z
@@ -25,14 +25,7 @@ const indexScope = z
  * `CHAIN_ID_<NAME>` makes any further EVM chain known.
  */
 export function loadChains(env: Env): Chain[] {
-  const names = Object.keys(env)
-    .filter((name) => name.startsWith("RPC_URL_") && env[name]?.trim())
-    .map((name) => name.slice("RPC_URL_".length));
-  const order = Object.keys(knownChains);
-  const rank = (name: string) => (order.indexOf(name) + order.length + 1) % (order.length + 1);
-  return names
-    .map((suffix) => loadChain(env, suffix))
-    .sort((a, b) => rank(a.name) - rank(b.name) || a.name.localeCompare(b.name));
+  return configuredSuffixes(env).map((suffix) => loadChain(env, suffix));
 }
 
 function loadChain(env: Env, suffix: string): Chain {

@@ -1,9 +1,11 @@
 // The index of one chain: an RPC gateway and a Ponder process, published in the views of schema `nft`.
 //   node src/indexer.ts --chain polygon
 import { parseArgs } from "node:util";
+import { compactHeapLater } from "./compact-heap.ts";
 import { loadConfig } from "./config.ts";
 import { ConfigError } from "./config-values.ts";
 import { prepareDatabase } from "./db/prepare.ts";
+import { preparePonder } from "./indexing/ponder-process.ts";
 import { runIndexer } from "./indexing/run-indexer.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, onStop } from "./process-life.ts";
@@ -13,6 +15,7 @@ import { serveMetrics } from "./telemetry/serve-metrics.ts";
 const { values } = parseArgs({ options: { chain: { type: "string" } } });
 if (!values.chain) throw new ConfigError("--chain <name> is missing");
 const config = loadConfig();
+preparePonder();
 const log = createLogger("indexer", config.logLevel);
 await prepareDatabase(config.databaseUrl, log);
 
@@ -28,6 +31,7 @@ const running = runIndexer(config, chain, stop.signal, log, {
   onReady: ({ chainId, schema, block }) => {
     log.info({ chain, chainId, schema, block: String(block) }, "indexer ready");
     process.send?.({ type: "ready" });
+    compactHeapLater();
   },
   onGateway: (gateway) => {
     refusals = gateway.refusals;

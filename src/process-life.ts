@@ -1,4 +1,3 @@
-import { Session } from "node:inspector/promises";
 import { setFlagsFromString } from "node:v8";
 import type { Logger } from "./log.ts";
 
@@ -7,7 +6,10 @@ const patienceMs = 1_500;
 
 /** Ends this process when the one that started it is gone: a killed parent leaves no orphan behind. */
 export function endWithParent(): void {
-  process.on("disconnect", () => process.kill(process.pid, "SIGTERM"));
+  const end = () => process.kill(process.pid, "SIGTERM");
+  process.on("disconnect", end);
+  // It went while this program was starting.
+  if (process.connected === false) end();
 }
 
 /**
@@ -54,16 +56,4 @@ export function onStop(close: () => Promise<void>, log: Logger, shutdown: { dela
 export function markSeldom(): void {
   setFlagsFromString("--incremental-marking-soft-trigger=40");
   setFlagsFromString("--incremental-marking-hard-trigger=60");
-}
-
-/**
- * Gives back the memory that loading the program took: half of its heap is garbage then, which V8 would keep as
- * room to grow, about 60 MiB in each process. Nothing else runs for a third of a second: call it before the
- * first request.
- */
-export async function compactHeap(): Promise<void> {
-  const session = new Session();
-  session.connect();
-  await session.post("HeapProfiler.collectGarbage");
-  session.disconnect();
 }

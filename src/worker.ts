@@ -2,6 +2,7 @@
 
 import { watchStatus } from "./accounts/status-gauges.ts";
 import { runRecognition } from "./collections/run-recognition.ts";
+import { compactHeapLater } from "./compact-heap.ts";
 import { loadConfig } from "./config.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { runPinning } from "./ipfs/run-pinning.ts";
@@ -46,3 +47,4 @@ onStop(
 );
 services.log.info({ chains: services.chains.map((chain) => chain.name) }, "working");
 process.send?.({ type: "ready" });
+compactHeapLater();

@@ -1,4 +1,7 @@
 import { existsSync, statSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Client } from "./setup/client.ts";
 import { type RunningStack, startStackProcess } from "./setup/stack.ts";
@@ -10,6 +13,17 @@ describe("npm start", () => {
     stack = await startStackProcess();
   });
   afterAll(() => stack.remove());
+
+  test("says how far it is: a line with its time for each part", () => {
+    const parts = ["postgres", "chain-goerli", "api", "worker", "indexer-goerli"];
+    for (const part of parts)
+      expect(stack.lines.filter((line) => line.startsWith(`mintyard: ${part} `))).toEqual([
+        expect.stringMatching(/^mintyard: \S+ +\d+\.\d s {2}ready$/),
+      ]);
+    const last = stack.lines.findIndex((line) => line.startsWith("MINTYARD_READY "));
+    const shown = stack.lines.flatMap((line, index) => (line.endsWith("s  ready") && index < last ? [line] : []));
+    expect(shown).toHaveLength(parts.length);
+  });
 
   test("prints the ready line, with everything a client needs", () => {
     expect(stack.startMs).toBeLessThan(30_000);
@@ -82,15 +96,31 @@ describe("two stacks", () => {
     }
   });
 
-  test("a stack whose launcher is killed leaves nothing running but its database, which the next start takes over", async () => {
+  test("a start right after the launcher was killed takes the database over", async () => {
     const stack = await startStackProcess();
     await stack.terminate("SIGKILL");
-    await new Promise((done) => setTimeout(done, 6_000));
-    const commands = processesOf(stack).map(({ command }) => command);
-    expect(commands.filter((command) => !command.includes("postgres"))).toEqual([]);
+    // The server still runs: it waits for its clients' end. test/stop-with-parent.test.ts waits for its own.
+    expect(processesOf(stack).filter(({ command }) => command.includes("postgres -D"))).not.toEqual([]);
     const next = await startStackProcess({ dir: stack.dir });
     expect((await new Client(next.ready).get("/nfts?chain=goerli")).status).toBe(200);
+    // The guard of the server before would have ended another one by now.
+    await new Promise((done) => setTimeout(done, 9_000));
+    expect((await new Client(next.ready).get("/nfts?chain=goerli")).status).toBe(200);
+    expect(next.lines.filter((line) => line.includes("restarting it"))).toEqual([]);
     await next.remove();
     expect(processesOf(next)).toEqual([]);
+  });
+
+  test("SIGTERM while it starts ends it as well, with nothing left", async () => {
+    const dir = await mkdtemp(join(tmpdir(), "mintyard-stack-"));
+    try {
+      for (const afterMs of [300, 1_500, 3_500]) {
+        const started = startStackProcess({ dir, stopAfterMs: afterMs });
+        await expect(started).rejects.toThrow(/^start ended with code 0/);
+        expect(processesOf({ dir })).toEqual([]);
+      }
+    } finally {
+      await rm(dir, { recursive: true, force: true });
+    }
   });
 });

@@ -24,7 +24,7 @@ export class DataFolder {
    * @throws Error when another running process uses the folder.
    */
   static open(given: string | undefined): DataFolder {
-    const path = pathOf(given);
+    const path = dataFolderPath(given);
     mkdirSync(path, { recursive: true, mode: 0o711 });
     chmodSync(path, 0o711);
     const holder = holderOf(path);
@@ -41,7 +41,7 @@ export class DataFolder {
    * @param given the value of MINTYARD_DATA_DIR.
    */
   static environmentOf(given: string | undefined): Record<string, string> | null {
-    const path = pathOf(given);
+    const path = dataFolderPath(given);
     const file = join(path, environmentName);
     if (!holderOf(path) || !existsSync(file)) return null;
     return JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
@@ -111,7 +111,8 @@ export class DataFolder {
   }
 }
 
-function pathOf(given: string | undefined): string {
+/** @param given the value of MINTYARD_DATA_DIR. */
+export function dataFolderPath(given: string | undefined): string {
   return resolve(given?.trim() || ".mintyard");
 }
 

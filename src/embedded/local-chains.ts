@@ -1,12 +1,11 @@
-import { join } from "node:path";
 import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { type Chain, defaultRelayPolicy, knownChains, localChainIds } from "../chains.ts";
+import { type Chain, defaultRelayPolicy, knownChains } from "../chains.ts";
 import type { Logger } from "../log.ts";
 import { deployFactory } from "../relay/deploy-factory.ts";
 import { createRpcClients } from "../rpc/clients.ts";
 import type { DataFolder } from "./data-folder.ts";
-import type { Supervisor } from "./supervisor.ts";
+import type { LocalNode } from "./local-chain-process.ts";
 
 export interface LocalChain {
   name: string;
@@ -17,32 +16,12 @@ export interface LocalChain {
   factory: { address: Address; block: bigint };
 }
 
-const script = join(import.meta.dirname, "../../bin/local-chain.ts");
-
-/** Name of the child process that runs a chain. */
-export function chainProcess(name: string): string {
-  return `chain-${name}`;
-}
-
-/** Starts the stand-in of one named chain, with a funded relayer and the collection factory on it. */
-export async function startLocalChain(
-  name: string,
+/** Puts a funded relayer and the collection factory on a local chain; what is there already stays. */
+export async function prepareLocalChain(
+  { name, id, rpcUrl }: LocalNode,
   folder: DataFolder,
-  supervisor: Supervisor,
   log: Logger,
 ): Promise<LocalChain> {
-  const id = localChainIds[name];
-  if (id === undefined)
-    throw new Error(`MINTYARD_LOCAL_CHAINS: ${name} is none of ${Object.keys(localChainIds).join(", ")}`);
-  const port = await folder.port(chainProcess(name));
-  const dir = folder.folder(`chain-${id}`);
-  await supervisor.start({
-    name: chainProcess(name),
-    args: [script, "--chain-id", String(id), "--port", String(port), "--dir", dir],
-    env: {},
-    readyWithinMs: 120_000,
-  });
-  const rpcUrl = `http://127.0.0.1:${port}`;
   const relayerKey = folder.relayerKey(name);
   const relayer = privateKeyToAccount(relayerKey).address;
   const chain = localChain(name, id, rpcUrl, relayerKey);

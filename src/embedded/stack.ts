@@ -1,25 +1,15 @@
 import { join } from "node:path";
-import { loadChains } from "../config-chains.ts";
-import { createLogger } from "../log.ts";
+import { type Chain, configuredSuffixes } from "../chains.ts";
+import { compactHeap } from "../compact-heap.ts";
+import { childEnvironment, rpcVariable } from "./child-environment.ts";
+import { compileCacheKept, keepCompileCache } from "./compile-cache.ts";
 import { DataFolder, isFree } from "./data-folder.ts";
-import { chainProcess, type LocalChain, startLocalChain } from "./local-chains.ts";
+import { chainProcess, isLocalChainProcess, runLocalChain } from "./local-chain-process.ts";
+import type { LocalChain } from "./local-chains.ts";
 import { type EmbeddedPostgres, startPostgres } from "./postgres.ts";
+import { type ReadyInfo, readyInfo } from "./ready-info.ts";
+import type { PartListener } from "./start-progress.ts";
 import { Supervisor } from "./supervisor.ts";
-
-/** What the ready line tells: where everything is. */
-export interface ReadyInfo {
-  graphql: string;
-  rest: string;
-  gateway: string;
-  rpcUrl: string | null;
-  chainId: number | null;
-  databaseUrl: string;
-  apiKey: string;
-  factory: string | null;
-  relayer: string | null;
-  /** All served chains; the members above are those of the first local one. */
-  chains: { name: string; chainId: number; rpcUrl: string; factory: string | null; relayer: string | null }[];
-}
 
 export interface Stack {
   ready: ReadyInfo;
@@ -32,7 +22,23 @@ type Env = Record<string, string | undefined>;
 
 const secrets = new Set(["KEY_PEPPER", "MINTYARD_API_KEY"]);
 
+const host = join(import.meta.dirname, "program-host.ts");
 const entry = (file: string) => join(import.meta.dirname, "..", file);
+
+/** How a start ends that was told to stop. */
+export class StartStopped extends Error {
+  constructor() {
+    super("stopped while it was starting");
+  }
+}
+
+/** What whoever starts a stack may want to know and say while it starts. */
+export interface StartOptions {
+  /** Is told of each part. */
+  parts?: PartListener;
+  /** Ends the start. */
+  signal?: AbortSignal;
+}
 
 /**
  * Starts the whole service: whatever the environment does not name (`DATABASE_URL`, `RPC_URL_<CHAIN>`)
@@ -40,18 +46,28 @@ const entry = (file: string) => join(import.meta.dirname, "..", file);
  * learn of the embedded parts through the same variables.
  *
  * @param report takes lines for people: children's output, ends and restarts.
- * @throws Error when a part does not start; everything that did start is stopped again.
+ * @throws Error when a part does not start; everything that did start is stopped again. StartStopped when the signal
+ *   said so.
  */
-export async function startStack(env: Env, report: (line: string) => void): Promise<Stack> {
+export async function startStack(
+  env: Env,
+  report: (line: string) => void,
+  { parts, signal }: StartOptions = {},
+): Promise<Stack> {
   const folder = DataFolder.open(env["MINTYARD_DATA_DIR"]);
   const supervisor = new Supervisor(report);
-  const stack = new EmbeddedStack(env, folder, supervisor, report);
+  const stack = new EmbeddedStack(env, folder, supervisor, report, parts);
+  const stop = () => void stack.stop();
+  signal?.addEventListener("abort", stop);
   try {
-    await stack.start();
+    if (!signal?.aborted) await stack.start();
+    if (signal?.aborted) throw new StartStopped();
     return stack;
   } catch (error) {
     await stack.stop();
-    throw error;
+    throw signal?.aborted ? new StartStopped() : error;
+  } finally {
+    signal?.removeEventListener("abort", stop);
   }
 }
 
@@ -60,12 +76,22 @@ class EmbeddedStack implements Stack {
   readonly #folder: DataFolder;
   readonly #supervisor: Supervisor;
   readonly #report: (line: string) => void;
+  readonly #parts: PartListener | undefined;
   #postgres: EmbeddedPostgres | null = null;
+  /** Under way while it starts; a server that comes up after that is nobody's. */
+  #database: Promise<string> | null = null;
   #names: string[] = [];
   #stopping: Promise<void> | null = null;
   #ready: ReadyInfo | null = null;
 
-  constructor(env: Env, folder: DataFolder, supervisor: Supervisor, report: (line: string) => void) {
+  constructor(
+    env: Env,
+    folder: DataFolder,
+    supervisor: Supervisor,
+    report: (line: string) => void,
+    parts: PartListener | undefined,
+  ) {
+    this.#parts = parts;
     this.#env = env;
     this.#folder = folder;
     this.#supervisor = supervisor;
@@ -82,48 +108,95 @@ class EmbeddedStack implements Stack {
     return { ...(postgres ? { postgres } : {}), ...this.#supervisor.pids() };
   }
 
+  /**
+   * All processes at once: each loads its modules beside the others, and the programs wait there for what the embedded
+   * parts are.
+   */
   async start(): Promise<void> {
     const port = await this.#apiPort();
-    const [databaseUrl, locals] = await Promise.all([this.#database(), this.#localChains()]);
-    const env = this.#childEnv(port, databaseUrl, locals);
-    const chains = loadChains({ ...this.#env, ...env });
+    const names = this.#localChainNames();
+    const cache = keepCompileCache(this.#folder.path);
+    const told = Promise.withResolvers<Record<string, string>>();
+    // Each child that waits for it sees that it fails; without children nobody does.
+    told.promise.catch(() => undefined);
+    const database = this.#openDatabase();
+    this.#database = database;
+    const locals = this.#startLocalChains(names, cache);
+    const services = this.#startServices(names, cache, told.promise);
+    services.catch(() => undefined);
+    let known: { databaseUrl: string; locals: LocalChain[]; env: Record<string, string>; chains: Chain[] };
+    try {
+      const [databaseUrl, chainsHere, { loadChains }] = await Promise.all([
+        database,
+        locals,
+        import("../config-chains.ts"),
+      ]);
+      const env = childEnvironment({
+        given: this.#env,
+        folder: this.#folder,
+        port,
+        databaseUrl,
+        locals: chainsHere,
+        ownDatabase: this.#postgres !== null,
+      });
+      known = { databaseUrl, locals: chainsHere, env, chains: loadChains({ ...this.#env, ...env }) };
+    } catch (error) {
+      told.reject(error);
+      throw error;
+    }
+    const { env } = known;
     // What the operator keeps elsewhere is not written down here.
     const kept = Object.entries(env).filter(([name]) => !(secrets.has(name) && this.#env[name]?.trim()));
     if (this.#postgres) this.#folder.keepEnvironment(Object.fromEntries(kept));
-    const child = (name: string, args: string[], readyWithinMs: number) => {
-      this.#names.push(name);
-      return this.#supervisor.start({ name, args, env, readyWithinMs, background: name !== "api" });
+    told.resolve(env);
+    await services;
+    this.#ready = readyInfo(port, known);
+    void compileCacheKept();
+    // Loading and deploying are over; from here on this process only watches.
+    setTimeout(() => void compactHeap(), 1_000).unref();
+  }
+
+  async #startServices(
+    locals: readonly string[],
+    cache: Record<string, string>,
+    told: Promise<Record<string, string>>,
+  ): Promise<void> {
+    const early = { MINTYARD_DATA_DIR: this.#folder.path, ...cache };
+    const child = async (name: string, args: string[], readyWithinMs: number, when = told) => {
+      await this.#part(name, () =>
+        this.#supervisor.start({
+          name,
+          args: [host, ...args],
+          env: early,
+          told: when,
+          readyWithinMs,
+          background: name !== "api",
+        }),
+      );
     };
+    const served = { ...this.#env, ...Object.fromEntries(locals.map((name) => [rpcVariable(name), "local"])) };
+    const indexer = (name: string, when = told) =>
+      child(`indexer-${name}`, [entry("indexer.ts"), "--chain", name], 300_000, when);
+    const [first, ...others] = configuredSuffixes(served).map((suffix) => suffix.toLowerCase());
     // The first indexer alone on a fresh database: two that make their shared tables at once collide.
-    const indexers = async () => {
-      for (const chain of chains)
-        await child(`indexer-${chain.name}`, [entry("indexer.ts"), "--chain", chain.name], 300_000);
-    };
+    const leading = first === undefined ? Promise.resolve() : indexer(first);
+    const afterIt = leading.then(() => told);
+    afterIt.catch(() => undefined);
     await Promise.all([
+      leading,
       child("api", [entry("api.ts")], 60_000),
       child("worker", [entry("worker.ts")], 60_000),
-      indexers(),
+      ...others.map((name) => indexer(name, afterIt)),
     ]);
-    const [first] = locals;
-    const base = `http://127.0.0.1:${port}`;
-    this.#ready = {
-      graphql: `${base}/graphql`,
-      rest: `${base}/v0`,
-      gateway: `${base}/ipfs`,
-      rpcUrl: first?.rpcUrl ?? null,
-      chainId: first?.id ?? null,
-      databaseUrl,
-      apiKey: env["MINTYARD_API_KEY"] ?? "",
-      factory: first?.factory.address ?? null,
-      relayer: first?.relayer ?? null,
-      chains: chains.map((chain) => ({
-        name: chain.name,
-        chainId: chain.id,
-        rpcUrl: chain.local ? (chain.rpcUrls[0] ?? "") : "configured",
-        factory: chain.factory?.address ?? null,
-        relayer: locals.find((local) => local.name === chain.name)?.relayer ?? null,
-      })),
-    };
+  }
+
+  /** Tells the listener of a part that starts. */
+  async #part<T>(name: string, start: () => Promise<T>): Promise<T> {
+    this.#names.push(name);
+    this.#parts?.starting(name);
+    const started = await start();
+    this.#parts?.ready(name);
+    return started;
   }
 
   stop(): Promise<void> {
@@ -134,10 +207,11 @@ class EmbeddedStack implements Stack {
   /** Doors first, then what writes, then what they write to: nobody loses its database mid-sentence. */
   async #stopAll(): Promise<void> {
     this.#supervisor.beginStop();
-    const chains = this.#names.filter((name) => name.startsWith("chain-"));
+    const chains = this.#names.filter(isLocalChainProcess);
     const others = this.#names.filter((name) => !chains.includes(name));
     await this.#supervisor.stop(others, 5_000);
     await this.#supervisor.stop(chains, 1_000);
+    await this.#database?.catch(() => undefined);
     await this.#postgres?.stop();
     this.#folder.release();
   }
@@ -152,12 +226,14 @@ class EmbeddedStack implements Stack {
     return port;
   }
 
-  async #database(): Promise<string> {
+  async #openDatabase(): Promise<string> {
     const given = this.#env["DATABASE_URL"]?.trim();
     if (given) return given;
-    const port = await this.#folder.port("postgres");
-    await this.#startPostgres(port);
-    return this.#postgres?.url ?? "";
+    return await this.#part("postgres", async () => {
+      const port = await this.#folder.port("postgres");
+      await this.#startPostgres(port);
+      return this.#postgres?.url ?? "";
+    });
   }
 
   async #startPostgres(port: number): Promise<void> {
@@ -185,42 +261,29 @@ class EmbeddedStack implements Stack {
     }
   }
 
-  async #localChains(): Promise<LocalChain[]> {
+  #localChainNames(): string[] {
     const given = this.#env["MINTYARD_LOCAL_CHAINS"];
     const configured = Object.keys(this.#env).some((name) => name.startsWith("RPC_URL_") && this.#env[name]?.trim());
-    const names = (given ?? (configured ? "" : "goerli"))
+    return (given ?? (configured ? "" : "goerli"))
       .split(",")
       .map((name) => name.trim())
       .filter(Boolean);
-    const log = createLogger("start", this.#env["LOG_LEVEL"] ?? "info");
-    this.#names.push(...names.map(chainProcess));
-    return await Promise.all(names.map((name) => startLocalChain(name, this.#folder, this.#supervisor, log)));
   }
 
-  #childEnv(port: number, databaseUrl: string, locals: readonly LocalChain[]): Record<string, string> {
-    const env: Record<string, string> = {
-      PORT: String(port),
-      // One port is not for all of them; the API has the same figures.
-      METRICS_PORT: "0",
-      DATABASE_URL: databaseUrl,
-      MINTYARD_DATA_DIR: this.#folder.path,
-      // Uploads that wait for their turn are buffered in the system's temporary folder; this is theirs.
-      TMPDIR: this.#folder.emptyFolder("tmp"),
-      KEY_PEPPER: this.#env["KEY_PEPPER"] ?? this.#folder.keyPepper(),
-    };
-    // The key of the folder opens an enterprise account, so it exists on embedded databases only.
-    if (this.#postgres) env["MINTYARD_API_KEY"] = this.#env["MINTYARD_API_KEY"]?.trim() || this.#folder.apiKey();
-    for (const local of locals) {
-      const suffix = local.name.toUpperCase();
-      env[`RPC_URL_${suffix}`] = local.rpcUrl;
-      env[`CHAIN_ID_${suffix}`] = String(local.id);
-      env[`LOCAL_${suffix}`] = "true";
-      env[`CONFIRMATIONS_${suffix}`] = this.#env[`CONFIRMATIONS_${suffix}`] ?? "1";
-      env[`PAID_TIER_ONLY_${suffix}`] = this.#env[`PAID_TIER_ONLY_${suffix}`] ?? String(local.name === "ethereum");
-      env[`FACTORY_${suffix}`] = local.factory.address;
-      env[`FACTORY_BLOCK_${suffix}`] = String(local.factory.block);
-      env[`RELAYER_KEY_${suffix}`] = local.relayerKey;
-    }
-    return env;
+  async #startLocalChains(names: readonly string[], cache: Record<string, string>): Promise<LocalChain[]> {
+    const level = this.#env["LOG_LEVEL"] ?? "info";
+    return await Promise.all(
+      names.map((name) =>
+        this.#part(chainProcess(name), async () => {
+          const node = runLocalChain(name, this.#folder, this.#supervisor, cache);
+          // What makes a wallet and a factory on it is loaded while the node is.
+          const [{ prepareLocalChain }, { createLogger }] = await Promise.all([
+            import("./local-chains.ts"),
+            import("../log.ts"),
+          ]);
+          return await prepareLocalChain(await node, this.#folder, createLogger("start", level));
+        }),
+      ),
+    );
   }
 }

@@ -7,7 +7,12 @@ export interface ChildSpec {
   /** Script and arguments for this Node. */
   args: readonly string[];
   env: Record<string, string>;
-  /** How long it may take until it says that it is ready. */
+  /**
+   * For a child that program-host.ts runs: what its program is told. The child is started at once and loads; the program
+   * starts when this is known.
+   */
+  told?: Promise<Record<string, string>>;
+  /** How long it may take until it says that it is ready, from when it was told. */
   readyWithinMs: number;
   /** Nobody waits for an answer of it: once it is ready, those that answer go first. */
   background?: boolean;
@@ -79,8 +84,8 @@ class SupervisedChild {
   }
 
   async start(): Promise<void> {
-    const { name, args, env, readyWithinMs } = this.#spec;
-    const started = Date.now();
+    const { name, args, env, told, readyWithinMs } = this.#spec;
+    let started = Date.now();
     const child = spawn(process.execPath, [...nodeFlags, ...args], {
       env: { ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
@@ -100,10 +105,21 @@ class SupervisedChild {
       setTimeout(() => void this.#restart(), delayMs);
     });
     await new Promise<void>((ready, failed) => {
-      const timer = setTimeout(() => {
-        failed(new Error(`${name} was not ready within ${readyWithinMs / 1000} s`));
-        child.kill("SIGKILL");
-      }, readyWithinMs);
+      let timer: NodeJS.Timeout | undefined;
+      const begin = () => {
+        started = Date.now();
+        timer = setTimeout(() => {
+          failed(new Error(`${name} was not ready within ${readyWithinMs / 1000} s`));
+          child.kill("SIGKILL");
+        }, readyWithinMs);
+      };
+      if (told) {
+        told.then((program) => {
+          if (!child.connected) return;
+          begin();
+          child.send({ type: "start", env: program }, () => undefined);
+        }, failed);
+      } else begin();
       child.once("exit", () => clearTimeout(timer));
       child.once("error", failed);
       child.once("exit", (code, signal) =>

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir } from "node:fs/promises";
-import { findPackageJSON } from "node:module";
+import { findPackageJSON, getCompileCacheDir } from "node:module";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
@@ -34,7 +34,47 @@ export interface PonderProcess {
   isReady(): Promise<boolean>;
   /** Ends it so that its schema is unlocked; kills it after 8 s. */
   stop(): Promise<void>;
+  /** Tells it that its backfill is through: it gives back the memory that this took. */
+  rest(): void;
   kill(): void;
+}
+
+/** What the process is told when it is known what to work on; see ponder-host.ts. */
+export interface PonderOrder {
+  type: "start";
+  directory: string;
+  args: readonly string[];
+  env: Record<string, string>;
+}
+
+let prepared: ChildProcess | null = null;
+
+/** Starts a Ponder process ahead of `startPonder`, which takes it: it loads what needs no chain and no database. */
+export function preparePonder(): void {
+  prepared ??= spawnPonder();
+}
+
+function takePonder(): ChildProcess {
+  const ready = prepared?.exitCode === null && prepared.signalCode === null ? prepared : null;
+  prepared = null;
+  return ready ?? spawnPonder();
+}
+
+function spawnPonder(): ChildProcess {
+  const cache = getCompileCacheDir();
+  const child = spawn(process.execPath, [...ponderNodeOptions, ...preloaded(), hostScript], {
+    // Nothing is inherited: Ponder runs third parties' packages and needs none of our keys. It would also
+    // prefer PORT and DATABASE_PRIVATE_URL over what it is told.
+    env: {
+      NODE_ENV: "production",
+      ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}),
+      ...ponderEnvironment,
+    },
+    stdio: ["ignore", "pipe", "pipe", "ipc"],
+  });
+  // Whoever takes it sees its end.
+  child.on("error", () => undefined);
+  return child;
 }
 
 /** Starts Ponder on one chain and one schema. It ends by itself when this process dies, and when the database does. */
@@ -47,28 +87,22 @@ export async function startPonder({
 }: PonderOptions): Promise<PonderProcess> {
   await mkdir(directory, { recursive: true });
   const [port = 0] = await freePorts(1);
-  const child = spawn(process.execPath, ponderArguments(schema, port), {
-    cwd: directory,
-    // Nothing is inherited: Ponder runs strangers' packages and needs none of our keys. It would also
-    // prefer PORT and DATABASE_PRIVATE_URL over what it is told.
-    env: {
-      DATABASE_URL: databaseUrl,
-      MINTYARD_PONDER: JSON.stringify({ ...settings, databaseUrl }),
-      NODE_ENV: "production",
-      ...ponderEnvironment,
-    },
-    stdio: ["ignore", "pipe", "pipe", "ipc"],
-  });
+  const child = takePonder();
   const { lostTrack, lastWords } = followLog(child, log);
   const exited = new Promise<PonderExit>((done) => {
     child.once("error", (error) => done({ code: null, signal: null, lastWords: [error.message] }));
     child.once("exit", (code, signal) => done({ code, signal, lastWords }));
   });
+  const env = { DATABASE_URL: databaseUrl, MINTYARD_PONDER: JSON.stringify({ ...settings, databaseUrl }) };
+  // When it has ended already, that is what the caller gets to know.
+  const tell = (message: PonderOrder | { type: "rest" }) => child.connected && child.send(message, () => undefined);
+  tell({ type: "start", directory, args: ponderArguments(schema, port), env });
   return {
     pid: child.pid ?? 0,
     exited,
     lostTrack,
     isReady: () => answersOk(`http://127.0.0.1:${port}/ready`),
+    rest: () => void tell({ type: "rest" }),
     kill: () => void child.kill("SIGKILL"),
     stop: async () => {
       // Not SIGTERM: Ponder would leave its schema locked for 25 s.
@@ -80,16 +114,16 @@ export async function startPonder({
   };
 }
 
+const hostScript = fileURLToPath(new URL("./ponder-host.ts", import.meta.url));
+
+function preloaded(): string[] {
+  const modules = ["leave-with-parent", "leave-with-database"];
+  return modules.flatMap((name) => ["--import", new URL(`./${name}.ts`, import.meta.url).href]);
+}
+
 function ponderArguments(schema: string, port: number): string[] {
-  const bin = join(ponderFolder(), "dist/esm/bin/ponder.js");
   const root = fileURLToPath(new URL("../../indexer", import.meta.url));
   return [
-    ...ponderNodeOptions,
-    ...["leave-with-parent", "leave-with-database"].flatMap((name) => [
-      "--import",
-      new URL(`./${name}.ts`, import.meta.url).href,
-    ]),
-    bin,
     // With the default root Ponder would execute every file below src/, this one included.
     ...["--root", root, "--config", "../ponder.config.ts", "--log-format", "json"],
     ...["start", "--schema", schema, "-p", String(port), "-H", "127.0.0.1"],
@@ -114,6 +148,11 @@ export function ponderFolder(): string {
   const file = findPackageJSON("ponder", import.meta.url);
   if (!file) throw new Error("the package ponder is not installed");
   return dirname(file);
+}
+
+/** The command line of the installed Ponder. */
+export function ponderBin(): string {
+  return join(ponderFolder(), "dist/esm/bin/ponder.js");
 }
 
 const warnLevel = 40;

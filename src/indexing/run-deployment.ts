@@ -173,6 +173,7 @@ async function watchPonder(
     if (replaces) await publishDeployment(client, deployment);
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
+    ponder.rest();
     const live = new StallWatch(client, gateway, schema);
     const foreign = new ForeignChainWatch();
     for (let unanswered = 0, nextCheck = 0; ; ) {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { compactHeap } from "../../src/compact-heap.ts";
 import { countYoungBuffer } from "../../src/ipfs/young-buffers.ts";
-import { compactHeap } from "../../src/process-life.ts";
 
 const mebibyte = 1_048_576;
 

@@ -1,4 +1,4 @@
-import type { ReadyInfo } from "../../src/embedded/stack.ts";
+import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { checkAnswer } from "./openapi-check.ts";
 import { patient } from "./patience.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { RunningStack } from "./stack.ts";
 
 /** Processes of a stack, found by the data folder in their environment (Linux). */
-export function processesOf(stack: RunningStack): { pid: number; command: string }[] {
+export function processesOf(stack: Pick<RunningStack, "dir">): { pid: number; command: string }[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import type { ReadyInfo } from "../../src/embedded/stack.ts";
+import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { freePorts } from "../../src/free-port.ts";
 
 const command = join(import.meta.dirname, "../../bin/mintyard.ts");
@@ -73,6 +73,8 @@ export interface StackOptions {
   /** Folder of an earlier stack, to continue it. */
   dir?: string;
   env?: Record<string, string>;
+  /** SIGTERM while it starts. */
+  stopAfterMs?: number;
 }
 
 export async function startStackProcess(options: StackOptions = {}): Promise<RunningStack> {
@@ -91,6 +93,7 @@ export async function startStackProcess(options: StackOptions = {}): Promise<Run
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  if (options.stopAfterMs !== undefined) setTimeout(() => child.kill("SIGTERM"), options.stopAfterMs);
   const ready = await new Promise<ReadyInfo>((done, failed) => {
     for (const stream of [child.stdout, child.stderr]) {
       createInterface({ input: stream }).on("line", (line) => {

@@ -1,0 +1,103 @@
+// How long `npm start` takes, part by part, and what memory the stack holds at rest.
+//   npm run bench:start [-- runs]      default: 5 starts on an empty folder and 5 on one that exists
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { loadavg, tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as wait } from "node:timers/promises";
+import { freePorts } from "../../src/free-port.ts";
+import { proportionalMemory, stackProcesses } from "./proportional-memory.ts";
+
+const root = join(import.meta.dirname, "../..");
+const runs = Number(process.argv[2] ?? 5);
+/** Heaps are compacted ten seconds after the start, and idle connections end after half a minute. */
+const restMs = 60_000;
+
+interface Start {
+  /** From the command to the ready line, in seconds. */
+  seconds: number;
+  /** By part: until it was ready, in seconds since the launcher began. */
+  parts: Map<string, number>;
+}
+
+/** Starts the stack as an operator does, and stops it after `atRest`. */
+async function start(folder: string, atRest?: () => Promise<void>): Promise<Start> {
+  const [port = 0] = await freePorts(1);
+  const began = performance.now();
+  const child = spawn("npm", ["start"], {
+    cwd: root,
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], PORT: String(port), MINTYARD_DATA_DIR: folder },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const ended = new Promise<void>((done) => child.once("exit", () => done()));
+  const parts = new Map<string, number>();
+  const seconds = await new Promise<number>((ready, failed) => {
+    const words: string[] = [];
+    for (const stream of [child.stdout, child.stderr])
+      createInterface({ input: stream }).on("line", (line) => {
+        words.push(line);
+        const [, part, after] = /^mintyard: (\S+) +([\d.]+) s {2}ready$/.exec(line) ?? [];
+        if (part) parts.set(part, Number(after));
+        if (line.startsWith("MINTYARD_READY ")) ready((performance.now() - began) / 1_000);
+      });
+    void ended.then(() => failed(new Error(`the start failed:\n${words.slice(-20).join("\n")}`)));
+  });
+  await atRest?.();
+  child.kill("SIGTERM");
+  await ended;
+  while (stackProcesses(folder).length > 0) await wait(100);
+  return { seconds, parts };
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
+}
+
+function print(title: string, starts: readonly Start[]): void {
+  const all = starts.map(({ seconds }) => seconds);
+  process.stdout.write(
+    `\n${title}: ready after ${median(all).toFixed(1)} s (${all.map((s) => s.toFixed(1)).join(", ")})\n`,
+  );
+  for (const part of starts[0]?.parts.keys() ?? []) {
+    const times = starts.map(({ parts }) => parts.get(part) ?? Number.NaN);
+    process.stdout.write(`  ${part.padEnd(20)} ${median(times).toFixed(1).padStart(5)} s\n`);
+  }
+}
+
+const folders: string[] = [];
+const newFolder = () => {
+  const folder = mkdtempSync(join(tmpdir(), "mintyard-bench-start-"));
+  folders.push(folder);
+  return folder;
+};
+try {
+  process.stdout.write(
+    `load before: ${loadavg()
+      .map((value) => value.toFixed(2))
+      .join(" ")}\n`,
+  );
+  const empty: Start[] = [];
+  for (let run = 0; run < runs; run += 1) empty.push(await start(newFolder()));
+  print("empty folder", empty);
+  const existing: Start[] = [];
+  const [folder = newFolder()] = folders;
+  for (let run = 0; run < runs; run += 1) existing.push(await start(folder));
+  print("existing folder", existing);
+  let memory: Awaited<ReturnType<typeof proportionalMemory>> = [];
+  await start(folder, async () => {
+    await wait(restMs);
+    memory = proportionalMemory(folder);
+  });
+  const total = memory.reduce((sum, { megabytes }) => sum + megabytes, 0);
+  process.stdout.write(`\nat rest: ${total.toFixed(0)} MB in ${memory.length} processes\n`);
+  for (const { command, megabytes } of memory.slice(0, 12))
+    process.stdout.write(`  ${megabytes.toFixed(0).padStart(5)} MB  ${command.slice(0, 110)}\n`);
+  process.stdout.write(
+    `load after: ${loadavg()
+      .map((value) => value.toFixed(2))
+      .join(" ")}\n`,
+  );
+} finally {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,55 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+export interface ProcessMemory {
+  pid: number;
+  command: string;
+  /** Proportional set size: a page that several processes share counts for each by its part. */
+  megabytes: number;
+}
+
+/** All processes of a folder's stack, npm and its shell included, when those started it. Linux. */
+export function stackProcesses(folder: string): { pid: number; command: string }[] {
+  const parents = new Map<number, number>();
+  const members = new Set<number>();
+  for (const name of readdirSync("/proc").filter((entry) => /^\d+$/.test(entry))) {
+    const stat = read(name, "stat");
+    parents.set(Number(name), Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]));
+    if (read(name, "environ").includes(`MINTYARD_DATA_DIR=${folder}\0`)) members.add(Number(name));
+  }
+  // Ponder gets nothing of the environment, and neither do its children.
+  for (let grown = true; grown; ) {
+    grown = false;
+    for (const [pid, parent] of parents) {
+      if (members.has(pid) || !members.has(parent)) continue;
+      members.add(pid);
+      grown = true;
+    }
+  }
+  return [...members]
+    .map((pid) => ({ pid, command: read(String(pid), "cmdline").replaceAll("\0", " ").trim() }))
+    .filter(({ command }) => command !== "");
+}
+
+/**
+ * The processes of a folder's stack and what they hold, the largest first; npm and its shell, which only started them,
+ * are left out. Linux.
+ */
+export function proportionalMemory(folder: string): ProcessMemory[] {
+  return stackProcesses(folder)
+    .filter(({ command }) => !/^(npm|sh -c) /.test(command))
+    .map(({ pid, command }) => ({
+      pid,
+      command,
+      megabytes: Number(/^Pss:\s+(\d+)/m.exec(read(String(pid), "smaps_rollup"))?.[1] ?? 0) / 1024,
+    }))
+    .sort((a, b) => b.megabytes - a.megabytes);
+}
+
+/** Empty for a process that has gone meanwhile. */
+function read(pid: string, file: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/${file}`, "utf8");
+  } catch {
+    return "";
+  }
+}

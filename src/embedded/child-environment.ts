@@ -1,0 +1,54 @@
+import type { DataFolder } from "./data-folder.ts";
+import type { LocalChain } from "./local-chains.ts";
+
+interface Embedded {
+  /** What the launcher was told. */
+  given: Readonly<Record<string, string | undefined>>;
+  folder: DataFolder;
+  /** Of the API. */
+  port: number;
+  databaseUrl: string;
+  locals: readonly LocalChain[];
+  /** The database is the embedded one. */
+  ownDatabase: boolean;
+}
+
+/** The variable that names a chain's endpoints. */
+export function rpcVariable(chain: string): string {
+  return `RPC_URL_${chain.toUpperCase()}`;
+}
+
+/** What the programs of the stack are told beyond the launcher's own environment: where the embedded parts are. */
+export function childEnvironment({
+  given,
+  folder,
+  port,
+  databaseUrl,
+  locals,
+  ownDatabase,
+}: Embedded): Record<string, string> {
+  const env: Record<string, string> = {
+    PORT: String(port),
+    // One port is not for all of them; the API has the same figures.
+    METRICS_PORT: "0",
+    DATABASE_URL: databaseUrl,
+    MINTYARD_DATA_DIR: folder.path,
+    // Uploads that wait for their turn are buffered in the system's temporary folder; this is theirs.
+    TMPDIR: folder.emptyFolder("tmp"),
+    KEY_PEPPER: given["KEY_PEPPER"] ?? folder.keyPepper(),
+  };
+  // The key of the folder opens an enterprise account, so it exists on embedded databases only.
+  if (ownDatabase) env["MINTYARD_API_KEY"] = given["MINTYARD_API_KEY"]?.trim() || folder.apiKey();
+  for (const local of locals) {
+    const suffix = local.name.toUpperCase();
+    env[rpcVariable(local.name)] = local.rpcUrl;
+    env[`CHAIN_ID_${suffix}`] = String(local.id);
+    env[`LOCAL_${suffix}`] = "true";
+    env[`CONFIRMATIONS_${suffix}`] = given[`CONFIRMATIONS_${suffix}`] ?? "1";
+    env[`PAID_TIER_ONLY_${suffix}`] = given[`PAID_TIER_ONLY_${suffix}`] ?? String(local.name === "ethereum");
+    env[`FACTORY_${suffix}`] = local.factory.address;
+    env[`FACTORY_BLOCK_${suffix}`] = String(local.factory.block);
+    env[`RELAYER_KEY_${suffix}`] = local.relayerKey;
+  }
+  return env;
+}

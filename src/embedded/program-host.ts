@@ -1,0 +1,62 @@
+/*
+ * Runs one program of the service below the launcher: node src/embedded/program-host.ts src/api.ts [arguments]
+ *
+ * Half of a program's start is loading its modules, which needs neither a database nor a chain. So the launcher starts
+ * this before those are up: it loads what the program will import, and the program itself once the launcher says what
+ * it works with, in the words of its environment.
+ */
+import { resolve } from "node:path";
+import { compileCacheKept } from "./compile-cache.ts";
+
+/** What each program loads by itself, most of it. One that is missing here is loaded later. */
+const modules: Partial<Record<string, () => Promise<unknown>>> = {
+  api: () =>
+    Promise.all([
+      import("../http/server.ts"),
+      import("../services.ts"),
+      import("../accounts/status-gauges.ts"),
+      import("../db/prepare.ts"),
+      import("../telemetry/metrics.ts"),
+    ]),
+  worker: () =>
+    Promise.all([
+      import("../relay/run-relay.ts"),
+      import("../services.ts"),
+      import("../metadata/run-metadata.ts"),
+      import("../ipfs/run-pinning.ts"),
+      import("../collections/run-recognition.ts"),
+      import("../accounts/status-gauges.ts"),
+      import("../db/prepare.ts"),
+      import("../telemetry/metrics.ts"),
+    ]),
+  indexer: async () => {
+    (await import("../indexing/ponder-process.ts")).preparePonder();
+    await Promise.all([
+      import("../indexing/run-indexer.ts"),
+      import("../config.ts"),
+      import("../db/prepare.ts"),
+      import("../telemetry/metrics.ts"),
+    ]);
+  },
+};
+
+/** What the launcher sends when the database and the chains are up. */
+interface Start {
+  type: "start";
+  env: Record<string, string>;
+}
+
+// The launcher may die at any time. The program ends in order then; before it can, there is nothing to put in order.
+process.once("disconnect", () => process.kill(process.pid, "SIGTERM"));
+if (process.connected === false) process.kill(process.pid, "SIGTERM");
+
+const started = new Promise<Start>((done) => process.once("message", (message) => done(message as Start)));
+const [, , program = "", ...args] = process.argv;
+const path = resolve(program);
+const name = /(\w+)\.ts$/.exec(program)?.[1] ?? "";
+await modules[name]?.();
+const { env } = await started;
+Object.assign(process.env, env);
+process.argv = [process.execPath, path, ...args];
+await import(path);
+void compileCacheKept();

@@ -1,0 +1,54 @@
+import type { Chain } from "../chains.ts";
+import type { LocalChain } from "./local-chains.ts";
+
+/** What the ready line tells: where everything is. */
+export interface ReadyInfo {
+  graphql: string;
+  rest: string;
+  gateway: string;
+  rpcUrl: string | null;
+  chainId: number | null;
+  databaseUrl: string;
+  apiKey: string;
+  factory: string | null;
+  relayer: string | null;
+  /** All served chains; the members above are those of the first local one. */
+  chains: { name: string; chainId: number; rpcUrl: string; factory: string | null; relayer: string | null }[];
+}
+
+/** @param port of the API. @param env what the children were told. */
+export function readyInfo(
+  port: number,
+  {
+    databaseUrl,
+    env,
+    chains,
+    locals,
+  }: {
+    databaseUrl: string;
+    env: Readonly<Record<string, string>>;
+    chains: readonly Chain[];
+    locals: readonly LocalChain[];
+  },
+): ReadyInfo {
+  const [first] = locals;
+  const base = `http://127.0.0.1:${port}`;
+  return {
+    graphql: `${base}/graphql`,
+    rest: `${base}/v0`,
+    gateway: `${base}/ipfs`,
+    rpcUrl: first?.rpcUrl ?? null,
+    chainId: first?.id ?? null,
+    databaseUrl,
+    apiKey: env["MINTYARD_API_KEY"] ?? "",
+    factory: first?.factory.address ?? null,
+    relayer: first?.relayer ?? null,
+    chains: chains.map((chain) => ({
+      name: chain.name,
+      chainId: chain.id,
+      rpcUrl: chain.local ? (chain.rpcUrls[0] ?? "") : "configured",
+      factory: chain.factory?.address ?? null,
+      relayer: locals.find((local) => local.name === chain.name)?.relayer ?? null,
+    })),
+  };
+}

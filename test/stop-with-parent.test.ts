@@ -1,0 +1,150 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { stackProcesses } from "../bench/start/proportional-memory.ts";
+import type { ReadyInfo } from "../src/embedded/ready-info.ts";
+import { freePorts } from "../src/free-port.ts";
+import { Client } from "./setup/client.ts";
+
+/** From the signal until the last process of the stack is gone. */
+const boundMs = 10_000;
+const targets = {
+  npm: /^npm start/,
+  shell: /^sh -c /,
+  bootstrap: /^\S*node \S*bootstrap\.mjs /,
+  launcher: /^\S*node .*bin\/mintyard\.ts start$/,
+};
+const signals = ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const;
+const matrix = signals.flatMap((signal) => [
+  ...(Object.keys(targets) as (keyof typeof targets)[]).map((target) => [signal, target] as const),
+  // What a terminal sends to all of its foreground: Ctrl-C, and its own end.
+  ...(signal === "SIGINT" || signal === "SIGHUP" ? [[signal, "group"] as const] : []),
+]);
+
+const root = join(import.meta.dirname, "..");
+const key = randomUUID();
+const dir = await mkdtemp(join(tmpdir(), "mintyard-stop-"));
+const [port = 0] = await freePorts(1);
+let blocks = 0n;
+let token = "";
+afterAll(async () => {
+  for (const { pid } of stackProcesses(dir)) process.kill(pid, "SIGKILL");
+  await rm(dir, { recursive: true, force: true });
+});
+
+interface Started {
+  npm: ChildProcess;
+  ready: ReadyInfo;
+  lines: string[];
+}
+
+async function startByNpm(): Promise<Started> {
+  const npm = spawn("npm", ["start"], {
+    cwd: root,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      PORT: String(port),
+      MINTYARD_DATA_DIR: dir,
+      MINTYARD_API_KEY: key,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own, as a terminal gives it to a command.
+    detached: true,
+  });
+  const lines: string[] = [];
+  const ready = await new Promise<ReadyInfo>((done, failed) => {
+    for (const stream of [npm.stdout, npm.stderr])
+      createInterface({ input: stream }).on("line", (line) => {
+        lines.push(line);
+        if (line.startsWith("MINTYARD_READY ")) done(JSON.parse(line.slice("MINTYARD_READY ".length)) as ReadyInfo);
+      });
+    npm.once("exit", () => failed(new Error(`the start failed:\n${lines.slice(-30).join("\n")}`)));
+  });
+  return { npm, ready, lines };
+}
+
+async function rpc(url: string, method: string): Promise<unknown> {
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [] });
+  const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body });
+  return ((await response.json()) as { result: unknown }).result;
+}
+
+/** What earlier starts wrote is there, and more is written for the next one to find. */
+async function checkAndWrite({ ready }: Started): Promise<void> {
+  const client = new Client(ready, key);
+  expect((await client.get("/nfts?chain=goerli")).status).toBe(200);
+  const url = ready.rpcUrl ?? "";
+  expect(BigInt(String(await rpc(url, "eth_blockNumber")))).toBe(blocks === 0n ? 2n : blocks);
+  if (token) expect((await new Client(ready, token).get("/nfts?chain=goerli")).status).toBe(200);
+  else {
+    const { status, body } = await client.json("/signup", { name: "studio" });
+    expect(status).toBe(200);
+    token = String(body["api_key"]);
+  }
+  await rpc(url, "evm_mine");
+  blocks = BigInt(String(await rpc(url, "eth_blockNumber")));
+}
+
+/** What runs under a number now; empty when nothing does, or what did has ended. */
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
+  } catch {
+    return "";
+  }
+}
+
+/** Pids with what they run, so that a number that is given out again is not taken for the process before. */
+function family(): Map<number, string> {
+  return new Map(stackProcesses(dir).map(({ pid, command }) => [pid, command]));
+}
+
+test.each(matrix)(
+  "%s to the %s leaves nothing behind, and the next start goes on",
+  { timeout: 180_000 },
+  async (signal, target) => {
+    const started = await startByNpm();
+    await checkAndWrite(started);
+    const before = family();
+    expect([...before.values()].filter((command) => command.includes("postgres"))).not.toEqual([]);
+    expect([...before.values()].filter((command) => command.includes("ponder-host.ts"))).not.toEqual([]);
+    const heard = started.lines.length;
+    if (target === "group") process.kill(-Number(started.npm.pid), signal);
+    else {
+      const [victim] = [...before].find(([, command]) => targets[target].test(command)) ?? [];
+      // Some shells hand their process over to the one command that they run.
+      if (!victim && target === "shell") process.kill(Number(started.npm.pid), signal);
+      else process.kill(victim ?? 0, signal);
+    }
+    const sent = Date.now();
+    let left = [...before];
+    while (left.length > 0 && Date.now() - sent < boundMs) {
+      await wait(100);
+      // Ponder has nothing of the folder in its environment: without its indexer only its number finds it.
+      left = [...new Map([...before, ...family()])].filter(([pid, command]) => commandOf(pid) === command);
+    }
+    expect(left).toEqual([]);
+    // An end in order leaves neither, and a killed launcher's server goes after its clients.
+    if (signal !== "SIGKILL") {
+      expect(existsSync(join(dir, "environment.json"))).toBe(false);
+      expect(existsSync(join(dir, "postgres/data/postmaster.pid"))).toBe(false);
+    }
+    expect(started.lines.slice(heard).filter((line) => line.includes("restarting it"))).toEqual([]);
+  },
+);
+
+test("after all of them the folder starts in order and has everything", async () => {
+  const started = await startByNpm();
+  await checkAndWrite(started);
+  expect(started.lines.filter((line) => line.includes("restarting it"))).toEqual([]);
+  started.npm.kill("SIGTERM");
+  for (const end = Date.now() + boundMs; Date.now() < end && family().size > 0; ) await wait(100);
+  expect([...family()]).toEqual([]);
+});
