@@ -1,4 +1,5 @@
 import { Session } from "node:inspector/promises";
+import { setFlagsFromString } from "node:v8";
 
 /**
  * Gives back the memory that loading the program took: half of its heap is garbage then, which V8 would keep as
@@ -12,12 +13,27 @@ export async function compactHeap(): Promise<void> {
   session.disconnect();
 }
 
+/**
+ * The same for good: the young generation goes back to its least size and stays there. By itself it grows by what
+ * survives in it, however slowly that comes together, and all of it is touched in turn. For a process whose great
+ * work is done.
+ */
+export async function keepHeapSmall(): Promise<void> {
+  setFlagsFromString("--semi-space-growth-factor=1");
+  await compactHeap();
+}
+
+/** Takes `keepHeapSmall` back: great work begins again. */
+export function letHeapGrow(): void {
+  setFlagsFromString("--semi-space-growth-factor=2");
+}
+
 const settledMs = 10_000;
 
 /**
- * The same in a while, for a process in which nobody waits for an answer: its first work has made its garbage by then,
- * and the processor is not wanted by the parts that still start.
+ * One of the above in a while, for a process in which nobody waits for an answer: its first work has made its garbage by
+ * then, and the processor is not wanted by the parts that still start.
  */
-export function compactHeapLater(): void {
-  setTimeout(() => void compactHeap(), settledMs).unref();
+export function compactHeapLater(compact = compactHeap): void {
+  setTimeout(() => void compact(), settledMs).unref();
 }

@@ -1,7 +1,7 @@
 // The index of one chain: an RPC gateway and a Ponder process, published in the views of schema `nft`.
 //   node src/indexer.ts --chain polygon
 import { parseArgs } from "node:util";
-import { compactHeapLater } from "./compact-heap.ts";
+import { compactHeapLater, keepHeapSmall } from "./compact-heap.ts";
 import { loadConfig } from "./config.ts";
 import { ConfigError } from "./config-values.ts";
 import { prepareDatabase } from "./db/prepare.ts";
@@ -31,7 +31,7 @@ const running = runIndexer(config, chain, stop.signal, log, {
   onReady: ({ chainId, schema, block }) => {
     log.info({ chain, chainId, schema, block: String(block) }, "indexer ready");
     process.send?.({ type: "ready" });
-    compactHeapLater();
+    compactHeapLater(keepHeapSmall);
   },
   onGateway: (gateway) => {
     refusals = gateway.refusals;

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Chain, configuredSuffixes } from "../chains.ts";
-import { compactHeap } from "../compact-heap.ts";
+import { keepHeapSmall } from "../compact-heap.ts";
 import { childEnvironment, rpcVariable } from "./child-environment.ts";
 import { compileCacheKept, keepCompileCache } from "./compile-cache.ts";
 import { DataFolder, isFree } from "./data-folder.ts";
@@ -153,7 +153,7 @@ class EmbeddedStack implements Stack {
     this.#ready = readyInfo(port, known);
     void compileCacheKept();
     // Loading and deploying are over; from here on this process only watches.
-    setTimeout(() => void compactHeap(), 1_000).unref();
+    setTimeout(() => void keepHeapSmall(), 1_000).unref();
   }
 
   async #startServices(

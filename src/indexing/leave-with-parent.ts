@@ -18,7 +18,7 @@ if (process.connected === false) leave();
 // Ponder's logger writes what is left at the end and tries again for ever when nobody reads any more. Nothing else runs
 // then, so nothing would see the channel close.
 const { writeSync } = fs;
-const output = [process.stdout.fd, process.stderr.fd];
+const output: readonly number[] = [process.stdout.fd, process.stderr.fd];
 const writeOrLeave = (...args: Parameters<typeof writeSync>): number => {
   try {
     return writeSync(...args);

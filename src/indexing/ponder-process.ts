@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { letHeapGrow } from "../compact-heap.ts";
 import { freePorts } from "../free-port.ts";
 import type { Logger } from "../log.ts";
 
@@ -87,6 +88,8 @@ export async function startPonder({
 }: PonderOptions): Promise<PonderProcess> {
   await mkdir(directory, { recursive: true });
   const [port = 0] = await freePorts(1);
+  // Of this process, which answers its questions to the nodes.
+  letHeapGrow();
   const child = takePonder();
   const { lostTrack, lastWords } = followLog(child, log);
   const exited = new Promise<PonderExit>((done) => {
@@ -133,10 +136,11 @@ function ponderArguments(schema: string, port: number): string[] {
 /**
  * A batch's events live until it is written. In V8's usual young generation (16 MB, and less at the start) they are copied
  * twice and then wait for a full collection; with room for them a backfill takes a tenth less time, and no more memory.
+ * It grows to that within the first batches. At rest it is made small again and kept so (ponder-host.ts).
  */
 export const ponderNodeOptions = [
   "--disable-warning=DeprecationWarning",
-  "--min-semi-space-size=64",
+  "--min-semi-space-size=8",
   "--max-semi-space-size=64",
 ];
 
