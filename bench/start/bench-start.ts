@@ -11,8 +11,8 @@ import { proportionalMemory, stackProcesses } from "./proportional-memory.ts";
 
 const root = join(import.meta.dirname, "../..");
 const runs = Number(process.argv[2] ?? 5);
-/** Heaps are compacted ten seconds after the start, and idle connections end after half a minute. */
-const restMs = 60_000;
+/** Heaps are compacted ten seconds after the start, idle connections end after thirty; then young generations fill. */
+const restMs = 90_000;
 
 interface Start {
   /** From the command to the ready line, in seconds. */

@@ -1,0 +1,25 @@
+import { setTimeout as wait } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { proportionalMemory } from "../bench/start/proportional-memory.ts";
+import { type RunningStack, startStackProcess } from "./setup/stack.ts";
+
+const boundMb = 700;
+/** Heaps are compacted ten seconds after the start, idle connections end after thirty; then young generations fill. */
+const restMs = 90_000;
+
+let stack: RunningStack | undefined;
+afterAll(() => stack?.remove());
+
+test("the whole service on embedded parts holds at most 0.7 GB at rest", { timeout: 240_000 }, async () => {
+  stack = await startStackProcess();
+  await wait(restMs);
+  const memory = proportionalMemory(stack.dir);
+  const of = (pattern: RegExp) => memory.filter(({ command }) => pattern.test(command));
+  expect(of(/ponder-host\.ts/)).toHaveLength(1);
+  expect(of(/esbuild/)).toEqual([]);
+  expect(of(/^postgres|bin\/postgres /).length).toBeLessThan(20);
+  const total = memory.reduce((sum, { megabytes }) => sum + megabytes, 0);
+  expect(total, memory.map(({ command, megabytes }) => `${megabytes.toFixed(0)} ${command}`).join("\n")).toBeLessThan(
+    boundMb,
+  );
+});
