@@ -48,7 +48,11 @@ export const devCommands: readonly DevCommand[] = [
     does: "one API process, two, and two with a standby",
     script: "bench/scaling/bench-scaling.ts",
   },
-  { name: "bench start", does: "time until the stack is ready, by part, and its memory at rest", script: "bench/start/bench-start.ts" },
+  {
+    name: "bench start",
+    does: "time until the stack is ready, by part, and its memory at rest",
+    script: "bench/start/bench-start.ts",
+  },
   {
     name: "bench uploads",
     does: "time and memory of uploads, and the gateway",

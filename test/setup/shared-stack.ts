@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { inject } from "vitest";
-import type { ReadyInfo } from "../../src/embedded/stack.ts";
+import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { type RunningStack, startStackProcess } from "./stack.ts";
 
 declare module "vitest" {
