@@ -13,15 +13,19 @@ const flag = {
 } as const;
 const zeroRoot: Hex = `0x${"00".repeat(32)}`;
 
-/** Init code of the clone that the factory creates: ERC-1167 code of `template` with the packed arguments behind it. */
+/** Init code of the clone that the factory creates. */
 export function cloneInitCode(template: Address, initData: Hex): Hex {
-  const proxy = concatHex(["0x363d3d373d3d3d363d73", template, "0x5af43d82803e903d91602b57fd5bf3"]);
-  const code = concatHex([proxy, packArgs(initData)]);
+  const code = cloneCode(template, initData);
   return concatHex(["0x61", numberToHex(size(code), { size: 2 }), "0x3d81600a3d39f3", code]);
 }
 
+/** Code of a clone: ERC-1167 code of `template` with the packed arguments behind it. */
+export function cloneCode(template: Address, initData: Hex): Hex {
+  return concatHex(["0x363d3d373d3d3d363d73", template, "0x5af43d82803e903d91602b57fd5bf3", packArgs(initData)]);
+}
+
 /** Twin of `CollectionArgs.pack`, whose comment has the layout. */
-function packArgs(initData: Hex): Hex {
+export function packArgs(initData: Hex): Hex {
   const [deployment, runtime] = decodeAbiParameters(initDataParameters, initData);
   const uris = [runtime.baseURI, runtime.prerevealTokenURI];
   const ipfsUris = uris.every((uri) => uri === "" || (uri.startsWith("ipfs://") && uri.length > 7));
