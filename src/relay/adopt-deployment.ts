@@ -1,9 +1,9 @@
-import { keccak256, serializeTransaction } from "viem";
+import { type Address, keccak256, serializeTransaction } from "viem";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toAddress, toBytes } from "./bytes.ts";
-import { intentName } from "./encode-deploy.ts";
+import { encodeDeploy, intentName } from "./encode-deploy.ts";
 import { getIntent, type Intent, moveIntent } from "./intents.ts";
 import { lockLane } from "./lanes.ts";
 import { askNode } from "./node-failure.ts";
@@ -20,6 +20,10 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
   const found = await askNode(chain, () => findDeployment(services, chain, intent));
   if (!found) return null;
   const { receipt, raw, nonce, sender, fees, gas } = found;
+  if (!(await isOwnWallet(services, chain, sender))) {
+    services.log.error({ intent: intent.id, sender }, "a wallet that is not ours deployed an intent's collection");
+    return null;
+  }
   const problem = await askNode(chain, () =>
     verifyDeployment(services.rpc(chain), intent, receipt.blockNumber, receipt.transactionHash),
   );
@@ -79,6 +83,18 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
   });
 }
 
+/** A nonce can be noted for a wallet of this installation only; the database may remember one that has no key any more. */
+async function isOwnWallet(services: Services, chain: Chain, sender: Address): Promise<boolean> {
+  if (services.relay.signers(chain).some(({ address }) => address.toLowerCase() === sender)) return true;
+  const lane = await services.db
+    .selectFrom("service.lane")
+    .select("addr")
+    .where("chain_id", "=", chain.id)
+    .where("addr", "=", toBytes(sender))
+    .executeTakeFirst();
+  return lane !== undefined;
+}
+
 async function findDeployment(services: Services, chain: Chain, intent: Intent) {
   const client = services.rpc(chain);
   const collection = toAddress(intent.predicted_addr);
@@ -97,7 +113,11 @@ async function findDeployment(services: Services, chain: Chain, intent: Intent) 
     client.getTransactionReceipt({ hash: log.transactionHash }),
     client.getTransaction({ hash: log.transactionHash }),
   ]);
-  if (transaction.type !== "eip1559") return null;
+  if (transaction.type !== "eip1559" || receipt.status !== "success") return null;
+  // The event shows where to look. Ours is the call that this intent would sign, and no contract's in between.
+  const isCall =
+    transaction.to?.toLowerCase() === toAddress(intent.factory) && transaction.input === encodeDeploy(intent);
+  if (!isCall || transaction.value !== 0n) return null;
   const { r, s, yParity, maxFeePerGas, maxPriorityFeePerGas } = transaction;
   const raw = serializeTransaction(
     { ...transaction, type: "eip1559", data: transaction.input, chainId: chain.id },
@@ -108,7 +128,7 @@ async function findDeployment(services: Services, chain: Chain, intent: Intent) 
     receipt,
     raw,
     nonce: BigInt(transaction.nonce),
-    sender: transaction.from,
+    sender: transaction.from.toLowerCase() as Address,
     fees: { maxFeePerGas, maxPriorityFeePerGas },
     gas: transaction.gas,
   };

@@ -1,13 +1,12 @@
 import {
   type Address,
   type ContractFunctionReturnType,
-  concatHex,
   type Hash,
-  type Hex,
   type Log,
   type PublicClient,
   parseEventLogs,
 } from "viem";
+import { cloneCode } from "../../contracts/abi/clone-code.ts";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import { encodeInitData, predictCollection } from "../../contracts/abi/config.ts";
@@ -16,11 +15,10 @@ import type { Receipt } from "./chain-reads.ts";
 import { intentName } from "./encode-deploy.ts";
 import type { Intent } from "./intents.ts";
 
-type CollectionInfo = ContractFunctionReturnType<typeof collectionAbi, "view", "getInfo">;
+/** "0x" and the 45 bytes of ERC-1167; the packed arguments follow. */
+const cloneHeadChars = 2 + 2 * 45;
 
-/** ERC-1167: the code of a clone, up to and after its template's address. Arguments may follow. */
-const cloneHead: Hex = "0x363d3d373d3d3d363d73";
-const cloneTail: Hex = "0x5af43d82803e903d91602b57fd5bf3";
+type CollectionInfo = ContractFunctionReturnType<typeof collectionAbi, "view", "getInfo">;
 
 /**
  * Compares what stands at an intent's address, as of one block, with what was asked for.
@@ -41,7 +39,10 @@ export async function verifyDeployment(
   const address = toAddress(intent.predicted_addr);
   const code = await client.getCode({ address, blockNumber });
   if (!code) return "no code at the predicted address";
-  if (!code.startsWith(concatHex([cloneHead, toHex(intent.template), cloneTail]))) return "not a clone of the template";
+  const expected = cloneCode(toAddress(intent.template), toHex(intent.init_data)).toLowerCase();
+  if (!code.toLowerCase().startsWith(expected.slice(0, cloneHeadChars))) return "not a clone of the template";
+  // Only what exactly this code says of itself is worth anything.
+  if (code.toLowerCase() !== expected) return "the configuration in its code is not the one of the request";
   const call = { address, abi: collectionAbi, blockNumber } as const;
   const [owner, info] = await Promise.all([
     client.readContract({ ...call, functionName: "owner" }),
