@@ -1,8 +1,9 @@
 import { createHash, randomUUID } from "node:crypto";
-import { sql } from "kysely";
+import { sql, type Transaction } from "kysely";
 import { type Address, getContractAddress, type Hex } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
+import type { Database } from "../db/database.ts";
 import { toBytes } from "../relay/bytes.ts";
 import { askNode } from "../relay/node-failure.ts";
 import type { Services } from "../services.ts";
@@ -30,11 +31,13 @@ export interface PreparedDeployment {
 
 /**
  * Makes the transaction with which a creator's own wallet deploys a collection, and notes it, so that the
- * worker recognises the collection on the chain as one of this account, whoever sends it and whenever.
+ * worker recognises the collection on the chain as one of this account.
  *
- * The deploying wallet becomes an admin of the collection; the service does not, and cannot update it.
+ * The deploying wallet becomes an admin of the collection; the service does not, and cannot update it. The bytes are
+ * public as soon as they are pending, so only a creation by the owner or a named sender is recognised without being
+ * reported (report-deployment.ts): from any other wallet, a third party would be the admin.
  *
- * @param sender the wallet that will send it, if that is known.
+ * @param sender the wallet that will send it, if that is known; the owner counts anyway.
  * @throws ServiceError the input's faults; `service_unavailable` while the node does not answer.
  */
 export async function prepareDeployment(
@@ -53,7 +56,7 @@ export async function prepareDeployment(
       sender && client.getTransactionCount({ address: sender, blockTag: "pending" }),
     ]),
   );
-  const { id, expires_at } = await noteDeployment(services, caller, checked, head);
+  const { id, expires_at } = await noteDeployment(services, caller, checked, head, sender);
   const { data } = encodeInitCode(id, payload);
   return {
     chain,
@@ -74,6 +77,7 @@ async function noteDeployment(
   caller: Caller,
   { chain, payload, allowlist }: CheckedDeployment,
   head: bigint,
+  sender: Address | undefined,
 ) {
   const requestHash = hashRequest(chain, payload);
   return await services.db.transaction().execute(async (transaction) => {
@@ -88,6 +92,7 @@ async function noteDeployment(
       .orderBy("created_at", "desc")
       .limit(1)
       .executeTakeFirst();
+    if (awaited && sender) await addSender(transaction, awaited.id, toBytes(sender));
     if (awaited) return awaited;
     const id = randomUUID();
     const { hash, sizeBytes } = encodeInitCode(id, payload);
@@ -111,10 +116,24 @@ async function noteDeployment(
         init_code_hash: toBytes(hash),
         init_code_bytes: sizeBytes,
         scanned_to: head,
+        senders: sender ? [toBytes(sender)] : [],
       })
       .returning(["id", "expires_at"])
       .executeTakeFirstOrThrow();
   });
+}
+
+/** The eight that were named last count. */
+async function addSender(transaction: Transaction<Database>, id: string, sender: Buffer): Promise<void> {
+  await transaction
+    .updateTable("service.self_deployment")
+    .set({
+      senders: sql<
+        Buffer[]
+      >`(array_remove(senders, ${sender}) || ${sender}::bytea)[greatest(cardinality(array_remove(senders, ${sender})) - 6, 1):]`,
+    })
+    .where("id", "=", id)
+    .execute();
 }
 
 function hashRequest(chain: Chain, payload: DeploymentPayload): Buffer {

@@ -1,66 +1,64 @@
-import { sql } from "kysely";
-import { type Address, type Hash, parseAbiItem, zeroAddress } from "viem";
-import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { type Hash, parseAbiItem, zeroAddress } from "viem";
 import type { Chain } from "../chains.ts";
-import { toAddress, toBytes, toHash, toHex } from "../relay/bytes.ts";
+import { toAddress, toHash, toHex } from "../relay/bytes.ts";
+import { loggable } from "../relay/node-failure.ts";
 import type { Services } from "../services.ts";
-import { holdsInitCode } from "./init-code.ts";
+import {
+  type AwaitedRow,
+  type FoundRow,
+  forgetCreation,
+  handedOut,
+  listAwaited,
+  listFound,
+  listReported,
+  noteCreation,
+  noteFinal,
+  noteScanned,
+} from "./awaited-deployments.ts";
+import { type Creation, hashOfCreation, readExactCreation, readTransaction } from "./exact-creation.ts";
 
 /** Blocks of one question for logs; more than this is refused by many nodes. */
 const maxRange = 2_000n;
-/** Requests that one question covers. */
-const batch = 100;
 const created = parseAbiItem("event OwnershipTransferred(address indexed previousOwner, address indexed newOwner)");
 
 /**
  * Looks through the blocks since the last round for collections that creators deployed with bytes of
  * `prepareDeployment`, and checks that those found before are still on the chain.
  *
- * Every collection announces its first owner when it is created; which request it belongs to is decided by
- * the bytes of its transaction alone.
+ * Events only say where to look. What counts is decided by `readExactCreation`, and by whose transaction it is: the
+ * account's own word (`reportDeployment`) first, else the first one by the owner or a sender that the account named.
+ * A third party that sends the same bytes becomes the admin of what it creates, so that is nobody's collection here.
+ * What was found is displaced by the account's own word only.
  *
  * @returns whether there is more to look through now.
  */
 export async function recogniseDeployments(services: Services, chain: Chain): Promise<boolean> {
-  const [awaited, found] = await Promise.all([listAwaited(services, chain), listFound(services, chain)]);
-  if (awaited.length + found.length === 0) return false;
+  const [waiting, reported, found] = await Promise.all([
+    listAwaited(services.db, chain),
+    listReported(services.db, chain),
+    listFound(services.db, chain),
+  ]);
+  if (waiting.length + reported.length + found.length === 0) return false;
   const head = await readHead(services, chain);
-  for (const row of found) await reconsider(services, chain, head, row);
+  const last = head.number - BigInt(Math.max(chain.confirmations, 1)) + 1n;
+  for (const row of reported) await each(row, () => followReport(services, chain, row, last));
+  for (const row of found) await each(row, () => reconsider(services, chain, head, row));
+  // What was withdrawn is awaited again.
+  const awaited = found.length > 0 ? await listAwaited(services.db, chain) : waiting;
   const [oldest] = awaited;
   if (!oldest) return false;
   const first = oldest.scanned_to + 1n;
-  const last = head.number - BigInt(Math.max(chain.confirmations, 1)) + 1n;
   if (first > last) return false;
   const to = last - first < maxRange ? last : first + maxRange - 1n;
   await scan(services, chain, awaited, first, to);
   return to < last;
-}
 
-type Row<T extends (...args: never[]) => Promise<readonly unknown[]>> = Awaited<ReturnType<T>>[number];
-type AwaitedRow = Row<typeof listAwaited>;
-type FoundRow = Row<typeof listFound>;
-
-async function listAwaited(services: Services, chain: Chain) {
-  return await services.db
-    .selectFrom("service.self_deployment")
-    .select(["id", "owner", "init_code_hash", "init_code_bytes", "scanned_to"])
-    .where("chain_id", "=", chain.id)
-    .where("address", "is", null)
-    .where("expires_at", ">", sql<Date>`clock_timestamp()`)
-    .orderBy("scanned_to")
-    .limit(batch)
-    .execute();
-}
-
-async function listFound(services: Services, chain: Chain) {
-  return await services.db
-    .selectFrom("service.self_deployment")
-    .select(["id", "block_number", "block_hash"])
-    .where("chain_id", "=", chain.id)
-    .where("address", "is not", null)
-    .where("finalized", "=", false)
-    .limit(batch)
-    .execute();
+  /** What a node has no answer for any more must not keep the others waiting. */
+  async function each({ id }: { id: string }, work: () => Promise<void>): Promise<void> {
+    await work().catch((error: unknown) =>
+      services.log.warn({ chain: chain.name, id, ...loggable(error) }, "a deployment could not be looked at"),
+    );
+  }
 }
 
 async function scan(
@@ -79,91 +77,66 @@ async function scan(
     toBlock,
     strict: true,
   });
-  for (const log of logs) {
-    const transaction = await client.getTransaction({ hash: log.transactionHash });
-    const owner = log.args.newOwner.toLowerCase();
-    const row = awaited.find(
-      (item) =>
-        toAddress(item.owner) === owner &&
-        holdsInitCode(transaction.input, item.id, {
-          hash: toHex(item.init_code_hash),
-          sizeBytes: item.init_code_bytes,
-        }),
-    );
-    if (row && (await isCollection(services, chain, log.address))) {
-      await note(services, chain, row.id, log.address, log.transactionHash, log.blockNumber, log.blockHash);
-    }
+  const byCode = new Map(awaited.map((row) => [toHex(row.init_code_hash), row] as const));
+  // Each transaction once, however many events a contract makes of it.
+  for (const hash of new Set(logs.map((log) => log.transactionHash))) {
+    const transaction = await readTransaction(client, hash);
+    if (!transaction) throw new Error(`the node of ${chain.name} has events of ${hash}, and no such transaction`);
+    const code = hashOfCreation(transaction);
+    const row = code && byCode.get(code);
+    if (!row) continue;
+    const creation = await readExactCreation(client, hash, handedOut(row));
+    if (!creation || creation.block < fromBlock || creation.block > toBlock) continue;
+    if (counts(row, creation)) await note(services, chain, row.id, creation);
+    else services.log.warn({ chain: chain.name, id: row.id, hash }, "a third party deployed the bytes of a request");
   }
-  // A request that was made later has looked further already.
-  await services.db
-    .updateTable("service.self_deployment")
-    .set({ scanned_to: toBlock })
-    .where(
-      "id",
-      "in",
-      awaited.map((row) => row.id),
-    )
-    .where("scanned_to", "<", toBlock)
-    .execute();
+  await noteScanned(services.db, awaited, toBlock);
 }
 
-/** A contract that only carries the bytes along, and announces an owner, is none. */
-async function isCollection(services: Services, chain: Chain, address: Address): Promise<boolean> {
-  try {
-    const info = await services.rpc(chain).readContract({ address, abi: collectionAbi, functionName: "getInfo" });
-    return info.version > 0n;
-  } catch {
-    return false;
-  }
+/** Whether it is the creator's: who sends the bytes becomes an admin of the collection. */
+function counts({ owner, senders, reported_tx }: AwaitedRow, { sender, hash }: Creation): boolean {
+  if (reported_tx && toHash(reported_tx) === hash) return true;
+  return [owner, ...senders].some((wallet) => toAddress(wallet) === sender);
 }
 
-async function note(
-  services: Services,
-  chain: Chain,
-  id: string,
-  address: Address,
-  hash: Hash,
-  block: bigint,
-  blockHash: Hash,
-): Promise<void> {
-  await services.db
-    .updateTable("service.self_deployment")
-    .set({
-      address: toBytes(address),
-      tx_hash: toBytes(hash),
-      block_number: block,
-      block_hash: toBytes(blockHash),
-    })
-    .where("id", "=", id)
-    .where("address", "is", null)
-    .execute();
-  services.log.info({ chain: chain.name, address, hash }, "a creator's own deployment was recognised");
+/** The account's own word decides, also when something else was found before. */
+async function followReport(services: Services, chain: Chain, row: AwaitedRow, last: bigint): Promise<void> {
+  if (!row.reported_tx) return;
+  const creation = await readExactCreation(services.rpc(chain), toHash(row.reported_tx), handedOut(row));
+  if (creation && creation.block <= last) await note(services, chain, row.id, creation);
 }
 
-/** A found one is final with its block; when the block went away it is awaited again, from there on. */
+async function note(services: Services, chain: Chain, id: string, creation: Creation): Promise<void> {
+  if (!(await noteCreation(services.db, id, creation))) return;
+  const { address, hash } = creation;
+  services.log.info({ chain: chain.name, id, address, hash }, "a creator's own deployment was recognised");
+}
+
+/** A found one is final with its block, looked at once more; when the block went away it is awaited again. */
 async function reconsider(services: Services, chain: Chain, head: Head, row: FoundRow): Promise<void> {
-  const { block_number: number, block_hash: hash } = row;
-  if (number === null || hash === null) return;
-  const block = number > head.number ? null : await services.rpc(chain).getBlock({ blockNumber: number });
-  const stands = block?.hash === toHash(hash);
+  const { block_number: number, block_hash: blockHash, tx_hash: hash } = row;
+  if (number === null || blockHash === null || hash === null) return;
+  const client = services.rpc(chain);
+  const block = number > head.number ? null : await client.getBlock({ blockNumber: number });
+  const stands = block?.hash === toHash(blockHash);
   if (stands && number > head.finalized) return;
-  await services.db
-    .updateTable("service.self_deployment")
-    .set(
-      stands
-        ? { finalized: true }
-        : {
-            address: null,
-            tx_hash: null,
-            block_number: null,
-            block_hash: null,
-            scanned_to: sql<bigint>`least(scanned_to, ${number - 1n})`,
-          },
-    )
-    .where("id", "=", row.id)
-    .where("block_hash", "=", hash)
-    .execute();
-  if (!stands) services.log.warn({ chain: chain.name, id: row.id }, "a recognised deployment left the chain");
+  const facts = { chain: chain.name, id: row.id, hash: toHash(hash) };
+  if (!stands) {
+    await forgetCreation(services.db, row.id, blockHash, number - 1n);
+    services.log.warn(facts, "a recognised deployment left the chain");
+  } else if (await isExact(toHash(hash))) {
+    await noteFinal(services.db, row.id, blockHash);
+  } else {
+    await forgetCreation(services.db, row.id, blockHash, number - 1n);
+    services.log.error(facts, "incident: what was recognised is not the collection of the request; it is withdrawn");
+  }
+
+  async function isExact(found: Hash): Promise<boolean> {
+    // A node that has lost the transaction proves nothing.
+    if (!(await readTransaction(client, found))) throw new Error(`no transaction ${found} on the node`);
+    const creation = await readExactCreation(client, found, handedOut(row));
+    return creation !== null && creation.address === (row.address && toAddress(row.address));
+  }
 }
 
 interface Head {

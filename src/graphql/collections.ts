@@ -6,6 +6,7 @@ import { addDeployCollection } from "./deploy-collection.ts";
 import { deploymentType, stateType } from "./deployment-type.ts";
 import { addDeploymentChanges, addDeployments } from "./deployments.ts";
 import { addEligibility } from "./eligibility.ts";
+import { addReportDeployment } from "./report-deployment.ts";
 import { settingsFields } from "./settings-fields.ts";
 import { addUpdateCollection } from "./update-collection.ts";
 
@@ -16,6 +17,7 @@ export function addCollections(builder: Builder): void {
   addDeployCollection(builder, deployment);
   addDeployments(builder, deployment);
   addDeploymentChanges(builder, deployment);
+  addReportDeployment(builder);
   addEligibility(builder);
   addCollectionReads(builder);
   addUpdateCollection(builder, state);

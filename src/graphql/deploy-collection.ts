@@ -106,7 +106,8 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
         }),
         sender: t.arg({
           type: "Address",
-          description: "For `mode: SIGN`: the wallet that will send it, to know the address and the gas.",
+          description:
+            "For `mode: SIGN`: the wallet that will send it, to know the address and the gas, and to recognise its transaction. The owner's is recognised anyway; of any other wallet use `reportDeployment`.",
         }),
       },
       resolve: async (_root, { input: given, ...how }, context) => {

@@ -54,4 +54,7 @@ interface SelfDeploymentTable {
   block_number: Generated<bigint | null>;
   block_hash: Generated<Buffer | null>;
   finalized: Generated<boolean>;
+  /** Wallets that the account named as senders, the newest last. */
+  senders: Generated<Buffer[]>;
+  reported_tx: Generated<Buffer | null>;
 }

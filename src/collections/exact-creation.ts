@@ -1,0 +1,99 @@
+import {
+  type Address,
+  type GetTransactionReturnType,
+  getContractAddress,
+  type Hash,
+  type Hex,
+  keccak256,
+  type PublicClient,
+  size,
+  TransactionNotFoundError,
+  TransactionReceiptNotFoundError,
+} from "viem";
+import { standaloneCode } from "../../contracts/abi/standalone-code.ts";
+import type { DeploymentPayload } from "./check-deployment.ts";
+import { configsOf } from "./collection-config.ts";
+import { encodeInitCode } from "./init-code.ts";
+
+/** What was handed out for one request. */
+export interface HandedOut {
+  id: string;
+  payload: DeploymentPayload;
+  initCodeHash: Hex;
+  initCodeBytes: number;
+}
+
+/** A creation that is mined. Addresses in lower case. */
+export interface Creation {
+  address: Address;
+  sender: Address;
+  hash: Hash;
+  block: bigint;
+  blockHash: Hash;
+}
+
+/** Null: the node knows no such transaction. */
+export async function readTransaction(client: PublicClient, hash: Hash): Promise<GetTransactionReturnType | null> {
+  try {
+    return await client.getTransaction({ hash });
+  } catch (error) {
+    if (error instanceof TransactionNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** Hash of the init code that a transaction runs; null when it is no creation. A contract may only carry bytes along. */
+export function hashOfCreation({ to, input }: { to: Address | null; input: Hex }): Hex | null {
+  return to === null ? keccak256(input) : null;
+}
+
+/** Where a creation is to stand, in lower case (EIP-161 address of sender and nonce). */
+export function addressOfCreation({ from, nonce }: { from: Address; nonce: number }): Address {
+  return getContractAddress({ from, nonce: BigInt(nonce) }).toLowerCase() as Address;
+}
+
+/**
+ * The collection of a request that a transaction created, judged by what it ran and by the code that stands, never by
+ * an answer of the contract or by an event: anybody's contract says what it likes.
+ *
+ * It counts when the transaction has no receiver, its input is byte for byte what was handed out, it succeeded, and the
+ * code at its address is the compiled contract with the request's arguments.
+ *
+ * @returns null for anything else, and while the transaction is not mined.
+ */
+export async function readExactCreation(
+  client: PublicClient,
+  hash: Hash,
+  request: HandedOut,
+): Promise<Creation | null> {
+  const transaction = await readTransaction(client, hash);
+  if (!transaction || size(transaction.input) !== request.initCodeBytes) return null;
+  if (hashOfCreation(transaction) !== request.initCodeHash) return null;
+  const receipt = await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
+    if (error instanceof TransactionReceiptNotFoundError) return null;
+    throw error;
+  });
+  if (receipt?.status !== "success") return null;
+  const address = addressOfCreation(transaction);
+  const sender = transaction.from.toLowerCase() as Address;
+  if (!(await isStanding(client, address, sender, request))) return null;
+  return { address, sender, hash, block: receipt.blockNumber, blockHash: receipt.blockHash };
+}
+
+/**
+ * Whether the code at the address is the one that the bytes make. The newest state is asked, which every node has: this
+ * code cannot change. Bytes that another release of the contract made prove themselves by their hash alone.
+ */
+async function isStanding(
+  client: PublicClient,
+  address: Address,
+  sender: Address,
+  { id, payload, initCodeHash }: HandedOut,
+): Promise<boolean> {
+  const code = await client.getCode({ address });
+  if (!code) return false;
+  if (encodeInitCode(id, payload).hash !== initCodeHash) return true;
+  const expected = standaloneCode(address, sender, configsOf(payload));
+  if (code.toLowerCase() !== expected.runtime) return false;
+  return (await client.getCode({ address: expected.blob }))?.toLowerCase() === expected.blobCode;
+}

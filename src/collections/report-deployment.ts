@@ -1,0 +1,78 @@
+import { sql } from "kysely";
+import type { Address, Hash } from "viem";
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
+import { toAddress, toBytes, toHash } from "../relay/bytes.ts";
+import { askNode } from "../relay/node-failure.ts";
+import type { Services } from "../services.ts";
+import { addressOfCreation, hashOfCreation, readTransaction } from "./exact-creation.ts";
+
+export interface ReportedDeployment {
+  /** Where the collection stands, or will when the transaction is mined. */
+  address: Address;
+}
+
+/**
+ * Notes which transaction the account itself calls the deployment of its request of mode SIGN: that one counts, from
+ * whatever wallet it comes and whatever was found before, once it is confirmed and exact. Until then another one may
+ * be named, for a wallet replaces a transaction that became too cheap.
+ *
+ * @param input `transactionHash` in any letter case.
+ * @throws ServiceError `value_error` for what is no hash, for a transaction that does not consist of exactly the bytes
+ *   of a request of this account, and once the collection of an earlier report stands; `not_found` for one that the
+ *   node does not know (yet); `service_unavailable` while it does not answer.
+ */
+export async function reportDeployment(
+  services: Services,
+  caller: Caller,
+  input: { chain: string; transactionHash: string },
+): Promise<ReportedDeployment> {
+  const chain = findChain(services.chains, input.chain);
+  const field = { field: "transactionHash" } as const;
+  if (!/^0x[0-9a-f]{64}$/i.test(input.transactionHash))
+    throw new ServiceError("value_error", "a transaction hash is 0x and 64 hex digits", field);
+  const hash = input.transactionHash.toLowerCase() as Hash;
+  const transaction = await askNode(chain, () => readTransaction(services.rpc(chain), hash));
+  if (!transaction)
+    throw new ServiceError(
+      "not_found",
+      `no ${chain.name} node of this service knows this transaction yet; send it, and ask again in a few seconds`,
+      field,
+    );
+  const code = hashOfCreation(transaction);
+  const row = code && (await findRequest(services, caller, chain.id, toBytes(code)));
+  if (!row)
+    throw new ServiceError(
+      "value_error",
+      "this is not the transaction of a request of this account: it has to have no receiver, and the data that was prepared, unchanged",
+      field,
+    );
+  const { reported_tx: earlier, tx_hash: found } = row;
+  if (earlier && found?.equals(earlier) && toHash(earlier) !== hash)
+    throw new ServiceError(
+      "value_error",
+      `the collection of this request stands at ${row.address && toAddress(row.address)}, as it was reported; prepare another one`,
+      field,
+    );
+  await services.db
+    .updateTable("service.self_deployment")
+    .set({
+      reported_tx: toBytes(hash),
+      expires_at: sql<Date>`greatest(expires_at, clock_timestamp() + interval '30 days')`,
+    })
+    .where("id", "=", row.id)
+    .where("tenant_id", "=", caller.accountId)
+    .execute();
+  return { address: addressOfCreation(transaction) };
+}
+
+async function findRequest(services: Services, caller: Caller, chainId: number, initCodeHash: Buffer) {
+  return await services.db
+    .selectFrom("service.self_deployment")
+    .select(["id", "address", "tx_hash", "reported_tx"])
+    .where("tenant_id", "=", caller.accountId)
+    .where("chain_id", "=", chainId)
+    .where("init_code_hash", "=", initCodeHash)
+    .executeTakeFirst();
+}

@@ -1,0 +1,88 @@
+import { getAddress, type Hash, type Hex } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { newKey } from "./door-server.ts";
+import { input } from "./launch-stage.ts";
+import { SignStage } from "./sign-stage.ts";
+
+// The account's own word: which transaction is the deployment of its request.
+type Wallet = Awaited<ReturnType<SignStage["wallet"]>>;
+let stage: SignStage;
+let owner: Wallet;
+let other: Wallet;
+beforeAll(async () => {
+  stage = await SignStage.start();
+  [owner, other] = [await stage.wallet(), await stage.wallet()];
+});
+afterAll(() => stage?.stop());
+
+const request = () => input({ owner: owner.account.address });
+const send = async (wallet: Wallet, data: Hex) => {
+  const { contractAddress, transactionHash } = await stage.mined(wallet.sendTransaction({ data }));
+  return { address: (contractAddress ?? "0x").toLowerCase(), hash: transactionHash };
+};
+const report = async (transactionHash: Hash, key = stage.door.key) => {
+  const { data, errors } = await stage.door.graphql(
+    `mutation ($hash: Hex!) { reportDeployment(chain: "goerli", transactionHash: $hash) {
+      collection userErrors { code field message } } }`,
+    { hash: transactionHash },
+    { Authorization: key },
+  );
+  expect(errors).toBeUndefined();
+  return data["reportDeployment"] as unknown as { collection: string | null; userErrors: { code: string }[] };
+};
+
+test("a creator's wallet that was not named is recognised once the account reports its transaction", async () => {
+  const given = request();
+  const { address, hash } = await send(other, await stage.prepare(given));
+  await stage.recognise();
+  expect(await stage.listedAs(given.name)).toEqual([]);
+  expect(await report(hash)).toEqual({ collection: address, userErrors: [] });
+  await stage.recognise();
+  expect(await stage.listedAs(given.name)).toEqual([address]);
+  expect((await stage.door.get(`/v0/contracts/${hash}?chain=goerli`)).body["contract_address"]).toBe(
+    getAddress(address),
+  );
+});
+
+test("a wallet that was named counts without a report, also when another one was named after it", async () => {
+  const given = request();
+  const data = await stage.prepare(given, other.account.address);
+  expect(await stage.prepare(given, (await stage.wallet()).account.address)).toBe(data);
+  const { address } = await send(other, data);
+  await stage.recognise();
+  expect(await stage.listedAs(given.name)).toEqual([address]);
+});
+
+test("the reported transaction displaces what was found before, and nothing displaces it", async () => {
+  const given = request();
+  const data = await stage.prepare(given);
+  const found = await send(owner, data);
+  await stage.recognise();
+  expect(await stage.listedAs(given.name)).toEqual([found.address]);
+  const own = await send(other, data);
+  await report(own.hash);
+  await stage.recognise();
+  expect(await stage.listedAs(given.name)).toEqual([own.address]);
+  const role = { address: own.address as Hex, abi: collectionAbi, functionName: "owner" } as const;
+  expect(await stage.chain.readContract(role)).toBe(owner.account.address);
+
+  await send(owner, data);
+  await stage.recognise();
+  expect((await report(found.hash)).userErrors).toMatchObject([{ code: "value_error", field: "transactionHash" }]);
+  await stage.recognise();
+  expect(await stage.listedAs(given.name)).toEqual([own.address]);
+});
+
+test("a report of anything else is refused: another account's bytes, other bytes, an unknown hash", async () => {
+  const data = await stage.prepare(request());
+  const { hash } = await send(other, data);
+  const third = await newKey(stage.door.services);
+  expect(await report(hash, third)).toMatchObject({ collection: null, userErrors: [{ code: "value_error" }] });
+  const longer = await send(other, `${data}00`);
+  expect((await report(longer.hash)).userErrors).toMatchObject([{ code: "value_error" }]);
+  const carried = await stage.mined(other.sendTransaction({ to: owner.account.address, data }));
+  expect((await report(carried.transactionHash)).userErrors).toMatchObject([{ code: "value_error" }]);
+  expect((await report(`0x${"ab".repeat(32)}`)).userErrors).toMatchObject([{ code: "not_found" }]);
+  expect((await report("0x12")).userErrors).toMatchObject([{ code: "value_error" }]);
+});
