@@ -12,6 +12,7 @@ import type { AppEnv } from "./app-env.ts";
 import { commonHeaders } from "./common-headers.ts";
 import { addDocs } from "./docs.ts";
 import { Drain } from "./drain.ts";
+import { setErrorHeaders } from "./error-headers.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
 import { HotFiles } from "./hot-files.ts";
@@ -41,6 +42,7 @@ export function createApp(
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
   app.onError((error, c) => {
+    setErrorHeaders(c);
     const requestId = c.get("requestId");
     if (error instanceof ServiceError) return nok(c, error, requestId);
     const unavailable = asUnavailable(error);

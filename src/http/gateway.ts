@@ -62,8 +62,8 @@ export function createGateway(services: Services, files = new HotFiles()): Hono 
     const content = await readContent(services, cid, path);
     if (!content) return refuse(c, 404, "this content is not here");
     if (wantsRaw) return await answerBlock(c, services, content.cid);
-    if (content.kind === "file") return await answerFile(c, content, { files });
-    return content.index ? await answerIndex(c, content.index) : await answerListing(c, content, place);
+    if (content.kind === "file") return await answerFile(c, services.log, content, { files });
+    return content.index ? await answerIndex(c, services.log, content.index) : await answerListing(c, content, place);
   });
   app.all("*", (c) => {
     c.header("Allow", "GET, HEAD");
@@ -90,6 +90,7 @@ function parsePath(requestPath: string): Place | null {
 
 async function answerFile(
   c: Context,
+  log: Services["log"],
   file: ReadFile,
   { isPage = false, files }: { isPage?: boolean; files?: HotFiles } = {},
 ): Promise<Response> {
@@ -104,6 +105,8 @@ async function answerFile(
   const { offset, length } = range ?? { offset: 0, length: file.size };
   // Before any header of success is set: a file that cannot be read must not look like one that can.
   const chunks = c.req.method === "HEAD" || length === 0 ? null : await begun(file.stream({ offset, length }));
+  // Whole answers leave as one piece: streams cost several times what the file itself does.
+  const bytes = chunks && length <= wholeBytes ? await collect(chunks, length) : null;
   const headers = {
     ETag: etag,
     "Cache-Control": forEver,
@@ -116,25 +119,24 @@ async function answerFile(
   if (range) c.header("Content-Range", `bytes ${offset}-${offset + length - 1}/${file.size}`);
   const status = range ? 206 : 200;
   if (chunks === null) return c.body(null, status);
-  // Whole answers leave as one piece: streams cost several times what the file itself does.
-  if (length <= wholeBytes) {
-    const bytes = await collect(chunks, length);
+  if (bytes) {
     if (!range) files?.keep(c.env.incoming, { ...always, ...headers }, bytes);
     return c.body(bytes, status);
   }
-  const bytes = Readable.from(chunks, { objectMode: false });
-  return c.body(Readable.toWeb(bytes) as ReadableStream<Uint8Array>, status);
+  return c.body(streamed(c, log, chunks), status);
 }
 
 /** The page that a directory brings: shown, in a sandbox without scripts and forms, with pictures and styles from beside it. */
-async function answerIndex(c: Context, index: ReadFile): Promise<Response> {
+async function answerIndex(c: Context, log: Services["log"], index: ReadFile): Promise<Response> {
+  // Not Hono's path: an app that is not strict takes the slash off, and the redirect would lead to itself.
+  const { pathname, search } = new URL(c.req.url);
   // Links in it are relative to the directory.
-  if (!c.req.path.endsWith("/")) {
+  if (!pathname.endsWith("/")) {
     c.header("Cache-Control", forAWeek);
-    return c.redirect(`${c.req.path}/`, 301);
+    return c.redirect(`${pathname}/${search}`, 301);
   }
   c.header("Content-Security-Policy", indexPolicy);
-  return await answerFile(c, { ...index, contentType: "text/html" }, { isPage: true });
+  return await answerFile(c, log, { ...index, contentType: "text/html" }, { isPage: true });
 }
 
 async function answerListing(
@@ -182,7 +184,7 @@ async function answerCar(c: Context, services: Services, { cid, path }: Place): 
   c.header("Content-Disposition", `attachment; filename="${path.length === 0 ? cid : "content"}.car"`);
   c.header("Accept-Ranges", "none");
   if (chunks === null) return c.body(null);
-  return c.body(Readable.toWeb(Readable.from(chunks, { objectMode: false })) as ReadableStream<Uint8Array>);
+  return c.body(streamed(c, services.log, chunks));
 }
 
 function acceptsCar(c: Context): boolean {
@@ -204,6 +206,25 @@ async function collect(chunks: AsyncIterable<Uint8Array>, length: number): Promi
   for await (const chunk of chunks) read.push(chunk);
   const [first] = read;
   return (read.length === 1 && first ? first : Buffer.concat(read, length)) as Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * A body of which a part may turn out to be unreadable when its headers are sent already. The connection ends then:
+ * an answer that is merely short, or that closes its chunks in order, would be taken for the whole.
+ */
+function streamed(c: Context, log: Services["log"], chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+  const watched = (async function* () {
+    try {
+      yield* chunks;
+    } catch (err) {
+      log.error(
+        { err, requestId: c.get("requestId"), path: c.req.path },
+        "an answer broke off: content cannot be read",
+      );
+      c.env.outgoing.destroy();
+    }
+  })();
+  return Readable.toWeb(Readable.from(watched, { objectMode: false })) as ReadableStream<Uint8Array>;
 }
 
 /** The same chunks, the first of them read: content that cannot be read fails while there is a status to tell it. */

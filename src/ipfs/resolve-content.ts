@@ -99,18 +99,42 @@ function fileOf(blocks: BlockSource, cid: CID, size: number, contentType: string
   };
 }
 
-/** Finds content by its blocks alone; null where one on the way is not here. */
+/** Errors of the exporter that say: what is asked for is not in this tree, or the tree holds no files. */
+const notFound = new Set(["NotFoundError", "NotUnixFSError", "NoResolverError", "BadPathError"]);
+
+/**
+ * Finds content by its blocks alone; null where one on the way is not here, and below a file. Name by name, because the
+ * exporter takes a whole path and gives the file itself for one name below it.
+ */
 export async function walk(blocks: BlockSource, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
+  const read = storageOf(readOnce(blocks));
   try {
-    const node = await exporter(path.length === 0 ? cid : `${cid}/${path.join("/")}`, storageOf(blocks));
+    let node = await exporter(cid, read);
+    for (const name of path) {
+      if (node.type !== "directory" || name.includes("/")) return null;
+      node = await exporter(`${node.cid}/${name}`, read);
+    }
     if (node.type === "file" || node.type === "raw") return fileOf(blocks, node.cid, Number(node.size), null);
     if (node.type !== "directory") return null;
     const { cid: found } = node;
     return { kind: "directory", cid: found.toString(), entries: () => listNode(blocks, found) };
   } catch (error) {
-    if (error instanceof MissingBlock || (error as Error).name === "NotFoundError") return null;
+    if (error instanceof MissingBlock || notFound.has((error as Error).name)) return null;
     throw error;
   }
+}
+
+/** The blocks of one walk, which looks at each directory twice. */
+function readOnce(blocks: BlockSource): BlockSource {
+  const known = new Map<string, ReturnType<BlockSource["get"]>>();
+  return {
+    get: async (cid) => {
+      const key = cid.toString();
+      const block = known.get(key) ?? blocks.get(cid);
+      known.set(key, block);
+      return await block;
+    },
+  };
 }
 
 async function listNode(blocks: BlockSource, cid: CID): Promise<DirectoryEntry[]> {
