@@ -127,8 +127,8 @@ test.each(quickPaths)("GET %s is answered by the quick way, with the same bytes"
 });
 
 test("an answer that the client has is not sent again, by either way, until it differs", async () => {
-  const tag = /etag: (W\/"[^"]+")/.exec((await both("enterprise", (key) => get(page, key))).other)?.[1] ?? "";
-  for (const given of [tag, tag.slice(2), `"x", ${tag}`, "*"]) {
+  const tag = /etag: ("[^"]+")/.exec((await both("enterprise", (key) => get(page, key))).other)?.[1] ?? "";
+  for (const given of [tag, `W/${tag}`, `"x", ${tag}`, "*"]) {
     const { one, other, wayLeft } = await both("free", (key) => get(page, key, `If-None-Match: ${given}`));
     expect(one).toMatch(/^HTTP\/1.1 304 Not Modified\r\n/);
     expect(one).toMatch(/cache-control: private, no-cache/);
