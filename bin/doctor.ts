@@ -1,12 +1,14 @@
 import pg from "pg";
 import type { Chain } from "../src/chains.ts";
 import { loadConfig } from "../src/config.ts";
+import { createDatabase, createPool } from "../src/db/pool.ts";
 import { checkInvariants, type Finding } from "../src/indexing/invariants.ts";
 import { sampleOwners } from "../src/indexing/sample-owners.ts";
+import { readContentHealth } from "../src/ipfs/check-queue.ts";
 
 /**
- * Checks the index of every live chain against its invariants and prints what is wrong, with examples
- * and what mends it.
+ * Checks the index of every live chain against its invariants, tells what the checks of stored content found, and
+ * prints what is wrong, with examples and what mends it.
  *
  * @returns 0 when all hold, 1 when one does not, so that it can be a cron job.
  */
@@ -31,6 +33,9 @@ export async function doctor(samples = 300): Promise<number> {
       for (const finding of findings) sayFinding(finding);
       faults += findings.filter((finding) => finding.faults).length;
     }
+    const content = await storedContent(config.databaseUrl);
+    sayFinding(content);
+    faults += content.faults ? 1 : 0;
     say(faults === 0 ? "all is well" : `${faults} checks failed`);
     return faults === 0 ? 0 : 1;
   } finally {
@@ -47,6 +52,22 @@ async function ownersOnChain(client: pg.Client, chain: Chain, count: number): Pr
     faults: asked === 0 ? null : wrong.length,
     samples: wrong.slice(0, 3),
   };
+}
+
+async function storedContent(databaseUrl: string): Promise<Finding> {
+  const pool = createPool(databaseUrl, "doctor", 1);
+  try {
+    const { stored, checked, damaged, samples } = await readContentHealth(createDatabase(pool));
+    return {
+      id: "C1",
+      title: `stored content is whole, ${checked} of ${stored} files were read`,
+      fix: "upload the same content again, or bring the file back from a backup; see docs/storage.md",
+      faults: checked === 0 ? null : damaged,
+      samples,
+    };
+  } finally {
+    await pool.end();
+  }
 }
 
 async function sayFreshness(client: pg.Client, chainId: string, name: string): Promise<void> {

@@ -7,6 +7,7 @@ import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { Drain } from "./http/drain.ts";
 import { createHttpServer } from "./http/server.ts";
+import { sweepRegularly } from "./ipfs/sweep-regularly.ts";
 import { createLogger } from "./log.ts";
 import { endWithParent, markSeldom, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
@@ -35,13 +36,11 @@ await compactHeap();
 markSeldom();
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
-services.content.sweep().then(
-  (files) => files > 0 && services.log.info({ files }, "cleared away what broken uploads left"),
-  (error) => services.log.warn({ err: error }, "the store could not be swept"),
-);
+const endSweeping = sweepRegularly(services.content, services.log);
 endWithParent();
 onStop(
   async () => {
+    endSweeping();
     await drain.close(server, config.shutdown);
     await services.auth.usage.flush();
     await services.content.close();

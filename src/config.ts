@@ -31,6 +31,8 @@ export interface Config {
     fetchGateways: readonly string[];
     /** Whether our gateway asks them too; otherwise what is not stored here is 404. */
     gatewayFetch: boolean;
+    /** How fast a worker reads stored content again, 0 for never, and after how many days anew. */
+    check: { bytesPerSecond: number; days: number };
     pinata: {
       jwt: string;
       uploadUrl: string | null;
@@ -135,6 +137,10 @@ export function loadConfig(env: Env = process.env): Config {
         .map((item) => item.trim())
         .filter(Boolean),
       gatewayFetch: env["IPFS_GATEWAY_FETCH"] === "on",
+      check: {
+        bytesPerSecond: read(env, "IPFS_CHECK_BYTES_PER_SECOND", count, 1_048_576),
+        days: read(env, "IPFS_CHECK_DAYS", positive, 30),
+      },
       pinata: pinataJwt
         ? {
             jwt: pinataJwt,

@@ -1,10 +1,11 @@
-// The background process: drives deployments to their end, fetches metadata, pins uploads.
+// The background process: drives deployments to their end, fetches metadata, pins uploads and checks stored content.
 
 import { watchStatus } from "./accounts/status-gauges.ts";
 import { runRecognition } from "./collections/run-recognition.ts";
 import { compactHeapLater } from "./compact-heap.ts";
 import { loadConfig } from "./config.ts";
 import { prepareDatabase } from "./db/prepare.ts";
+import { runChecks, watchContent } from "./ipfs/run-checks.ts";
 import { runPinning } from "./ipfs/run-pinning.ts";
 import { runMetadata } from "./metadata/run-metadata.ts";
 import { endWithParent, onStop } from "./process-life.ts";
@@ -23,10 +24,11 @@ if (config.metrics.port > 0) {
   const metrics = createMetrics("worker");
   watchPool(metrics, services.pool);
   watchStatus(metrics, services);
+  watchContent(metrics, services);
   await serveMetrics(metrics, config.metrics);
 }
 const stop = new AbortController();
-const loops = [runRelay, runMetadata, runPinning, runRecognition].map((run) => run(services, stop.signal));
+const loops = [runRelay, runMetadata, runPinning, runChecks, runRecognition].map((run) => run(services, stop.signal));
 for (const loop of loops) {
   loop.catch((error) => {
     services.log.fatal({ err: error }, "a loop ended; restarting the process");

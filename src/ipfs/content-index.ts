@@ -2,6 +2,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { BlockPlace } from "./car-file.ts";
 import type { Entry } from "./import-content.ts";
+import type { StoredCar } from "./verify-car.ts";
 
 export interface NewCar {
   root: string;
@@ -15,13 +16,13 @@ export interface NewCar {
 /**
  * Registers a CAR whose file is in place, or finds the one that holds the same root already.
  *
- * @param isThere whether the file of an earlier upload still exists; a lost one is replaced by this one.
+ * @param isWhole whether the file of an earlier upload can be read; a lost or damaged one is replaced by this one.
  * @returns `used`: false when the earlier file stays and this one is not needed.
  */
 export async function recordCar(
   db: Transaction<Database>,
   car: NewCar,
-  isThere: (file: string) => Promise<boolean>,
+  isWhole: (car: StoredCar) => Promise<boolean>,
 ): Promise<{ carId: bigint; used: boolean }> {
   const { root, file, sizeBytes: size } = car;
   const listed = car.entries !== null;
@@ -37,17 +38,21 @@ export async function recordCar(
   }
   const before = await db
     .selectFrom("service.car")
-    .select(["id", "file"])
+    .select(["id", "root", "file", "size"])
     .where("root", "=", root)
     .forUpdate()
     .executeTakeFirstOrThrow();
-  if (await isThere(before.file)) {
+  if (await isWhole(before)) {
     await addTypes(db, before.id, car);
     return { carId: before.id, used: false };
   }
   await db.deleteFrom("service.block").where("car_id", "=", before.id).execute();
   await db.deleteFrom("service.content_entry").where("car_id", "=", before.id).execute();
-  await db.updateTable("service.car").set({ file, size, listed }).where("id", "=", before.id).execute();
+  await db
+    .updateTable("service.car")
+    .set({ file, size, listed, damage: null, checked_at: null })
+    .where("id", "=", before.id)
+    .execute();
   await addContents(db, before.id, car);
   return { carId: before.id, used: true };
 }
@@ -79,7 +84,7 @@ function* slices<T>(rows: Iterable<T>): Iterable<readonly T[]> {
   if (slice.length > 0) yield slice;
 }
 
-/** The first who says a type has said it for all: nobody can change how another's content is served. */
+/** Content that came before types were told from the bytes has none. */
 async function addTypes(db: Transaction<Database>, carId: bigint, { entries }: NewCar): Promise<void> {
   if (!Array.isArray(entries)) return;
   const [file] = entries as Entry[];
@@ -91,6 +96,13 @@ async function addTypes(db: Transaction<Database>, carId: bigint, { entries }: N
     .where("path", "=", "")
     .where("content_type", "is", null)
     .execute();
+}
+
+/** The CAR that holds this root. */
+export async function findCar(db: Kysely<Database>, root: string): Promise<StoredCar | null> {
+  const columns = ["id", "root", "file", "size"] as const;
+  const car = await db.selectFrom("service.car").select(columns).where("root", "=", root).executeTakeFirst();
+  return car ?? null;
 }
 
 /** Whether this file of ours is registered: tells after a failed commit if it happened all the same. */

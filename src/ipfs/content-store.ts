@@ -1,5 +1,5 @@
 import { openAsBlob } from "node:fs";
-import { access, mkdir, unlink } from "node:fs/promises";
+import { mkdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
 import type { CID } from "multiformats/cid";
@@ -11,7 +11,7 @@ import { OutboundLimits } from "../metadata/outbound-limits.ts";
 import { Recent } from "../recent.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
-import { isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
+import { findCar, isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
 import { type DagScope, exportCar } from "./export-car.ts";
 import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
@@ -20,6 +20,7 @@ import { profileName } from "./profile.ts";
 import { RemoteBlocks } from "./remote-blocks.ts";
 import { type ContentFile, parseCid, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
 import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
+import { type StoredCar, verifyCar } from "./verify-car.ts";
 
 /** What was stored, for the record that goes into the same transaction. */
 export interface StoredContent {
@@ -35,7 +36,8 @@ type RecordIn<T> = (transaction: Transaction<Database>, content: StoredContent) 
  * Content by CID: CAR files in the data folder, found through the database.
  *
  * An `add…` answers only when the bytes are on disk and everything about them is committed; when it
- * throws, nothing of it is left. The same content twice is one file.
+ * throws, nothing of it is left. The same content twice is one file; where the first turns out to be
+ * damaged, the second takes its place.
  */
 export class ContentStore {
   readonly #db: Kysely<Database>;
@@ -159,7 +161,7 @@ export class ContentStore {
   }
 
   /**
-   * Clears away what uploads of killed processes left; run at the start of a process. What is younger
+   * Clears away what uploads of killed processes left, and files that others replaced. What is younger
    * than ten minutes stays, since another process may be writing it.
    *
    * @returns how many files went or were put aside.
@@ -194,10 +196,16 @@ export class ContentStore {
     const path = this.carPath(car.id);
     const cid = root.toString();
     const row = { root: cid, file: car.id, sizeBytes: car.sizeBytes, blocks: car.blocks(), entries };
-    const isThere = (file: string) => access(this.carPath(file)).then(succeeded, failed);
+    const verify = async (db: Kysely<Database>, car: StoredCar) =>
+      (await verifyCar(db, car, this.carPath(car.file))) === null;
     try {
+      // Reading all of it takes a while: not in the transaction, unless somebody replaces it between the two.
+      const before = await findCar(this.#db, cid);
+      const isWhole = before !== null && (await verify(this.#db, before));
       const [result, used] = await this.#db.transaction().execute(async (transaction) => {
-        const { carId, used } = await recordCar(transaction, row, isThere);
+        const { carId, used } = await recordCar(transaction, row, async (car) =>
+          car.file === before?.file ? isWhole : await verify(transaction, car),
+        );
         return [await record(transaction, { cid, carId, sizeBytes, profile: profileName }), used] as const;
       });
       if (!used) await unlink(path).catch(() => undefined);
@@ -232,9 +240,6 @@ const remoteBounds = { perHost: 4, total: 16, perContractMinute: 1 };
 
 /** Of names below a CID that is looked for elsewhere. */
 const longestPath = 32;
-
-const succeeded = () => true;
-const failed = () => false;
 
 function storageFault(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException | null)?.code;

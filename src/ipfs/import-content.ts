@@ -6,12 +6,10 @@ import { create as createDigest } from "multiformats/hashes/digest";
 import { ServiceError } from "../errors.ts";
 import { type LinkTarget, storeDirectory } from "./directory-tree.ts";
 import { chunkBytes, importerOptions } from "./profile.ts";
-import { sniffedBytes, sniffType } from "./sniff-type.ts";
+import { guessTextType, sniffedBytes, sniffType } from "./sniff-type.ts";
 
 export interface NewFile {
   stream: AsyncIterable<Uint8Array>;
-  /** What the sender says; the bytes themselves win where they are recognised. */
-  contentType: string | null;
 }
 
 export interface NewDirectoryFile {
@@ -45,13 +43,15 @@ export async function importFile(file: NewFile, blocks: WritableStorage): Promis
   const head: Uint8Array[] = [];
   async function* watched() {
     for await (const chunk of file.stream) {
-      if (sizeBytes < sniffedBytes) head.push(chunk.subarray(0, sniffedBytes));
+      if (sizeBytes < sniffedBytes) head.push(chunk.subarray(0, sniffedBytes - sizeBytes));
       sizeBytes += chunk.length;
       yield chunk;
     }
   }
   const { cid: root } = await last(importer([{ content: watched() }], blocks, { ...importerOptions }));
-  const contentType = sniffType(Buffer.concat(head)) ?? file.contentType;
+  const first = Buffer.concat(head);
+  // From the bytes alone: whoever sends them first must not decide for everybody what they are served as.
+  const contentType = sniffType(first) ?? guessTextType(first) ?? "application/octet-stream";
   return { root, sizeBytes, entries: [{ path: "", cid: root.toString(), sizeBytes, contentType }] };
 }
 

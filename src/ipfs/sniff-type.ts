@@ -1,5 +1,5 @@
 /** As many first bytes as `sniffType` looks at. */
-export const sniffedBytes = 64;
+export const sniffedBytes = 512;
 
 const signatures: readonly [type: string, at: number, bytes: string][] = [
   ["image/png", 0, "\x89PNG\r\n\x1a\n"],
@@ -12,6 +12,7 @@ const signatures: readonly [type: string, at: number, bytes: string][] = [
   ["video/mp4", 4, "ftyp"],
   ["video/webm", 0, "\x1aE\xdf\xa3"],
   ["audio/mpeg", 0, "ID3"],
+  ["audio/mpeg", 0, "\xff\xfb"],
   ["audio/wav", 8, "WAVE"],
   ["audio/flac", 0, "fLaC"],
   ["audio/ogg", 0, "OggS"],
@@ -36,6 +37,31 @@ const extensions: Record<string, string> = {
   glb: "model/gltf-binary",
   gltf: "model/gltf+json",
 };
+
+/** What a text begins with. */
+const beginnings: readonly [type: string, pattern: RegExp][] = [
+  ["application/json", /^\s*[{[]/],
+  ["image/svg+xml", /^\s*(<\?xml[^>]*>\s*)?(<!--[^>]*-->\s*)?(<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]/i],
+  ["text/html", /^\s*(<!DOCTYPE html|<(html|head|body|script)[\s>])/i],
+];
+/** A byte that no text has, other than tabs and ends of lines. */
+const isControl = (byte: number) => byte < 9 || (byte > 13 && byte < 32) || byte === 127;
+
+/**
+ * The media type of a text by its beginning, `text/plain` for any other; null for what is no text in UTF-8. A guess,
+ * unlike `sniffType`: a name says more.
+ */
+export function guessTextType(head: Uint8Array): string | null {
+  let text: string;
+  try {
+    // A character may be cut at the end.
+    text = new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: head.length >= sniffedBytes });
+  } catch {
+    return null;
+  }
+  if (text === "" || head.some(isControl)) return null;
+  return beginnings.find(([, pattern]) => pattern.test(text))?.[0] ?? "text/plain";
+}
 
 /** The media type that a file's name suggests. */
 export function typeOfName(name: string): string | null {

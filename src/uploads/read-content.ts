@@ -1,6 +1,6 @@
 import type { ContentDirectory, ContentFile } from "../ipfs/content-store.ts";
 import type { DagScope } from "../ipfs/export-car.ts";
-import { sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
+import { guessTextType, sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
 
 export type ReadFile = ContentFile & { contentType: string };
@@ -53,9 +53,5 @@ async function guessType(file: ContentFile, name: string): Promise<string> {
   const length = Math.min(sniffedBytes, file.size);
   if (length > 0) for await (const chunk of file.stream({ offset: 0, length })) head.push(chunk);
   const bytes = Buffer.concat(head);
-  return (
-    sniffType(bytes) ??
-    typeOfName(name) ??
-    (/^\s*[{[]/.test(bytes.toString("latin1")) ? "application/json" : "application/octet-stream")
-  );
+  return sniffType(bytes) ?? typeOfName(name) ?? guessTextType(bytes) ?? "application/octet-stream";
 }

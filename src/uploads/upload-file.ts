@@ -1,6 +1,5 @@
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
 import { inUploadSlot, storageMeter } from "./admit-upload.ts";
 import { baseName } from "./entry-names.ts";
@@ -13,20 +12,18 @@ const longestName = 255;
  * Stores one file of any type, unchanged, as its bytes arrive.
  *
  * @returns the upload once it is on disk and committed; the type of a file without one is
- *   `application/octet-stream`.
+ *   `application/octet-stream`. It is this sender's word; the gateway serves what the bytes say.
  * @throws ServiceError `file_too_large`, `plan_limit_exceeded`, `rate_limit_exceeded`; whatever the stream throws.
  *   Nothing is kept then.
  */
 export async function uploadFile(services: Services, caller: Caller, input: FileInput): Promise<Upload> {
   const contentType = plainType(input.contentType) ?? unknownType;
   const fileName = plainName(input.fileName);
-  // The name says more than a type that means anything.
-  const servedType = contentType === unknownType ? typeOfName(fileName ?? "") : contentType;
   return await inUploadSlot(services, caller, async () => {
     const meter = await storageMeter(services, caller);
     const stream = upTo(services.config.limits.fileBytes, meter, input.stream);
     const record = recordUpload(services, caller, { kind: "file", fileName, contentType });
-    return await services.content.addFile({ stream, contentType: servedType }, record);
+    return await services.content.addFile({ stream }, record);
   });
 }
 

@@ -19,7 +19,7 @@ export async function uploadMetadata(services: Services, caller: Caller, input: 
   await refuseOverQuota(services, caller, bytes.length, 0);
   const contentType = "application/json";
   return await services.content.addFile(
-    { stream: only(bytes), contentType },
+    { stream: only(bytes) },
     recordUpload(services, caller, { kind: "metadata", fileName: null, contentType }),
   );
 }

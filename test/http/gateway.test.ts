@@ -1,7 +1,6 @@
 import { unlink } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
 import { form } from "../uploads/upload-server.ts";
 
 const text = "0123456789".repeat(150_000);
@@ -188,16 +187,26 @@ test("a directory that brings a page shows it, below its slash, without scripts 
   expect((await get(`${site}/index.html`)).headers.get("content-disposition")).toBe("attachment");
 });
 
-test("a file is served as the type that its first sender with a type said, or its name", async () => {
-  const send = async (filename: string, type: string) => await upload(filename, "solid cube", type);
-  const cid = await send("cube", "application/octet-stream");
+test("a file is served as what its bytes are, whoever sent it first, and each sender keeps his own word", async () => {
   const typeOf = async (name: string) => (await get(name, {}, "HEAD")).headers.get("content-type");
-  expect(await typeOf(cid)).toBe("application/octet-stream");
-  expect(await send("cube.stl", "model/stl")).toBe(cid);
-  expect(await send("cube.html", "text/html")).toBe(cid);
-  // What was looked up last is believed for five seconds.
-  await expect.poll(() => typeOf(cid), { ...patient, interval: 500 }).toBe("model/stl");
-  expect(await typeOf(await upload("scene.gltf", '{"asset":{}}', "application/octet-stream"))).toBe("model/gltf+json");
+  const svg = '<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>';
+  for (const [content, first, second, served] of [
+    [svg, "text/plain", "image/svg+xml", "image/svg+xml"],
+    ['{"name":"One"}', "text/css", "application/json", "application/json"],
+    ["solid cube", "application/json", "model/stl", "text/plain; charset=utf-8"],
+    ["\u0000\u0001\u0002", "image/png", "model/stl", "application/octet-stream"],
+    [`${"é".repeat(300)} cut in the middle of a character`, "image/png", "text/plain", "text/plain; charset=utf-8"],
+  ] as const) {
+    const cid = await upload("a.bin", content, first);
+    expect(await typeOf(cid)).toBe(served);
+    expect(await upload("b.html", content, second)).toBe(cid);
+    expect(await typeOf(cid)).toBe(served);
+    const { rows } = await server.database.pool.query(
+      "SELECT content_type FROM service.upload WHERE cid = $1 ORDER BY created_at",
+      [cid],
+    );
+    expect(rows.map(({ content_type }) => content_type)).toEqual([first, second]);
+  }
 });
 
 test("content that was lost on disk is 503, not a broken 200", async () => {

@@ -28,7 +28,7 @@ test("a file that is given again in front of the app is the same answer, headers
   expect(again.headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{24}$/);
   expect(again.headers.get("x-request-id")).not.toBe(first.headers.get("x-request-id"));
   expect(first.headers.get("access-control-allow-origin")).toBe("*");
-  expect(first.headers.get("content-disposition")).toBe("attachment");
+  expect(first.headers.get("content-security-policy")).toMatch(/^sandbox;/);
   expect(await facts(again)).toEqual(await facts(first));
 });
 

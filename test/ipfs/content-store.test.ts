@@ -12,6 +12,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openContentStore } from "../../src/ipfs/content-store.ts";
 import { readFileBytes } from "../../src/ipfs/read-file-bytes.ts";
 import { abandonedAfterMs } from "../../src/ipfs/sweep-parts.ts";
+import { sweepRegularly } from "../../src/ipfs/sweep-regularly.ts";
+import { patient } from "../setup/patience.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 let server: UploadServer;
@@ -38,7 +40,7 @@ function noise(length: number, seed: number): Buffer {
   return bytes;
 }
 
-const addBytes = (bytes: Uint8Array) => store().addFile({ stream: chunks(bytes), contentType: null }, noRecord);
+const addBytes = (bytes: Uint8Array) => store().addFile({ stream: chunks(bytes) }, noRecord);
 
 async function readAll(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];
@@ -156,7 +158,7 @@ test("an unknown CID, a text that is none and a path below a file are not found"
 
 test("when the record fails, neither rows nor files stay", async () => {
   const before = [await server.rows(), (await server.files()).length];
-  const failing = store().addFile({ stream: chunks(Buffer.from("x".repeat(100))), contentType: null }, async () => {
+  const failing = store().addFile({ stream: chunks(Buffer.from("x".repeat(100))) }, async () => {
     throw new Error("no room in the table");
   });
   await expect(failing).rejects.toThrow("no room in the table");
@@ -197,7 +199,7 @@ test("damaged bytes are never served", async () => {
 
 test("the bytes tell the type before the sender does", async () => {
   const png = Buffer.concat([Buffer.from("\x89PNG\r\n\x1a\n", "latin1"), noise(100, 7)]);
-  const cid = await store().addFile({ stream: chunks(png, 3), contentType: "text/html" }, noRecord);
+  const cid = await store().addFile({ stream: chunks(png, 3) }, noRecord);
   expect(await store().resolve(cid, [])).toMatchObject({ contentType: "image/png" });
 });
 
@@ -209,7 +211,64 @@ test("parts of dead processes are swept at the first upload, fresh ones stay", a
   const then = (Date.now() - abandonedAfterMs - 1_000) / 1_000;
   await utimes(old, then, then);
   const other = openContentStore(server.services.config, server.services.db);
-  await other.addFile({ stream: chunks(Buffer.from("sweeper")), contentType: null }, noRecord);
+  await other.addFile({ stream: chunks(Buffer.from("sweeper")) }, noRecord);
   await other.close();
   expect(await readdir(incoming)).toEqual([fresh.slice(incoming.length + 1)]);
+});
+
+/** Changes one byte of a stored CAR. */
+async function damage(cid: string, at: (car: Buffer) => number): Promise<void> {
+  const path = await carOf(cid);
+  const car = await readFile(path);
+  const place = at(car);
+  car[place] = (car[place] ?? 0) ^ 1;
+  await writeFile(path, car);
+}
+
+test.each([
+  ["a block", (car: Buffer) => car.length - 10],
+  ["the length before a block", () => 59],
+  ["the root in the header", () => 30],
+])("content whose CAR is damaged in %s heals when it comes again", async (_what, at) => {
+  const bytes = noise(1_300_000, 20);
+  const cid = await addBytes(bytes);
+  const before = await carOf(cid);
+  await damage(cid, at);
+  await server.services.db.updateTable("service.car").set({ damage: "seen" }).where("root", "=", cid).execute();
+  expect(await addBytes(bytes)).toBe(cid);
+  const after = await carOf(cid);
+  expect(after).not.toBe(before);
+  // Another reader's check of the file that is named now, block by block.
+  const reader = await CarReader.fromIterable(createReadStream(after));
+  expect((await reader.getRoots()).map(String)).toEqual([cid]);
+  for await (const block of reader.blocks()) {
+    expect((await sha256.digest(block.bytes)).bytes).toEqual(block.cid.multihash.bytes);
+  }
+  const file = await store().resolve(cid, []);
+  expect(file?.kind === "file" && (await readAll(file.stream())).equals(bytes)).toBe(true);
+  const { damage: noted } = await server.services.db
+    .selectFrom("service.car")
+    .select("damage")
+    .where("root", "=", cid)
+    .executeTakeFirstOrThrow();
+  expect(noted).toBeNull();
+  // What is whole stays, and the copy goes.
+  expect(await addBytes(bytes)).toBe(cid);
+  expect(await carOf(cid)).toBe(after);
+});
+
+test("what broken uploads left while the process ran is swept too", async () => {
+  const incoming = join(ipfsFolder(), "incoming");
+  await mkdir(incoming, { recursive: true });
+  const end = sweepRegularly(store(), server.services.log, 20);
+  try {
+    const part = join(incoming, `${randomUUID()}.part`);
+    await sleep(60);
+    await writeFile(part, "x");
+    const then = (Date.now() - abandonedAfterMs - 1_000) / 1_000;
+    await utimes(part, then, then);
+    await expect.poll(() => readdir(incoming), patient).not.toContain(part.slice(incoming.length + 1));
+  } finally {
+    end();
+  }
 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   async function* noise() {
     for (let chunk = 0; chunk < 91; chunk += 1) yield Buffer.alloc(1_048_576, `piece ${chunk}`);
   }
-  cid = await content.addFile({ stream: noise(), contentType: null }, async (_, stored) => stored.cid);
+  cid = await content.addFile({ stream: noise() }, async (_, stored) => stored.cid);
   const { file } = await db.selectFrom("service.car").select("file").where("root", "=", cid).executeTakeFirstOrThrow();
   car = await content.openCar(file);
 });

@@ -59,7 +59,7 @@ async function file(bytes: Uint8Array): Promise<string> {
   async function* stream() {
     yield bytes;
   }
-  return String((await importFile({ stream: stream(), contentType: null }, store)).root);
+  return String((await importFile({ stream: stream() }, store)).root);
 }
 const get = (path: string, headers: Record<string, string> = {}) => fetch(`${server.url}/ipfs/${path}`, { headers });
 

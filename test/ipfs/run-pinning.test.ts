@@ -200,7 +200,7 @@ test("above 90 MiB the CAR goes in pieces: a lost piece is sent again, and only 
   async function* noise() {
     for (let chunk = 0; chunk < 91; chunk += 1) yield Buffer.alloc(1_048_576, `chunk ${chunk}`);
   }
-  const cid = await content.addFile({ stream: noise(), contentType: null }, async (_, stored) => stored.cid);
+  const cid = await content.addFile({ stream: noise() }, async (_, stored) => stored.cid);
   const { file } = await db.selectFrom("service.car").select("file").where("root", "=", cid).executeTakeFirstOrThrow();
   if (!config.ipfs.pinata) throw new Error("no settings");
   const driver = createPinata(config.ipfs.pinata);

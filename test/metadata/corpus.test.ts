@@ -116,7 +116,7 @@ async function fillStores(): Promise<void> {
       yield Buffer.from(body);
     })();
   const file = (body: string | Uint8Array) =>
-    content.addFile({ stream: bytes(body), contentType: null }, async (_transaction, { cid }) => cid);
+    content.addFile({ stream: bytes(body) }, async (_transaction, { cid }) => cid);
   words["STORED"] = await file('{"name":"Key","stored":true}');
   words["IMAGE"] = await file(images.png(7, 8));
   words["FOLDER"] = await content.addDirectory(

@@ -61,7 +61,6 @@ beforeAll(async () => {
         stream: (async function* () {
           yield bytes;
         })(),
-        contentType: null,
       },
       async (_transaction, { cid }) => cid,
     );

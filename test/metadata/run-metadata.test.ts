@@ -135,7 +135,7 @@ async function store(text: string): Promise<string> {
   async function* stream() {
     yield Buffer.from(text);
   }
-  const file = { stream: stream(), contentType: null };
+  const file = { stream: stream() };
   return await doors.services.content.addFile(file, async (_transaction, content) => content.cid);
 }
 

@@ -73,7 +73,7 @@ describe("what an account may keep", () => {
           yield Buffer.alloc(4_000, `${seed} ${owner.id}`);
         })();
         // Straight to the store: nothing but the trigger stands in the way.
-        return await content.addFile({ stream, contentType: null }, async (transaction, { cid, carId, profile }) => {
+        return await content.addFile({ stream }, async (transaction, { cid, carId, profile }) => {
           await transaction
             .insertInto("service.upload")
             .values({

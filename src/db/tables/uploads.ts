@@ -20,6 +20,11 @@ interface CarTable {
   size: Int8;
   /** False: content_entry has none of its files, they are found by their blocks. */
   listed: Generated<boolean>;
+  /** When a worker reads it again. */
+  check_after: Generated<Date>;
+  checked_at: Date | null;
+  /** What was wrong when it was read last. */
+  damage: string | null;
   created_at: Generated<Date>;
 }
 

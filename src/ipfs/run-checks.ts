@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Gauge } from "prom-client";
+import type { Services } from "../services.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { claimCheck, noteCheck, readContentHealth } from "./check-queue.ts";
+import { verifyCar } from "./verify-car.ts";
+
+const pollMs = 30_000;
+
+/**
+ * Reads all stored content again, slowly and for ever, until `signal` ends it: damage shows before the last good copy
+ * elsewhere is gone. At most `IPFS_CHECK_BYTES_PER_SECOND` in this process; 0 switches it off.
+ */
+export async function runChecks(services: Services, signal: AbortSignal): Promise<void> {
+  const { bytesPerSecond } = services.config.ipfs.check;
+  if (bytesPerSecond === 0) return;
+  while (!signal.aborted) {
+    const worked = await checkNext(services, signal);
+    if (!worked) await sleep(pollMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** @returns whether there was something to do. */
+async function checkNext({ db, log, content, config }: Services, signal: AbortSignal): Promise<boolean> {
+  const { bytesPerSecond, days } = config.ipfs.check;
+  try {
+    const car = await claimCheck(db, bytesPerSecond);
+    if (!car) return false;
+    // Rejects at the signal: the rest of this check is left, and is due again when the claim is over.
+    const pace = async (bytes: number) => await sleep((bytes * 1_000) / bytesPerSecond, undefined, { signal });
+    const damage = await verifyCar(db, car, content.carPath(car.file), pace);
+    await noteCheck(db, car, damage, days);
+    if (damage !== null) log.error({ root: car.root, file: car.file, damage }, "stored content is damaged");
+    return true;
+  } catch (error) {
+    if (!signal.aborted) log.warn({ err: error }, "stored content could not be checked; it is tried again");
+    return false;
+  }
+}
+
+/** Shows how many of the stored CARs were damaged when they were checked last. */
+export function watchContent({ registry }: Metrics, { db }: Services): void {
+  new Gauge({
+    name: "mintyard_damaged_content",
+    help: "Stored CARs that were damaged or missing when they were read last; see mintyard doctor.",
+    registers: [registry],
+    async collect() {
+      const health = await readContentHealth(db).catch(() => null);
+      // Nothing known is no reason to say that all is well.
+      if (health) this.set(health.damaged);
+      else this.reset();
+    },
+  });
+}

@@ -1,0 +1,133 @@
+import { hash } from "node:crypto";
+import { type FileHandle, open } from "node:fs/promises";
+import { type Kysely, sql } from "kysely";
+import { varint } from "multiformats";
+import { CID } from "multiformats/cid";
+import type { Database } from "../db/database.ts";
+import { header } from "./car-file.ts";
+
+/** A CAR as its row says it is. */
+export interface StoredCar {
+  id: bigint;
+  root: string;
+  file: string;
+  /** Of the file, in bytes. */
+  size: bigint;
+}
+
+interface Place {
+  multihash: Buffer;
+  position: bigint;
+  size: number;
+}
+
+const sha256 = 0x12;
+const rowsAtOnce = 2_000;
+/** Read at once; a block that is larger comes by itself. */
+const windowBytes = 1_048_576;
+
+class Damage extends Error {}
+
+/**
+ * Reads a stored CAR from its first byte to its last and compares it with what the database says of it: the header
+ * with its root, each block against its hash, at the place where readers look for it. Memory: a few blocks.
+ *
+ * @param path of the file.
+ * @param pace called with the number of bytes after each read; the check waits for it.
+ * @returns what is wrong, in a sentence; null for a CAR that is whole.
+ * @throws whatever keeps the file from being judged: the database is away, no more open files, no permission.
+ */
+export async function verifyCar(
+  db: Kysely<Database>,
+  car: StoredCar,
+  path: string,
+  pace: (bytes: number) => Promise<void> = async () => undefined,
+): Promise<string | null> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, "r");
+    const { size } = await handle.stat();
+    if (BigInt(size) !== car.size) return `the file has ${size} bytes instead of ${car.size}`;
+    const start = header(CID.parse(car.root));
+    if (!(await readAt(handle, 0, start.length)).equals(start)) return "the header is damaged";
+    let at = start.length;
+    for await (const places of windowsOf(db, car.id)) {
+      const last = places.at(-1);
+      const until = last ? Number(last.position) + last.size : at;
+      const bytes = await readAt(handle, at, until - at);
+      let from = at;
+      for (const place of places) {
+        checkBlock(bytes, from - at, Number(place.position) - at, place);
+        from = Number(place.position) + place.size;
+      }
+      await pace(bytes.length);
+      at = until;
+    }
+    return at === size ? null : `the blocks end at byte ${at} of ${size}`;
+  } catch (error) {
+    if (error instanceof Damage) return error.message;
+    const code = (error as NodeJS.ErrnoException | null)?.code;
+    if (code === "ENOENT") return "the file is missing";
+    if (code === "EIO") return "the disk cannot read the file";
+    throw error;
+  } finally {
+    await handle?.close();
+  }
+}
+
+/** The blocks of a CAR in the order of the file, as many as are read at once. */
+async function* windowsOf(db: Kysely<Database>, carId: bigint): AsyncGenerator<Place[]> {
+  let after = 0n;
+  let window: Place[] = [];
+  let bytes = 0;
+  for (let more = true; more; ) {
+    const { rows } = await sql<Place>`
+      SELECT multihash, position, size FROM service.block WHERE car_id = ${carId} AND position > ${after}
+      ORDER BY position LIMIT ${rowsAtOnce}`.execute(db);
+    for (const place of rows) {
+      window.push(place);
+      bytes += place.size;
+      if (bytes < windowBytes) continue;
+      yield window;
+      window = [];
+      bytes = 0;
+    }
+    after = rows.at(-1)?.position ?? after;
+    more = rows.length === rowsAtOnce;
+  }
+  if (window.length > 0) yield window;
+}
+
+/** @param from where the block's section begins in `bytes`; @param at where its data begin. */
+function checkBlock(bytes: Buffer, from: number, at: number, { multihash, position, size }: Place): void {
+  const found = sectionCid(bytes.subarray(from, Math.max(from, at)), size);
+  if (!found || !Buffer.from(found.multihash.bytes).equals(multihash)) {
+    throw new Damage(`what stands before the block at byte ${position} is damaged`);
+  }
+  const data = bytes.subarray(at, at + size);
+  const { code, digest } = found.multihash;
+  if (code !== sha256 || !hash("sha256", data, "buffer").equals(digest)) {
+    throw new Damage(`the block ${found} at byte ${position} is damaged`);
+  }
+}
+
+/** The CID in front of a block's data; null for bytes that are not a length and a CID. */
+function sectionCid(prefix: Uint8Array, size: number): CID | null {
+  try {
+    const [length, lengthBytes] = varint.decode(prefix);
+    return length === prefix.length - lengthBytes + size ? CID.decode(prefix.subarray(lengthBytes)) : null;
+  } catch {
+    return null;
+  }
+}
+
+async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+  if (length < 0) throw new Damage("two blocks overlap");
+  const bytes = Buffer.allocUnsafeSlow(length);
+  for (let done = 0; done < length; ) {
+    const { bytesRead } = await handle.read(bytes, done, length - done, position + done);
+    if (bytesRead === 0) throw new Damage(`the file ends before byte ${position + length}`);
+    done += bytesRead;
+  }
+  return bytes;
+}
