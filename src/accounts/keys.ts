@@ -1,4 +1,4 @@
-import { type Selectable, sql } from "kysely";
+import { type Selectable, sql, type Transaction } from "kysely";
 import { writeAudit } from "../auth/audit.ts";
 import type { Session } from "../auth/caller.ts";
 import { newSpellings } from "../auth/key-format.ts";
@@ -67,15 +67,20 @@ export async function createKey(services: Services, caller: Session, input: Crea
     throw new ServiceError("scope_missing", `this key cannot hand on ${beyond.join(", ")}`, { field: "scopes" });
   if (input.expiresAt && input.expiresAt.getTime() <= Date.now())
     throw new ServiceError("value_error", "expires_at lies in the past", { field: "expiresAt" });
-  return await addKey(services, caller, { ...input, name }, "create");
+  return await services.db
+    .transaction()
+    .execute((transaction) => addKey(transaction, services, caller, { ...input, name }, "create"));
 }
 
 /**
  * Replaces a key: a new one with the same name and scopes, while the old one works for `overlapSeconds`
  * more, so that every client can be moved over first.
  *
+ * One transaction: a rotation that is refused leaves the old key as it was.
+ *
  * @param overlapSeconds 0 to 2,592,000 (30 days); default a day.
- * @throws ServiceError `not_found` for a key that is not the account's or works no more, `value_error`.
+ * @throws ServiceError `not_found` for a key that is not the account's or works no more, `value_error`,
+ *   `scope_missing` for a key that may do more than the caller's, `plan_limit_exceeded` at the limit of keys.
  */
 export async function rotateKey(
   services: Services,
@@ -88,20 +93,28 @@ export async function rotateKey(
     throw new ServiceError("value_error", want, { field: "overlapSeconds" });
   }
   if (!keyId.test(input.id)) throw noKey();
-  const old = await services.db
-    .updateTable("service.api_key")
-    // A key that would have ended earlier still does.
-    .set({ expires_at: sql<Date>`least(expires_at, clock_timestamp() + make_interval(secs => ${overlap}))` })
-    .where("id", "=", input.id)
-    .where("account_id", "=", caller.accountId)
-    .where("revoked_at", "is", null)
-    .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
-    .returningAll()
-    .executeTakeFirst();
-  if (!old) throw noKey();
-  const beyond = old.scopes.filter((scope) => !caller.scopes.includes(scope));
-  if (beyond.length > 0) throw new ServiceError("scope_missing", `this key cannot hand on ${beyond.join(", ")}`);
-  return await addKey(services, caller, { name: old.name, scopes: old.scopes }, "rotate", old.id);
+  return await services.db.transaction().execute(async (transaction) => {
+    const old = await transaction
+      .selectFrom("service.api_key")
+      .selectAll()
+      .where("id", "=", input.id)
+      .where("account_id", "=", caller.accountId)
+      .where("revoked_at", "is", null)
+      .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!old) throw noKey();
+    const beyond = old.scopes.filter((scope) => !caller.scopes.includes(scope));
+    if (beyond.length > 0) throw new ServiceError("scope_missing", `this key cannot hand on ${beyond.join(", ")}`);
+    await transaction
+      .updateTable("service.api_key")
+      // A key that would have ended earlier still does.
+      .set({ expires_at: sql<Date>`least(expires_at, clock_timestamp() + make_interval(secs => ${overlap}))` })
+      .where("id", "=", old.id)
+      .execute();
+    // Refused here, for the number of keys, the transaction takes the old key's end back.
+    return await addKey(transaction, services, caller, { name: old.name, scopes: old.scopes }, "rotate", old.id);
+  });
 }
 
 /** Ends a key, in every process within a second. Doing it again changes nothing. @throws ServiceError `not_found`. */
@@ -122,6 +135,7 @@ export async function revokeKey(services: Services, caller: Session, id: string)
 }
 
 async function addKey(
+  transaction: Transaction<Database>,
   services: Services,
   caller: Session,
   input: CreateKeyInput,
@@ -129,32 +143,34 @@ async function addKey(
   replaces?: string,
 ): Promise<CreatedKey> {
   const { secret, uuid } = newSpellings();
-  const row = await services.db.transaction().execute(async (transaction) => {
-    const live = await transaction
-      .selectFrom("service.api_key")
-      .select((query) => query.fn.countAll<bigint>().as("count"))
-      .where("account_id", "=", caller.accountId)
-      .where("revoked_at", "is", null)
-      .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
-      .executeTakeFirstOrThrow();
-    if (live.count >= BigInt(maxLiveKeys))
-      throw new ServiceError("plan_limit_exceeded", `an account has at most ${maxLiveKeys} keys that work`);
-    const id = await insertKey(transaction, services.config.keyPepper, {
-      accountId: caller.accountId,
-      name: input.name,
-      scopes: [...new Set(input.scopes)],
-      expiresAt: input.expiresAt ?? null,
-      spellings: { secret, uuid },
-    });
-    await writeAudit(transaction, {
-      ...actorOf(caller),
-      action,
-      object: `key:${id}`,
-      ...(replaces ? { before: { key: replaces } } : {}),
-      after: { scopes: input.scopes, expiresAt: input.expiresAt ?? null },
-    });
-    return await transaction.selectFrom("service.api_key").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+  const live = await transaction
+    .selectFrom("service.api_key")
+    .select((query) => query.fn.countAll<bigint>().as("count"))
+    .where("account_id", "=", caller.accountId)
+    .where("revoked_at", "is", null)
+    .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
+    .executeTakeFirstOrThrow();
+  if (live.count >= BigInt(maxLiveKeys))
+    throw new ServiceError("plan_limit_exceeded", `an account has at most ${maxLiveKeys} keys that work`);
+  const id = await insertKey(transaction, services.config.keyPepper, {
+    accountId: caller.accountId,
+    name: input.name,
+    scopes: [...new Set(input.scopes)],
+    expiresAt: input.expiresAt ?? null,
+    spellings: { secret, uuid },
   });
+  await writeAudit(transaction, {
+    ...actorOf(caller),
+    action,
+    object: `key:${id}`,
+    ...(replaces ? { before: { key: replaces } } : {}),
+    after: { scopes: input.scopes, expiresAt: input.expiresAt ?? null },
+  });
+  const row = await transaction
+    .selectFrom("service.api_key")
+    .selectAll()
+    .where("id", "=", id)
+    .executeTakeFirstOrThrow();
   return { apiKey: keyOfRow(row), key: secret, legacyKey: uuid };
 }
 

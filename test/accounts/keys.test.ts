@@ -122,6 +122,38 @@ describe("keys", () => {
     expect((await settings(second.body.api_key)).status).toBe(200);
   });
 
+  test("a rotation that is refused leaves the old key as it was, whatever the reason", async () => {
+    const owner = await api.account();
+    const make = (by: string, scopes: string[]) => api.send("POST", "/v0/me/keys", by, { name: "app", scopes });
+    const rotate = (by: string, id: string) =>
+      api.send("POST", `/v0/me/keys/${id}/rotate`, by, { overlap_seconds: 0 });
+    const standing = async () =>
+      (
+        await api.database.pool.query(
+          "SELECT id, expires_at, revoked_at FROM service.api_key WHERE account_id = $1 ORDER BY id",
+          [owner.id],
+        )
+      ).rows;
+    const [old, admin] = [await make(owner.key, ["deploy"]), await make(owner.key, ["admin"])];
+    const before = await standing();
+    // The asking key may not hand on what the old one may do.
+    const { status, body } = await rotate(admin.body.api_key, old.body.key.id);
+    expect([status, body.error.code]).toEqual([403, "scope_missing"]);
+    expect(await standing()).toEqual(before);
+    // The account has all its keys, and with an overlap the old one stays among them.
+    await api.database.pool.query(
+      `INSERT INTO service.api_key (account_id, name, scopes)
+        SELECT $1, 'full', '{read}' FROM generate_series(1, $2::int)`,
+      [owner.id, 100 - before.length],
+    );
+    const full = await standing();
+    const refused = await api.send("POST", `/v0/me/keys/${old.body.key.id}/rotate`, owner.key, { overlap_seconds: 60 });
+    expect([refused.status, refused.body.error.code]).toEqual([403, "plan_limit_exceeded"]);
+    expect(await standing()).toEqual(full);
+    // Without one the new key takes its place.
+    expect((await rotate(owner.key, old.body.key.id)).status).toBe(200);
+  });
+
   test("a revoked key ends in every process within a second, in both spellings; a stranger cannot revoke it", async () => {
     // A second process' view of the same keys.
     const other = createServices(api.services.config, "other");
