@@ -4,11 +4,12 @@ import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import type { Bucket, Operation } from "./operations.ts";
 
-/** What a reply says about its key's bucket; null: this plan has no such limit. */
+/** What a reply says about its account's bucket; null: this plan has no such limit. */
 export type Admission = (RateAnswer & { bucket: Bucket }) | null;
 
 /**
- * Lets a request in, or not: its key's scopes, the month's quota, then the rate.
+ * Lets a request in, or not: its key's scopes, then the rate and the month's quota of the account, which all its
+ * keys share: a further key is no further rate.
  *
  * @param cost 1 for a REST request; by its complexity for a GraphQL operation.
  * @param report is told the state of the bucket before a refusal is thrown, so that the refusal shows it too.
@@ -29,7 +30,7 @@ export async function admit(
   }
   const { usage, limiter } = services.auth;
   const budget = services.config.rateLimits ? budgetOf(session, operation.bucket) : null;
-  const answer = budget && (await limiter.take(`${operation.bucket}:${session.keyId}`, budget, cost));
+  const answer = budget && (await limiter.take(`${operation.bucket}:${session.accountId}`, budget, cost));
   report(answer && { ...answer, bucket: operation.bucket });
   if (answer && !answer.allowed) throw tooFast(answer.retryAfterSeconds, `more than ${answer.limit} at once`);
   const { requestsPerMonth } = session.plan;

@@ -1,6 +1,6 @@
 import type { Scope } from "../db/tables/accounts.ts";
 
-/** Which of a key's buckets a request takes from. */
+/** Which of an account's buckets a request takes from. */
 export type Bucket = "read" | "upload" | "deploy";
 
 /** What a request needs of its key: the one table that both doors ask. */

@@ -20,7 +20,7 @@ export interface Plan {
   windowDays: number | null;
   /** Bytes that the account may keep, the same content counted once. */
   storageBytes: bigint | null;
-  /** Of one key, in one process; further ones wait. */
+  /** Of one account, in one process; further ones wait. */
   uploadsAtOnce: number | null;
 }
 

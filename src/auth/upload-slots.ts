@@ -8,11 +8,11 @@ interface Slots {
 const waitingPerSlot = 16;
 
 /**
- * Bounds how many uploads of one key a process works on. A further one waits: a launch kit that sends all its
+ * Bounds how many uploads of one account a process works on. A further one waits: a launch kit that sends all its
  * files at once is served in order, and its bytes stay in its own network buffers until then.
  */
 export class UploadSlots {
-  readonly #keys = new Map<string, Slots>();
+  readonly #accounts = new Map<string, Slots>();
   readonly #waitMs: number;
 
   constructor(waitMs = 20_000) {
@@ -20,13 +20,13 @@ export class UploadSlots {
   }
 
   /** @returns what gives the place back; null when none was free in time, or too many wait already. */
-  async take(key: string, most: number): Promise<(() => void) | null> {
-    const slots = this.#keys.get(key) ?? { running: 0, waiting: [] };
-    this.#keys.set(key, slots);
+  async take(account: string, most: number): Promise<(() => void) | null> {
+    const slots = this.#accounts.get(account) ?? { running: 0, waiting: [] };
+    this.#accounts.set(account, slots);
     if (slots.running >= most) {
       if (slots.waiting.length >= most * waitingPerSlot || !(await this.#wait(slots))) return null;
     } else slots.running += 1;
-    return () => this.#leave(key, slots);
+    return () => this.#leave(account, slots);
   }
 
   async #wait(slots: Slots): Promise<boolean> {
@@ -43,10 +43,10 @@ export class UploadSlots {
     });
   }
 
-  #leave(key: string, slots: Slots): void {
+  #leave(account: string, slots: Slots): void {
     // The place passes on without becoming free in between.
     const next = slots.waiting.shift();
     if (next) next();
-    else if (--slots.running === 0) this.#keys.delete(key);
+    else if (--slots.running === 0) this.#accounts.delete(account);
   }
 }

@@ -26,7 +26,7 @@ interface ServerContext {
 const complexityPerRequest = 250;
 
 /**
- * Lets an operation run, or not, before any of its fields does: scopes, quota and rate of the key, and the
+ * Lets an operation run, or not, before any of its fields does: scopes of the key, quota and rate of the account, and the
  * right to read the schema. Its cost comes from the document with the variables that were really sent.
  */
 export function admission(services: Services): Plugin<Record<string, never>, ServerContext> {

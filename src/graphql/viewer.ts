@@ -25,7 +25,7 @@ export function addViewer(builder: Builder): void {
       }),
       uploadsAtOnce: t.exposeInt("uploadsAtOnce", {
         nullable: true,
-        description: "Of one key; further uploads wait for a while.",
+        description: "Of one account in one process; further uploads wait for a while.",
       }),
     }),
   });

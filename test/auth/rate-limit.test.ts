@@ -1,6 +1,11 @@
+import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { admit } from "../../src/accounts/admit.ts";
+import { allScopes, createAccount, insertKey } from "../../src/auth/keys.ts";
 import { RateLimiter } from "../../src/auth/rate-limit.ts";
+import { loadConfig } from "../../src/config.ts";
 import { createPool } from "../../src/db/pool.ts";
+import { createServices } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;
@@ -111,5 +116,42 @@ test("processes that book ahead never give more together than the bucket and its
     expect(allowed).toBeLessThanOrEqual(budget.burst + budget.perSecond * (seconds + 0.1));
   } finally {
     await Promise.all(pools.map((pool) => pool.end()));
+  }
+});
+
+test("all keys of an account share its rate, over all processes", async () => {
+  const config = loadConfig({ DATABASE_URL: database.url, LOG_LEVEL: "silent" });
+  const processes = Array.from({ length: 3 }, () => createServices(config, "test", { tenants: true }));
+  try {
+    const first = randomUUID();
+    const account = { name: "many keys", tier: "free" as const, key: first };
+    const accountId = await createAccount(database.db, config.keyPepper, account);
+    const keys = [first, ...Array.from({ length: 5 }, () => randomUUID())];
+    for (const uuid of keys.slice(1))
+      await insertKey(database.db, config.keyPepper, { accountId, name: "more", scopes: allScopes, spellings: { uuid } });
+    const started = performance.now();
+    const asked = processes.flatMap((services) =>
+      keys.map(async (key) => {
+        const session = { ...(await services.auth.keys.owner(key)), requestId: "r" };
+        let passed = 0;
+        for (let turn = 0; turn < 15; turn += 1) {
+          await admit(services, session, { scope: "deploy", bucket: "deploy" }, 1, () => undefined).then(
+            () => (passed += 1),
+            (error: Error) => expect(error).toMatchObject({ code: "rate_limit_exceeded" }),
+          );
+        }
+        return passed;
+      }),
+    );
+    const passed = (await Promise.all(asked)).reduce((sum, count) => sum + count);
+    // The free plan: 60 a minute.
+    expect(passed).toBeGreaterThanOrEqual(60);
+    expect(passed).toBeLessThanOrEqual(60 + (performance.now() - started) / 1_000 + 1);
+  } finally {
+    for (const services of processes) {
+      await services.auth.usage.flush();
+      await services.content.close();
+      await services.pool.end();
+    }
   }
 });

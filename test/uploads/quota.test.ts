@@ -116,8 +116,8 @@ describe("what an account may keep", () => {
   });
 });
 
-describe("uploads of one key at once", () => {
-  test("a further one waits for the one before, and is served then", async () => {
+describe("uploads of one account at once", () => {
+  test("a further one waits for the one before, also with another key, and is served then", async () => {
     const head = '--b\r\nContent-Disposition: form-data; name="file"; filename="slow"\r\n\r\n';
     const headers = { Authorization: owner.key, "Content-Type": "multipart/form-data; boundary=b" };
     const slow = request(`${api.url}/v0/files`, { method: "POST", headers });
@@ -126,11 +126,13 @@ describe("uploads of one key at once", () => {
     // Its CAR stands when its place is taken.
     await expect.poll(async () => await runningUploads(), patient).toBe(1);
     let done = false;
-    const second = upload(noise(100)).finally(() => {
+    const further = await api.send("POST", "/v0/me/keys", owner.key, { name: "further", scopes: ["upload"] });
+    const second = upload(noise(100), further.body.api_key).finally(() => {
       done = true;
     });
     const other = await api.account("growth");
-    expect((await upload(noise(100), other.key)).status).toBe(200);
+    // Ten, one after the other: time enough for the one that waits, if it had not to.
+    for (let turn = 0; turn < 10; turn += 1) expect((await upload(noise(100), other.key)).status).toBe(200);
     expect(done).toBe(false);
     slow.end(" and ended\r\n--b--\r\n");
     expect([await answered, (await second).status]).toEqual([200, 200]);
