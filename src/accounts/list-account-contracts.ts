@@ -3,6 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
+import { listedContractColumns, selectionOf } from "../nfts/columns.ts";
 import { type ContractRecord, type ContractRow, toContractRecord } from "../nfts/nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
 import type { Services } from "../services.ts";
@@ -60,10 +61,7 @@ export async function listAccountContracts(
     SELECT totals.total, p.contract,
       (SELECT count(*) FROM nft.holding_rows h WHERE h.chain_id = ${chain.id} AND h.owner = ${owner}
         AND h.amount > 0 AND h.contract = p.contract) AS holding_count,
-      c.address AS contract_address, c.standard AS contract_standard, cm.name AS contract_name,
-      cm.symbol AS contract_symbol, cm.description AS contract_description,
-      cm.thumbnail_url AS contract_thumbnail_url, cm.cached_thumbnail_url AS contract_cached_thumbnail_url,
-      cm.banner_url AS contract_banner_url, cm.cached_banner_url AS contract_cached_banner_url
+      ${sql.join(listedContractColumns.map(selectionOf))}
     FROM totals
     LEFT JOIN (SELECT contract, place FROM page WHERE place > ${sql.lit(bounds.offset)}
       AND ${sql.lit(bounds.limit)} > 0) p ON true

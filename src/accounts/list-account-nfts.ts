@@ -4,7 +4,7 @@ import { findChain } from "../chains.ts";
 import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns } from "../nfts/columns.ts";
+import { fetchedAtMicros, listedContractColumns, listedMetadata, listedTokenColumns } from "../nfts/columns.ts";
 import { cachedBase, contractRecordOf, isPresent, type Nft, type NftParts, toNft } from "../nfts/nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
 import type { Services } from "../services.ts";
@@ -97,7 +97,7 @@ export async function listAccountNfts(
         .leftJoin("service.contract_metadata as cm", (join) =>
           join.on("cm.chain_id", "=", chain.id).onRef("cm.address", "=", "k.contract"),
         )
-        .select(contractColumns),
+        .select(listedContractColumns),
     )
     .orderBy("k.contract", direction)
     .orderBy("k.token_id", direction)

@@ -5,7 +5,7 @@ import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { packPosition, positionLength, unpackPosition } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns, selectionOf } from "../nfts/columns.ts";
+import { fetchedAtMicros, listedContractColumns, listedMetadata, listedTokenColumns, selectionOf } from "../nfts/columns.ts";
 import {
   cachedBase,
   contractRecordOf,
@@ -87,7 +87,7 @@ export async function listAcquiredNfts(
     SELECT k.chain_id, k.block_timestamp, k.block_number, k.log_index, k.batch_index, k.amount,
       ${sql.join([...listedTokenColumns.map(selectionOf), fetchedAtMicros])}
       ${input.parts.metadata ? sql`, ${listedMetadata}` : sql``}
-      ${input.parts.contract ? sql`, ${sql.join(contractColumns.map(selectionOf))}` : sql``}
+      ${input.parts.contract ? sql`, ${sql.join(listedContractColumns.map(selectionOf))}` : sql``}
     FROM (SELECT * FROM (${sql.join(arms, sql` UNION ALL `)}) k
       ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}) k
     JOIN nft.tokens t ON t.chain_id = k.chain_id AND t.contract = k.contract AND t.token_id = k.token_id

@@ -38,6 +38,7 @@ function makeNftTypes(builder: Builder) {
           const [chain = "", address = ""] = id.split(":");
           return { chain, address: checkedAddress(address) };
         }),
+        "listed",
       ),
     fields: (t) => ({
       chain: t.exposeString("chain"),

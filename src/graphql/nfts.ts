@@ -81,7 +81,7 @@ export function addNfts(builder: Builder): void {
       description: "One contract with NFTs; null for one the index has never seen.",
       args: { chain: t.arg.string({ required: true }), address: t.arg({ type: "Address", required: true }) },
       resolve: async (_root, key, context) =>
-        (await getContracts(context.services, await context.caller(), [key]))[0] ?? null,
+        (await getContracts(context.services, await context.caller(), [key], "whole"))[0] ?? null,
     }),
   );
 

@@ -10,6 +10,11 @@ export function rawText(text: string): string {
   return mark + text;
 }
 
+/** The JSON text behind a value of `rawText`; null for any other text. */
+export function textOfRaw(text: string): string | null {
+  return text.startsWith(mark) ? text.slice(mark.length) : null;
+}
+
 /** Puts the marked texts in their places when the answer is written. */
 export const rawTexts: Plugin = {
   onResultProcess({ result }) {

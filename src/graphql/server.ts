@@ -16,6 +16,7 @@ import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
 import { asUnavailable } from "../unavailable.ts";
 import { admission } from "./admission.ts";
+import { boundAnswer } from "./answer-size.ts";
 import type { GraphQLContext } from "./builder.ts";
 import { DocumentCache } from "./document-cache.ts";
 import { documentLimits } from "./document-limits.ts";
@@ -124,7 +125,15 @@ export function createGraphQLHandler(
       session: caller,
       address: clientAddress(hono.env.incoming, services.config.trustedProxies),
     }),
-    plugins: [multipartParser, documentLimits, admission(services), stampErrors(services), stampFreshness, rawTexts],
+    plugins: [
+      multipartParser,
+      documentLimits,
+      admission(services),
+      boundAnswer(maskError),
+      stampErrors(services),
+      stampFreshness,
+      rawTexts,
+    ],
   });
   return async (c) => {
     const requestId = c.get("requestId");

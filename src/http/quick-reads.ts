@@ -5,6 +5,7 @@ import { believedSession } from "../accounts/authenticate.ts";
 import { indexedHeaders, readFreshness, readFreshnessText } from "../accounts/freshness.ts";
 import { operationOfField, operationOfRoute } from "../accounts/operations.ts";
 import { chainAliases } from "../chains.ts";
+import { maxAnswerBytes } from "../graphql/answer-size.ts";
 import { type KnownOperations, readOperation } from "../graphql/front.ts";
 import { isPlainPost } from "../graphql/server.ts";
 import { JsonText } from "../json-text.ts";
@@ -86,6 +87,8 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
         admission = { state, refusal: null };
         Object.assign(headers, rateHeadersOf(state), await quick.headers(), { "x-request-id": requestId });
         text = await quick.text(session);
+        // The ordinary way says why.
+        if (quick.door === "graphql" && text.byteLength > maxAnswerBytes) text = null;
       }
     } catch {
       text = null;

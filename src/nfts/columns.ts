@@ -2,16 +2,17 @@ import { sql } from "kysely";
 
 /** A document beyond this is shown by the details of its token only: it bounds a page to some megabytes. */
 const listedDocumentBytes = 65_536;
-/** The same for each other text of a token, which may be a `data:` URI as long as a document. */
+/** The same for each other text of a token or a contract, which may be a `data:` URI as long as a document. */
 const listedTextBytes = 16_384;
 
+/** @param column with its alias. */
 function capped(column: string, bytes: number) {
-  return sql<string | null>`CASE WHEN octet_length(${sql.ref(`m.${column}`)}) <= ${sql.lit(bytes)}
-    THEN ${sql.ref(`m.${column}`)} END`;
+  return sql<string | null>`CASE WHEN octet_length(${sql.ref(column)}) <= ${sql.lit(bytes)}
+    THEN ${sql.ref(column)} END`;
 }
 
 /** The document of a token as lists show it. */
-export const listedMetadata = capped("metadata", listedDocumentBytes).as("metadata");
+export const listedMetadata = capped("m.metadata", listedDocumentBytes).as("metadata");
 
 /**
  * What the details of a token select, from the aliases `t` (nft.tokens) and `m` (service.token_metadata).
@@ -53,7 +54,7 @@ export const listedTokenColumns = [
     "m.status",
     "m.error_code",
   ] as const),
-  ...cappedTexts.map((column) => capped(column, listedTextBytes).as(column)),
+  ...cappedTexts.map((column) => capped(`m.${column}`, listedTextBytes).as(column)),
 ] as const;
 
 /** Holders shown with a token in a list; a token with more of them is asked for its holders. */
@@ -69,7 +70,7 @@ export const fetchedAtMicros = sql<bigint | null>`(extract(epoch from m.fetched_
   "fetched_at_micros",
 );
 
-/** A contract's record, from the aliases `c` (nft.contracts) and `cm` (service.contract_metadata). */
+/** A contract's record with whole texts, for its details, from the aliases `c` (nft.contracts) and `cm` (service.contract_metadata). */
 export const contractColumns = [
   "c.address as contract_address",
   "c.standard as contract_standard",
@@ -82,8 +83,21 @@ export const contractColumns = [
   "cm.cached_banner_url as contract_cached_banner_url",
 ] as const;
 
+/** The same for lists. The URLs of our own copies are short. */
+export const listedContractColumns = [
+  "c.address as contract_address",
+  "c.standard as contract_standard",
+  capped("cm.name", listedTextBytes).as("contract_name"),
+  capped("cm.symbol", listedTextBytes).as("contract_symbol"),
+  capped("cm.description", listedTextBytes).as("contract_description"),
+  capped("cm.thumbnail_url", listedTextBytes).as("contract_thumbnail_url"),
+  "cm.cached_thumbnail_url as contract_cached_thumbnail_url",
+  capped("cm.banner_url", listedTextBytes).as("contract_banner_url"),
+  "cm.cached_banner_url as contract_cached_banner_url",
+] as const;
+
 /** A column of these lists, an alias included, for statements that are written as text. */
-export function selectionOf(column: (typeof listedTokenColumns)[number] | string) {
+export function selectionOf(column: (typeof listedTokenColumns | typeof listedContractColumns)[number] | string) {
   if (typeof column !== "string") return column;
   const [from = "", to] = column.split(" as ");
   return to === undefined ? sql.ref(from) : sql`${sql.ref(from)} AS ${sql.ref(to)}`;

@@ -4,7 +4,7 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { contractColumns } from "./columns.ts";
+import { contractColumns, listedContractColumns } from "./columns.ts";
 import { type ContractRecord, toContractRecord } from "./nft-record.ts";
 import { maxPageSize } from "./page.ts";
 
@@ -17,12 +17,14 @@ export interface ContractKey {
 /**
  * Contracts with NFTs: one result for each key, in the keys' order; null for one the index has never seen.
  *
+ * @param texts `whole` for the details of a contract, `listed` where many are shown.
  * @throws ServiceError `value_error` for more keys than a page has.
  */
 export async function getContracts(
   services: Services,
   _caller: Caller,
   keys: readonly ContractKey[],
+  texts: "whole" | "listed",
 ): Promise<(ContractRecord | null)[]> {
   if (keys.length > maxPageSize) {
     throw new ServiceError("value_error", `at most ${maxPageSize} contracts at once`, { field: "keys" });
@@ -40,7 +42,7 @@ export async function getContracts(
     .leftJoin("service.contract_metadata as cm", (join) =>
       join.onRef("cm.chain_id", "=", "k.chain_id").onRef("cm.address", "=", "k.address"),
     )
-    .select(["k.place", ...contractColumns])
+    .select(["k.place", ...(texts === "whole" ? contractColumns : listedContractColumns)])
     .execute();
   const found = new Map(rows.map((row) => [Number(row.place) - 1, row]));
   return keys.map(({ chain }, index) => {

@@ -4,7 +4,7 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns } from "./columns.ts";
+import { fetchedAtMicros, listedContractColumns, listedMetadata, listedTokenColumns } from "./columns.ts";
 import {
   cachedBase,
   contractRecordOf,
@@ -69,7 +69,7 @@ export async function getNfts(
         .leftJoin("service.contract_metadata as cm", (join) =>
           join.onRef("cm.chain_id", "=", "k.chain_id").onRef("cm.address", "=", "k.contract"),
         )
-        .select(contractColumns),
+        .select(listedContractColumns),
     )
     .execute();
   const found = new Map<number, TokenRow & OptionalContractRow>(rows.map((row) => [Number(row.place) - 1, row]));

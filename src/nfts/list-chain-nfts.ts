@@ -5,7 +5,7 @@ import { findChain } from "../chains.ts";
 import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import type { Services } from "../services.ts";
-import { contractColumns, fetchedAtMicros, holdersColumn, listedMetadata, listedTokenColumns } from "./columns.ts";
+import { fetchedAtMicros, holdersColumn, listedContractColumns, listedMetadata, listedTokenColumns } from "./columns.ts";
 import { cachedBase, contractRecordOf, isPresent, type Nft, type NftParts, toNft } from "./nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 
@@ -89,7 +89,7 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
         .leftJoin("service.contract_metadata as cm", (join) =>
           join.on("cm.chain_id", "=", chain.id).onRef("cm.address", "=", "k.contract"),
         )
-        .select(contractColumns),
+        .select(listedContractColumns),
     )
     .orderBy("k.mint_block", direction)
     .orderBy("k.mint_log_index", direction)

@@ -5,7 +5,7 @@ import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { contractColumns, fetchedAtMicros, listedMetadata, listedTokenColumns } from "./columns.ts";
+import { fetchedAtMicros, listedContractColumns, listedMetadata, listedTokenColumns } from "./columns.ts";
 import {
   type ContractRecord,
   cachedBase,
@@ -77,7 +77,7 @@ export async function listContractNfts(
     .leftJoin("service.token_metadata as m", (join) =>
       join.on("m.chain_id", "=", chain.id).on("m.contract", "=", contract).onRef("m.token_id", "=", "k.token_id"),
     )
-    .select([...listedTokenColumns, fetchedAtMicros, ...contractColumns, "c.token_count as total"])
+    .select([...listedTokenColumns, fetchedAtMicros, ...listedContractColumns, "c.token_count as total"])
     .$if(input.parts.metadata, (query) => query.select(listedMetadata))
     .where("c.chain_id", "=", chain.id)
     .where("c.address", "=", contract)

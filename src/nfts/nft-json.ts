@@ -36,8 +36,9 @@ const time = (moment: string, format: string) =>
   orNull(`'"' || to_char(${moment} AT TIME ZONE 'UTC', '${format}') || '"'`);
 const seconds = "to_timestamp(t.mint_timestamp)";
 const iso = 'YYYY-MM-DD"T"HH24:MI:SS';
+/** @param column with its alias. */
 const capped = (column: string, bytes: number) => (facts: JsonFacts) =>
-  text(facts.bounded ? `CASE WHEN octet_length(m.${column}) <= ${bytes} THEN m.${column} END` : `m.${column}`);
+  text(facts.bounded ? `CASE WHEN octet_length(${column}) <= ${bytes} THEN ${column} END` : column);
 const cached = (column: string) => (facts: JsonFacts) => text(`${literal(`${facts.cachedBase}/`)} || m.${column}`);
 
 /** The bounds are those of `columns.ts`. */
@@ -55,13 +56,13 @@ const nftFields = {
   creator: () => orNull(hex("t.creator")),
   mintedAt: () => time(seconds, `${iso}".000Z"`),
   mintDate: () => time(seconds, iso),
-  name: capped("name", 16_384),
-  description: capped("description", 16_384),
-  metadataUrl: capped("token_uri", 16_384),
+  name: capped("m.name", 16_384),
+  description: capped("m.description", 16_384),
+  metadataUrl: capped("m.token_uri", 16_384),
   metadata: ({ bounded }: JsonFacts) =>
     orNull(bounded ? "CASE WHEN octet_length(m.metadata) <= 65536 THEN m.metadata END" : "m.metadata"),
-  fileUrl: capped("image", 16_384),
-  animationUrl: capped("animation_url", 16_384),
+  fileUrl: capped("m.image", 16_384),
+  animationUrl: capped("m.animation_url", 16_384),
   cachedFileUrl: cached("cached_image"),
   cachedAnimationUrl: cached("cached_animation"),
   metadataUpdatedAt: () => time("m.fetched_at", `${iso}.MS"Z"`),
@@ -76,12 +77,12 @@ const contractFields = {
   chain: ({ chain }: JsonFacts) => literal(JSON.stringify(chain)),
   address: () => hex("k.contract"),
   standard: () => number("coalesce(c.standard, t.standard)"),
-  name: () => text("cm.name"),
-  symbol: () => text("cm.symbol"),
-  description: () => text("cm.description"),
-  thumbnailUrl: () => text("cm.thumbnail_url"),
+  name: capped("cm.name", 16_384),
+  symbol: capped("cm.symbol", 16_384),
+  description: capped("cm.description", 16_384),
+  thumbnailUrl: capped("cm.thumbnail_url", 16_384),
   cachedThumbnailUrl: () => text("cm.cached_thumbnail_url"),
-  bannerUrl: () => text("cm.banner_url"),
+  bannerUrl: capped("cm.banner_url", 16_384),
   cachedBannerUrl: () => text("cm.cached_banner_url"),
   contractTypename: () => `'"Contract"'`,
 } satisfies Record<string, (facts: JsonFacts) => string>;

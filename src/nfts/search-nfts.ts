@@ -4,7 +4,7 @@ import { chainAliases, findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
-import { fetchedAtMicros, selectionOf, tokenColumns } from "./columns.ts";
+import { fetchedAtMicros, listedTokenColumns, selectionOf } from "./columns.ts";
 import { cachedBase, isPresent, type Nft, type TokenRow, toNft } from "./nft-record.ts";
 
 export interface SearchNftsInput {
@@ -46,7 +46,7 @@ export async function searchNfts(services: Services, _caller: Caller, input: Sea
   const direction = sql.raw(input.descending ? "DESC" : "ASC");
   const order = input.orderBy === "relevance" ? sql`rank ${direction}` : sql`t.mint_timestamp ${direction} NULLS LAST`;
   const { rows } = await sql<TokenRow & { chain_id: number }>`
-    SELECT ${sql.join(tokenColumns.map(selectionOf))}, ${fetchedAtMicros}, t.chain_id
+    SELECT ${sql.join(listedTokenColumns.map(selectionOf))}, ${fetchedAtMicros}, t.chain_id
     FROM (
       SELECT m.*, ts_rank(${vector}, ${wanted}) AS rank FROM service.token_metadata m
       WHERE ${vector} @@ ${wanted} AND (m.name IS NOT NULL OR m.description IS NOT NULL)
