@@ -153,7 +153,10 @@ class Lane {
   #corked = false;
   readonly #onRoom: () => void;
   readonly #onGone: (error: Error) => void;
+  /** Asked and not answered, in the order in which they are answered. */
   readonly #questions: Question[] = [];
+  /** Of the questions above. */
+  readonly #unsent: Buffer[] = [];
   readonly #prepared = new Map<string, string>();
   #stream: Socket | null = null;
   #usedAt = performance.now();
@@ -179,11 +182,24 @@ class Lane {
       question.reject(new Error("rows of tenants are not read through a lane"));
       return;
     }
+    // Built before the question counts as asked: an answer belongs to the oldest question, so one that was never sent
+    // would take the answer of the next, and so on.
+    let messages: readonly Buffer[];
+    try {
+      messages = this.#messagesOf(question);
+    } catch (error) {
+      question.reject(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
     // How long it waited for a lane says nothing of this one's server.
     question.askedAt = performance.now();
-    // Only what somebody waits for keeps the process.
-    if (this.#questions.push(question) === 1) this.#stream?.ref();
-    if (this.#stream) this.#send(question);
+    this.#questions.push(question);
+    this.#unsent.push(...messages);
+    this.#guarded(() => {
+      // Only what somebody waits for keeps the process.
+      if (this.#questions.length === 1) this.#stream?.ref();
+      this.#flush();
+    });
   }
 
   end(): void {
@@ -206,36 +222,50 @@ class Lane {
     this.#stream = stream;
     stream.removeAllListeners("data");
     const reader = new MessageReader((kind, body) => this.#hear(kind, body));
-    stream.on("data", (chunk: Buffer) => reader.take(chunk));
+    stream.on("data", (chunk: Buffer) => this.#guarded(() => reader.take(chunk)));
     stream.once("close", () => this.#fail(new Error("Connection terminated unexpectedly")));
     if (!this.usable) {
       this.end();
       return;
     }
     if (this.#questions.length === 0) stream.unref();
-    for (const question of this.#questions) this.#send(question);
+    this.#guarded(() => this.#flush());
   }
 
-  #send({ text, values, once }: Read): void {
+  /** What asks a question, and notes that its statement is prepared with it. */
+  #messagesOf({ text, values, once }: Read): readonly Buffer[] {
+    const known = this.#prepared.get(text);
+    if (known !== undefined) return [runMessage(known, values)];
+    const name = once ? "" : `r${this.#prepared.size}`;
+    const messages = [parseMessage(name, text), runMessage(name, values)];
+    if (!once) this.#prepared.set(text, name);
+    if (this.#prepared.size >= maxPrepared) this.usable = false;
+    return messages;
+  }
+
+  #flush(): void {
     const stream = this.#stream;
-    if (!stream) return;
-    let name = this.#prepared.get(text);
+    if (!stream || this.#unsent.length === 0) return;
     // What comes in one turn of the event loop goes out in one write: each wakes the server.
     if (!this.#corked) {
       this.#corked = true;
       stream.cork();
       setImmediate(() => {
         this.#corked = false;
-        stream.uncork();
+        this.#guarded(() => stream.uncork());
       });
     }
-    if (name === undefined) {
-      name = once ? "" : `r${this.#prepared.size}`;
-      if (!once) this.#prepared.set(text, name);
-      if (this.#prepared.size >= maxPrepared) this.usable = false;
-      stream.write(parseMessage(name, text));
+    for (const message of this.#unsent.splice(0)) stream.write(message);
+  }
+
+  /** After a failure in between nobody knows which answer belongs to whom: the connection ends, with all that wait in it. */
+  #guarded(run: () => void): void {
+    try {
+      run();
+    } catch {
+      this.usable = false;
+      this.#stream?.destroy();
     }
-    stream.write(runMessage(name, values));
   }
 
   #hear(kind: number, body: Pieces): void {

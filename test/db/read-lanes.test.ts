@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { connectionOptions } from "../../src/db/pool.ts";
 import { openReadLanes, type ReadLanes } from "../../src/db/read-lanes.ts";
@@ -135,3 +137,77 @@ test("a lane that has prepared very many statements is followed by a new one", a
   );
   expect(rows[0].open).toBeLessThanOrEqual(8);
 });
+
+/** Asks for a token of its own many times at once: "own", "failed", or "foreign" when it is another question's. */
+async function echo(reads: ReadLanes, number: number): Promise<Set<string>> {
+  const asked = Array.from({ length: number }, async (_, at) => {
+    const token = randomUUID();
+    const row = await reads.first(`SELECT $1::text AS t${at % 3}`, [token]).catch(() => "failed" as const);
+    return row === "failed" ? row : row?.text(0) === token ? "own" : "foreign";
+  });
+  return new Set(await Promise.all(asked));
+}
+
+/** Bytes that break while they are written into a message, as nothing that is sent should. */
+function brokenBytes(): Buffer {
+  return Object.assign(Buffer.from("abc"), {
+    copy: () => {
+      throw new Error("broken bytes");
+    },
+  });
+}
+
+const badValues = {
+  "bytes that break half way": () => [brokenBytes()],
+  "a value of no kind": () => [undefined as never],
+  "more values than a message counts": () => Array.from({ length: 40_000 }, () => "x"),
+};
+test.each(Object.entries(badValues))("%s fail alone: every other read gets its own answer", async (_name, values) => {
+  const reads = openReadLanes(connectionOptions(database.url, "echo"));
+  for (let round = 0; round < 5; round += 1) {
+    // In front of the first connection too, before it is open.
+    const bad = Array.from({ length: 4 }, () => failureOf(reads.first("SELECT $1::bytea", values())));
+    expect(await echo(reads, 30)).toEqual(new Set(["own"]));
+    expect(await Promise.all(bad)).not.toContain("none");
+  }
+  reads.close();
+});
+
+test.each(["write", "cork", "uncork", "ref"] as const)(
+  "a connection whose %s throws at any of its calls answers nobody with what belongs to another",
+  async (method) => {
+    const own = Object.getOwnPropertyDescriptor(Socket.prototype, method);
+    const original = Socket.prototype[method] as (...args: unknown[]) => unknown;
+    let countdown = 0;
+    let thrown = 0;
+    const breaking = function (this: Socket, ...args: unknown[]) {
+      // Only connections to PostgreSQL that are asked by messages of this module.
+      const ours = method === "write" ? Buffer.isBuffer(args[0]) && [0x42, 0x50].includes(args[0][0] ?? 0) : true;
+      if (ours && countdown > 0 && --countdown === 0) {
+        thrown += 1;
+        throw new Error("injected");
+      }
+      return original.apply(this, args);
+    };
+    for (let at = 1; at <= 6; at += 1) {
+      const reads = openReadLanes(connectionOptions(database.url, "thrown"));
+      expect(await echo(reads, 12)).toEqual(new Set(["own"]));
+      Object.defineProperty(Socket.prototype, method, { configurable: true, writable: true, value: breaking });
+      try {
+        countdown = at;
+        const seen = [await echo(reads, 12), await echo(reads, 12)];
+        countdown = 0;
+        seen.push(await echo(reads, 12));
+        expect(seen.some((outcomes) => outcomes.has("foreign"))).toBe(false);
+        // It goes on over another connection.
+        expect(seen[2]).toEqual(new Set(["own"]));
+      } finally {
+        countdown = 0;
+        if (own) Object.defineProperty(Socket.prototype, method, own);
+        else Reflect.deleteProperty(Socket.prototype, method);
+        reads.close();
+      }
+    }
+    expect(thrown).toBeGreaterThanOrEqual(1);
+  },
+);
