@@ -1,8 +1,9 @@
-import { closeSync, createReadStream, fsyncSync, openSync, writeSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { closeSync, createReadStream, fsyncSync, openSync } from "node:fs";
+import { chmod, cp, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { migrate } from "./migrate.ts";
+import { writeWhole } from "./write-whole.ts";
 
 /** What a backup holds beside its files of rows. */
 interface Manifest {
@@ -23,7 +24,9 @@ const left = ["migration", "rate"];
  * @param folder is created; must not hold a backup yet.
  */
 export async function takeBackup(databaseUrl: string, ipfsFolder: string, folder: string): Promise<Manifest> {
-  await mkdir(join(folder, "service"), { recursive: true });
+  // Names, e-mail addresses and digests of keys: for the owner's eyes alone, whatever the umask.
+  await mkdir(join(folder, "service"), { recursive: true, mode: 0o700 });
+  for (const path of [folder, join(folder, "service")]) await chmod(path, 0o700);
   const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-backup" });
   await client.connect();
   try {
@@ -42,7 +45,10 @@ export async function takeBackup(databaseUrl: string, ipfsFolder: string, folder
     });
     const manifest: Manifest = { format: 1, takenAt: new Date().toISOString(), migrations, tables };
     // Last: a folder without it is a backup that was broken off.
-    await writeFile(join(folder, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`, { flag: "wx" });
+    await writeFile(join(folder, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`, {
+      flag: "wx",
+      mode: 0o600,
+    });
     return manifest;
   } finally {
     await client.end();
@@ -114,10 +120,10 @@ interface CopyConnection {
 }
 
 async function copyOut(client: pg.Client, name: string, folder: string): Promise<number> {
-  const file = openSync(fileOf(folder, name), "wx");
+  const file = openSync(fileOf(folder, name), "wx", 0o600);
   try {
     const rows = await copy(client, `COPY service.${pg.escapeIdentifier(name)} TO STDOUT`, (chunk) => {
-      writeSync(file, chunk);
+      writeWhole(file, chunk);
     });
     fsyncSync(file);
     return rows;

@@ -20,11 +20,18 @@ export class AddressRefused extends Error {
   override readonly name = "AddressRefused";
 }
 
+/**
+ * Addresses that look public and lead to the cloud's own services from within it: metadata with credentials, its agents.
+ * Those of AWS, GCP, Oracle, DigitalOcean (169.254.0.0/16, fd00::/8) and Alibaba (100.100.100.200) lie in special ranges.
+ * Source: Azure, "What is IP address 168.63.129.16?"; Oracle Cloud Classic, "Retrieving Instance Metadata" (192.0.0.192).
+ */
+const cloudAddresses: ReadonlySet<string> = new Set(["168.63.129.16"]);
+
 /** True for an address on the public internet; false for every special range, and for what is no address. */
 export function isPublicAddress(text: string): boolean {
   if (!ipaddr.isValid(text)) return false;
   const address = ipaddr.parse(text);
-  if (address.range() !== "unicast") return false;
+  if (address.range() !== "unicast" || cloudAddresses.has(address.toString())) return false;
   // ipaddr.js calls ::7f00:1 unicast; all of ::/96 once meant the IPv4 address in its last bytes.
   return (
     address.kind() === "ipv4" ||

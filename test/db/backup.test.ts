@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -48,6 +48,10 @@ test("a backup taken under load restores accounts, keys, deployments, uploads an
   over = true;
   await load;
   expect(manifest.tables.find(({ name }) => name === "intent")?.rows).toBe(2);
+  const modeOf = async (name: string) => (await stat(join(folder, name))).mode & 0o777;
+  for (const name of ["manifest.json", "service/account.copy", "service/key_secret.copy"])
+    expect([name, (await modeOf(name)).toString(8)]).toEqual([name, "600"]);
+  for (const name of [".", "service"]) expect([name, (await modeOf(name)).toString(8)]).toEqual([name, "700"]);
 
   const restored = loadConfig({
     DATABASE_URL: fresh.url,

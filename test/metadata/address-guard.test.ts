@@ -66,6 +66,28 @@ test("nothing of all this connected to the listener, which does answer to who ma
   expect(connections).toBe(1);
 });
 
+test("what the clouds answer to their own machines is not public, in any form", () => {
+  const clouds = [
+    "169.254.169.254",
+    "169.254.170.2",
+    "168.63.129.16",
+    "192.0.0.192",
+    "100.100.100.200",
+    "169.254.42.42",
+  ];
+  const mapped = clouds.map((address) => `::ffff:${address}`);
+  const sixth = [
+    "fd00:ec2::254",
+    "fd00:ec2::23",
+    "fd20:ce::254",
+    "fd00:c1::a9fe:a9fe",
+    "::168.63.129.16",
+    "64:ff9b::a83f:8110",
+  ];
+  expect([...clouds, ...mapped, ...sixth].filter(isPublicAddress)).toEqual([]);
+  for (const neighbour of ["168.63.129.15", "168.63.129.17"]) expect(isPublicAddress(neighbour)).toBe(true);
+});
+
 test("addresses of the public internet are public", () => {
   expect(["93.184.216.34", "1.1.1.1", "2606:4700::1111"].filter((address) => !isPublicAddress(address))).toEqual([]);
 });
