@@ -5,7 +5,13 @@ import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { packPosition, positionLength, unpackPosition } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import { fetchedAtMicros, listedContractColumns, listedMetadata, listedTokenColumns, selectionOf } from "../nfts/columns.ts";
+import {
+  fetchedAtMicros,
+  listedContractColumns,
+  listedMetadata,
+  listedTokenColumns,
+  selectionOf,
+} from "../nfts/columns.ts";
 import {
   cachedBase,
   contractRecordOf,

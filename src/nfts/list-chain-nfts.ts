@@ -5,7 +5,13 @@ import { findChain } from "../chains.ts";
 import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import type { Services } from "../services.ts";
-import { fetchedAtMicros, holdersColumn, listedContractColumns, listedMetadata, listedTokenColumns } from "./columns.ts";
+import {
+  fetchedAtMicros,
+  holdersColumn,
+  listedContractColumns,
+  listedMetadata,
+  listedTokenColumns,
+} from "./columns.ts";
 import { cachedBase, contractRecordOf, isPresent, type Nft, type NftParts, toNft } from "./nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 

@@ -125,8 +125,7 @@ describe("keys", () => {
   test("a rotation that is refused leaves the old key as it was, whatever the reason", async () => {
     const owner = await api.account();
     const make = (by: string, scopes: string[]) => api.send("POST", "/v0/me/keys", by, { name: "app", scopes });
-    const rotate = (by: string, id: string) =>
-      api.send("POST", `/v0/me/keys/${id}/rotate`, by, { overlap_seconds: 0 });
+    const rotate = (by: string, id: string) => api.send("POST", `/v0/me/keys/${id}/rotate`, by, { overlap_seconds: 0 });
     const standing = async () =>
       (
         await api.database.pool.query(

@@ -128,7 +128,12 @@ test("all keys of an account share its rate, over all processes", async () => {
     const accountId = await createAccount(database.db, config.keyPepper, account);
     const keys = [first, ...Array.from({ length: 5 }, () => randomUUID())];
     for (const uuid of keys.slice(1))
-      await insertKey(database.db, config.keyPepper, { accountId, name: "more", scopes: allScopes, spellings: { uuid } });
+      await insertKey(database.db, config.keyPepper, {
+        accountId,
+        name: "more",
+        scopes: allScopes,
+        spellings: { uuid },
+      });
     const started = performance.now();
     const asked = processes.flatMap((services) =>
       keys.map(async (key) => {
