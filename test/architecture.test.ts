@@ -146,6 +146,7 @@ test("only processes and commands have effects on import", () => {
     "src/worker.ts",
     "src/indexer.ts",
     "src/embedded/program-host.ts",
+    "src/embedded/chain-setup-process.ts",
     "src/indexing/ponder-host.ts",
     "src/indexing/leave-with-database.ts",
     "src/indexing/leave-with-parent.ts",

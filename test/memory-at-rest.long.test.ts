@@ -3,6 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { proportionalMemory } from "../bench/start/proportional-memory.ts";
 import { type RunningStack, startStackProcess } from "./setup/stack.ts";
 
+/** 10^6 bytes each. */
 const boundMb = 700;
 /** Heaps are compacted ten seconds after the start, idle connections end after thirty; then young generations fill. */
 const restMs = 90_000;

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 export interface ProcessMemory {
   pid: number;
   command: string;
-  /** Proportional set size: a page that several processes share counts for each by its part. */
+  /** Proportional set size: a page that several processes share counts for each by its part. 10^6 bytes. */
   megabytes: number;
 }
 
@@ -40,7 +40,7 @@ export function proportionalMemory(folder: string): ProcessMemory[] {
     .map(({ pid, command }) => ({
       pid,
       command,
-      megabytes: Number(/^Pss:\s+(\d+)/m.exec(read(String(pid), "smaps_rollup"))?.[1] ?? 0) / 1024,
+      megabytes: (Number(/^Pss:\s+(\d+)/m.exec(read(String(pid), "smaps_rollup"))?.[1] ?? 0) * 1024) / 1e6,
     }))
     .sort((a, b) => b.megabytes - a.megabytes);
 }

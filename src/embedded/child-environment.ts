@@ -1,5 +1,5 @@
 import type { DataFolder } from "./data-folder.ts";
-import type { LocalChain } from "./local-chains.ts";
+import type { LocalChain } from "./local-chain-process.ts";
 
 interface Embedded {
   /** What the launcher was told. */

@@ -1,5 +1,7 @@
 import { join } from "node:path";
+import type { Address, Hex } from "viem";
 import { localChainIds } from "../chains.ts";
+import { returnMemory } from "../compact-heap.ts";
 import type { DataFolder } from "./data-folder.ts";
 import type { Supervisor } from "./supervisor.ts";
 
@@ -8,6 +10,13 @@ export interface LocalNode {
   name: string;
   id: number;
   rpcUrl: string;
+}
+
+/** The same with what the service needs on it. */
+export interface LocalChain extends LocalNode {
+  relayer: Address;
+  relayerKey: Hex;
+  factory: { address: Address; block: bigint };
 }
 
 const script = join(import.meta.dirname, "../../bin/local-chain.ts");
@@ -42,7 +51,7 @@ export async function runLocalChain(
   await supervisor.start({
     name: chainProcess(name),
     args: [script, "--chain-id", String(id), "--port", String(port), "--dir", dir],
-    env,
+    env: { ...returnMemory, ...env },
     readyWithinMs: 120_000,
   });
   return { name, id, rpcUrl: `http://127.0.0.1:${port}` };

@@ -4,30 +4,24 @@ import { type Chain, defaultRelayPolicy, knownChains } from "../chains.ts";
 import type { Logger } from "../log.ts";
 import { deployFactory } from "../relay/deploy-factory.ts";
 import { createRpcClients } from "../rpc/clients.ts";
-import type { DataFolder } from "./data-folder.ts";
+import type { FactoryRecord, SetupCalls } from "./chain-setup.ts";
 import type { LocalNode } from "./local-chain-process.ts";
 
-export interface LocalChain {
-  name: string;
-  id: number;
-  rpcUrl: string;
-  relayer: Address;
-  relayerKey: Hex;
-  factory: { address: Address; block: bigint };
-}
-
-/** Puts a funded relayer and the collection factory on a local chain; what is there already stays. */
+/**
+ * Puts a funded relayer and the collection factory on a local chain; what is there already stays.
+ *
+ * @param record of the factory that an earlier start deployed.
+ */
 export async function prepareLocalChain(
   { name, id, rpcUrl }: LocalNode,
-  folder: DataFolder,
+  relayerKey: Hex,
+  record: FactoryRecord | null,
   log: Logger,
-): Promise<LocalChain> {
-  const relayerKey = folder.relayerKey(name);
+): Promise<SetupCalls["prepare"]["answer"]> {
   const relayer = privateKeyToAccount(relayerKey).address;
   const chain = localChain(name, id, rpcUrl, relayerKey);
   await fundRelayer(chain, relayer);
-  const factory = await ensureFactory(chain, folder, log);
-  return { name, id, rpcUrl, relayer, relayerKey, factory };
+  return { relayer, factory: await ensureFactory(chain, record, log) };
 }
 
 function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): Chain {
@@ -60,19 +54,9 @@ async function fundRelayer(chain: Chain, relayer: Address): Promise<void> {
   await client.waitForTransactionReceipt({ hash });
 }
 
-interface FactoryRecord {
-  address: Address;
-  block: string;
-}
-
-async function ensureFactory(chain: Chain, folder: DataFolder, log: Logger): Promise<LocalChain["factory"]> {
-  const file = `chain-${chain.id}/factory.json`;
+async function ensureFactory(chain: Chain, record: FactoryRecord | null, log: Logger): Promise<FactoryRecord> {
   const client = createRpcClients()(chain);
-  const record = folder.readJson<FactoryRecord>(file);
-  if (record && (await client.getCode({ address: record.address }))) {
-    return { address: record.address, block: BigInt(record.block) };
-  }
-  const factory = await deployFactory(chain, log);
-  folder.writeJson(file, { address: factory.address, block: String(factory.block) } satisfies FactoryRecord);
-  return factory;
+  if (record && (await client.getCode({ address: record.address }))) return record;
+  const { address, block } = await deployFactory(chain, log);
+  return { address, block: String(block) };
 }

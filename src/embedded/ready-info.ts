@@ -1,5 +1,5 @@
-import type { Chain } from "../chains.ts";
-import type { LocalChain } from "./local-chains.ts";
+import type { ServedChain } from "./chain-setup.ts";
+import type { LocalChain } from "./local-chain-process.ts";
 
 /** What the ready line tells: where everything is. */
 export interface ReadyInfo {
@@ -27,7 +27,7 @@ export function readyInfo(
   }: {
     databaseUrl: string;
     env: Readonly<Record<string, string>>;
-    chains: readonly Chain[];
+    chains: readonly ServedChain[];
     locals: readonly LocalChain[];
   },
 ): ReadyInfo {

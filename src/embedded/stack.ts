@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { type Chain, configuredSuffixes } from "../chains.ts";
+import { configuredSuffixes } from "../chains.ts";
 import { keepHeapSmall } from "../compact-heap.ts";
+import { ChainSetup, type FactoryRecord, type ServedChain } from "./chain-setup.ts";
 import { childEnvironment, rpcVariable } from "./child-environment.ts";
 import { compileCacheKept, keepCompileCache } from "./compile-cache.ts";
 import { DataFolder, isFree } from "./data-folder.ts";
-import { chainProcess, isLocalChainProcess, runLocalChain } from "./local-chain-process.ts";
-import type { LocalChain } from "./local-chains.ts";
+import { chainProcess, isLocalChainProcess, type LocalChain, runLocalChain } from "./local-chain-process.ts";
 import { type EmbeddedPostgres, startPostgres } from "./postgres.ts";
 import { type ReadyInfo, readyInfo } from "./ready-info.ts";
 import type { PartListener } from "./start-progress.ts";
@@ -82,6 +82,7 @@ class EmbeddedStack implements Stack {
   #database: Promise<string> | null = null;
   #names: string[] = [];
   #stopping: Promise<void> | null = null;
+  #setup: ChainSetup | null = null;
   #ready: ReadyInfo | null = null;
 
   constructor(
@@ -121,16 +122,14 @@ class EmbeddedStack implements Stack {
     told.promise.catch(() => undefined);
     const database = this.#openDatabase();
     this.#database = database;
-    const locals = this.#startLocalChains(names, cache);
+    const setup = new ChainSetup(cache);
+    this.#setup = setup;
+    const locals = this.#startLocalChains(names, cache, setup);
     const services = this.#startServices(names, cache, told.promise);
     services.catch(() => undefined);
-    let known: { databaseUrl: string; locals: LocalChain[]; env: Record<string, string>; chains: Chain[] };
+    let known: { databaseUrl: string; locals: LocalChain[]; env: Record<string, string>; chains: ServedChain[] };
     try {
-      const [databaseUrl, chainsHere, { loadChains }] = await Promise.all([
-        database,
-        locals,
-        import("../config-chains.ts"),
-      ]);
+      const [databaseUrl, chainsHere] = await Promise.all([database, locals]);
       const env = childEnvironment({
         given: this.#env,
         folder: this.#folder,
@@ -139,10 +138,12 @@ class EmbeddedStack implements Stack {
         locals: chainsHere,
         ownDatabase: this.#postgres !== null,
       });
-      known = { databaseUrl, locals: chainsHere, env, chains: loadChains({ ...this.#env, ...env }) };
+      known = { databaseUrl, locals: chainsHere, env, chains: await setup.ask("chains", { ...this.#env, ...env }) };
     } catch (error) {
       told.reject(error);
       throw error;
+    } finally {
+      setup.end();
     }
     const { env } = known;
     // What the operator keeps elsewhere is not written down here.
@@ -207,6 +208,7 @@ class EmbeddedStack implements Stack {
   /** Doors first, then what writes, then what they write to: nobody loses its database mid-sentence. */
   async #stopAll(): Promise<void> {
     this.#supervisor.beginStop();
+    this.#setup?.end();
     const chains = this.#names.filter(isLocalChainProcess);
     const others = this.#names.filter((name) => !chains.includes(name));
     await this.#supervisor.stop(others, 5_000);
@@ -270,18 +272,22 @@ class EmbeddedStack implements Stack {
       .filter(Boolean);
   }
 
-  async #startLocalChains(names: readonly string[], cache: Record<string, string>): Promise<LocalChain[]> {
-    const level = this.#env["LOG_LEVEL"] ?? "info";
+  async #startLocalChains(
+    names: readonly string[],
+    cache: Record<string, string>,
+    setup: ChainSetup,
+  ): Promise<LocalChain[]> {
+    const logLevel = this.#env["LOG_LEVEL"] ?? "info";
     return await Promise.all(
       names.map((name) =>
         this.#part(chainProcess(name), async () => {
-          const node = runLocalChain(name, this.#folder, this.#supervisor, cache);
-          // What makes a wallet and a factory on it is loaded while the node is.
-          const [{ prepareLocalChain }, { createLogger }] = await Promise.all([
-            import("./local-chains.ts"),
-            import("../log.ts"),
-          ]);
-          return await prepareLocalChain(await node, this.#folder, createLogger("start", level));
+          const node = await runLocalChain(name, this.#folder, this.#supervisor, cache);
+          const file = `chain-${node.id}/factory.json`;
+          const record = this.#folder.readJson<FactoryRecord>(file);
+          const relayerKey = this.#folder.relayerKey(name);
+          const { relayer, factory } = await setup.ask("prepare", { node, relayerKey, record, logLevel });
+          this.#folder.writeJson(file, factory);
+          return { ...node, relayer, relayerKey, factory: { ...factory, block: BigInt(factory.block) } };
         }),
       ),
     );

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { returnMemory } from "../compact-heap.ts";
 import { giveWay } from "./give-way.ts";
 
 export interface ChildSpec {
@@ -84,10 +85,10 @@ class SupervisedChild {
   }
 
   async start(): Promise<void> {
-    const { name, args, env, told, readyWithinMs } = this.#spec;
+    const { name, args, env, told, readyWithinMs, background } = this.#spec;
     let started = Date.now();
     const child = spawn(process.execPath, [...nodeFlags, ...args], {
-      env: { ...process.env, ...env },
+      env: { ...(background ? returnMemory : {}), ...process.env, ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       // Its own group: Ctrl-C reaches the parent alone, which stops its children in the right order.
       detached: true,
@@ -128,7 +129,7 @@ class SupervisedChild {
       child.on("message", (message: { type?: string }) => {
         if (message.type !== "ready") return;
         clearTimeout(timer);
-        if (this.#spec.background && child.pid) void giveWay(child.pid);
+        if (background && child.pid) void giveWay(child.pid);
         ready();
       });
     });

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { letHeapGrow } from "../compact-heap.ts";
+import { letHeapGrow, returnMemory } from "../compact-heap.ts";
 import { freePorts } from "../free-port.ts";
 import type { Logger } from "../log.ts";
 
@@ -69,6 +69,7 @@ function spawnPonder(): ChildProcess {
     env: {
       NODE_ENV: "production",
       ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}),
+      ...returnMemory,
       ...ponderEnvironment,
     },
     stdio: ["ignore", "pipe", "pipe", "ipc"],

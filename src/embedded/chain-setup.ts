@@ -1,0 +1,97 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { join } from "node:path";
+import type { Address, Hex } from "viem";
+import type { LocalNode } from "./local-chain-process.ts";
+import { nodeFlags } from "./supervisor.ts";
+
+/** The factory on a local chain, as the data folder keeps it. */
+export interface FactoryRecord {
+  address: Address;
+  /** Decimal. */
+  block: string;
+}
+
+/** What the setup process is asked for, and what it answers. */
+export interface SetupCalls {
+  /** Funds the relayer wallet and deploys the factory; what is there already stays. */
+  prepare: {
+    ask: { node: LocalNode; relayerKey: Hex; record: FactoryRecord | null; logLevel: string };
+    answer: { relayer: Address; factory: FactoryRecord };
+  };
+  /** The chains that an environment configures. */
+  chains: { ask: Record<string, string | undefined>; answer: ServedChain[] };
+}
+
+/** What the ready line says of a chain. */
+export interface ServedChain {
+  name: string;
+  id: number;
+  local: boolean;
+  rpcUrls: string[];
+  factory: { address: Address } | null;
+}
+
+export type SetupRequest = {
+  [Name in keyof SetupCalls]: { id: number; call: Name; ask: SetupCalls[Name]["ask"] };
+}[keyof SetupCalls];
+
+export interface SetupReply {
+  id: number;
+  answer?: unknown;
+  error?: string;
+}
+
+const script = join(import.meta.dirname, "chain-setup-process.ts");
+
+/**
+ * A process that lives while the stack starts. What talks to chains takes some 40 MB to load, which the launcher would
+ * hold for good.
+ */
+export class ChainSetup {
+  readonly #process: ChildProcess;
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>();
+  #asked = 0;
+
+  /** @param env for the process, beside this one's. */
+  constructor(env: Readonly<Record<string, string>>) {
+    this.#process = fork(script, [], {
+      execArgv: nodeFlags,
+      env: { ...process.env, ...env },
+      // A group of its own: Ctrl-C reaches the launcher alone.
+      detached: true,
+    });
+    this.#process.on("message", (reply: SetupReply) => {
+      const { id, answer, error } = reply;
+      const waiting = this.#waiting.get(id);
+      this.#waiting.delete(id);
+      if (error === undefined) waiting?.resolve(answer);
+      else waiting?.reject(new Error(error));
+    });
+    const failed = (how: string) => {
+      for (const { reject } of this.#waiting.values()) reject(new Error(`the setup of the chains ended ${how}`));
+      this.#waiting.clear();
+    };
+    this.#process.once("error", (error) => failed(`before it began: ${error.message}`));
+    this.#process.once("exit", (code, signal) => failed(`with ${signal ?? `code ${code}`}`));
+  }
+
+  /** @throws Error with what went wrong there, or when the process is gone. */
+  async ask<Name extends keyof SetupCalls>(
+    call: Name,
+    ask: SetupCalls[Name]["ask"],
+  ): Promise<SetupCalls[Name]["answer"]> {
+    this.#asked += 1;
+    const id = this.#asked;
+    const waiting = Promise.withResolvers<unknown>();
+    this.#waiting.set(id, waiting);
+    this.#process.send({ id, call, ask }, (error) => {
+      if (error) waiting.reject(new Error(`the setup of the chains is gone: ${error.message}`));
+    });
+    return (await waiting.promise) as SetupCalls[Name]["answer"];
+  }
+
+  /** It ends with its channel, and keeps what it compiled; whatever it was asked for and has not answered fails. */
+  end(): void {
+    if (this.#process.connected) this.#process.disconnect();
+  }
+}
