@@ -7,7 +7,6 @@ import { UsageCounter } from "./auth/usage.ts";
 import type { Chain } from "./chains.ts";
 import { type Config, secretsOf } from "./config.ts";
 import type { Database } from "./db/database.ts";
-import { restAt } from "./db/elastic-pool.ts";
 import { connectionOptions, createDatabase, createPool } from "./db/pool.ts";
 import { PrimaryPositions } from "./db/primary-positions.ts";
 import { openReadLanes, type ReadLanes } from "./db/read-lanes.ts";
@@ -42,8 +41,6 @@ interface ServiceOptions {
   tenants: boolean;
   /** Reads of the index go to `DATABASE_REPLICA_URLS`. End `index.pool` too. */
   replicas?: boolean;
-  /** Connections that stay open while little is to be done; see `restAt`. */
-  restingConnections?: number;
 }
 
 export function createServices(
@@ -53,7 +50,6 @@ export function createServices(
 ): Services {
   const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
   const pool = createPool(databaseUrl, processName, 10, options);
-  if (options.restingConnections) restAt(pool, options.restingConnections);
   const lanes = openReadLanes(connectionOptions(databaseUrl, processName, options));
   const db = createDatabase(pool);
   const rpc = createRpcClients();

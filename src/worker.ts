@@ -17,7 +17,7 @@ import { startTracing } from "./telemetry/tracing.ts";
 
 const config = loadConfig();
 const endTracing = await startTracing(config, "worker");
-const services = createServices(config, "worker", { tenants: false, restingConnections: 2 });
+const services = createServices(config, "worker");
 await prepareDatabase(config.databaseUrl, services.log);
 
 if (config.metrics.port > 0) {
