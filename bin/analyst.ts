@@ -1,5 +1,5 @@
 // Logins of analysts; docs/analysts.md.
-import { administratorScript } from "../schema/analyst-role.ts";
+import { administratorScript } from "../schema/analyst-admin.ts";
 import { loadConfig } from "../src/config.ts";
 import { createAnalystLogin, dropAnalystLogin } from "../src/db/analyst-logins.ts";
 import { ensureAnalystRole } from "../src/db/analyst-role.ts";

@@ -1,12 +1,19 @@
 import { ipfsDir, loadConfig } from "../src/config.ts";
-import { restoreBackup, takeBackup } from "../src/db/backup.ts";
+import { takeBackup } from "../src/db/backup.ts";
+import { restoreBackup } from "../src/db/restore.ts";
 
 /** `mintyard backup FOLDER` and `mintyard restore FOLDER`. */
 export async function runBackup(verb: "backup" | "restore", folder: string): Promise<number> {
   const config = loadConfig();
   const run = verb === "backup" ? takeBackup : restoreBackup;
-  const { takenAt, tables } = await run(config.databaseUrl, ipfsDir(config), folder);
+  const done = await run(config.databaseUrl, ipfsDir(config), folder);
+  const { takenAt, tables } = done;
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   process.stdout.write(`${JSON.stringify({ [verb]: folder, takenAt, tables: tables.length, rows })}\n`);
+  if ("noted" in done && !done.noted)
+    process.stderr.write(
+      `the backup is whole, but this database could not be told: run SELECT service.note_backup('${takenAt}') on the primary, ` +
+        "or its metric goes on counting from the backup before\n",
+    );
   return 0;
 }

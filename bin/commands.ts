@@ -13,7 +13,9 @@ const analyst = { name: { type: "string", required: true, shown: "N" } } as cons
 // Each file is loaded by the command that needs it: together they take longer than most commands.
 const operator = () => import("./operator.ts");
 const relay = () => import("./relay-operator.ts");
+const wallets = () => import("./wallets.ts");
 const analysts = () => import("./analyst.ts");
+const ranges = () => import("./ranges.ts");
 
 /** Every command of `mintyard`, in the order of `mintyard help`. */
 export const commands: readonly Command[] = [
@@ -136,29 +138,50 @@ export const commands: readonly Command[] = [
     words: ["ID"],
     run: async ([id]) => await (await relay()).showDeployment(id),
   }),
-  command("lanes", { does: "the paying wallets", run: async () => await (await relay()).lanesCommand("", "", false) }),
+  command("wallets", {
+    does: "the paying wallets: state, nonces, and whether each has the factory's role",
+    run: async () => await (await wallets()).walletsCommand("list"),
+  }),
   ...(["open", "halt"] as const).map((action) =>
-    command(`lanes ${action}`, {
+    command(`wallets ${action}`, {
       does: action === "open" ? "let a wallet send again" : "stop a wallet",
       words: ["ADDRESS"],
-      run: async ([address]) => await (await relay()).lanesCommand(action, wallet(address), false),
+      run: async ([address]) => await (await wallets()).walletsCommand(action, wallet(address)),
     }),
   ),
-  command("lanes reconcile", {
+  command("wallets reconcile", {
     does: "after a restore: note what the wallet sent and is not known here",
     words: ["ADDRESS"],
     options: { "accept-foreign": { type: "boolean" } },
     run: async ([address], values) =>
-      await (await relay()).lanesCommand("reconcile", wallet(address), values["accept-foreign"]),
+      await (await wallets()).walletsCommand("reconcile", wallet(address), values["accept-foreign"]),
   }),
-  command("lanes grant", {
-    does: "let every wallet of RELAYER_KEY_<CHAIN> deploy; the first one signs",
-    run: async () => await (await relay()).lanesCommand("grant", "", false),
+  command("wallets grant", {
+    does: "give every configured wallet the factory's role, or print what its administrator sends; 3 after S seconds",
+    options: { timeout: { type: "string", default: "300", shown: "S" } },
+    run: async (_, { timeout }) => await (await wallets()).grantCommand(whole(timeout, "--timeout")),
   }),
   command("doctor", {
     does: "check the index of every chain against its invariants; 1 when one fails",
     options: { samples: { type: "string", default: "300", shown: "N" } },
-    run: async (_, { samples }) => await (await import("./doctor.ts")).doctor(whole(samples)),
+    run: async (_, { samples }) => await (await import("./doctor.ts")).doctor(whole(samples, "--samples")),
+  }),
+  command("ranges withheld", {
+    does: "contracts with ERC-2309 ranges whose tokens are not listed (docs/indexing.md)",
+    options: chain,
+    run: async (_, values) => await (await ranges()).printWithheld(values.chain),
+  }),
+  command("ranges allow", {
+    does: "list all ranges of a contract, each once its block is final",
+    words: ["CONTRACT"],
+    options: chain,
+    run: async ([contract], values) => await (await ranges()).setAllowed(values.chain, contract, true),
+  }),
+  command("ranges forbid", {
+    does: "take that back for its further ranges; what is listed stays",
+    words: ["CONTRACT"],
+    options: chain,
+    run: async ([contract], values) => await (await ranges()).setAllowed(values.chain, contract, false),
   }),
   command("reindex", {
     does: "make the chain's next indexer start index it anew, while readers keep the old rows",
@@ -182,7 +205,7 @@ function wallet(text: string): string {
   throw new UsageError(`ADDRESS is 0x and 40 hex digits, not ${JSON.stringify(text)}`);
 }
 
-function whole(text: string): number {
+function whole(text: string, what: string): number {
   if (/^\d+$/.test(text)) return Number(text);
-  throw new UsageError(`--samples is a whole number, not ${JSON.stringify(text)}`);
+  throw new UsageError(`${what} is a whole number, not ${JSON.stringify(text)}`);
 }

@@ -36,7 +36,8 @@ async function writeWhole(file: string, chunks: AsyncIterable<Uint8Array>): Prom
     await rename(part, file);
   } catch (error) {
     await unlink(part);
-    throw error;
+    // What a write says of a full disk does not name the file.
+    throw Object.assign(error as Error, { path: file });
   } finally {
     await handle.close();
   }

@@ -20,12 +20,21 @@ export interface DevCommand {
 
 export const devCommands: readonly DevCommand[] = [
   { name: "generate abi", does: "contracts/abi from the Solidity sources", script: "bin/generate-abi.ts" },
-  { name: "generate schema", does: "schema.graphql and openapi.json from the code", script: "bin/generate-schema.ts" },
+  {
+    name: "generate schema",
+    does: "schema.graphql, openapi.json and roles.sql from the code",
+    script: "bin/generate-schema.ts",
+  },
   { name: "generate gas", does: "the gas snapshot of the contracts", script: "contracts/build/gas-snapshot.ts" },
   {
     name: "build standard-json",
     does: "what a block explorer needs to verify the contracts, below artifacts/",
     script: "contracts/build/standard-json.ts",
+  },
+  {
+    name: "bench attacks",
+    does: "hot reads and /livez beside dear reads, alias floods and new documents",
+    script: "bench/attacks/bench-attacks.ts",
   },
   {
     name: "bench gas",
@@ -92,6 +101,18 @@ export const devCommands: readonly DevCommand[] = [
     name: "fuzz contracts",
     does: "the contracts beside their reference, 100,000 random calls",
     script: "contracts/build/long-fuzz.ts",
+  },
+  {
+    name: "make upgrade-dump",
+    does: "the dump of a VERSION that the upgrade test starts from, in test/fixtures/upgrade",
+    script: "test/upgrade/make-dump.ts",
+  },
+  {
+    name: "measure limits",
+    does: "what each account can cost, and the table in docs/limits.md",
+    script: vitest,
+    args: ["run", "test/economics/limits.test.ts"],
+    env: { LIMITS_WRITE: "1" },
   },
   {
     name: "prove contracts",

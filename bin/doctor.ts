@@ -1,10 +1,18 @@
 import pg from "pg";
 import type { Chain } from "../src/chains.ts";
-import { loadConfig } from "../src/config.ts";
+import { type Config, loadConfig } from "../src/config.ts";
+import { DiskRoom } from "../src/db/disk-room.ts";
 import { createDatabase, createPool } from "../src/db/pool.ts";
+import { readReplication } from "../src/db/replication.ts";
 import { checkInvariants, type Finding } from "../src/indexing/invariants.ts";
 import { sampleOwners } from "../src/indexing/sample-owners.ts";
 import { readContentHealth } from "../src/ipfs/check-queue.ts";
+import { createLogger } from "../src/log.ts";
+import { isDeployable } from "../src/relay/relay.ts";
+import { openSigning } from "../src/signing/open-signing.ts";
+import { SignerError, signerActions } from "../src/signing/trouble.ts";
+import { blocksAreOfThePast, clocksAgree, factoriesStand } from "./check-surroundings.ts";
+import { checkWallets } from "./doctor-wallets.ts";
 
 /**
  * Checks the index of every live chain against its invariants, tells what the checks of stored content found, and
@@ -33,9 +41,14 @@ export async function doctor(samples = 300): Promise<number> {
       for (const finding of findings) sayFinding(finding);
       faults += findings.filter((finding) => finding.faults).length;
     }
-    const content = await storedContent(config.databaseUrl);
-    sayFinding(content);
-    faults += content.faults ? 1 : 0;
+    await sayReplication(client);
+    const others = [
+      ...[await storedContent(config.databaseUrl), await roomLeft(config), await signerHolds(config)],
+      ...[await clocksAgree(client), await blocksAreOfThePast(config, client), await factoriesStand(config)],
+    ];
+    others.push(...(await checkWallets(config)));
+    for (const finding of others) sayFinding(finding);
+    faults += others.filter((finding) => finding.faults).length;
     say(faults === 0 ? "all is well" : `${faults} checks failed`);
     return faults === 0 ? 0 : 1;
   } finally {
@@ -43,15 +56,47 @@ export async function doctor(samples = 300): Promise<number> {
   }
 }
 
+/** No fault: a standby that only answers reads may be behind. One that takes over by itself may not. */
+async function sayReplication(client: pg.Client): Promise<void> {
+  const { standbys, synchronous } = await readReplication(client);
+  if (standbys === 0) return;
+  say(`  ${synchronous ? "ok  " : "note"} R1 ${standbys} standbys follow ${synchronous ? "" : "a"}synchronously`);
+  if (!synchronous)
+    say("       where one takes over by itself set synchronous_standby_names: what was answered may be lost otherwise");
+}
+
 async function ownersOnChain(client: pg.Client, chain: Chain, count: number): Promise<Finding> {
   const { asked, wrong } = await sampleOwners(client, chain, count);
   return {
     id: "I5",
     title: `${asked} sampled owners and balances are the contracts' own answers`,
-    fix: "flagged contracts may lie; for others index the chain anew: npm run mintyard -- reindex --chain NAME",
+    fix: "flagged contracts may lie; for others index the chain anew: npm run -s mintyard -- reindex --chain NAME",
     faults: asked === 0 ? null : wrong.length,
     samples: wrong.slice(0, 3),
   };
+}
+
+/** Whether what signs is there and has the wallets that are configured; not asked where keys lie in this process. */
+async function signerHolds(config: Config): Promise<Finding> {
+  const signing = openSigning(config, createLogger("doctor", "silent"), false);
+  const chains = signing.kind === "in_process" ? [] : config.chains.filter(isDeployable);
+  let fix = signerActions.wrong_answer;
+  const wrong: unknown[] = [];
+  for (const chain of chains) {
+    try {
+      const held = (await signing.held(chain)) ?? [];
+      const missing = chain.relay.wallets.filter((wallet) => !held.includes(wallet));
+      if (missing.length > 0) wrong.push({ chain: chain.name, missing });
+    } catch (error) {
+      if (!(error instanceof SignerError)) throw error;
+      fix = signerActions[error.trouble];
+      wrong.push({ chain: chain.name, trouble: error.message });
+    }
+  }
+  signing.close();
+  const title =
+    wrong.length === 0 ? "the signer answers and has the wallets" : "signer not reachable, or without a wallet";
+  return { id: "S1", title, fix, faults: chains.length === 0 ? null : wrong.length, samples: wrong };
 }
 
 async function storedContent(databaseUrl: string): Promise<Finding> {
@@ -64,6 +109,22 @@ async function storedContent(databaseUrl: string): Promise<Finding> {
       fix: "upload the same content again, or bring the file back from a backup; see docs/storage.md",
       faults: checked === 0 ? null : damaged,
       samples,
+    };
+  } finally {
+    await pool.end();
+  }
+}
+
+async function roomLeft(config: Config): Promise<Finding> {
+  const pool = createPool(config.databaseUrl, "doctor", 1);
+  try {
+    const { full, ...sizes } = await new DiskRoom(config, pool, createLogger("doctor", "silent")).look();
+    return {
+      id: "D1",
+      title: full.length === 0 ? `storage has room: ${JSON.stringify(sizes)}` : "storage is nearly full",
+      fix: "enlarge the disk, remove what is not needed, or change MIN_FREE_DISK_BYTES, DATABASE_MAX_BYTES, FREE_ACCOUNTS_MAX_BYTES",
+      faults: full.length,
+      samples: full.map((place) => ({ place, ...sizes, ...config.disk })),
     };
   } finally {
     await pool.end();

@@ -8,7 +8,10 @@ export async function deployFactoryCommand(name: string): Promise<number> {
   const config = loadConfig();
   const chain = findChain(config.chains, name);
   const suffix = chain.name.toUpperCase();
-  if (chain.factory) throw new Error(`FACTORY_${suffix} names a factory already: ${chain.factory.address}`);
+  if (chain.factory)
+    throw new Error(
+      `FACTORY_${suffix} names a factory already (${chain.factory.address}): remove it to deploy another`,
+    );
   const factory = await deployFactory(chain, createLogger("factory", config.logLevel));
   process.stdout.write(`FACTORY_${suffix}=${factory.address}\nFACTORY_BLOCK_${suffix}=${factory.block}\n`);
   return 0;

@@ -1,7 +1,7 @@
-// The command line: `node bin/mintyard.ts <command>`, or `npm run mintyard -- <command>`.
+// The command line: `node bin/mintyard.ts <command>`, or `npm run -s mintyard -- <command>`.
 // Only what every command needs is imported here.
 import { joinRunningStack } from "../src/embedded/running-stack.ts";
-import { type Command, findCommand, UsageError, usageLines } from "./command-line.ts";
+import { type Command, findCommand, UsageError, usageLines, withTodaysName } from "./command-line.ts";
 import { commands } from "./commands.ts";
 
 const introduction = `usage: mintyard <command>
@@ -11,7 +11,7 @@ RPC_URL_<CHAIN>, …); without DATABASE_URL, on the one that runs in MINTYARD_DA
 
 `;
 
-process.exitCode = await main(process.argv.slice(2));
+process.exitCode = await main(withTodaysName(process.argv.slice(2)));
 // An open channel to the process that started this one would keep it running.
 if (process.connected) process.disconnect();
 
@@ -29,8 +29,9 @@ async function main(argv: readonly string[]): Promise<number> {
     if (!command.alone) joinRunningStack(process.env);
     return await run();
   } catch (error) {
+    const { describeFailure } = await import("../src/config.ts");
     const name = found?.name ?? words?.[0] ?? argv[0];
-    process.stderr.write(`mintyard ${name}: ${describe(error)}\n`);
+    process.stderr.write(`mintyard ${name}: ${describeFailure(error)}\n`);
     if (!(error instanceof UsageError)) return 1;
     process.stderr.write(usageOf(found ? [found] : concerning(argv.slice(0, 1))));
     return 2;
@@ -58,10 +59,4 @@ function usageOf(concerned: readonly Command[]): string {
 function print(text: string): number {
   process.stdout.write(text);
   return 0;
-}
-
-function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? `\n  because: ${error.cause.message}` : "";
-  return `${error.message}${cause}`;
 }

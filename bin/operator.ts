@@ -13,7 +13,7 @@ import {
 } from "../src/accounts/operator.ts";
 import { verifyAudit } from "../src/auth/audit.ts";
 import { allScopes } from "../src/auth/keys.ts";
-import { loadConfig } from "../src/config.ts";
+import { loadConfig, requireOwnPepper } from "../src/config.ts";
 import { migrate } from "../src/db/migrate.ts";
 import { createDatabase, createPool } from "../src/db/pool.ts";
 import type { ChargeState, Scope, Tier } from "../src/db/tables/accounts.ts";
@@ -30,6 +30,7 @@ export async function createAccount(values: {
 }): Promise<number> {
   const tier = oneOf(tiers, values.tier, "--tier");
   return await asOperator(async (services, actor) => {
+    requireOwnPepper(services.config);
     const made = await openAccount(services, actor, { name: values.name, tier, email: values.email ?? null });
     return [{ ...made, key: made.legacyKey, secret: made.key }];
   });
@@ -57,9 +58,10 @@ export async function setSuspended(id: string, suspended: boolean): Promise<numb
 /** @param list scopes separated by commas; all of them when it is left out. */
 export async function addKey(accountId: string, name: string, list: string | undefined): Promise<number> {
   const scopes = list?.split(",").map((item): Scope => oneOf(allScopes, item, "--scopes")) ?? [...allScopes];
-  return await asOperator(async (services, actor) => [
-    await addAccountKey(services, actor, { accountId, name, scopes }),
-  ]);
+  return await asOperator(async (services, actor) => {
+    requireOwnPepper(services.config);
+    return [await addAccountKey(services, actor, { accountId, name, scopes })];
+  });
 }
 
 export async function printKeys(accountId: string): Promise<number> {
@@ -101,7 +103,7 @@ export async function checkAudit(): Promise<number> {
 }
 
 /** Runs a command over its own connection and prints each row of its answer as one line of JSON. */
-async function asOperator(
+export async function asOperator(
   run: (services: OperatorServices, actor: string) => Promise<readonly unknown[]>,
 ): Promise<number> {
   const config = loadConfig();

@@ -24,11 +24,27 @@ export const analystConnectionLimit = 5;
 
 /**
  * Functions that PostgreSQL lets everybody call and analysts must not: large objects are storage,
- * advisory locks can keep the service's processes from starting, the others write to the log or to queues.
+ * advisory locks can keep the service's processes from starting, transaction ids are few for a whole server, a pause
+ * keeps a snapshot for nothing, the others write to the log or to queues.
  */
 const closedFunctions = `p.pronamespace = 'pg_catalog'::regnamespace AND (
   p.proname ~ '^(lo_|pg_advisory_|pg_try_advisory_)'
-  OR p.proname IN ('loread', 'lowrite', 'pg_logical_emit_message', 'pg_notify', 'pg_export_snapshot'))`;
+  OR p.proname IN ('loread', 'lowrite', 'pg_logical_emit_message', 'pg_notify', 'pg_export_snapshot',
+    'txid_current', 'pg_current_xact_id', 'pg_sleep', 'pg_sleep_for', 'pg_sleep_until'))`;
+
+/**
+ * A condition in SQL: true when the user is an analyst and nobody else. Membership without its privileges does not
+ * count, for whoever made the logins is a member of them; nor does the service, which is granted them to end their
+ * sessions.
+ *
+ * @param user an expression for the oid of a session's user.
+ */
+export function isAnalystSql(user: string): string {
+  return `(pg_has_role(${user}, (SELECT oid FROM pg_roles WHERE rolname = '${analystRole}'), 'USAGE')
+    AND NOT (SELECT rolsuper FROM pg_roles WHERE oid = ${user})
+    AND ${user} NOT IN (SELECT nspowner FROM pg_namespace WHERE nspname IN ('service', 'nft', 'analytics'))
+    AND ${user} <> (SELECT oid FROM pg_roles WHERE rolname = session_user))`;
+}
 
 /** One thing that PUBLIC has by PostgreSQL's defaults and analysts shall not have. */
 export interface Closure {
@@ -57,7 +73,7 @@ export const closures: readonly Closure[] = [
     END $$`,
   },
   {
-    what: "large objects, advisory locks, notifications and log messages by function",
+    what: "large objects, advisory locks, notifications, transaction ids, pauses and log messages by function",
     open: `EXISTS (SELECT FROM pg_proc p WHERE ${closedFunctions} AND has_function_privilege($1, p.oid, 'EXECUTE'))`,
     close: `DO $$ DECLARE f regprocedure; BEGIN
       FOR f IN SELECT p.oid::regprocedure FROM pg_proc p WHERE ${closedFunctions} LOOP
@@ -79,20 +95,4 @@ export const closures: readonly Closure[] = [
 /** ALTER ROLE … SET, one statement per setting. `role` is a quoted identifier. */
 export function settingStatements(role: string, settings: Readonly<Record<string, string>>): string[] {
   return Object.entries(settings).map(([name, value]) => `ALTER ROLE ${role} SET ${name} = '${value}'`);
-}
-
-/**
- * Everything a database administrator has to run once where the service's own user may not: in the
- * service's database, as superuser.
- *
- * @param serviceUser the user of DATABASE_URL, which keeps what PUBLIC loses.
- */
-export function administratorScript(serviceUser: string): string {
-  const user = `"${serviceUser.replaceAll('"', '""')}"`;
-  const statements = [
-    `DO $$ BEGIN CREATE ROLE ${analystRole} NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$`,
-    ...settingStatements(analystRole, { ...analystSettings, ...analystSuperuserSettings }),
-    ...closures.map(({ close }) => close.replaceAll("CURRENT_USER", user)),
-  ];
-  return `${statements.join(";\n")};\n`;
 }

@@ -115,6 +115,21 @@ export function analyticsViews(hasService: boolean): AnalyticsView[] {
       from: collectionsFrom(contractMetadata),
     },
     {
+      name: "contract_flags",
+      comment: "What the index left out of a contract or found inconsistent; a contract without a row has all of it.",
+      columns: [
+        chain,
+        ...contract,
+        [
+          "flag",
+          "flag",
+          "withheld: tokens of ERC-2309 ranges without rows; suspended: blocks left out; undecodable: logs left out; inconsistent: movements that cannot be.",
+        ],
+        ["count", "count", "How many."],
+      ],
+      from: "FROM nft.contract_flags",
+    },
+    {
       name: "tokens",
       comment: "Every token ever seen, one row each; burned ones have supply 0.",
       columns: [

@@ -8,6 +8,7 @@ const inOrder = "PARTITION BY contract, token_id ORDER BY block_number, log_inde
  *   transfer after a burn, and the like), or an ERC-1155 balance below zero.
  * - `undecodable`: a log of a known event that could not become ledger rows.
  * - `suspended`: a block in which it moved so much that its movements were left out.
+ * - `withheld`: a token of a range (ERC-2309) that got no rows, see range-allowance.ts.
  *
  * Reorgs take flags back like everything else.
  */

@@ -1,4 +1,5 @@
 import { flagDeltas, flagStatements, ledgerBreaks } from "./contract-flags.ts";
+import { expandRanges, type RangeAllowance, rangeAllowance, rangeStatements } from "./range-allowance.ts";
 import { tokensAdded } from "./tokens-added.ts";
 
 const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
@@ -18,9 +19,16 @@ const position = ["block_number", "log_index", "batch_index"] as const;
  * - A token that has both kinds of events counts as ERC-1155 (contracts exist that emit both for
  *   one movement).
  */
-export function derivedStateStatements(schema: string): string[] {
+export function derivedStateStatements(schema: string, allowance: RangeAllowance = rangeAllowance): string[] {
   const s = `"${schema}"`;
-  return [...tables(s), ...flagStatements(s), ...ledgerTriggers(s), ...holdingTriggers(s), ...tokenTriggers(s)];
+  return [
+    ...tables(s),
+    ...flagStatements(s),
+    ...rangeStatements(s),
+    ...ledgerTriggers(s, allowance),
+    ...holdingTriggers(s),
+    ...tokenTriggers(s),
+  ];
 }
 
 function tables(s: string): string[] {
@@ -76,7 +84,7 @@ function tables(s: string): string[] {
   ];
 }
 
-function ledgerTriggers(s: string): string[] {
+function ledgerTriggers(s: string, allowance: RangeAllowance): string[] {
   const counts = `count(*) FILTER (WHERE standard = 'ERC721') AS n721, count(*) FILTER (WHERE standard = 'ERC1155') AS n1155`;
 
   const contracts = `
@@ -89,7 +97,11 @@ function ledgerTriggers(s: string): string[] {
   // Most blocks have one standard only; planning what finds nothing takes longer than running it.
   const ifAny = (standard: string, statements: string) =>
     `IF EXISTS (SELECT FROM rows WHERE standard = '${standard}') THEN ${planned(statements)} END IF;`;
-  const added = `${planned(contracts)}
+  const added = `IF EXISTS (SELECT FROM rows WHERE batch_index < 0) THEN
+      ${expandRanges(s, allowance, planned)}
+      RETURN NULL;
+    END IF;
+    ${planned(contracts)}
     ${ifAny("ERC721", tokensAdded(s, "ERC721"))}
     ${ifAny("ERC1155", tokensAdded(s, "ERC1155") + holdingDeltas(s, 1))}`;
 
@@ -132,6 +144,8 @@ function ledgerTriggers(s: string): string[] {
     WHERE c.address = n.contract AND c.transfers_721 = 0 AND c.transfers_1155 = 0;`;
   // Until the backfill is through the indexes of read-indexes.ts are missing; one scan is better then than one for each token.
   const removed = `
+    -- What expandRanges takes out to write it again has not reached the derived state.
+    IF pg_trigger_depth() > 1 THEN RETURN NULL; END IF;
     ${ifAny("ERC1155", holdingDeltas(s, -1))}
     IF to_regclass('${s}.transfer_token') IS NULL THEN ${planned(tokensRemoved(byScan))}
     ELSE ${planned(tokensRemoved(byIndex))}

@@ -29,6 +29,17 @@ export const transfer = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.blockNumber, table.logIndex, table.batchIndex] }) }),
 );
 
+/**
+ * Where a log told a range of tokens (ERC-2309). The handler writes the range as one row of `transfer` with batch index -1
+ * and the number of tokens as amount; a trigger puts its tokens in that row's place, or none (range-allowance.ts). When a
+ * reorg takes this row, what was noted of the range goes too.
+ */
+export const tokenRange = onchainTable(
+  "token_range",
+  (t) => ({ blockNumber: t.int8({ mode: "bigint" }).notNull(), logIndex: t.integer().notNull() }),
+  (table) => ({ pk: primaryKey({ columns: [table.blockNumber, table.logIndex] }) }),
+);
+
 /** A collection that our factory created. */
 export const collection = onchainTable(
   "collection",

@@ -114,6 +114,24 @@ const views: readonly View[] = [
     parts: [{ from: "quarantine" }],
   },
   {
+    // Logs that told a range of tokens (ERC-2309), and whether each of its tokens got a row.
+    name: "token_ranges",
+    columns: {
+      ...place,
+      block_timestamp: "bigint",
+      tx_hash: "bytea",
+      tx_from: "bytea",
+      contract: "bytea",
+      from_token_id: "numeric(78,0)",
+      to_token_id: "numeric(78,0)",
+      from_address: "bytea",
+      to_address: "bytea",
+      tokens: "bigint",
+      listed: "boolean",
+    },
+    parts: [{ from: "range_listing" }],
+  },
+  {
     name: "collections",
     columns: {
       address: "bytea",

@@ -1,20 +1,25 @@
 // The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
+import { watchService } from "./accounts/service-gauges.ts";
 import { watchStatus } from "./accounts/status-gauges.ts";
 import { ensureDevAccount } from "./auth/keys.ts";
 import { compactHeap } from "./compact-heap.ts";
-import { loadConfig, secretsOf } from "./config.ts";
+import { loadConfig, requireOwnPepper, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { Drain } from "./http/drain.ts";
 import { createHttpServer } from "./http/server.ts";
+import { warnOfTrustedGateway } from "./http/trusted-gateway.ts";
 import { sweepRegularly } from "./ipfs/sweep-regularly.ts";
 import { createLogger } from "./log.ts";
-import { endWithParent, markSeldom, onStop } from "./process-life.ts";
+import { endOnFailure, endWithParent, makeDataFolder, markSeldom, onStop } from "./process-life.ts";
 import { createServices } from "./services.ts";
 import { createMetrics, watchPool, watchReplicas } from "./telemetry/metrics.ts";
 import { startTracing } from "./telemetry/tracing.ts";
 
+endOnFailure("api");
 const config = loadConfig();
+requireOwnPepper(config);
+makeDataFolder(config.dataDir);
 await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
 const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
 const endTracing = await startTracing(config, "api");
@@ -30,12 +35,14 @@ const metrics = createMetrics("api");
 watchPool(metrics, services.pool);
 watchReplicas(metrics, services.index.pool);
 watchStatus(metrics, services);
+watchService(metrics, services);
 const drain = new Drain();
 const server = createHttpServer(services, { drain, metrics });
 await compactHeap();
 markSeldom();
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
+await warnOfTrustedGateway(config.trustedProxies, services.log);
 const endSweeping = sweepRegularly(services.content, services.log);
 endWithParent();
 onStop(
@@ -43,6 +50,7 @@ onStop(
     endSweeping();
     await drain.close(server, config.shutdown);
     await services.auth.usage.flush();
+    await services.looks.flush();
     await services.content.close();
     services.reads.close();
     await Promise.all([services.index.pool.end(), services.pool.end()]);

@@ -36,6 +36,8 @@ export interface Chain {
 export interface RelayPolicy {
   /** Wallets beside `relayerKey` that may deploy; each needs the factory's RELAYER_ROLE. */
   moreKeys: readonly Hex[];
+  /** Wallets whose keys lie elsewhere (src/signing/), lower case, the first one first; then there is no key here. */
+  wallets: readonly Address[];
   /** Encrypted key files (V3 JSON), in the place of keys in the environment. */
   keystores: readonly { path: string; passwordFile: string }[];
   /** Nothing is ever signed with a higher fee per gas. */
@@ -50,18 +52,28 @@ export interface RelayPolicy {
   quorum: number;
   /** Hash of block 0, when it is pinned. */
   genesisHash: Hash | null;
-  /** Most one account may reserve and spend here in a day, and all in an hour. */
+  /** Most one account may reserve and spend here in a day, and all in an hour and in a day. */
   tenantDayWei: bigint;
   chainHourWei: bigint;
+  chainDayWei: bigint;
+  /** What the chain's coin is taken to be worth, in millionths of a euro; 0: nothing. */
+  coinMicroEur: bigint;
+  /** Most one free account may cost in a day; null: the coin is worth nothing, or free accounts do not deploy here. */
+  freeAccountDayWei: bigint | null;
 }
 
 const gwei = 10n ** 9n;
 const ether = 10n ** 18n;
 
+/** Euros of 2025, rounded up; a coin that nobody priced is taken for the dearest of them. */
+const dearestCoinMicroEur = 4_000_000_000n;
+const coinsMicroEur: Readonly<Record<number, bigint>> = { 1: dearestCoinMicroEur, 5: 0n, 137: 500_000n };
+
 /** The policy of a chain whose operator sets nothing. Amounts are in the chain's own coin, which differs in worth. */
 export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy {
   const base: RelayPolicy = {
     moreKeys: [],
+    wallets: [],
     keystores: [],
     maxFeeWei: 300n * gwei,
     bumpAfterBlocks: 3,
@@ -71,13 +83,23 @@ export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy
     genesisHash: null,
     tenantDayWei: 2n * ether,
     chainHourWei: 5n * ether,
+    chainDayWei: 30n * ether,
+    coinMicroEur: coinsMicroEur[chainId] ?? dearestCoinMicroEur,
+    freeAccountDayWei: null,
   };
   if (local) {
-    const budget = { tenantDayWei: 10n ** 6n * ether, chainHourWei: 10n ** 6n * ether };
+    const most = 10n ** 6n * ether;
+    const budget = { tenantDayWei: most, chainHourWei: most, chainDayWei: most, coinMicroEur: 0n };
     return { ...base, ...budget, maxFeeWei: 10_000n * gwei, maxPending: 1_000 };
   }
   if (chainId === 137)
-    return { ...base, maxFeeWei: 3_000n * gwei, tenantDayWei: 200n * ether, chainHourWei: 1_000n * ether };
+    return {
+      ...base,
+      maxFeeWei: 3_000n * gwei,
+      tenantDayWei: 200n * ether,
+      chainHourWei: 1_000n * ether,
+      chainDayWei: 6_000n * ether,
+    };
   return base;
 }
 

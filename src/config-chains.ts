@@ -1,8 +1,11 @@
+import { readFileSync } from "node:fs";
 import type { Address, Hash, Hex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
 import { type Chain, configuredSuffixes, defaultRelayPolicy, knownChains, type RelayPolicy } from "./chains.ts";
-import { ConfigError, count, type Env, evmAddress, hash32, keyList, read, units, url } from "./config-values.ts";
+import { ConfigError, count, type Env, evmAddress, hash32, read, readWith, units, url } from "./config-values.ts";
+import { isSignedElsewhere } from "./signing/endpoint.ts";
+import { parseAddresses, parseKeys } from "./signing/signer-config.ts";
 
 const indexScope = z
   .string()
@@ -25,7 +28,27 @@ const indexScope = z
  * `CHAIN_ID_<NAME>` makes any further EVM chain known.
  */
 export function loadChains(env: Env): Chain[] {
-  return configuredSuffixes(env).map((suffix) => loadChain(env, suffix));
+  const chains = configuredSuffixes(env).map((suffix) => loadChain(env, suffix));
+  return limitFreeAccounts(chains, read(env, "FREE_ACCOUNT_DAY_EUR", units(6), 10n ** 6n));
+}
+
+/** Of what a free account may cost in a day, per cent that are gas; the rest is everything else (docs/limits.md). */
+const gasShare = 85n;
+
+/**
+ * The one number of what a free account may cost, as gas on each chain: chains whose coin is worth something and that
+ * free accounts may deploy on share it alike.
+ *
+ * @param dayMicroEur in millionths of a euro.
+ */
+function limitFreeAccounts(chains: readonly Chain[], dayMicroEur: bigint): Chain[] {
+  const dear = chains.filter(({ relay, paidTierOnly }) => relay.coinMicroEur > 0n && !paidTierOnly);
+  return chains.map((chain) => {
+    if (!dear.includes(chain)) return chain;
+    const freeAccountDayWei =
+      (dayMicroEur * gasShare * 10n ** 18n) / (100n * chain.relay.coinMicroEur * BigInt(dear.length));
+    return { ...chain, relay: { ...chain.relay, freeAccountDayWei } };
+  });
 }
 
 function loadChain(env: Env, suffix: string): Chain {
@@ -41,8 +64,14 @@ function loadChain(env: Env, suffix: string): Chain {
     if (!/^(https?|wss?):\/\//.test(item))
       throw new ConfigError(`RPC_URL_${suffix}: each entry must be an http(s) or ws(s) URL`);
   const factory = read<Address | null>(env, `FACTORY_${suffix}`, evmAddress, null);
-  const [relayerKey = null, ...moreKeys] = read<Hex[]>(env, `RELAYER_KEY_${suffix}`, keyList, []);
-  for (const key of relayerKey ? [relayerKey, ...moreKeys] : []) checkKey(key, suffix);
+  const quorum = read(env, `RPC_QUORUM_${suffix}`, count, 1);
+  if (quorum > rpcUrls.length)
+    throw new ConfigError(
+      `RPC_QUORUM_${suffix}: ${quorum} endpoints have to agree, and RPC_URL_${suffix} names ${rpcUrls.length}; name more, or lower it`,
+    );
+  // Where another process signs, this one does not even look at keys.
+  const elsewhere = isSignedElsewhere(env);
+  const [relayerKey = null, ...moreKeys] = elsewhere ? [] : readKeys(env, suffix);
   const local = env[`LOCAL_${suffix}`] === "true";
   return {
     name,
@@ -55,14 +84,19 @@ function loadChain(env: Env, suffix: string): Chain {
       block: BigInt(read(env, `FACTORY_BLOCK_${suffix}`, count, 0)),
     },
     relayerKey,
-    relay: { ...loadRelayPolicy(env, suffix, id, local), moreKeys },
+    relay: {
+      ...loadRelayPolicy(env, suffix, id, local),
+      moreKeys,
+      keystores: elsewhere ? [] : readKeystores(env, suffix),
+      wallets: elsewhere ? readWallets(env, suffix) : [],
+    },
     confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
     startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),
     indexScope: read<Chain["indexScope"]>(env, `INDEX_SCOPE_${suffix}`, indexScope, "all"),
     verification: read<Chain["verification"]>(
       env,
       `VERIFY_${suffix}`,
-      z.enum(["proofs", "logs", "off"]),
+      z.enum(["proofs", "logs", "off"], { error: "one of proofs, logs, off is wanted" }),
       env[`LOCAL_${suffix}`] === "true" ? "proofs" : "logs",
     ),
     requestsPerSecond: read(env, `RPC_RATE_${suffix}`, count, 0),
@@ -73,16 +107,8 @@ function loadChain(env: Env, suffix: string): Chain {
 function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): RelayPolicy {
   const defaults = defaultRelayPolicy(id, local);
   const finality = z.union([z.literal("tag"), count], "`tag` or a number of blocks is wanted");
-  const passwordFile = env[`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}`]?.trim() ?? "";
-  const paths = (env[`RELAYER_KEYSTORE_${suffix}`] ?? "")
-    .split(",")
-    .map((item) => item.trim())
-    .filter(Boolean);
-  if (paths.length > 0 && !passwordFile)
-    throw new ConfigError(`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}: missing; it names the file with the password`);
   return {
     ...defaults,
-    keystores: paths.map((path) => ({ path, passwordFile })),
     maxFeeWei: read(env, `MAX_FEE_GWEI_${suffix}`, units(9), defaults.maxFeeWei),
     bumpAfterBlocks: read(env, `BUMP_AFTER_BLOCKS_${suffix}`, count, defaults.bumpAfterBlocks),
     maxPending: read(env, `MAX_PENDING_${suffix}`, count, defaults.maxPending),
@@ -91,7 +117,39 @@ function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): 
     genesisHash: read<Hash | null>(env, `GENESIS_HASH_${suffix}`, hash32, null),
     tenantDayWei: read(env, `BUDGET_TENANT_DAY_${suffix}`, units(18), defaults.tenantDayWei),
     chainHourWei: read(env, `BUDGET_CHAIN_HOUR_${suffix}`, units(18), defaults.chainHourWei),
+    chainDayWei: read(env, `BUDGET_CHAIN_DAY_${suffix}`, units(18), defaults.chainDayWei),
+    coinMicroEur: read(env, `COIN_EUR_${suffix}`, units(6), defaults.coinMicroEur),
   };
+}
+
+/** In the variable, then in the file. */
+function readKeys(env: Env, suffix: string): Hex[] {
+  const file = env[`RELAYER_KEY_FILE_${suffix}`]?.trim();
+  const texts = [[`RELAYER_KEY_${suffix}`, env[`RELAYER_KEY_${suffix}`] ?? ""]];
+  if (file)
+    texts.push([
+      `RELAYER_KEY_FILE_${suffix}`,
+      readWith(`RELAYER_KEY_FILE_${suffix}`, () => readFileSync(file, "utf8")),
+    ]);
+  const keys = texts.flatMap(([name = "", text = ""]) => readWith(name, () => parseKeys(name, text)));
+  for (const key of keys) checkKey(key, suffix);
+  return keys;
+}
+
+function readKeystores(env: Env, suffix: string): RelayPolicy["keystores"] {
+  const passwordFile = env[`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}`]?.trim() ?? "";
+  const paths = (env[`RELAYER_KEYSTORE_${suffix}`] ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean);
+  if (paths.length > 0 && !passwordFile)
+    throw new ConfigError(`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}: missing; it names the file with the password`);
+  return paths.map((path) => ({ path, passwordFile }));
+}
+
+function readWallets(env: Env, suffix: string): Address[] {
+  const name = `RELAYER_ADDRESS_${suffix}`;
+  return readWith(name, () => parseAddresses(name, env[name]));
 }
 
 function checkKey(key: Hex, suffix: string): void {

@@ -1,5 +1,5 @@
 import ipaddr from "ipaddr.js";
-import { getAddress, type Hash, type Hex, parseUnits } from "viem";
+import { getAddress, type Hash, parseUnits } from "viem";
 import { z } from "zod";
 
 /** A wrong variable: names it, says what came and what would do. */
@@ -12,18 +12,15 @@ export class ConfigError extends Error {
 const wholeNumber = (text: string) => /^\d{1,15}$/.test(text);
 export const count = z.string().refine(wholeNumber, "a whole number is wanted").transform(Number);
 export const positive = count.refine((value) => value > 0, "a number above zero is wanted");
-export const url = z.url({ protocol: /^https?$/ }).transform((text) => text.replace(/\/+$/, ""));
-const hexKey = z
+export const percent = count.refine((value) => value <= 100, "a number from 0 to 100 is wanted");
+export const portNumber = count.refine((value) => value < 65_536, "a port below 65536 is wanted");
+const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
+export const logLevel = z
   .string()
-  .regex(/^(0x)?[0-9a-fA-F]{64}$/, "32 bytes of hex are wanted")
-  .transform((text): Hex => `0x${text.replace(/^0x/, "")}`);
-export const keyList = z.string().transform((text, context) =>
-  text.split(",").map((part): Hex => {
-    const parsed = hexKey.safeParse(part.trim());
-    if (!parsed.success) context.addIssue("32 bytes of hex are wanted, several separated by commas");
-    return parsed.data ?? "0x";
-  }),
-);
+  .refine((text) => logLevels.includes(text), `one of ${logLevels.join(", ")} is wanted`);
+export const url = z
+  .url({ protocol: /^https?$/, error: "a URL that begins with http:// or https:// is wanted" })
+  .transform((text) => text.replace(/\/+$/, ""));
 /** In the chain's own coin, or another unit of so many decimals. */
 export const units = (decimals: number) =>
   z
@@ -48,6 +45,16 @@ export function read<T>(env: Env, name: string, schema: z.ZodType<T, string>, fa
   const parsed = schema.safeParse(text);
   if (parsed.success) return parsed.data;
   throw new ConfigError(`${name}: ${parsed.error.issues[0]?.message ?? "not usable"}`);
+}
+
+/** Runs a reader that has no words of its own for a wrong variable. @throws ConfigError with the reader's text. */
+export function readWith<T>(name: string, reader: () => T): T {
+  try {
+    return reader();
+  } catch (error) {
+    const { message } = error as Error;
+    throw new ConfigError(message.startsWith(name) ? message : `${name}: ${message}`);
+  }
 }
 
 /** Addresses and CIDR ranges, separated by commas. */

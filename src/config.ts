@@ -2,7 +2,21 @@ import { join, resolve } from "node:path";
 import { z } from "zod";
 import { type Chain, knownChains } from "./chains.ts";
 import { loadChains } from "./config-chains.ts";
-import { ConfigError, count, type Env, positive, read, readDatabaseUrls, readRanges, url } from "./config-values.ts";
+import { loadSigning, type SigningConfig } from "./config-signing.ts";
+import {
+  ConfigError,
+  count,
+  type Env,
+  logLevel,
+  percent,
+  portNumber,
+  positive,
+  read,
+  readDatabaseUrls,
+  readRanges,
+  url,
+} from "./config-values.ts";
+import { explainFailure } from "./explain-failure.ts";
 
 /** Everything the processes read from their environment, parsed once. See `.env.example` for each variable. */
 export interface Config {
@@ -19,11 +33,14 @@ export interface Config {
   replicas: { urls: readonly string[]; maxLagSeconds: number };
   /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
   rowSecurity: boolean;
+  /** Longest transaction of an analyst; a worker ends the session of a longer one. */
+  analystTransactionSeconds: number;
   /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
   keyPepper: string;
   /** A UUID accepted as an enterprise key; set on embedded parts only. */
   devApiKey: string | null;
   chains: readonly Chain[];
+  signing: SigningConfig;
   ipfs: {
     /** Base of the `ipfs_url` in answers, without a slash at the end. */
     gatewayBase: string;
@@ -42,10 +59,23 @@ export interface Config {
     /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
     kubo: { url: string; authorization: string | null } | null;
   };
+  /** Marks from which on nothing more is kept, in bytes; 0: no such mark. */
+  disk: {
+    /** Free on the file system of the data folder. */
+    minFreeBytes: number;
+    /** Size of the database, whose disk may be elsewhere. */
+    databaseBytes: number;
+    /** Uploads and presale lists of all accounts of tier free together. */
+    freeAccountsBytes: number;
+  };
   /** Seconds between two audits of the RPC endpoints and notes of what became final, by each indexer. */
   rpcCheckSeconds: number;
+  /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`. */
+  readerCallsPerSecond: number;
   /** Most transactions that all accounts together may ask for in an hour, on all chains. */
   globalHourTransactions: number;
+  /** Per cent of what a chain may spend that free accounts may use together. */
+  freeShare: number;
   /** Deliberate faults, for the relay's chaos run only; null anywhere else. */
   chaos: { crash: string; defects: string } | null;
   limits: {
@@ -55,12 +85,16 @@ export interface Config {
     directoryFileBytes: number;
     jsonBodyBytes: number;
   };
-  /** Accounts that one address may open in an hour; 0: only the operator opens accounts. */
+  /** Accounts that one block of addresses may open in an hour; 0: only the operator opens accounts. */
   signUpsPerHour: number;
+  /** Accounts that may be opened in a day (any 24 hours); one block of addresses gets a twentieth. */
+  signUpsPerDay: number;
   /** False: a gateway in front of this service limits rates; plans' monthly quotas hold all the same. */
   rateLimits: boolean;
   /** Requests that one process works on at a time; a further one is refused at once. */
   maxRequestsInFlight: number;
+  /** Reads that may touch many rows and run at once, of one process; further ones wait. */
+  maxHeavyReads: number;
   /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
   trustedProxies: readonly string[];
   /** Whether the schema is told to whoever asks, or to callers with a key. */
@@ -77,6 +111,8 @@ export interface Config {
     perContractMinute: number;
     /** A stranger's contract that announces changes has its tokens read again once in this time. */
     refreshWindowSeconds: number;
+    /** Tokens of a contract that are read before anybody looked at it. */
+    firstTokens: number;
   };
   /** Blocks that an index may be behind its node until that is called a trouble. */
   maxIndexLagBlocks: number;
@@ -100,7 +136,9 @@ export function loadConfig(env: Env = process.env): Config {
     throw new ConfigError(
       "DATABASE_URL: missing; set it, or run `npm start` for an embedded database, with the same MINTYARD_DATA_DIR",
     );
-  const port = read(env, "PORT", count, 3000);
+  if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl))
+    throw new ConfigError("DATABASE_URL: postgres://login:password@host:5432/database is wanted");
+  const port = read(env, "PORT", portNumber, 3000);
   const devApiKey = read<string | null>(env, "MINTYARD_API_KEY", z.uuid(), null);
   const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
   const pinataJwt = env["PINATA_JWT"]?.trim();
@@ -124,11 +162,20 @@ export function loadConfig(env: Env = process.env): Config {
       maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
     },
     rowSecurity: env["DATABASE_ROW_SECURITY"] !== "off",
+    analystTransactionSeconds: read(env, "ANALYST_TRANSACTION_SECONDS", positive, 300),
     keyPepper: loadPepper(env),
     devApiKey: devApiKey?.toLowerCase() ?? null,
     chains,
+    signing: loadSigning(env, dataDir),
+    disk: {
+      minFreeBytes: read(env, "MIN_FREE_DISK_BYTES", count, 536_870_912),
+      databaseBytes: read(env, "DATABASE_MAX_BYTES", count, 0),
+      freeAccountsBytes: read(env, "FREE_ACCOUNTS_MAX_BYTES", count, 107_374_182_400),
+    },
     rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
+    readerCallsPerSecond: read(env, "READER_CALLS_PER_SECOND", positive, 50),
     globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
+    freeShare: read(env, "BUDGET_FREE_SHARE", percent, 25),
     chaos: loadChaos(env, chains),
     ipfs: {
       gatewayBase: read(env, "IPFS_GATEWAY_URL", url, "https://ipfs.io/ipfs"),
@@ -159,8 +206,10 @@ export function loadConfig(env: Env = process.env): Config {
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
     signUpsPerHour: env["SIGN_UP"] === "off" ? 0 : read(env, "SIGN_UPS_PER_HOUR", count, 20),
+    signUpsPerDay: read(env, "SIGN_UPS_PER_DAY", positive, 1_000),
     rateLimits: env["RATE_LIMITS"] !== "off",
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
+    maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
     introspection: env["NODE_ENV"] === "production" ? "key" : "open",
     allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
@@ -169,15 +218,16 @@ export function loadConfig(env: Env = process.env): Config {
       perHost: read(env, "METADATA_PER_HOST", positive, 4),
       perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
       refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
+      firstTokens: read(env, "METADATA_FIRST_TOKENS", count, 100),
     },
     maxIndexLagBlocks: read(env, "MAX_INDEX_LAG_BLOCKS", count, 50),
     metrics: {
       host: env["METRICS_HOST"]?.trim() || "127.0.0.1",
-      port: read(env, "METRICS_PORT", count, 0),
+      port: read(env, "METRICS_PORT", portNumber, 0),
       token: env["METRICS_TOKEN"]?.trim() || null,
     },
     traces: loadTraces(env),
-    logLevel: env["LOG_LEVEL"]?.trim() || "info",
+    logLevel: read(env, "LOG_LEVEL", logLevel, "info"),
     shutdown: {
       delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
       graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),
@@ -191,13 +241,25 @@ export function loadConfig(env: Env = process.env): Config {
  */
 function loadPepper(env: Env): string {
   const pepper = env["KEY_PEPPER"]?.trim();
-  if (!pepper && env["NODE_ENV"] === "production") {
-    throw new ConfigError(
-      "KEY_PEPPER: missing; with NODE_ENV=production set a long random text (openssl rand -base64 32), and keep it: " +
-        "without it no API key works",
-    );
-  }
-  return pepper || "mintyard-embedded";
+  if (!pepper && env["NODE_ENV"] === "production") throw missingPepper();
+  return pepper || publicPepper;
+}
+
+const publicPepper = "mintyard-embedded";
+
+function missingPepper(): ConfigError {
+  return new ConfigError(
+    "KEY_PEPPER: missing; set a long random text (openssl rand -base64 32), and keep it: without it no API key works",
+  );
+}
+
+/**
+ * For whatever makes keys. `npm start` gives its parts a pepper of their own; beside another database nobody did.
+ *
+ * @throws ConfigError when keys would be made with the text that everybody can read.
+ */
+export function requireOwnPepper(config: Config): void {
+  if (config.keyPepper === publicPepper) throw missingPepper();
 }
 
 function loadTraces(env: Env): Config["traces"] {
@@ -246,9 +308,22 @@ export function secretsOf(config: Config): string[] {
     config.keyPepper,
     config.devApiKey ?? "",
     config.metrics.token ?? "",
+    ...[config.signing.signer?.token, config.signing.signer?.adminToken].map((token) =>
+      token && "value" in token ? token.value : "",
+    ),
     config.ipfs.pinata?.jwt ?? "",
     config.ipfs.kubo?.authorization ?? "",
     ...passwords,
     ...chains,
-  ].filter((secret) => secret.length >= 8 && secret !== "mintyard-embedded");
+  ].filter((secret) => secret.length >= 8 && secret !== publicPepper);
+}
+
+/** Why this process or command ended, for its operator (src/explain-failure.ts). */
+export function describeFailure(error: unknown): string {
+  return explainFailure(error, process.env);
+}
+
+/** The level of the log before the configuration is read, which may be what is wrong. */
+export function earlyLogLevel(): string {
+  return process.env["LOG_LEVEL"] === "debug" ? "debug" : "info";
 }

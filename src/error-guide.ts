@@ -59,8 +59,8 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
     fix: "Check the path, the id, the chain, and whose key you use.",
   },
   transaction_pending: {
-    cause: "The transaction is not confirmed yet.",
-    fix: "Ask again in a few seconds; a deployment takes about a minute.",
+    cause: "The transaction is in no block yet, or in too few of them: the chain needs a number of confirmations.",
+    fix: "Ask again in a few seconds; the message says how many confirmations it has, and about how long the rest takes.",
   },
   transaction_failed: { cause: "The chain refused the transaction for good.", fix: "Send a new deployment." },
   method_not_allowed: { cause: "The path exists, but not with this method.", fix: "See /docs for the methods." },
@@ -68,8 +68,8 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
   file_too_large: { cause: "The body is over the limit.", fix: "Send less at once; /docs names the limits." },
   unsupported_media_type: { cause: "The body is of another kind.", fix: "Set Content-Type to what /docs says." },
   rate_limit_exceeded: {
-    cause: "More requests than your plan allows at once.",
-    fix: "Wait as long as Retry-After says; RateLimit-Remaining shows what is left.",
+    cause: "More requests, open streams or gas than an account or address may have at once or in a day.",
+    fix: "Wait as long as Retry-After says, or close a stream; RateLimit-Remaining shows what is left.",
   },
   internal_error: {
     cause: "A fault of ours; nothing of it is shown on purpose.",
@@ -77,8 +77,17 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
   },
   not_implemented: { cause: "This operation is not built yet.", fix: "See /docs for what is." },
   service_unavailable: {
-    cause: "The database, a chain's node or the storage does not answer, or the server is full.",
+    cause: "The database, a chain's node or the storage does not answer, the server is full, or a spending limit is.",
     fix: "Send the same request again after Retry-After seconds; deployments are never done twice.",
+  },
+  storage_full: {
+    cause: "The disk, the database or what free accounts may keep together is nearly full, so nothing more is kept.",
+    fix: "Send the same request again later; the operator has to make room. Reads work meanwhile.",
+  },
+  read_timeout: {
+    cause:
+      "The read took longer than 2 s, or a report longer than 5 s, and was ended: it asks for much, or the server is busy.",
+    fix: "Ask for less at once: fewer trait conditions, a smaller page, a continuation instead of a deep page number.",
   },
 };
 

@@ -31,6 +31,8 @@ export const errorTable = {
   internal_error: { status: 500, retryable: true },
   not_implemented: { status: 501, retryable: false },
   service_unavailable: { status: 503, retryable: true },
+  storage_full: { status: 507, retryable: true },
+  read_timeout: { status: 503, retryable: true },
 } as const satisfies Record<string, { status: number; retryable: boolean }>;
 
 export type ErrorCode = keyof typeof errorTable;

@@ -8,10 +8,11 @@ import { prepareDatabase } from "./db/prepare.ts";
 import { preparePonder } from "./indexing/ponder-process.ts";
 import { runIndexer } from "./indexing/run-indexer.ts";
 import { createLogger } from "./log.ts";
-import { endWithParent, onStop } from "./process-life.ts";
+import { endOnFailure, endWithParent, logEnd, onStop } from "./process-life.ts";
 import { createMetrics, watchRefusals } from "./telemetry/metrics.ts";
 import { serveMetrics } from "./telemetry/serve-metrics.ts";
 
+endOnFailure("indexer");
 const { values } = parseArgs({ options: { chain: { type: "string" } } });
 if (!values.chain) throw new ConfigError("--chain <name> is missing");
 const config = loadConfig();
@@ -47,6 +48,6 @@ onStop(
   config.shutdown,
 );
 running.catch((error) => {
-  log.fatal({ err: error }, "indexer ended");
+  logEnd(log, error);
   process.exit(1);
 });

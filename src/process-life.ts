@@ -1,8 +1,35 @@
+import { accessSync, constants, mkdirSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
-import type { Logger } from "./log.ts";
+import { describeFailure, earlyLogLevel } from "./config.ts";
+import { createLogger, type Logger } from "./log.ts";
 
 /** Of what is left to do when the last answer was given. */
 const patienceMs = 1_500;
+
+/**
+ * Whatever nobody handled ends this process with one line of JSON: why, and what to do. The stack is in it at level debug.
+ *
+ * @param name of the process, before its configuration was read.
+ */
+export function endOnFailure(name: string): void {
+  const end = (error: unknown) => {
+    logEnd(createLogger(name, earlyLogLevel()), error);
+    leave(1);
+  };
+  process.on("uncaughtException", end);
+  process.on("unhandledRejection", end);
+}
+
+/** @throws Error of the file system when the folder cannot be made: before uploads fail there one by one. */
+export function makeDataFolder(dataDir: string): void {
+  mkdirSync(dataDir, { recursive: true });
+  accessSync(dataDir, constants.W_OK);
+}
+
+/** The last line of a process: why it ends, and what to do. */
+export function logEnd(log: Logger, error: unknown): void {
+  log.fatal(log.isLevelEnabled("debug") ? { err: error } : {}, describeFailure(error));
+}
 
 /** Ends this process when the one that started it is gone: a killed parent leaves no orphan behind. */
 export function endWithParent(): void {

@@ -2,26 +2,35 @@ import type { Kysely } from "kysely";
 import type pg from "pg";
 import { KeyCache } from "./auth/keys.ts";
 import { RateLimiter } from "./auth/rate-limit.ts";
+import { StreamSlots } from "./auth/stream-slots.ts";
 import { UploadSlots } from "./auth/upload-slots.ts";
 import { UsageCounter } from "./auth/usage.ts";
 import type { Chain } from "./chains.ts";
 import { type Config, secretsOf } from "./config.ts";
 import type { Database } from "./db/database.ts";
-import { connectionOptions, createDatabase, createPool } from "./db/pool.ts";
+import { DiskRoom } from "./db/disk-room.ts";
+import { openReads } from "./db/open-reads.ts";
+import { createDatabase, createPool } from "./db/pool.ts";
 import { PrimaryPositions } from "./db/primary-positions.ts";
-import { openReadLanes, type ReadLanes } from "./db/read-lanes.ts";
+import type { ReadLanes } from "./db/read-lanes.ts";
 import { ReadPool, type Server } from "./db/read-pool.ts";
 import { Replica, type ReplicaTrouble } from "./db/replica.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
 import { createLogger, type Logger } from "./log.ts";
+import { LogOnce } from "./log-once.ts";
+import { Looks } from "./metadata/looks.ts";
 import { armFaults } from "./relay/faults.ts";
 import { createRelay, type Relay } from "./relay/relay.ts";
 import { createRpcClients, type RpcClients } from "./rpc/clients.ts";
+import { ReaderCalls } from "./rpc/reader-calls.ts";
+import { openSigning } from "./signing/open-signing.ts";
 
 /** What use cases and workers work with; built once per process and passed in. */
 export interface Services {
   config: Config;
   log: Logger;
+  /** For what each request or round would say again. */
+  logOnce: LogOnce;
   pool: pg.Pool;
   db: Kysely<Database>;
   /** For reads of the index and of metadata: a replica may answer, some seconds behind. Nothing else goes here. */
@@ -30,10 +39,16 @@ export interface Services {
   reads: ReadLanes;
   chains: readonly Chain[];
   rpc: RpcClients;
+  /** Calls of contracts that callers of the API without a deployment of their own cause. */
+  readerCalls: ReaderCalls;
   relay: Relay;
-  /** Keys, rates and usage of the requests of this process. */
-  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; slots: UploadSlots };
+  /** Keys, rates, usage and streams of the requests of this process. */
+  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; slots: UploadSlots; streams: StreamSlots };
   content: ContentStore;
+  /** Whether there is room to keep more. */
+  disk: DiskRoom;
+  /** What this process's readers look at. */
+  looks: Looks;
 }
 
 interface ServiceOptions {
@@ -41,6 +56,8 @@ interface ServiceOptions {
   tenants: boolean;
   /** Reads of the index go to `DATABASE_REPLICA_URLS`. End `index.pool` too. */
   replicas?: boolean;
+  /** It runs an operator's command, which may have roles given to wallets. */
+  operator?: boolean;
 }
 
 export function createServices(
@@ -50,29 +67,42 @@ export function createServices(
 ): Services {
   const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
   const pool = createPool(databaseUrl, processName, 10, options);
-  const lanes = openReadLanes(connectionOptions(databaseUrl, processName, options));
+  const reads = openReads(databaseUrl, processName, { tenants: options.tenants, heavyReads: config.maxHeavyReads });
+  // What every request waits for, or may: no flood of other statements may keep it waiting.
+  const admission = createPool(databaseUrl, `${processName}-admission`, 3, { tenants: options.tenants, reads: true });
+  const primary: Server = { pool: admission, ...reads };
+  const index = new ReadPool(primary);
   const db = createDatabase(pool);
   const rpc = createRpcClients();
   const log = createLogger(processName, config.logLevel, secretsOf(config));
+  const relay = createRelay(openSigning(config, log, options.operator ?? false));
   armFaults(config.chaos);
   return {
     config,
     log,
+    logOnce: new LogOnce(log),
     pool,
     db,
     ...(options.replicas && config.replicas.urls.length > 0
-      ? openReplicas(config, { pool, lanes }, processName, options.tenants, log)
-      : { index: { pool: new ReadPool({ pool, lanes }), db }, reads: lanes }),
+      ? openReplicas(config, primary, processName, options.tenants, log)
+      : { index: { pool: index, db: createDatabase(index) }, reads: reads.lanes }),
     chains: config.chains,
     rpc,
     auth: {
-      keys: new KeyCache(db, config.keyPepper),
-      limiter: new RateLimiter(pool),
+      keys: new KeyCache(createDatabase(admission), config.keyPepper),
+      limiter: new RateLimiter(admission),
       usage: new UsageCounter(pool, log),
       slots: new UploadSlots(),
+      streams: new StreamSlots(),
     },
-    relay: createRelay(),
+    relay,
+    readerCalls: new ReaderCalls((chain, calls) => relay.nodes(chain).first((node) => node.ask(calls)), {
+      perSecond: config.readerCallsPerSecond,
+      keptMs: 2_000,
+    }),
     content: openContentStore(config, db),
+    disk: new DiskRoom(config, pool, log),
+    looks: new Looks(pool, log),
   };
 }
 
@@ -88,7 +118,7 @@ function openReplicas(
     trouble
       ? log.warn({ replica, trouble }, "a replica gets no reads; the others and the primary answer")
       : log.info({ replica }, "a replica answers reads");
-  const options = { processName, tenants, maxLagSeconds, report };
+  const options = { processName, tenants, heavyReads: config.maxHeavyReads, maxLagSeconds, report };
   const replicas = urls.map((url, index) => new Replica(index + 1, url, options));
   const positions = new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`);
   const pool = new ReadPool(primary, replicas, positions);

@@ -21,11 +21,11 @@ const codes = new Set([
 ]);
 /** pg's own complaints carry no code. */
 const texts =
-  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error)/;
+  /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|database "[^"]+" is not currently accepting connections)/;
 
 /**
  * What a client is told of a database's refusal: `service_unavailable` with a time to wait when it will pass
- * by itself, `plan_limit_exceeded` for a quota that is used up, `value_error` for text it cannot hold.
+ * by itself, `storage_full` when its disk is, `plan_limit_exceeded` for a quota that is used up, `value_error` for text it cannot hold.
  *
  * @returns null for any other error.
  */
@@ -34,6 +34,11 @@ export function asUnavailable(error: unknown): ServiceError | null {
   const { code } = error as Error & { code?: unknown };
   // Raised by the trigger that counts what an account has used; its text is written for the client.
   if (code === "MY001") return new ServiceError("plan_limit_exceeded", error.message, { cause: error });
+  if (code === "53100")
+    return new ServiceError("storage_full", "the disk of the database is full; nothing of this request was kept", {
+      retryAfterSeconds: 60,
+      cause: error,
+    });
   // A character that Postgres has no place for (NUL): only a text of the request can have brought it.
   if (code === "22021" || code === "22P05")
     return new ServiceError("value_error", "a text of the request holds characters that cannot be stored", {

@@ -1,37 +1,45 @@
 // The background process: drives deployments to their end, fetches metadata, pins uploads and checks stored content.
 
-import { watchStatus } from "./accounts/status-gauges.ts";
+import { runClearing } from "./collections/clear-expired.ts";
 import { runRecognition } from "./collections/run-recognition.ts";
 import { compactHeapLater } from "./compact-heap.ts";
 import { loadConfig } from "./config.ts";
 import { prepareDatabase } from "./db/prepare.ts";
-import { runChecks, watchContent } from "./ipfs/run-checks.ts";
+import { AnalystWatch } from "./db/watch-analysts.ts";
+import { runChecks } from "./ipfs/run-checks.ts";
 import { runPinning } from "./ipfs/run-pinning.ts";
 import { runMetadata } from "./metadata/run-metadata.ts";
-import { endWithParent, onStop } from "./process-life.ts";
+import { endOnFailure, endWithParent, logEnd, makeDataFolder, onStop } from "./process-life.ts";
+import { workerMetrics } from "./processes/worker-metrics.ts";
 import { runRelay } from "./relay/run-relay.ts";
+import { watchEndpoints } from "./relay/watch-endpoints.ts";
 import { createServices } from "./services.ts";
-import { createMetrics, watchPool } from "./telemetry/metrics.ts";
 import { serveMetrics } from "./telemetry/serve-metrics.ts";
 import { startTracing } from "./telemetry/tracing.ts";
 
+endOnFailure("worker");
 const config = loadConfig();
+makeDataFolder(config.dataDir);
 const endTracing = await startTracing(config, "worker");
 const services = createServices(config, "worker");
 await prepareDatabase(config.databaseUrl, services.log);
 
+const analysts = new AnalystWatch(config.databaseUrl, config.analystTransactionSeconds, services.log);
 if (config.metrics.port > 0) {
-  const metrics = createMetrics("worker");
-  watchPool(metrics, services.pool);
-  watchStatus(metrics, services);
-  watchContent(metrics, services);
-  await serveMetrics(metrics, config.metrics);
+  await serveMetrics(workerMetrics(services, analysts), config.metrics);
 }
 const stop = new AbortController();
-const loops = [runRelay, runMetadata, runPinning, runChecks, runRecognition].map((run) => run(services, stop.signal));
+const loops = [
+  ...[runRelay, runMetadata, runPinning, runChecks, runRecognition, runClearing].map((run) =>
+    run(services, stop.signal),
+  ),
+  analysts.run(stop.signal),
+  // Nobody else asks an endpoint that is not needed now.
+  ...(config.metrics.port > 0 ? [watchEndpoints(services, stop.signal)] : []),
+];
 for (const loop of loops) {
   loop.catch((error) => {
-    services.log.fatal({ err: error }, "a loop ended; restarting the process");
+    logEnd(services.log, error);
     process.exit(1);
   });
 }

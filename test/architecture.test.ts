@@ -6,17 +6,21 @@ import { expect, test } from "vitest";
 const root = resolve(import.meta.dirname, "..");
 
 const useCases = ["accounts", "collections", "nfts", "transfers", "uploads"];
-const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "relay", "rpc"];
+const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "relay", "rpc", "signing"];
 const base = [
   "chains.ts",
   "compact-heap.ts",
   "config.ts",
   "config-chains.ts",
+  "config-signing.ts",
   "config-values.ts",
   "error-guide.ts",
+  "explain-failure.ts",
   "errors.ts",
+  "fair-queue.ts",
   "free-port.ts",
   "log.ts",
+  "log-once.ts",
   "log-output.ts",
   "json-text.ts",
   "measure-json.ts",
@@ -28,7 +32,7 @@ const base = [
 
 /** The layers of `src/`, outermost first; each may import its own and those below it. */
 const layers: readonly { name: string; holds: readonly string[] }[] = [
-  { name: "processes", holds: ["api.ts", "worker.ts", "indexer.ts", "process-life.ts", "embedded"] },
+  { name: "processes", holds: ["api.ts", "worker.ts", "indexer.ts", "processes", "process-life.ts", "embedded"] },
   { name: "doors", holds: ["http", "v0", "graphql"] },
   { name: "use cases", holds: useCases },
   { name: "drivers", holds: [...drivers, ...base] },
@@ -114,6 +118,8 @@ test("the environment is read in one place", () => {
   const wrong = sources("src").filter(
     (file) =>
       file !== "src/config.ts" &&
+      // Of the signer's process, which loads nothing else of the service.
+      file !== "src/signing/signer-config.ts" &&
       !file.startsWith("src/embedded/") &&
       // It writes Ponder's.
       file !== "src/indexing/ponder-host.ts" &&
@@ -145,6 +151,7 @@ test("only processes and commands have effects on import", () => {
     "src/api.ts",
     "src/worker.ts",
     "src/indexer.ts",
+    "src/processes/signer.ts",
     "src/embedded/program-host.ts",
     "src/embedded/chain-setup-process.ts",
     "src/indexing/ponder-host.ts",

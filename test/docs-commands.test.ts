@@ -45,7 +45,7 @@ const isDevCommand = ([group = "", name = ""]: readonly string[]) =>
   devCommands.some((command) => command.name === `${group} ${name}`) || `${group}${name}` === "generate";
 
 test("every npm script that is mentioned exists", () => {
-  const mentions = mentionsOf(/\bnpm run ([a-z][\w:-]*)/g);
+  const mentions = mentionsOf(/\bnpm run (?:-s )?([a-z][\w:-]*)/g);
   expect(mentions.length).toBeGreaterThan(80);
   expect(mentions.filter(({ words }) => !isScript(words)).map(({ where }) => where)).toEqual([]);
   const short = mentionsOf(/\bnpm (test|start)\b/g);
@@ -53,9 +53,18 @@ test("every npm script that is mentioned exists", () => {
   expect(short.filter(({ words }) => !isScript(words))).toEqual([]);
 });
 
+test("commands are shown in the form that prints nothing but their output", () => {
+  expect(
+    mentionsOf(
+      /npm run mintyard( --)?/g,
+      files.filter((file) => file !== "CHANGELOG.md" && !file.startsWith("test/")),
+    ),
+  ).toEqual([]);
+});
+
 test("every command that is mentioned exists", () => {
   const mentions = [
-    ...mentionsOf(/npm run mintyard -- ([a-z]+(?: [a-z-]+)?)/g),
+    ...mentionsOf(/npm run -s mintyard -- ([a-z]+(?: [a-z-]+)?)/g),
     // The name is also a word of prose, so only what is set as code counts; tests make keys of such texts.
     ...mentionsOf(
       /`mintyard ([a-z]+(?: [a-z-]+)?)/g,

@@ -1,8 +1,10 @@
 import { readFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { expect, test } from "vitest";
+import { rolesFile } from "../schema/analyst-admin.ts";
 import { loadConfig } from "../src/config.ts";
 import { createSchema } from "../src/graphql/schema.ts";
+import { loadSignerConfig } from "../src/signing/signer-config.ts";
 import { createOpenApi } from "../src/v0/openapi.ts";
 
 const committed = (name: string) => readFileSync(new URL(`../schema/${name}`, import.meta.url), "utf8");
@@ -15,6 +17,10 @@ test("schema/openapi.json is the document that is served", () => {
   expect(JSON.parse(committed("openapi.json"))).toEqual(JSON.parse(JSON.stringify(createOpenApi())));
 });
 
+test("deploy/roles.sql is what the code gives an installation", () => {
+  expect(committed("../deploy/roles.sql")).toBe(rolesFile());
+});
+
 /** Set by `npm start` and by chaos runs for their children, by nobody else. */
 const internal = ["LOCAL_POLYGON", "MINTYARD_CHAOS_CRASH", "MINTYARD_CHAOS_DEFECTS"];
 /** Read where the embedded parts are started, before there is a configuration. */
@@ -23,21 +29,23 @@ const ofStart = ["MINTYARD_LOCAL_CHAINS"];
 test(".env.example names exactly the variables that are read", () => {
   const asked = new Set<string>();
   const chain = { DATABASE_URL: "postgres://x", RPC_URL_POLYGON: "http://x", FACTORY_POLYGON: `0x${"1".repeat(40)}` };
+  const watched = (env: Record<string, string>) =>
+    new Proxy(env, {
+      get: (target, name: string) => {
+        asked.add(name);
+        return target[name];
+      },
+    });
   // Some are asked for only beside others.
-  for (const more of [{ PINATA_JWT: "x" }, { KUBO_RPC_URL: "http://x" }, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://x" }])
-    loadConfig(
-      new Proxy({ ...chain, ...more } as Record<string, string>, {
-        get: (target, name: string) => {
-          asked.add(name);
-          return target[name];
-        },
-      }),
-    );
+  for (const more of [
+    ...[{ PINATA_JWT: "x" }, { KUBO_RPC_URL: "http://x" }, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://x" }],
+    { SIGNER_URL: "http://127.0.0.1:1" },
+  ])
+    loadConfig(watched({ ...chain, ...more }));
+  const tokens = { SIGNER_TOKEN: "x".repeat(32), SIGNER_ADMIN_TOKEN: "x".repeat(32) };
+  loadSignerConfig(watched({ WEB3SIGNER_URL: "http://x", RELAYER_ADDRESS_POLYGON: `0x${"1".repeat(40)}`, ...tokens }));
   const example = readFileSync(new URL("../.env.example", import.meta.url), "utf8");
   const named = new Set([...example.matchAll(/^(?:# )?([A-Z][A-Z0-9_]*)=/gm)].map(([, name]) => name ?? ""));
-  // Shown for a chain whose id is not known; Polygon's is.
-  named.delete("CHAIN_ID_BASE");
-  named.add("CHAIN_ID_POLYGON");
   expect([...named].sort()).toEqual([...asked, ...ofStart].filter((name) => !internal.includes(name)).sort());
 });
 

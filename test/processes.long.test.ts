@@ -15,7 +15,7 @@ describe("npm start", () => {
   afterAll(() => stack.remove());
 
   test("says how far it is: a line with its time for each part", () => {
-    const parts = ["postgres", "chain-goerli", "api", "worker", "indexer-goerli"];
+    const parts = ["postgres", "chain-goerli", "signer", "api", "worker", "indexer-goerli"];
     for (const part of parts)
       expect(stack.lines.filter((line) => line.startsWith(`mintyard: ${part} `))).toEqual([
         expect.stringMatching(/^mintyard: \S+ +\d+\.\d s {2}ready$/),
@@ -54,6 +54,7 @@ describe("npm start", () => {
   test.each([
     ["api", "src/api.ts"],
     ["worker", "src/worker.ts"],
+    ["signer", "src/processes/signer.ts"],
     ["indexer-goerli", "src/indexer.ts"],
     ["chain-goerli", "bin/local-chain.ts"],
     ["postgres", "postgres -D"],

@@ -21,7 +21,9 @@ test("the README shows the flow, and every page of ours that it and the guides p
     "README.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
-    ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`),
+    ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".md"))
+      .map((name) => `docs/${name}`),
   ];
   const missing = pages.flatMap((page) =>
     [...readFileSync(join(root, page), "utf8").matchAll(/\]\((?!https?:|#)([^)#\s]+)[^)]*\)/g)]

@@ -1,4 +1,4 @@
-// Our collection beside what its field uses, measured in one run: npm run mintyard -- dev bench gas
+// Our collection beside what its field uses, measured in one run: npm run -s mintyard -- dev bench gas
 //   node bench/gas/bench-gas.ts [edr|osaka]
 import { gasChain, measureGas } from "../../test/contracts/gas-scenario.ts";
 import { buildPeers, measureThinDrop, measureThirdweb } from "./peers.ts";

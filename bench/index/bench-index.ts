@@ -1,5 +1,5 @@
 // Our ledger with triggers beside per-event upserts through Ponder's store, on the same blocks, which both find in the
-// same cache of fetched logs: npm run mintyard -- dev bench index [events]
+// same cache of fetched logs: npm run -s mintyard -- dev bench index [events]
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// `npm run mintyard -- dev bench scaling`: one API process, two, and two with a streaming standby, in turns.
+// `npm run -s mintyard -- dev bench scaling`: one API process, two, and two with a streaming standby, in turns.
 // Options: --tokens 50000 --contracts 200 --accounts 2000 --seconds 3 --rounds 4 --connections 32
 import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
@@ -86,7 +86,12 @@ try {
 async function startApi(port: number, key: string, databaseUrl: string, replicaUrl: string): Promise<void> {
   const child = fork(join(import.meta.dirname, "../../src/api.ts"), [], {
     env: {
-      ...{ PATH: process.env["PATH"], DATABASE_URL: databaseUrl, DATABASE_REPLICA_URLS: replicaUrl },
+      ...{
+        PATH: process.env["PATH"],
+        DATABASE_URL: databaseUrl,
+        KEY_PEPPER: "of the tests",
+        DATABASE_REPLICA_URLS: replicaUrl,
+      },
       ...{ PORT: String(port), MINTYARD_API_KEY: key, MINTYARD_DATA_DIR: join(dir, `service-${port}`) },
       ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: String(benchChainId), LOG_LEVEL: "error" },
     },

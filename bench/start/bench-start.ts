@@ -1,5 +1,5 @@
 // How long `npm start` takes, part by part, and what memory the stack holds at rest.
-//   npm run mintyard -- dev bench start [runs]      default: 5 starts on an empty folder and 5 on one that exists
+//   npm run -s mintyard -- dev bench start [runs]      default: 5 starts on an empty folder and 5 on one that exists
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";

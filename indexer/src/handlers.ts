@@ -1,5 +1,5 @@
 import { type Context, ponder } from "ponder:registry";
-import { collection, metadataUpdate, quarantine, transfer } from "ponder:schema";
+import { collection, metadataUpdate, quarantine, tokenRange, transfer } from "ponder:schema";
 import type { Hex } from "viem";
 import { toBytea } from "../../schema/bytea-column.ts";
 import {
@@ -25,9 +25,7 @@ interface Occurrence {
 ponder.on("Nft:Transfer", (occurrence) => recordMovements(occurrence, "Transfer", decodeTransfer));
 ponder.on("Nft:TransferSingle", (occurrence) => recordMovements(occurrence, "TransferSingle", decodeTransferSingle));
 ponder.on("Nft:TransferBatch", (occurrence) => recordMovements(occurrence, "TransferBatch", decodeTransferBatch));
-ponder.on("Nft:ConsecutiveTransfer", (occurrence) =>
-  recordMovements(occurrence, "ConsecutiveTransfer", decodeConsecutiveTransfer),
-);
+ponder.on("Nft:ConsecutiveTransfer", recordRange);
 
 ponder.on("Nft:MetadataUpdate", (occurrence) =>
   recordMetadataUpdate(occurrence, "MetadataUpdate", (log) => [dataWord(log, 0), dataWord(log, 0)]),
@@ -52,8 +50,20 @@ async function recordMovements({ event, context }: Occurrence, name: string, dec
   const { log, ...place } = placeOf(event);
   const movements = attempt(() => decode(log));
   if (movements instanceof Undecodable) return putAside(context, place, name, movements);
-  const rows = movements.map((movement, batchIndex) => ({ ...place, batchIndex, ...movement }));
+  // What a batch names without moving any of it costs its sender next to nothing. A log of its own announces a token.
+  const rows = movements
+    .map((movement, batchIndex) => ({ ...place, batchIndex, ...movement }))
+    .filter(({ amount }) => amount > 0n || movements.length === 1);
   if (rows.length > 0) await context.db.insert(transfer).values(rows);
+}
+
+async function recordRange({ event, context }: Occurrence) {
+  const { log, ...place } = placeOf(event);
+  const range = attempt(() => decodeConsecutiveTransfer(log));
+  if (range instanceof Undecodable) return putAside(context, place, "ConsecutiveTransfer", range);
+  const isRange = range.amount > 1n;
+  await context.db.insert(transfer).values({ ...place, batchIndex: isRange ? -1 : 0, ...range });
+  if (isRange) await context.db.insert(tokenRange).values({ blockNumber: place.blockNumber, logIndex: place.logIndex });
 }
 
 async function recordMetadataUpdate(

@@ -2,7 +2,7 @@ import type { Bytea } from "../../schema/bytea-column.ts";
 import { maxTokensPerLog } from "../../schema/marked-logs.ts";
 import { dataArray, dataWord, type RawLog, topicAddress, topicWord, Undecodable } from "./raw-log.ts";
 
-/** One token that moved, as the log says it. */
+/** One token that moved, as the log says it; of ERC-2309 the range. */
 export interface Movement {
   tokenId: bigint;
   fromAddress: Bytea;
@@ -29,20 +29,15 @@ export function decodeTransferBatch(log: RawLog): Movement[] {
   return ids.map((tokenId, index) => ({ ...parties, tokenId, amount: amounts[index] ?? 0n }));
 }
 
-export function decodeConsecutiveTransfer(log: RawLog): Movement[] {
+/** The range's first token, with the number of its tokens as amount. */
+export function decodeConsecutiveTransfer(log: RawLog): Movement {
   const parties = { fromAddress: topicAddress(log, 2), toAddress: topicAddress(log, 3) };
-  const first = topicWord(log, 1);
+  const tokenId = topicWord(log, 1);
   const last = dataWord(log, 0);
-  const count = last - first + 1n;
-  if (count < 1n || count > BigInt(maxTokensPerLog))
-    throw new Undecodable(`token ids ${first} to ${last}: 1 to ${maxTokensPerLog} can be expanded`);
-  return Array.from({ length: Number(count) }, (_, index) => ({
-    ...parties,
-    tokenId: first + BigInt(index),
-    operator: null,
-    amount: 1n,
-    standard: "ERC721",
-  }));
+  const amount = last - tokenId + 1n;
+  if (amount < 1n || amount > BigInt(maxTokensPerLog))
+    throw new Undecodable(`token ids ${tokenId} to ${last}: 1 to ${maxTokensPerLog} can be expanded`);
+  return { ...parties, tokenId, operator: null, amount, standard: "ERC721" };
 }
 
 function parties1155(log: RawLog) {

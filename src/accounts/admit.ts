@@ -1,11 +1,11 @@
 import type { Session } from "../auth/caller.ts";
-import type { RateAnswer, RateBudget } from "../auth/rate-limit.ts";
+import { perDay, type RateAnswer, type RateBudget } from "../auth/rate-limit.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import type { Bucket, Operation } from "./operations.ts";
 
-/** What a reply says about its account's bucket; null: this plan has no such limit. */
-export type Admission = (RateAnswer & { bucket: Bucket }) | null;
+/** What a reply says about its account's bucket, or its address's (`open`); null: this plan has no such limit. */
+export type Admission = (RateAnswer & { bucket: Bucket | "open" }) | null;
 
 /**
  * Lets a request in, or not: its key's scopes, then the rate and the month's quota of the account, which all its
@@ -22,17 +22,13 @@ export async function admit(
   cost: number,
   report: (admission: Admission) => void,
 ): Promise<void> {
-  if (!session.scopes.includes(operation.scope)) {
-    const has = session.scopes.join(", ");
-    throw new ServiceError("scope_missing", `this key has the scopes ${has}; this needs ${operation.scope}`, {
-      details: { needs: operation.scope, has: session.scopes },
-    });
-  }
+  requireScope(session, operation);
   const { usage, limiter } = services.auth;
   const budget = services.config.rateLimits ? budgetOf(session, operation.bucket) : null;
   const answer = budget && (await limiter.take(`${operation.bucket}:${session.accountId}`, budget, cost));
   report(answer && { ...answer, bucket: operation.bucket });
   if (answer && !answer.allowed) throw tooFast(answer.retryAfterSeconds, `more than ${answer.limit} at once`);
+  await admitDay(services, session, operation.bucket, cost);
   const { requestsPerMonth } = session.plan;
   if (operation.bucket === "read" && requestsPerMonth !== null) {
     const used = session.requestsThisMonth + usage.pending(session.accountId);
@@ -45,6 +41,28 @@ export async function admit(
     }
   }
   usage.add(session.accountId, session.keyId, operation.bucket === "read" ? 1 : 0);
+}
+
+/** @throws ServiceError `scope_missing`. */
+export function requireScope(session: Session, operation: Operation): void {
+  if (session.scopes.includes(operation.scope)) return;
+  const has = session.scopes.join(", ");
+  throw new ServiceError("scope_missing", `this key has the scopes ${has}; this needs ${operation.scope}`, {
+    details: { needs: operation.scope, has: session.scopes },
+  });
+}
+
+/** What the day's requests of a plan include; reads are counted by the month, in memory. */
+async function admitDay(
+  { auth, config }: Services,
+  { plan, accountId }: Session,
+  bucket: Bucket,
+  cost: number,
+): Promise<void> {
+  const most = { read: null, upload: plan.uploadRequestsPerDay, deploy: plan.deployRequestsPerDay }[bucket];
+  if (most === null || !config.rateLimits) return;
+  const { allowed, retryAfterSeconds } = await auth.limiter.take(`${bucket}-day:${accountId}`, perDay(most), cost);
+  if (!allowed) throw tooFast(retryAfterSeconds, `your plan includes ${most} of these in a day`);
 }
 
 export function tooFast(retryAfterSeconds: number, why: string): ServiceError {

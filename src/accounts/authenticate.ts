@@ -1,17 +1,12 @@
 import type { Session } from "../auth/caller.ts";
 import { parseAuthorization } from "../auth/key-format.ts";
-import { setTenant, withTenantScope } from "../db/tenant.ts";
+import { setTenant } from "../db/tenant.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
 
 /** Guesses of one address: a person mistypes a few times, a scanner does not stop. */
 const guesses = { perSecond: 0.5, burst: 30 };
-
-/** Runs what serves one request; the database shows it the rows of the account that `authenticate` finds within. */
-export function inRequestScope<T>(run: () => T): T {
-  return withTenantScope(run);
-}
 
 /**
  * Finds out who asks, before anything else of a request is looked at.

@@ -3,6 +3,7 @@ import type { Session } from "../auth/caller.ts";
 import { type Plan, planOf } from "../auth/plans.ts";
 import type { ChargeState } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors.ts";
+import { accountDayWei, accountScope } from "../relay/budget.ts";
 import type { Services } from "../services.ts";
 
 /** What an account did on one chain; failed and expired wishes do not count. */
@@ -12,6 +13,9 @@ export interface ChainUsage {
   contractsThisPeriod: number;
   mintsTotal: number;
   mintsThisPeriod: number;
+  /** What its transactions of today (UTC) cost or have reserved, and may cost, in wei. */
+  gasTodayWei: bigint;
+  maxGasPerDayWei: bigint;
 }
 
 /** The caller's account: what it is, may do and has used. A period is a calendar month, UTC. */
@@ -28,6 +32,9 @@ export interface Account {
   requestsThisPeriod: number;
   /** Bytes of all uploads, the same content counted once. */
   storedBytes: bigint;
+  /** Deployments and updates on all chains, without those that ended before they had a nonce; a day is one of UTC. */
+  transactionsToday: number;
+  transactionsThisPeriod: number;
   usage: ChainUsage[];
 }
 
@@ -43,6 +50,7 @@ export interface Charge {
 
 /** One statement: account, month and counts per chain. */
 export async function getAccount(services: Services, caller: Session): Promise<Account> {
+  const scopes = services.chains.map((chain) => accountScope(caller.accountId, chain.id));
   const { rows } = await sql<{
     id: string;
     name: string;
@@ -53,6 +61,9 @@ export async function getAccount(services: Services, caller: Session): Promise<A
     period_end: Date;
     requests: bigint;
     stored: bigint;
+    transactions_today: bigint;
+    transactions_now: bigint;
+    gas: { scope: string; wei: string }[];
     usage: { chain_id: number; contracts: number; contracts_now: number; mints: number; mints_now: number }[];
   }>`
     WITH period AS (
@@ -60,6 +71,11 @@ export async function getAccount(services: Services, caller: Session): Promise<A
         date_trunc('month', clock_timestamp(), 'UTC') + interval '1 month' AS stop)
     SELECT a.id, a.name, a.email, a.tier, a.created_at, p.start AS period_start, p.stop AS period_end,
       coalesce(u.requests, 0) AS requests, coalesce(s.bytes, 0) AS stored,
+      service.transactions_since(a.id, date_trunc('day', clock_timestamp(), 'UTC')) AS transactions_today,
+      service.transactions_since(a.id, p.start) AS transactions_now,
+      coalesce((SELECT json_agg(g) FROM (
+        SELECT b.scope, (b.reserved + b.spent)::text AS wei FROM service.budget b
+        WHERE b.scope = ANY (${scopes}::text[]) AND b.period = date_trunc('day', clock_timestamp())) g), '[]') AS gas,
       coalesce((SELECT json_agg(c) FROM (
         SELECT i.chain_id,
           count(*) FILTER (WHERE i.kind = 'deploy') AS contracts,
@@ -87,6 +103,8 @@ export async function getAccount(services: Services, caller: Session): Promise<A
     periodEnd: row.period_end,
     requestsThisPeriod: Number(row.requests) + services.auth.usage.pending(row.id),
     storedBytes: row.stored,
+    transactionsToday: Number(row.transactions_today),
+    transactionsThisPeriod: Number(row.transactions_now),
     usage: services.chains.map((chain) => {
       const used = row.usage.find((item) => item.chain_id === chain.id);
       return {
@@ -95,6 +113,8 @@ export async function getAccount(services: Services, caller: Session): Promise<A
         contractsThisPeriod: used?.contracts_now ?? 0,
         mintsTotal: used?.mints ?? 0,
         mintsThisPeriod: used?.mints_now ?? 0,
+        gasTodayWei: BigInt(row.gas.find(({ scope }) => scope === accountScope(row.id, chain.id))?.wei ?? 0),
+        maxGasPerDayWei: accountDayWei(chain, row.tier),
       };
     }),
   };

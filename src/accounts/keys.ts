@@ -143,6 +143,13 @@ async function addKey(
   replaces?: string,
 ): Promise<CreatedKey> {
   const { secret, uuid } = newSpellings();
+  // Two that make a key at once see each other: the second counts when the first one's is there.
+  await transaction
+    .selectFrom("service.account")
+    .select("id")
+    .where("id", "=", caller.accountId)
+    .forNoKeyUpdate()
+    .executeTakeFirst();
   const live = await transaction
     .selectFrom("service.api_key")
     .select((query) => query.fn.countAll<bigint>().as("count"))

@@ -4,6 +4,7 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { listedContractColumns, selectionOf } from "../nfts/columns.ts";
+import { readHeavy } from "../nfts/heavy-read.ts";
 import { type ContractRecord, type ContractRow, toContractRecord } from "../nfts/nft-record.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
 import type { Services } from "../services.ts";
@@ -45,7 +46,9 @@ export async function listAccountContracts(
       WHERE n.chain_id = ${chain.id} AND n.owner = ${owner} AND n.amount > 0 AND ${step}
       ORDER BY n.contract ${way} LIMIT 1`;
   const start = bounds.position ? sql`n.contract ${operator} ${bounds.position}` : sql`true`;
-  const { rows } = await sql<ContractRow & { holding_count: bigint | null; total: bigint; contract: Buffer | null }>`
+  const rows = await readHeavy(
+    services,
+    sql<ContractRow & { holding_count: bigint | null; total: bigint; contract: Buffer | null }>`
     WITH RECURSIVE page (contract, place) AS (
       (SELECT f.contract, 1 FROM (${next(start, direction)}) f)
       UNION ALL
@@ -67,7 +70,9 @@ export async function listAccountContracts(
       AND ${sql.lit(bounds.limit)} > 0) p ON true
     LEFT JOIN nft.contracts c ON c.chain_id = ${chain.id} AND c.address = p.contract
     LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chain.id} AND cm.address = p.contract
-    ORDER BY p.place`.execute(services.index.db);
+    ORDER BY p.place`,
+    "read",
+  );
   const total = rows[0]?.total ?? 0n;
   refuseTooDeep(bounds, input.page, total);
   const page = pageOf(

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
-import { toBytes } from "../db/bytes.ts";
+import { toBytes, toHex } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { packPosition, positionLength, unpackPosition } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
@@ -12,6 +12,7 @@ import {
   listedTokenColumns,
   selectionOf,
 } from "../nfts/columns.ts";
+import { readHeavy } from "../nfts/heavy-read.ts";
 import {
   cachedBase,
   contractRecordOf,
@@ -89,7 +90,9 @@ export async function listAcquiredNfts(
       ORDER BY ${place} LIMIT ${sql.lit(bounds.limit + bounds.offset)})`,
   );
   const order = sql`k.block_timestamp ${direction}, k.chain_id ${direction}, ${place}`;
-  const { rows } = await sql<AcquiredRow>`
+  const rows = await readHeavy(
+    services,
+    sql<AcquiredRow>`
     SELECT k.chain_id, k.block_timestamp, k.block_number, k.log_index, k.batch_index, k.amount,
       ${sql.join([...listedTokenColumns.map(selectionOf), fetchedAtMicros])}
       ${input.parts.metadata ? sql`, ${listedMetadata}` : sql``}
@@ -105,10 +108,13 @@ export async function listAcquiredNfts(
             LEFT JOIN service.contract_metadata cm ON cm.chain_id = k.chain_id AND cm.address = k.contract`
         : sql``
     }
-    ORDER BY ${order}`.execute(services.index.db);
+    ORDER BY ${order}`,
+    "read",
+  );
   const nameOf = new Map(chains);
   const page = pageOf(rows.filter(isPresent), bounds, (row) => {
     const name = nameOf.get(row.chain_id) ?? "";
+    services.looks.shown(row.chain_id, toHex(row.contract), row.token_id);
     return {
       node: toNft(name, cachedBase(services.config), row, contractRecordOf(name, row)),
       cursor: sealCursor(

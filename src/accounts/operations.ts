@@ -25,6 +25,28 @@ export function operationOfRoute(method: string, path: string): Operation {
   return deploy;
 }
 
+/** Rows that a page number skips for the price of one request. */
+const skippedForOne = 10_000;
+const skippedForEachMore = 100_000;
+
+/**
+ * What a read of the REST door takes of the rate, in requests: by the rows that its statement may touch.
+ *
+ * @param url path and query, as the request has them.
+ */
+export function costOfRoute(url: string): number {
+  const at = url.indexOf("?");
+  const path = at < 0 ? url : url.slice(0, at);
+  const own = /^\/v0\/(search|transactions\/stats|accounts\/contracts)(\/|$)/.test(path) ? 2 : 1;
+  if (!url.includes("page_number")) return own;
+  const query = new URLSearchParams(url.slice(at + 1));
+  if (query.has("continuation")) return own;
+  const skipped = (Number(query.get("page_number")) - 1) * Number(query.get("page_size") ?? 50);
+  if (!(skipped > skippedForOne)) return own;
+  // Deeper pages are refused.
+  return own + Math.ceil(Math.min(skipped, 1_000_000) / skippedForEachMore);
+}
+
 const keyFields = new Set(["createKey", "rotateKey", "revokeKey", "keys"]);
 
 /** What a root field of the GraphQL door is. A mutation nobody thought of needs the right to spend. */
@@ -43,3 +65,9 @@ export const openFields: ReadonlySet<string> = new Set([
   "__schema",
   "__type",
 ]);
+
+/**
+ * Root fields that need no key and ask the database or a chain's node: each of their aliases is a question of its own,
+ * and is counted for the address of a caller without a key.
+ */
+export const countedFields: ReadonlySet<string> = new Set(["status", "eligibility"]);

@@ -1,6 +1,10 @@
 import { sql } from "kysely";
+import { clockLead, clockToleranceSeconds, clockTrouble } from "../db/clock.ts";
 import type { ReplicaStatus } from "../db/replica.ts";
+import { explainFailure } from "../explain-failure.ts";
+import { isDeployable } from "../relay/relay.ts";
 import type { Services } from "../services.ts";
+import type { SignerTrouble } from "../signing/trouble.ts";
 
 /** What of a chain is not as it should be; none of them keeps this process from answering. */
 export type Trouble =
@@ -10,13 +14,23 @@ export type Trouble =
   | "index_stalled"
   /** More blocks behind its node than `MAX_INDEX_LAG_BLOCKS`. */
   | "index_behind"
+  /** None of its endpoints has told its head for ten seconds, or more: how far the index is behind is not known. */
+  | "nodes_unreachable"
   /** Its endpoints named different final blocks. */
   | "nodes_disagree"
+  /** Its newest block is more than a minute later than the database's clock: one of the two clocks is wrong. */
+  | "block_from_future"
   /** A paying wallet signs nothing: the state of its lane says why. */
   | "lane_paused_funds"
   | "lane_paused_fee"
   | "lane_reconcile"
   | "lane_halted"
+  /** A paying wallet has not the factory's relayer role, so it deploys nothing: `mintyard wallets grant`. */
+  | "wallet_without_role"
+  /** Another installation has sent transactions from a wallet of this one in the last day. */
+  | "wallet_shared"
+  /** What signs for its wallets does not, or not what it is asked for; the log of this process says why. */
+  | `signer_${SignerTrouble}`
   /** A deployment has waited for its signature for ten minutes. */
   | "queue_stuck";
 
@@ -26,21 +40,40 @@ export interface ChainStatus {
   /** Last block the index has taken in; null before the first. */
   indexedBlock: string | null;
   indexedAt: string | null;
+  /** Since that block's time; 0 while the index has its node's head, since nothing is missing then. */
   lagSeconds: number | null;
-  /** Blocks between the index and its node's head, when the indexer looked last. */
+  /** Blocks between the index and its node's head; null while no node tells it. */
   lagBlocks: number | null;
+  /** Since the indexer looked last. */
   checkedSecondsAgo: number | null;
+  /** Since a node told its head last. */
+  nodeSeenSecondsAgo: number | null;
   /** Endpoints that have to agree on a block before a deployment counts as final. */
   quorum: number;
   lanes: { wallet: string; state: string; nextNonce: string; open: number }[];
+  /**
+   * Those that are configured here. `hasRole` is null while no worker has read it in the last minute;
+   * `foreignTransactions` counts what another installation sent.
+   */
+  wallets: { wallet: string; hasRole: boolean | null; foreignTransactions: number }[];
   /** Deployments and updates that are not final, by state. */
   queue: Record<string, number>;
   oldestWaitingSeconds: number | null;
+  /**
+   * What the chain's logs told and the index does not list, over 100,000 contracts at most: tokens of withheld ranges,
+   * blocks of a contract that moved too much in them, and logs that cannot be read.
+   */
+  leftOut: { withheldTokens: number; suspendedBlocks: number; undecodableLogs: number };
   troubles: Trouble[];
 }
 
 export interface ServiceStatus {
-  database: "ok" | "unreachable";
+  /** Refused: it answers, and does not let this process read; the log says what is missing. */
+  database: "ok" | "unreachable" | "refused";
+  /** By how many seconds this process's clock is ahead of the database's, and whether that is too much. */
+  clock: { aheadSeconds: number | null; wrong: boolean };
+  /** Where this process has its transactions signed, and what is wrong with it. */
+  signer: { kind: "in_process" | "signer" | "web3signer"; trouble: SignerTrouble | null };
   /** Standbys this process reads from; one with a trouble gets no reads, and the others or the primary answer. */
   replicas: ReplicaStatus[];
   chains: ChainStatus[];
@@ -53,80 +86,183 @@ export interface ServiceStatus {
 /** An indexer reports every few seconds. */
 const stalledSeconds = 120;
 const stuckSeconds = 600;
+/** A node that answers is asked every second. */
+const unseenSeconds = 10;
+/** Whose flags are added up for one answer. */
+const mostContracts = 100_000;
 
 interface Row {
+  now: number;
   heads: { chain_id: number; block_number: number; block_timestamp: number }[];
-  freshness: { chain_id: number; lag: number; checked: number; agree: boolean | null }[];
+  freshness: { chain_id: number; lag: number; checked: number; seen: number; fault: boolean; agree: boolean | null }[];
   lanes: { chain_id: number; wallet: string; state: string; next_nonce: string; open: number }[];
+  roles: { chain_id: number; wallet: string; has_role: boolean }[];
+  shared: { chain_id: number; wallet: string; transactions: number; recent: boolean }[];
   queue: { chain_id: number; state: string; items: number; oldest_seconds: number }[];
+  flags: { chain_id: number; flag: string; items: number }[];
   metadata: { status: string; items: number }[];
   pins: { state: string; items: number }[];
 }
 
-/** How the service is: for operators and load balancers; holds nothing of any account. One statement. */
+/** Whoever asks within this time gets the same answer, so that anybody may ask without a key. */
+const keptMs = 1_000;
+const kept = new WeakMap<Services, { until: number; status: Promise<ServiceStatus> }>();
+
+/** How the service is: for operators and load balancers; holds nothing of any account. A second old at most. */
 export async function readStatus(services: Services): Promise<ServiceStatus> {
-  const row = await sql<Row>`
-    SELECT
+  const known = kept.get(services);
+  const now = performance.now();
+  if (known && known.until > now) return await known.status;
+  const status = askStatus(services);
+  kept.set(services, { until: now + keptMs, status });
+  return await status;
+}
+
+/** One statement, and a question to the signer where that lies elsewhere and was not heard of in the last second. */
+async function askStatus(services: Services): Promise<ServiceStatus> {
+  const askedAt = Date.now();
+  let fault: "unreachable" | "refused" = "unreachable";
+  const reading = sql<Row>`
+    SELECT extract(epoch FROM clock_timestamp())::float8 AS now,
       (SELECT coalesce(json_agg(h), '[]') FROM (SELECT chain_id, block_number, block_timestamp FROM nft.heads) h) AS heads,
       (SELECT coalesce(json_agg(f), '[]') FROM (
         SELECT chain_id, greatest(node_head - indexed_block, 0) AS lag, providers_agree AS agree,
-          extract(epoch FROM clock_timestamp() - checked_at) AS checked FROM service.chain_freshness) f) AS freshness,
+          extract(epoch FROM clock_timestamp() - checked_at) AS checked,
+          extract(epoch FROM clock_timestamp() - node_seen_at) AS seen,
+          node_fault IS NOT NULL AS fault FROM service.chain_freshness) f) AS freshness,
       (SELECT coalesce(json_agg(l), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.slot s
           WHERE s.chain_id = lane.chain_id AND s.addr = lane.addr AND s.state = 'open') AS open
         FROM service.lane ORDER BY addr) l) AS lanes,
+      (SELECT coalesce(json_agg(r), '[]') FROM (
+        SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, has_role FROM service.wallet_role
+        WHERE checked_at > clock_timestamp() - interval '1 minute') r) AS roles,
+      (SELECT coalesce(json_agg(s), '[]') FROM (
+        SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, count(*) AS transactions,
+          max(seen_at) > clock_timestamp() - interval '1 day' AS recent
+        FROM service.foreign_transaction GROUP BY chain_id, addr) s) AS shared,
       (SELECT coalesce(json_agg(q), '[]') FROM service.work_queue q) AS queue,
+      (SELECT coalesce(json_agg(f), '[]') FROM (
+        SELECT c.chain_id, f.flag, f.items FROM unnest(${services.chains.map(({ id }) => id)}::integer[]) AS c (chain_id)
+        CROSS JOIN LATERAL (SELECT flag, sum(count) AS items FROM (
+          SELECT n.flag, n.count FROM nft.contract_flags n WHERE n.chain_id = c.chain_id LIMIT ${mostContracts}) counted
+          GROUP BY flag) f) f) AS flags,
       (SELECT coalesce(json_agg(m), '[]') FROM service.metadata_queue m) AS metadata,
       (SELECT coalesce(json_agg(p), '[]') FROM service.pin_queue p) AS pins`
     .execute(services.db)
     .then(
-      ({ rows }) => rows[0] ?? null,
-      () => null,
+      ({ rows: [row] }) => (row ? { ...row, clockLead: clockLead(row.now, askedAt, Date.now()) } : null),
+      (error: unknown) => {
+        const cause = explainFailure(error, { DATABASE_URL: services.config.databaseUrl });
+        services.logOnce.write("warn", `status ${cause}`, { cause }, "the state of the service cannot be read");
+        if (isRefusal(error)) fault = "refused";
+        return null;
+      },
     );
+  const { signing } = services.relay;
+  const [row, trouble] = await Promise.all([reading, signing.look()]);
   return {
-    database: row ? "ok" : "unreachable",
+    signer: { kind: signing.kind, trouble },
+    database: row ? "ok" : fault,
+    clock: { aheadSeconds: row?.clockLead ?? null, wrong: row !== null && clockTrouble(row.clockLead) !== null },
     replicas: services.index.pool.replicas(),
-    chains: services.chains.map((chain) => chainStatus(services, chain, row)),
+    chains: services.chains.map((chain) => chainStatus(services, chain, row, trouble)),
     metadata: Object.fromEntries((row?.metadata ?? []).map(({ status, items }) => [status, items])),
     pins: Object.fromEntries((row?.pins ?? []).map(({ state, items }) => [state, items])),
   };
 }
 
-function chainStatus(services: Services, chain: Services["chains"][number], row: Row | null): ChainStatus {
+function chainStatus(
+  services: Services,
+  chain: Services["chains"][number],
+  row: Row | null,
+  signer: SignerTrouble | null,
+): ChainStatus {
   const mine = <T extends { chain_id: number }>(rows: readonly T[] | undefined) =>
     (rows ?? []).filter((item) => item.chain_id === chain.id);
   const [head] = mine(row?.heads);
   const [fresh] = mine(row?.freshness);
   const lanes = mine(row?.lanes);
+  const roles = mine(row?.roles);
+  const shared = mine(row?.shared);
+  const wallets = walletsOf(services, chain);
   const queue = mine(row?.queue);
+  const flags = mine(row?.flags);
+  const flagged = (name: string) => flags.find(({ flag }) => flag === name)?.items ?? 0;
   const waiting = queue.filter(({ state }) => state === "queued" || state === "held");
   const timestamp = head?.block_timestamp ?? null;
+  const lagBlocks = fresh && fresh.seen <= unseenSeconds ? fresh.lag : null;
+  const age = timestamp === null ? null : Math.max(0, Math.round((row?.now ?? 0) - timestamp));
   const status = {
     chain: chain.name,
     chainId: chain.id,
     indexedBlock: head ? String(head.block_number) : null,
     indexedAt: timestamp === null ? null : new Date(timestamp * 1000).toISOString(),
-    lagSeconds: timestamp === null ? null : Math.max(0, Math.round(Date.now() / 1000 - timestamp)),
-    lagBlocks: fresh?.lag ?? null,
+    lagSeconds: lagBlocks === 0 ? 0 : age,
+    lagBlocks,
     checkedSecondsAgo: fresh ? Math.max(0, Math.round(fresh.checked)) : null,
+    nodeSeenSecondsAgo: fresh ? Math.max(0, Math.round(fresh.seen)) : null,
     quorum: chain.relay.quorum,
     lanes: lanes.map(({ wallet, state, next_nonce, open }) => ({ wallet, state, nextNonce: next_nonce, open })),
+    wallets: wallets.map((address) => ({
+      wallet: address,
+      hasRole: roles.find(({ wallet }) => wallet === address)?.has_role ?? null,
+      foreignTransactions: shared.find(({ wallet }) => wallet === address)?.transactions ?? 0,
+    })),
     queue: Object.fromEntries(queue.map(({ state, items }) => [state, items])),
     oldestWaitingSeconds: waiting.length ? Math.round(Math.max(...waiting.map((item) => item.oldest_seconds))) : null,
+    leftOut: {
+      withheldTokens: flagged("withheld"),
+      suspendedBlocks: flagged("suspended"),
+      undecodableLogs: flagged("undecodable"),
+    },
   };
+  const unsigned = signer !== null && isDeployable(chain) ? [`signer_${signer}` as const] : [];
   return {
     ...status,
-    troubles: row ? troublesOf(status, services.config.maxIndexLagBlocks, fresh?.agree ?? null) : [],
+    troubles: row
+      ? [
+          ...troublesOf(status, services.config.maxIndexLagBlocks, fresh ?? null),
+          ...(shared.some(({ wallet, recent }) => recent && wallets.includes(wallet))
+            ? ["wallet_shared" as const]
+            : []),
+          // A local chain's time is moved on purpose.
+          ...(!chain.local && timestamp !== null && timestamp - row.now > clockToleranceSeconds
+            ? (["block_from_future"] as const)
+            : []),
+          ...unsigned,
+        ]
+      : unsigned,
   };
 }
 
-function troublesOf(status: Omit<ChainStatus, "troubles">, maxLag: number, agree: boolean | null): Trouble[] {
+/** A right, a schema, a database or a password that is missing (classes 28, 3D, 3F and 42 of PostgreSQL's error codes). */
+function isRefusal(error: unknown): boolean {
+  return /^(28|3D|3F|42)/.test(String((error as { code?: unknown }).code ?? ""));
+}
+
+/** None where their keys cannot be read: requests and the worker say why, and the rest of the status is told. */
+function walletsOf(services: Services, chain: Services["chains"][number]): string[] {
+  try {
+    return isDeployable(chain) ? services.relay.signers(chain).map(({ address }) => address.toLowerCase()) : [];
+  } catch {
+    return [];
+  }
+}
+
+function troublesOf(
+  status: Omit<ChainStatus, "troubles">,
+  maxLag: number,
+  fresh: Row["freshness"][number] | null,
+): Trouble[] {
   const troubles = new Set<Trouble>();
   if (status.indexedBlock === null) troubles.add("index_missing");
   if (status.checkedSecondsAgo !== null && status.checkedSecondsAgo > stalledSeconds) troubles.add("index_stalled");
+  if (fresh?.fault && fresh.seen > unseenSeconds) troubles.add("nodes_unreachable");
   if (status.lagBlocks !== null && status.lagBlocks > maxLag) troubles.add("index_behind");
-  if (agree === false) troubles.add("nodes_disagree");
+  if (fresh?.agree === false) troubles.add("nodes_disagree");
   for (const { state } of status.lanes) if (state !== "open") troubles.add(`lane_${state}` as Trouble);
+  if (status.wallets.some(({ hasRole }) => hasRole === false)) troubles.add("wallet_without_role");
   if ((status.oldestWaitingSeconds ?? 0) > stuckSeconds) troubles.add("queue_stuck");
   return [...troubles];
 }

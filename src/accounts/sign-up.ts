@@ -2,10 +2,12 @@ import { randomUUID } from "node:crypto";
 import { writeAudit } from "../auth/audit.ts";
 import { newSpellings } from "../auth/key-format.ts";
 import { createAccount } from "../auth/keys.ts";
+import { perDay } from "../auth/rate-limit.ts";
 import type { Tier } from "../db/tables/accounts.ts";
 import { setTenant } from "../db/tenant.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
+import { addressBlock } from "./address-block.ts";
 import { tooFast } from "./admit.ts";
 
 export interface SignUpInput {
@@ -23,14 +25,15 @@ export interface SignedUp {
   legacyKey: string;
 }
 
-/** Of all addresses together: a farm of keys from many addresses ends here. */
-const everybody = { perSecond: 500 / 3600, burst: 500 };
+/** One block of addresses may open a twentieth of a day's accounts: a farm of keys has to own many blocks. */
+const blocksOfDay = 20;
 
 /**
- * Opens a free account with its first key.
+ * Opens a free account with its first key. Counted are the client's block of addresses (whoever has one IPv6 address
+ * has billions), and all of them together by day.
  *
- * @param address of the client, whose sign-ups are counted; null is counted with everybody only.
- * @throws ServiceError `sign_up_closed`, `value_error`, `rate_limit_exceeded`.
+ * @param address of the client; null is counted with all others of which none is known.
+ * @throws ServiceError `sign_up_closed`, `storage_full`, `value_error`, `rate_limit_exceeded`.
  */
 export async function signUp(
   services: Services,
@@ -39,12 +42,9 @@ export async function signUp(
 ): Promise<SignedUp> {
   const { signUpsPerHour } = services.config;
   if (signUpsPerHour === 0) throw new ServiceError("sign_up_closed", "accounts are made by the operator here");
+  await services.disk.requireRoom(true);
   const account = { name: checkName(input.name, "name"), email: checkEmail(input.email), tier: "free" as const };
-  const own = { perSecond: signUpsPerHour / 3600, burst: signUpsPerHour };
-  for (const [bucket, budget] of [[`signup:${request.address ?? "?"}`, own] as const, ["signup", everybody] as const]) {
-    const { allowed, retryAfterSeconds } = await services.auth.limiter.take(bucket, budget);
-    if (!allowed) throw tooFast(retryAfterSeconds, "accounts were opened from here a moment ago");
-  }
+  await admitSignUp(services, addressBlock(request.address));
   const { secret, uuid } = newSpellings();
   const id = randomUUID();
   setTenant(id);
@@ -62,6 +62,23 @@ export async function signUp(
       }),
   );
   return { accountId, tier: account.tier, key: secret, legacyKey: uuid };
+}
+
+/** Takes from all buckets or from none: a refusal by one costs nothing of the others. */
+async function admitSignUp({ auth, config }: Services, block: string): Promise<void> {
+  const { signUpsPerHour, signUpsPerDay } = config;
+  const here = "accounts were opened from addresses like yours a moment ago";
+  const buckets = [
+    [`signup:${block}`, { perSecond: signUpsPerHour / 3600, burst: signUpsPerHour }, here],
+    [`signup-day:${block}`, perDay(Math.max(Math.floor(signUpsPerDay / blocksOfDay), 2)), here],
+    ["signup-day", perDay(signUpsPerDay), "this installation opens no more accounts today"],
+  ] as const;
+  for (const [index, [bucket, budget, why]] of buckets.entries()) {
+    const { allowed, retryAfterSeconds } = await auth.limiter.take(bucket, budget);
+    if (allowed) continue;
+    for (const [taken, of] of buckets.slice(0, index)) await auth.limiter.giveBack(taken, of);
+    throw tooFast(retryAfterSeconds, why);
+  }
 }
 
 /** A name that people read: no control characters, no lone surrogates, which the database would refuse. */

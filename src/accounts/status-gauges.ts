@@ -1,20 +1,14 @@
-import { Gauge } from "prom-client";
+import { Counter, Gauge } from "prom-client";
 import type { Services } from "../services.ts";
-import type { Metrics } from "../telemetry/metrics.ts";
+import { type Metrics, readSeldom } from "../telemetry/metrics.ts";
 import { readStatus, type ServiceStatus } from "./read-status.ts";
 
-/** Scrapers that ask at once, or too often, share one reading. */
 const keptMs = 5_000;
 const laneStates = ["open", "paused_funds", "paused_fee", "reconcile", "halted"];
 
 /** What `/status` says, as gauges. Every process shows the same: read them with `max`. */
 export function watchStatus({ registry }: Metrics, services: Services): void {
-  let kept: { until: number; status: Promise<ServiceStatus> } | null = null;
-  const read = async () => {
-    const now = performance.now();
-    if (!kept || kept.until < now) kept = { until: now + keptMs, status: readStatus(services) };
-    return await kept.status;
-  };
+  const read = readSeldom(keptMs, () => readStatus(services));
   const gauge = (
     name: string,
     help: string,
@@ -42,15 +36,27 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
   gauge("mintyard_database_up", "1 while the database answers.", [], (set, { database }) =>
     set(database === "ok" ? 1 : 0),
   );
+  gauge("mintyard_signer_up", "1 while what signs for this process's wallets does.", ["kind"], (set, { signer }) =>
+    set(signer.trouble === null ? 1 : 0, { kind: signer.kind }),
+  );
   perChain("mintyard_index_block", "Newest block in the index.", ({ indexedBlock }) =>
     indexedBlock === null ? null : Number(indexedBlock),
   );
   perChain("mintyard_index_lag_blocks", "Blocks between the index and its node.", ({ lagBlocks }) => lagBlocks);
-  perChain("mintyard_index_lag_seconds", "Age of the newest block in the index.", ({ lagSeconds }) => lagSeconds);
+  perChain(
+    "mintyard_index_lag_seconds",
+    "Age of the newest block in the index; 0 while its node has no newer one.",
+    ({ lagSeconds }) => lagSeconds,
+  );
   perChain(
     "mintyard_index_checked_seconds",
     "Since the indexer looked last.",
     ({ checkedSecondsAgo }) => checkedSecondsAgo,
+  );
+  perChain(
+    "mintyard_node_seen_seconds",
+    "Since a node of the chain told its head to the indexer last.",
+    ({ nodeSeenSecondsAgo }) => nodeSeenSecondsAgo,
   );
   perChain(
     "mintyard_oldest_waiting_seconds",
@@ -61,6 +67,21 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     "mintyard_troubles",
     "Things that are not as they should be; see /status.",
     ({ troubles }) => troubles.length,
+  );
+  perChain("mintyard_nodes_agree", "0 while endpoints of a chain name different final blocks.", ({ troubles }) =>
+    troubles.includes("nodes_disagree") ? 0 : 1,
+  );
+  gauge(
+    "mintyard_index_left_out",
+    "Told by the chain's logs and not listed: tokens of withheld ranges, a contract's blocks with too much, unreadable logs.",
+    ["chain", "kind"],
+    (set, { chains }) => {
+      for (const { chain, leftOut } of chains) {
+        set(leftOut.withheldTokens, { chain, kind: "withheld_tokens" });
+        set(leftOut.suspendedBlocks, { chain, kind: "suspended_blocks" });
+        set(leftOut.undecodableLogs, { chain, kind: "undecodable_logs" });
+      }
+    },
   );
   gauge(
     "mintyard_lane_state",
@@ -80,6 +101,27 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
       for (const { chain, lanes } of chains) for (const { wallet, open } of lanes) set(open, { chain, wallet });
     },
   );
+  gauge(
+    "mintyard_wallet_has_role",
+    "1 while a configured paying wallet has the factory's relayer role; absent while no worker has read it lately.",
+    ["chain", "wallet"],
+    (set, { chains }) => {
+      for (const { chain, wallets } of chains)
+        for (const { wallet, hasRole } of wallets) if (hasRole !== null) set(hasRole ? 1 : 0, { chain, wallet });
+    },
+  );
+  const foreign = new Counter({
+    name: "mintyard_wallet_foreign_transactions_total",
+    help: "Transactions that another installation sent from a configured paying wallet.",
+    labelNames: ["chain", "wallet"],
+    registers: [registry],
+    async collect() {
+      const { chains } = await read();
+      foreign.reset();
+      for (const { chain, wallets } of chains)
+        for (const { wallet, foreignTransactions } of wallets) foreign.inc({ chain, wallet }, foreignTransactions);
+    },
+  });
   gauge("mintyard_intents", "Deployments and updates that are not final.", ["chain", "state"], (set, { chains }) => {
     for (const { chain, queue } of chains)
       for (const [state, items] of Object.entries(queue)) set(items, { chain, state });
@@ -96,8 +138,9 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     "mintyard_unpinned_uploads",
     "Uploads that wait for a pin, or failed to get one.",
     ["state"],
-    (set, { pins }) => {
-      for (const [state, items] of Object.entries(pins)) set(items, { state });
+    (set, { database, pins }) => {
+      if (database !== "ok") return;
+      for (const state of ["queued", "failed"]) set(pins[state] ?? 0, { state });
     },
   );
   gauge("mintyard_replica_in_use", "1 while reads go to this standby.", ["replica"], (set, { replicas }) => {
@@ -105,5 +148,41 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
   });
   gauge("mintyard_replica_lag_seconds", "Age of what this standby lacks.", ["replica"], (set, { replicas }) => {
     for (const { replica, lagSeconds } of replicas) if (lagSeconds !== null) set(lagSeconds, { replica });
+  });
+  new Gauge({
+    name: "mintyard_disk_free_bytes",
+    help: "Free on the file system of the data folder.",
+    registers: [registry],
+    async collect() {
+      const { freeBytes } = await services.disk.look();
+      this.set(freeBytes);
+    },
+  });
+  const { disk } = services.config;
+  // A mark that is not set has no series: nothing can be compared with it.
+  const mark = (name: string, help: string, bytes: number) => {
+    if (bytes > 0) new Gauge({ name, help, registers: [registry] }).set(bytes);
+  };
+  mark("mintyard_disk_min_free_bytes", "Below this much free nothing more is kept.", disk.minFreeBytes);
+  mark("mintyard_database_max_bytes", "From this size of the database on nothing more is kept.", disk.databaseBytes);
+  mark("mintyard_free_accounts_max_bytes", "What free accounts may keep together.", disk.freeAccountsBytes);
+  new Gauge({
+    name: "mintyard_disk_size_bytes",
+    help: "Size of the file system of the data folder.",
+    registers: [registry],
+    async collect() {
+      this.set((await services.disk.look()).sizeBytes);
+    },
+  });
+  new Gauge({
+    name: "mintyard_storage_full",
+    help: "1 while a mark is passed from which on nothing more is kept.",
+    labelNames: ["place"],
+    registers: [registry],
+    async collect() {
+      const { full } = await services.disk.look();
+      for (const place of ["data_folder", "database", "free_accounts"] as const)
+        this.set({ place }, full.includes(place) ? 1 : 0);
+    },
   });
 }

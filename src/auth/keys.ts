@@ -87,6 +87,12 @@ export class KeyCache {
     return this.#entries.get(nameOf(key))?.works === true;
   }
 
+  /** Account of a key that worked when it was last used here; null: not known, or it did not. Opens nothing. */
+  lastOwner(key: string): string | null {
+    const known = this.#entries.get(nameOf(key));
+    return known?.works ? (known.found?.accountId ?? null) : null;
+  }
+
   #find(key: string): Promise<KeyOwner | null> {
     const name = nameOf(key);
     const known = this.#entries.get(name);

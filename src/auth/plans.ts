@@ -22,9 +22,26 @@ export interface Plan {
   storageBytes: bigint | null;
   /** Of one account, in one process; further ones wait. */
   uploadsAtOnce: number | null;
+  /** Requests of mode SIGN that wait for their transaction. */
+  maxAwaitedDeployments: number | null;
+  /** Presale lists that are kept, and the bytes of their entries together. */
+  maxAllowlists: number | null;
+  allowlistBytes: bigint | null;
+  /** Deployments and updates together, on all chains; those that ended without a nonce do not count. */
+  transactionsPerDay: number | null;
+  transactionsPerMonth: number | null;
+  /** Requests that may ask a chain's node or store something, whatever becomes of them. */
+  deployRequestsPerDay: number | null;
+  uploadRequestsPerDay: number | null;
 }
 
 const none = { readsPerSecond: null, uploadsPerMinute: null, deploysPerMinute: null, requestsPerMonth: null };
+const unlimited = {
+  transactionsPerDay: null,
+  transactionsPerMonth: null,
+  deployRequestsPerDay: null,
+  uploadRequestsPerDay: null,
+};
 const uncounted = { mintsIncluded: null, maxMints: null, contractsIncluded: null, maxContracts: null };
 
 /**
@@ -47,6 +64,13 @@ export const defaultPlans: Record<Tier, Plan> = {
     windowDays: 90,
     storageBytes: 1_073_741_824n,
     uploadsAtOnce: 4,
+    maxAwaitedDeployments: 50,
+    maxAllowlists: 100,
+    allowlistBytes: 16_777_216n,
+    transactionsPerDay: 20,
+    transactionsPerMonth: 100,
+    deployRequestsPerDay: 500,
+    uploadRequestsPerDay: 20_000,
   },
   growth: {
     tier: "growth",
@@ -62,6 +86,10 @@ export const defaultPlans: Record<Tier, Plan> = {
     windowDays: 90,
     storageBytes: 26_843_545_600n,
     uploadsAtOnce: 8,
+    maxAwaitedDeployments: 500,
+    maxAllowlists: 1_000,
+    allowlistBytes: 268_435_456n,
+    ...unlimited,
   },
   scale: {
     tier: "scale",
@@ -75,6 +103,10 @@ export const defaultPlans: Record<Tier, Plan> = {
     windowDays: 90,
     storageBytes: 268_435_456_000n,
     uploadsAtOnce: 32,
+    maxAwaitedDeployments: 5_000,
+    maxAllowlists: 10_000,
+    allowlistBytes: 2_147_483_648n,
+    ...unlimited,
   },
   enterprise: {
     tier: "enterprise",
@@ -85,6 +117,10 @@ export const defaultPlans: Record<Tier, Plan> = {
     windowDays: null,
     storageBytes: null,
     uploadsAtOnce: null,
+    maxAwaitedDeployments: null,
+    maxAllowlists: null,
+    allowlistBytes: null,
+    ...unlimited,
   },
 };
 
@@ -112,5 +148,12 @@ export function planOfRow(row: { [K in keyof PlanTable]: PlanTable[K] | number |
     windowDays: count(row.window_days),
     storageBytes: whole(row.storage_bytes),
     uploadsAtOnce: count(row.uploads_at_once),
+    maxAwaitedDeployments: count(row.max_awaited_deployments),
+    maxAllowlists: count(row.max_allowlists),
+    allowlistBytes: whole(row.allowlist_bytes),
+    transactionsPerDay: count(row.transactions_per_day),
+    transactionsPerMonth: count(row.transactions_per_month),
+    deployRequestsPerDay: count(row.deploy_requests_per_day),
+    uploadRequestsPerDay: count(row.upload_requests_per_day),
   };
 }

@@ -7,6 +7,12 @@ export interface RateBudget {
   burst: number;
 }
 
+/** No more than `most` in any 24 hours: half at once, and the other half as the day goes on. */
+export function perDay(most: number): RateBudget {
+  const atOnce = Math.ceil(most / 2);
+  return { perSecond: Math.max(most - atOnce, 0.5) / 86_400, burst: atOnce };
+}
+
 export interface RateAnswer {
   allowed: boolean;
   limit: number;
@@ -128,6 +134,15 @@ export class RateLimiter {
     if (left > 0) return left;
     this.#blocked.delete(key);
     return 0;
+  }
+
+  /** Gives back what was taken for something that was then refused for another reason. */
+  async giveBack(key: string, budget: RateBudget, cost = 1): Promise<void> {
+    await this.#pool.query({
+      name: "rate-back",
+      text: "UPDATE service.rate SET tat = tat - $2::float8 WHERE k = $1",
+      values: [key, cost / budget.perSecond],
+    });
   }
 
   /** Forgets full buckets: no row and a full bucket mean the same. */

@@ -1,7 +1,12 @@
 interface Slots {
   running: number;
   /** In the order of their arrival; each is told that the place is its own. */
-  waiting: (() => void)[];
+  waiting: Waiting[];
+}
+
+interface Waiting {
+  go: () => void;
+  since: number;
 }
 
 /** How many may wait for each one that runs; more are turned away at once. */
@@ -17,6 +22,17 @@ export class UploadSlots {
 
   constructor(waitMs = 20_000) {
     this.#waitMs = waitMs;
+  }
+
+  /** Uploads of all accounts: under way, waiting, and for how long the oldest has waited. */
+  get load(): { running: number; waiting: number; oldestSeconds: number } {
+    const load = { running: 0, waiting: 0, oldestSeconds: 0 };
+    for (const { running, waiting } of this.#accounts.values()) {
+      load.running += running;
+      load.waiting += waiting.length;
+      if (waiting[0]) load.oldestSeconds = Math.max(load.oldestSeconds, (performance.now() - waiting[0].since) / 1_000);
+    }
+    return load;
   }
 
   /** @returns what gives the place back; null when none was free in time, or too many wait already. */
@@ -36,17 +52,18 @@ export class UploadSlots {
         done(true);
       };
       const timer = setTimeout(() => {
-        slots.waiting.splice(slots.waiting.indexOf(go), 1);
+        slots.waiting.splice(slots.waiting.indexOf(one), 1);
         done(false);
       }, this.#waitMs);
-      slots.waiting.push(go);
+      const one = { go, since: performance.now() };
+      slots.waiting.push(one);
     });
   }
 
   #leave(account: string, slots: Slots): void {
     // The place passes on without becoming free in between.
     const next = slots.waiting.shift();
-    if (next) next();
+    if (next) next.go();
     else if (--slots.running === 0) this.#accounts.delete(account);
   }
 }

@@ -7,8 +7,10 @@ import { planReservation } from "../relay/budget.ts";
 import { intentName } from "../relay/encode-deploy.ts";
 import { hasDefect } from "../relay/faults.ts";
 import type { Intent } from "../relay/intents.ts";
+import { refreshFees } from "../relay/market.ts";
 import { weakPlace } from "../relay/seeded-defects.ts";
 import type { Services } from "../services.ts";
+import { keepTree } from "./allowlists.ts";
 import type { CheckedDeployment } from "./check-deployment.ts";
 import { lowerCase } from "./collection-config.ts";
 
@@ -20,10 +22,16 @@ export async function acceptDeployment(
   checked: CheckedDeployment,
 ): Promise<Intent> {
   for (let pass = 0; ; pass += 1) {
-    const found = await findKey(services.db, caller.accountId, key, hashRequest(checked));
+    const [found] = await Promise.all([
+      findKey(services.db, caller.accountId, key, hashRequest(checked)),
+      refreshFees(services, checked.chain),
+    ]);
     if ("id" in found) return found;
     try {
-      return await acceptIntent(services.db, await draftIntent(services, caller, checked, found));
+      const intent = await acceptIntent(services.db, await draftIntent(services, caller, checked, found));
+      // After the statement that everybody waits for, and nobody waits for this.
+      void keepTree(services, intent.allowlist_id, checked.allowlist.stored);
+      return intent;
     } catch (error) {
       // The same key at the same moment made the row, and the id, in between: now it is found by its key.
       if (pass > 2 || (error as { code?: unknown }).code !== "23505") throw error;
@@ -61,8 +69,9 @@ export async function draftIntent(
     predicted: predictCollection(place),
     reservation: planReservation(services, chain, {
       tenantId: caller.accountId,
+      tier: caller.tier,
       kind: "deploy",
-      bytes: initData.length / 2,
+      bytes: usedBytes(initData),
     }),
     ...(hasDefect("weak-salt") ? weakPlace(place) : {}),
   };
@@ -79,6 +88,13 @@ function idOfKey(caller: Caller, { stored }: IntentKey): string {
   const variant = ((Number.parseInt(hex.charAt(16), 16) & 3) | 8).toString(16);
   // A UUID of version 8: its bits are the hash's.
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+}
+
+/** Those that are not zero: the rest is packed away. */
+function usedBytes(data: string): number {
+  let used = 0;
+  for (let at = 2; at < data.length; at += 2) if (data[at] !== "0" || data[at + 1] !== "0") used += 1;
+  return used;
 }
 
 export function checkKey(key: string | undefined): string | null {

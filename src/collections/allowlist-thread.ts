@@ -1,9 +1,6 @@
-// The thread in which large presale trees are built: takes the wallets, posts the layers.
+// The thread in which large presale trees are built: takes the wallets, posts the tree.
 import { parentPort, workerData } from "node:worker_threads";
-import { hashLayers } from "./allowlist-layers.ts";
+import { hashTree } from "./stored-tree.ts";
 
-const layers = hashLayers(workerData as string[]);
-parentPort?.postMessage(
-  layers,
-  layers.map((layer) => layer.buffer),
-);
+const tree = hashTree(workerData as string[]);
+parentPort?.postMessage(tree, [tree.nodes.buffer, tree.members.buffer]);

@@ -1,12 +1,14 @@
 import { bytesToHex, type Hex, zeroHash } from "viem";
 import { ServiceError } from "../errors.ts";
-import { buildLayers, type TreeLayers } from "./allowlist-layers.ts";
+import { growTree, type StoredTree } from "./stored-tree.ts";
 
 export interface AllowlistTree {
   /** 32 zero bytes for an empty list: nobody's proof leads there. */
   root: Hex;
   /** The wallets in the spelling that was sent, without repeats, in the order of the leaves. */
   entries: readonly string[];
+  /** What proofs are read from; null for an empty list. */
+  stored: StoredTree | null;
   /** The path of a wallet, leaf side first; null for one that is not listed. With one wallet it is `[]`. */
   proofOf(wallet: string): Hex[] | null;
 }
@@ -36,25 +38,31 @@ export async function buildAllowlistTree(wallets: readonly string[]): Promise<Al
       details: { entries: bad.slice(0, 20) },
     });
   }
-  const layers = entries.length === 0 ? [] : await buildLayers([...positions.keys()]);
-  const top = layers.at(-1);
+  const stored = entries.length === 0 ? null : await growTree([...positions.keys()]);
   return {
-    root: top ? bytesToHex(top) : zeroHash,
+    root: stored ? bytesToHex(stored.nodes.subarray(-32)) : zeroHash,
     entries,
+    stored,
     proofOf: (wallet) => {
       const position = positions.get(wallet.toLowerCase());
-      return position === undefined ? null : climb(layers, position);
+      return position === undefined || !stored ? null : climb(stored.nodes, entries.length, position);
     },
   };
 }
 
-/** The siblings on the way from a leaf to the root; a node without a sibling moves up by itself. */
-function climb(layers: TreeLayers, position: number): Hex[] {
+/**
+ * The siblings on the way from a leaf to the root; a node without a sibling moves up by itself.
+ *
+ * @param nodes every level, leaves first; see `StoredTree`.
+ */
+export function climb(nodes: Uint8Array, leaves: number, position: number): Hex[] {
   const proof: Hex[] = [];
-  let index = position;
-  for (const layer of layers.slice(0, -1)) {
-    const sibling = 32 * (index ^ 1);
-    if (sibling < layer.length) proof.push(bytesToHex(layer.subarray(sibling, sibling + 32)));
+  let [level, count, index] = [0, leaves, position];
+  while (count > 1) {
+    const sibling = index ^ 1;
+    if (sibling < count) proof.push(bytesToHex(nodes.subarray(32 * (level + sibling), 32 * (level + sibling + 1))));
+    level += count;
+    count = Math.ceil(count / 2);
     index >>= 1;
   }
   return proof;

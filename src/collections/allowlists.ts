@@ -1,9 +1,12 @@
-import type { Address, Hex } from "viem";
+import { sql } from "kysely";
+import { type Address, bytesToHex, type Hex } from "viem";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { toBytes, toHex } from "../relay/bytes.ts";
+import { gathered } from "../rpc/gathered.ts";
 import type { Services } from "../services.ts";
-import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
+import { buildAllowlistTree, climb } from "./allowlist-tree.ts";
+import type { StoredTree } from "./stored-tree.ts";
 
 /** One presale list that a collection has or had; null stands for the empty list. */
 export interface AllowlistVersion {
@@ -11,9 +14,16 @@ export interface AllowlistVersion {
   allowlistId: string | null;
 }
 
-/** Trees by list. A stored list never changes, so an entry is right for ever; the count of wallets bounds the memory. */
-const trees = new Map<string, { tree: Promise<AllowlistTree>; wallets: number }>();
-const maxWallets = 400_000;
+/** A whole list with its tree, for whoever writes all proofs. */
+export interface WholeAllowlist {
+  /** The wallets in the spelling that was sent, in the order of the leaves. */
+  entries: readonly string[];
+  /** The path of the wallet at this position of `entries`, leaf side first. */
+  proofAt(position: number): Hex[];
+}
+
+/** Items of one statement. */
+const most = 100;
 
 /**
  * Every presale list that a collection was ever given through this service, newest first.
@@ -25,55 +35,117 @@ export async function listAllowlists(
   chain: Chain,
   collection: Address,
 ): Promise<AllowlistVersion[]> {
-  const rows = await services.db
-    .selectFrom("service.collection_allowlist")
-    .select(["root", "allowlist_id", "stood"])
-    .where("chain_id", "=", chain.id)
-    .where("address", "=", toBytes(collection))
-    .orderBy("created_at", "desc")
-    .execute();
+  const rows = await listTogether(services, { chainId: chain.id, collection });
   if (!rows.some((row) => row.stood)) {
     throw new ServiceError("not_found", "no collection at this address was deployed here", { field: "collection" });
   }
   return rows.map((row) => ({ root: toHex(row.root), allowlistId: row.allowlist_id }));
 }
 
-/** The tree of a stored list. */
-export async function readTree(services: Services, id: string): Promise<AllowlistTree> {
-  const known = trees.get(id);
-  if (known) {
-    // The map keeps insertion order: what was used last goes last.
-    trees.delete(id);
-    trees.set(id, known);
-    return await known.tree;
+interface VersionRow {
+  root: Buffer;
+  allowlist_id: string | null;
+  stood: boolean;
+}
+
+const listTogether = gathered(
+  async (services: Services, wanted: readonly { chainId: number; collection: Address }[]) => {
+    const { rows } = await sql<VersionRow & { place: number }>`
+      SELECT w.place::int4 AS place, v.root, v.allowlist_id, v.stood
+      FROM unnest(${wanted.map(({ chainId }) => chainId)}::int4[],
+        ${wanted.map(({ collection }) => toBytes(collection))}::bytea[]) WITH ORDINALITY AS w (chain_id, address, place)
+      CROSS JOIN LATERAL (
+        SELECT root, allowlist_id, stood, created_at FROM service.collection_allowlist
+        WHERE chain_id = w.chain_id AND address = w.address) v
+      ORDER BY w.place, v.created_at DESC`.execute(services.db);
+    const found: VersionRow[][] = wanted.map(() => []);
+    for (const { place, ...row } of rows) found[place - 1]?.push(row);
+    return found;
+  },
+  most,
+);
+
+/** The proof of one wallet, read in pieces from the stored tree; null for a wallet that is not listed. */
+export async function readProof(services: Services, id: string, wallet: Address): Promise<Hex[] | null> {
+  let found = await proveTogether(services, { id, wallet });
+  if (!found?.stored) {
+    await storedOnce(services, id);
+    found = await proveTogether(services, { id, wallet });
   }
-  const entry = { tree: grow(services, id), wallets: 0 };
-  trees.set(id, entry);
+  if (!found?.proof) return null;
+  const { proof } = found;
+  return Array.from({ length: proof.length / 32 }, (_, index) =>
+    bytesToHex(proof.subarray(32 * index, 32 * (index + 1))),
+  );
+}
+
+const proveTogether = gathered(async (services: Services, wanted: readonly { id: string; wallet: Address }[]) => {
+  const { rows } = await sql<{ stored: boolean; proof: Buffer | null }>`
+    SELECT p.stored, p.proof
+    FROM unnest(${wanted.map(({ id }) => id)}::uuid[], ${wanted.map(({ wallet }) => toBytes(wallet))}::bytea[])
+      WITH ORDINALITY AS w (id, wallet, place)
+    CROSS JOIN LATERAL service.allowlist_proof(w.id, w.wallet) p
+    ORDER BY w.place`.execute(services.db);
+  return rows;
+}, most);
+
+/** A stored list with its tree. */
+export async function readAllowlist(services: Services, id: string): Promise<WholeAllowlist> {
+  const read = () =>
+    services.db
+      .selectFrom("service.allowlist")
+      .select(["entries", "tree"])
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
+  let row = await read();
+  if (!row.tree) {
+    await storedOnce(services, id);
+    row = await read();
+  }
+  const { entries, tree } = row;
+  if (!tree) throw new Error(`the tree of list ${id} was not stored`);
+  return { entries, proofAt: (position) => climb(tree, entries.length, position) };
+}
+
+/** Stores the tree of a list that was just accepted. Never fails: without it the list's first proof builds the tree. */
+export async function keepTree(services: Services, id: string | null, stored: StoredTree | null): Promise<void> {
+  if (id === null || !stored) return;
   try {
-    const tree = await entry.tree;
-    entry.wallets = tree.entries.length;
-    forgetOldest();
-    return tree;
+    await storeTree(services, id, stored);
   } catch (error) {
-    trees.delete(id);
-    throw error;
+    services.log.warn(
+      { err: error, allowlist: id },
+      "the tree of a presale list was not stored; its first proof builds it",
+    );
   }
 }
 
-async function grow(services: Services, id: string): Promise<AllowlistTree> {
+async function storeTree(services: Services, id: string, { nodes, members }: StoredTree): Promise<void> {
+  // Only the tree of this very list, once.
+  const root = Buffer.from(nodes.subarray(-32));
+  await sql`SELECT service.store_allowlist_tree(${id}, ${root}, ${Buffer.from(nodes.buffer)}, ${Buffer.from(members.buffer)})`.execute(
+    services.db,
+  );
+}
+
+/** Trees that are being built, by list: everybody who asks for one waits for the same. */
+const building = new Map<string, Promise<void>>();
+
+/** Builds the tree of a list that was stored without one, once. */
+async function storedOnce(services: Services, id: string): Promise<void> {
+  const known = building.get(id);
+  if (known) return await known;
+  const work = buildStored(services, id).finally(() => building.delete(id));
+  building.set(id, work);
+  await work;
+}
+
+async function buildStored(services: Services, id: string): Promise<void> {
   const { entries } = await services.db
     .selectFrom("service.allowlist")
     .select("entries")
     .where("id", "=", id)
     .executeTakeFirstOrThrow();
-  return await buildAllowlistTree(entries);
-}
-
-function forgetOldest(): void {
-  let kept = [...trees.values()].reduce((sum, entry) => sum + entry.wallets, 0);
-  for (const [id, entry] of trees) {
-    if (kept <= maxWallets || trees.size === 1) return;
-    trees.delete(id);
-    kept -= entry.wallets;
-  }
+  const { stored } = await buildAllowlistTree(entries);
+  if (stored) await storeTree(services, id, stored);
 }

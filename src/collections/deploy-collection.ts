@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import { untilSigned } from "../relay/until-signed.ts";
+import { asLost, untilSigned, withoutHash } from "../relay/until-signed.ts";
 import type { Services } from "../services.ts";
 import { acceptDeployment, checkKey, hashRequest } from "./accept-deployment.ts";
 import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
@@ -79,12 +79,13 @@ async function deployChecked(
   key: string | null,
   checked: CheckedDeployment,
 ): Promise<Deployed> {
+  if (checked.allowlist.entries.length > 0) await services.disk.requireRoom(caller.tier === "free");
   await checkTreasury(services, checked.chain, checked.payload.treasuryAddress);
   const intent = await acceptDeployment(services, caller, key, checked);
   await untilSigned(services, checked.chain, intent);
-  const deployment = await getFreshDeployment(services, caller, intent.id);
+  const deployment = await getFreshDeployment(services, caller, intent.id).catch(asLost);
   const { transactionHash } = deployment;
-  if (!transactionHash) throw new Error(`intent ${intent.id} is ${deployment.state} without a hash`);
+  if (!transactionHash) throw withoutHash(intent, deployment.state);
   return {
     deployment: { ...deployment, transactionHash },
     idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),

@@ -1,9 +1,10 @@
-import { type Address, BaseError, ContractFunctionRevertedError, type Hex, zeroHash } from "viem";
+import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, zeroHash } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { askNode } from "../relay/node-failure.ts";
+import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
-import { listAllowlists, readTree } from "./allowlists.ts";
+import { listAllowlists, readProof } from "./allowlists.ts";
 
 export interface EligibilityInput {
   chain: string;
@@ -41,7 +42,7 @@ export interface Eligibility {
 /**
  * Whether a wallet may mint in a collection's presale, with its proof under the root that the contract has
  * now. Needs no key, as minting pages ask it from browsers; answers for one wallet at a time: the list
- * itself is shown to nobody but its owner's account.
+ * itself is shown to nobody but its owner's account. What the contract says may be two seconds old (`ReaderCalls`).
  *
  * @throws ServiceError `not_found` for a collection that this service did not deploy; `service_unavailable`.
  */
@@ -60,7 +61,7 @@ export async function getEligibility(services: Services, input: EligibilityInput
   if (root === zeroHash) return answer("NO_LIST");
   const allowlistId = versions.find((version) => version.root === root)?.allowlistId;
   if (!allowlistId) return answer(input.root ? "NO_LIST" : "LIST_CHANGED_ON_CHAIN");
-  const proof = (await readTree(services, allowlistId)).proofOf(input.wallet);
+  const proof = await readProof(services, allowlistId, input.wallet);
   if (!proof) return answer("NOT_LISTED");
   if (root !== presale.root) return answer("LIST_REPLACED", proof);
   if (presale.start === 0n) return answer("NO_PRESALE", proof);
@@ -68,14 +69,16 @@ export async function getEligibility(services: Services, input: EligibilityInput
 }
 
 async function readPresale(services: Services, chain: Chain, address: Address): Promise<{ root: Hex; start: bigint }> {
-  const client = services.rpc(chain);
-  const call = { address, abi: collectionAbi } as const;
+  const read = async (functionName: "presaleMerkleRoot" | "presaleMintStart") => {
+    const data = encodeFunctionData({ abi: collectionAbi, functionName });
+    return { functionName, data: returned(await services.readerCalls.call(chain, address, data)) };
+  };
   return await askNode(chain, async () => {
-    const [root, start] = await Promise.all([
-      client.readContract({ ...call, functionName: "presaleMerkleRoot" }),
-      client.readContract({ ...call, functionName: "presaleMintStart" }),
-    ]);
-    return { root, start };
+    const [root, start] = await Promise.all([read("presaleMerkleRoot"), read("presaleMintStart")]);
+    return {
+      root: decodeFunctionResult({ abi: collectionAbi, functionName: "presaleMerkleRoot", data: root.data }),
+      start: decodeFunctionResult({ abi: collectionAbi, functionName: "presaleMintStart", data: start.data }),
+    };
   });
 }
 
@@ -85,16 +88,25 @@ async function hasMinted(
   { collection, wallet }: EligibilityInput,
   proof: Hex[],
 ): Promise<boolean> {
-  const call = { address: collection, abi: collectionAbi, functionName: "isWhitelisted" } as const;
+  const data = encodeFunctionData({ abi: collectionAbi, functionName: "isWhitelisted", args: [wallet, proof] });
   return await askNode(chain, async () => {
-    try {
-      await services.rpc(chain).readContract({ ...call, args: [wallet, proof] });
-      return false;
-    } catch (error) {
-      // The function reverts for one reason only: the wallet used its presale mint.
-      if (error instanceof BaseError && error.walk((cause) => cause instanceof ContractFunctionRevertedError))
-        return true;
-      throw error;
-    }
+    const result = await services.readerCalls.call(chain, collection, data);
+    // The function reverts for one reason only: the wallet used its presale mint.
+    if ("error" in result && isRevert(result.error)) return true;
+    returned(result);
+    return false;
   });
+}
+
+/** @throws NodeFault for anything but a result. */
+function returned(result: RpcResult): Hex {
+  if ("result" in result && typeof result.result === "string" && /^0x[0-9a-f]*$/i.test(result.result))
+    return result.result as Hex;
+  throw new NodeFault("a call of a contract has no result");
+}
+
+/** Code 3 is geth's for a revert; other nodes send the revert's data, bare or in an object, or say so. */
+function isRevert({ code, message, data }: { code: number; message: string; data?: unknown }): boolean {
+  const bytes = typeof data === "object" && data !== null ? (data as { data?: unknown }).data : data;
+  return code === 3 || (typeof bytes === "string" && /^0x[0-9a-f]{8}/i.test(bytes)) || /revert/i.test(message);
 }

@@ -1,9 +1,11 @@
+import { sql } from "kysely";
 import { type Address, getAddress, type Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { toAddress, toBytes } from "../relay/bytes.ts";
 import type { Services } from "../services.ts";
+import { readProgress } from "./confirmation-progress.ts";
 import { standing } from "./get-deployment.ts";
 
 export interface FindDeployedContractInput {
@@ -29,16 +31,11 @@ export async function findDeployedContract(
     throw new ServiceError("value_error", "a transaction hash is 0x and 64 hex digits", { field: "transaction_hash" });
   }
   const row = await services.db
-    .selectFrom("service.attempt as a")
-    .innerJoin("service.slot as s", (join) =>
-      join.onRef("s.chain_id", "=", "a.chain_id").onRef("s.addr", "=", "a.addr").onRef("s.nonce", "=", "a.nonce"),
-    )
-    .innerJoin("service.intent as signed", "signed.id", "s.intent_id")
+    .selectFrom("service.intent as i")
+    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .select(["i.state", "i.predicted_addr", "s.mined_block"])
     // A wish whose nonce was taken away goes on in a new generation, and its first hash leads there too.
-    .innerJoin("service.intent as i", "i.root_id", "signed.root_id")
-    .select(["i.state", "i.predicted_addr"])
-    .where("a.hash", "=", toBytes(input.transactionHash as Hash))
-    .where("a.chain_id", "=", chain.id)
+    .where("i.root_id", "in", rootsOf(chain, toBytes(input.transactionHash as Hash)))
     .where("i.tenant_id", "=", caller.accountId)
     .orderBy("i.gen", "desc")
     .limit(1)
@@ -48,9 +45,23 @@ export async function findDeployedContract(
   if (row.state === "failed_onchain" || row.state === "cancelled") {
     throw new ServiceError("transaction_failed", "the transaction failed; it created and changed nothing");
   }
-  throw new ServiceError("transaction_pending", "the transaction is not confirmed yet; ask again in a few seconds", {
+  const { text, confirmations, required } = await readProgress(services, chain, row.mined_block);
+  throw new ServiceError("transaction_pending", `the transaction is not confirmed yet: ${text}`, {
     retryAfterSeconds: 2,
+    details: { confirmations: confirmations === null ? null : String(confirmations), required },
   });
+}
+
+/** What was found at a nonce is that of the request whose intent id it deployed, not of the one that has the nonce. */
+function rootsOf(chain: Chain, hash: Buffer) {
+  return sql<string>`(
+    SELECT CASE WHEN s.intent_id IS NULL OR (s.state = 'foreign' AND a.kind = 'adopted') THEN s.found_root
+      ELSE signed.root_id END
+    FROM service.attempt a JOIN service.slot s USING (chain_id, addr, nonce)
+      LEFT JOIN service.intent signed ON signed.id = s.intent_id
+    WHERE a.hash = ${hash} AND a.chain_id = ${chain.id}
+    UNION ALL
+    SELECT f.root_id FROM service.intent f WHERE f.found_tx = ${hash} AND f.chain_id = ${chain.id})`;
 }
 
 async function findOwnDeployment(services: Services, caller: Caller, chain: Chain, hash: Hash): Promise<Address> {

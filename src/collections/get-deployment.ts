@@ -21,7 +21,7 @@ export interface Deployment {
   /** Why it does not go on at the moment. */
   holdReason: string | null;
   request: DeploymentPayload;
-  /** Hash of the mined transaction, else of the newest signed one; null before the signature. */
+  /** Hash of the transaction that made the collection or was mined, else of the newest signed one; null before the signature. */
   transactionHash: Hash | null;
   /** Where the collection will be. Nothing is there yet, and nothing may be sent there. */
   predictedAddress: Address;
@@ -122,6 +122,8 @@ export function selectDeployments(db: Kysely<Database>) {
       "i.created_at",
       "i.updated_at",
       "s.mined_block",
+      "i.found_tx",
+      "i.found_block",
       "a.hash",
     ]);
 }
@@ -137,16 +139,17 @@ export function toDeployment(services: Services, row: DeploymentRow): Deployment
     );
   }
   const predictedAddress = toAddress(row.predicted_addr);
+  const hash = row.found_tx ?? row.hash;
   return {
     id: row.id,
     chain,
     state: row.state,
     holdReason: row.hold_reason,
     request: row.payload as DeploymentPayload,
-    transactionHash: row.hash && toHash(row.hash),
+    transactionHash: hash && toHash(hash),
     predictedAddress,
     collection: standing.includes(row.state) ? predictedAddress : null,
-    block: row.mined_block,
+    block: row.found_tx ? row.found_block : row.mined_block,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };

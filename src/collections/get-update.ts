@@ -18,6 +18,7 @@ export interface CollectionUpdate {
   holdReason: string | null;
   /** Hash of the mined transaction, else of the newest signed one; null before the signature. */
   transactionHash: Hash | null;
+  block: bigint | null;
   createdAt: Date;
   updatedAt: Date;
 }
@@ -40,6 +41,7 @@ export async function getUpdate(services: Services, caller: Caller, id: string):
     state: row.state,
     holdReason: row.hold_reason,
     transactionHash: row.hash && toHash(row.hash),
+    block: row.mined_block,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   };
@@ -60,6 +62,7 @@ function select(services: Services, id: string) {
       "i.hold_reason",
       "i.created_at",
       "i.updated_at",
+      "s.mined_block",
       "a.hash",
     ])
     .where("i.id", "=", id)

@@ -7,6 +7,7 @@ import type { Database } from "../db/database.ts";
 import { toBytes } from "../relay/bytes.ts";
 import { askNode } from "../relay/node-failure.ts";
 import type { Services } from "../services.ts";
+import { keepTree } from "./allowlists.ts";
 import { type CheckedDeployment, checkDeployment, type DeploymentPayload } from "./check-deployment.ts";
 import { checkTreasury } from "./check-treasury.ts";
 import { configsOf, lowerCase } from "./collection-config.ts";
@@ -38,7 +39,8 @@ export interface PreparedDeployment {
  * reported (report-deployment.ts): from any other wallet, a third party would be the admin.
  *
  * @param sender the wallet that will send it, if that is known; the owner counts anyway.
- * @throws ServiceError the input's faults; `service_unavailable` while the node does not answer.
+ * @throws ServiceError the input's faults; `plan_limit_exceeded` for more requests or lists than the plan keeps;
+ *   `storage_full`; `service_unavailable` while the node does not answer.
  */
 export async function prepareDeployment(
   services: Services,
@@ -48,6 +50,7 @@ export async function prepareDeployment(
 ): Promise<PreparedDeployment> {
   const checked = await checkDeployment(services, caller, { ...input, grantServiceAdmin: false }, "SIGN");
   const { chain, payload } = checked;
+  await services.disk.requireRoom(caller.tier === "free");
   await checkTreasury(services, chain, payload.treasuryAddress);
   const client = services.rpc(chain);
   const [head, nonce] = await askNode(chain, () =>
@@ -57,6 +60,8 @@ export async function prepareDeployment(
     ]),
   );
   const { id, expires_at } = await noteDeployment(services, caller, checked, head, sender);
+  // The list has the id of its deployment.
+  void keepTree(services, id, checked.allowlist.stored);
   const { data } = encodeInitCode(id, payload);
   return {
     chain,
@@ -100,7 +105,7 @@ async function noteDeployment(
     if (listed) {
       await transaction
         .insertInto("service.allowlist")
-        .values({ id, root: toBytes(allowlist.root), entries: [...allowlist.entries] })
+        .values({ id, tenant_id: caller.accountId, root: toBytes(allowlist.root), entries: [...allowlist.entries] })
         .execute();
     }
     return await transaction

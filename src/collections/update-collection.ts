@@ -5,10 +5,11 @@ import { type Chain, findChain } from "../chains.ts";
 import { toBytes } from "../relay/bytes.ts";
 import { type ConfigChanges, storeChanges } from "../relay/config-changes.ts";
 import { endedStates } from "../relay/intents.ts";
-import { untilSigned } from "../relay/until-signed.ts";
+import { asLost, untilSigned, withoutHash } from "../relay/until-signed.ts";
 import { acceptUpdate } from "../relay/update-intent.ts";
 import type { Services } from "../services.ts";
 import { checkKey } from "./accept-deployment.ts";
+import { keepTree } from "./allowlists.ts";
 import { checkAgainstChain, type FixedMembers, frozen } from "./check-against-chain.ts";
 import { checkUpdate } from "./check-update.ts";
 import { getCollection } from "./collections.ts";
@@ -63,11 +64,13 @@ export async function updateCollection(
   const earlier = await findEarlier(services, caller, chain, input.collection, changes, idempotencyKey);
   // A request that comes again asks for its hash: what it did must not be held against it.
   if (!earlier.same) {
+    if (allowlist && allowlist.entries.length > 0) await services.disk.requireRoom(caller.tier === "free");
     if (earlier.freezing) throw frozen("is being frozen by an earlier update");
     await checkAgainstChain(services, chain, collection, changes, input.fixed ?? {});
   }
   const intent = await acceptUpdate(services, {
     tenantId: caller.accountId,
+    tier: caller.tier,
     chain,
     contract: input.collection,
     changes,
@@ -75,10 +78,11 @@ export async function updateCollection(
     idempotencyKey,
     allowlist,
   });
+  void keepTree(services, intent.allowlist_id, allowlist?.stored ?? null);
   await untilSigned(services, chain, intent);
-  const update = await getUpdate(services, caller, intent.id);
+  const update = await getUpdate(services, caller, intent.id).catch(asLost);
   const { transactionHash } = update;
-  if (!transactionHash) throw new Error(`intent ${intent.id} is ${update.state} without a hash`);
+  if (!transactionHash) throw withoutHash(intent, update.state);
   return {
     update: { ...update, transactionHash },
     idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),

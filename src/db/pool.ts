@@ -12,14 +12,28 @@ pg.types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
 /** The role of the HTTP process: bound to the rows of one tenant at a time. */
 const apiRole = "mintyard_api";
 
+export interface ConnectionOptions {
+  /** Every connection works under the role that sees one tenant's rows only. */
+  tenants: boolean;
+  /** Milliseconds after which the server ends a statement. */
+  statementTimeout?: number;
+  /** For reads of the index: a statement takes one core of the server, and idle connections do not keep the process. */
+  reads?: true;
+}
+
 /** How a process connects; see `createPool`. */
-export function connectionOptions(databaseUrl: string, name: string, options = { tenants: false }): pg.ClientConfig {
+export function connectionOptions(
+  databaseUrl: string,
+  name: string,
+  { tenants, statementTimeout = 15_000, reads }: ConnectionOptions = { tenants: false },
+): pg.ClientConfig {
+  const settings = [...(tenants ? [`role=${apiRole}`] : []), ...(reads ? ["max_parallel_workers_per_gather=0"] : [])];
   return {
     connectionString: databaseUrl,
     application_name: `mintyard-${name}`,
-    ...(options.tenants ? { options: `-c role=${apiRole}` } : {}),
+    ...(settings.length > 0 ? { options: settings.map((setting) => `-c ${setting}`).join(" ") } : {}),
     connectionTimeoutMillis: 5_000,
-    statement_timeout: 15_000,
+    statement_timeout: statementTimeout,
     idle_in_transaction_session_timeout: 15_000,
   };
 }
@@ -28,10 +42,17 @@ export function connectionOptions(databaseUrl: string, name: string, options = {
  * One pool per process.
  *
  * @param name shown in `pg_stat_activity`, so that an operator can tell the processes apart.
- * @param options `tenants`: every connection works under the role that sees one tenant's rows only.
  */
-export function createPool(databaseUrl: string, name: string, max = 10, options = { tenants: false }): pg.Pool {
-  const pool = new pg.Pool({ ...connectionOptions(databaseUrl, name, options), max, idleTimeoutMillis: 30_000 });
+export function createPool(
+  databaseUrl: string,
+  name: string,
+  max = 10,
+  options: ConnectionOptions = { tenants: false },
+): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionOptions(databaseUrl, name, options),
+    ...{ max, idleTimeoutMillis: 30_000, allowExitOnIdle: options.reads === true },
+  });
   // An idle connection that Postgres closes (restart, failover) raises here; the next query opens a new one.
   pool.on("error", () => undefined);
   // While a connection is lent out, losing it raises here instead; whoever uses it sees its query fail.

@@ -1,18 +1,30 @@
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import pg from "pg";
+import { ServiceError } from "../errors.ts";
 import type { PrimaryPositions } from "./primary-positions.ts";
-import type { RawRow, ReadLanes } from "./read-lanes.ts";
+import { type RawRow, textRow } from "./raw-row.ts";
+import type { StatementRunner } from "./read-connections.ts";
+import type { ReadLanes } from "./read-lanes.ts";
+import { isCancelled, readLimitMs } from "./read-limits.ts";
 import type { Replica, ReplicaStatus } from "./replica.ts";
 import { readsOwnWrites } from "./tenant.ts";
 import type { WireValue } from "./wire.ts";
 
 const betweenLooksMs = 1_000;
 
-/** The two ways to ask one server. */
+/** The ways to ask one server. */
 export interface Server {
-  pool: Pick<pg.Pool, "query">;
+  /** For what every read waits for: how far the index is. */
+  pool: Pick<pg.Pool, "query" | "end">;
   lanes: ReadLanes;
+  /** Reads that are not in the hot few. */
+  reads: StatementRunner;
+  /** Reads that may touch many rows: few at once, so that no other read waits for them. */
+  heavy: StatementRunner;
 }
+
+/** Column values as PostgreSQL writes them. */
+const asText = { getTypeParser: () => (text: string) => text };
 
 /**
  * Answers reads of the index: in turn from the replicas that are fit to, else from the primary. What fails
@@ -41,7 +53,31 @@ export class ReadPool implements PostgresPool, ReadLanes {
   }
 
   query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>> {
-    return this.#ask(({ pool }) => pool.query<R>(query));
+    return this.#ask(({ reads }) => reads.query<R>(query));
+  }
+
+  /**
+   * A read that may touch many rows.
+   *
+   * @param limitMs `readLimitMs` or `reportLimitMs`.
+   * @param options `current`: from the primary.
+   */
+  heavy<R extends pg.QueryResultRow>(
+    query: pg.QueryConfig,
+    limitMs: number = readLimitMs,
+    options: { current?: boolean } = {},
+  ): Promise<pg.QueryResult<R>> {
+    return options.current
+      ? this.#primary.heavy.query<R>(query, limitMs)
+      : this.#ask(({ heavy }) => heavy.query<R>(query, limitMs));
+  }
+
+  /** Such a read whose answer is one row of JSON; see `first`. */
+  async heavyFirst(text: string, values: readonly WireValue[]): Promise<RawRow | null> {
+    const query: pg.QueryArrayConfig = { text, values: [...values], rowMode: "array", types: asText };
+    const { rows } = await this.heavy(query);
+    const row = rows[0] as (string | null)[] | undefined;
+    return row ? textRow(row) : null;
   }
 
   first(text: string, values: readonly WireValue[], once?: boolean): Promise<RawRow | null> {
@@ -71,15 +107,29 @@ export class ReadPool implements PostgresPool, ReadLanes {
     return this.#replicas.map(({ status }) => status);
   }
 
+  /** Reads that may touch many rows, at all servers together. */
+  heavyReads(): { running: number; waiting: number } {
+    const all = [this.#primary.heavy, ...this.#replicas.map(({ heavyReads }) => heavyReads)];
+    const sum = (key: "running" | "waiting") => all.reduce((total, one) => total + one[key], 0);
+    return { running: sum("running"), waiting: sum("waiting") };
+  }
+
   close(): void {
     this.#primary.lanes.close();
   }
 
-  /** Ends the replicas' connections; the primary's pool is not its own. */
+  /** Ends all connections. */
   async end(): Promise<void> {
     this.#ended = true;
     if (this.#timer) clearTimeout(this.#timer);
-    await Promise.all([this.#positions?.end(), ...this.#replicas.map((replica) => replica.end())]);
+    const { pool, reads, heavy } = this.#primary;
+    await Promise.all([
+      pool.end(),
+      reads.end(),
+      heavy.end(),
+      this.#positions?.end(),
+      ...this.#replicas.map((replica) => replica.end()),
+    ]);
   }
 
   async #ask<T>(question: (server: Server) => Promise<T>): Promise<T> {
@@ -89,7 +139,7 @@ export class ReadPool implements PostgresPool, ReadLanes {
       return await replica.ask(question);
     } catch (error) {
       // What took too long there would take as long again.
-      if (error instanceof pg.DatabaseError && error.code === "57014") throw error;
+      if (isCancelled(error) || error instanceof ServiceError) throw error;
       if (isGone(error)) replica.giveUp();
       this.fallbacks += 1;
       return await question(this.#primary);

@@ -1,8 +1,8 @@
 import type pg from "pg";
-import { connectionOptions, createPool } from "./pool.ts";
+import { closeReads, openReads, type Reads } from "./open-reads.ts";
+import { createPool } from "./pool.ts";
 import type { PrimaryPositions } from "./primary-positions.ts";
 import { Probe } from "./probe.ts";
-import { openReadLanes, type ReadLanes } from "./read-lanes.ts";
 
 /** Why a replica gets no reads. */
 export type ReplicaTrouble =
@@ -30,10 +30,14 @@ export interface ReplicaStatus {
 export interface ReplicaOptions {
   processName: string;
   tenants: boolean;
+  /** See `openReads`. */
+  heavyReads: number;
   maxLagSeconds: number;
   /** Told whenever a replica begins to get reads (null) and whenever it gets none any more. */
   report?: (replica: string, trouble: ReplicaTrouble | null) => void;
 }
+
+type Server = Reads & { pool: pg.Pool };
 
 type Row = { standby: boolean; position: string | null; system: string };
 
@@ -46,7 +50,7 @@ export class Replica {
   readonly #url: string;
   readonly #options: ReplicaOptions;
   readonly #probe: Probe<Row>;
-  #server: { pool: pg.Pool; lanes: ReadLanes };
+  #server: Server;
   /** Who waits for an answer: told at once when the server is gone, as a socket may take minutes to. */
   readonly #waiting = new Set<(error: Error) => void>();
   #state: ReplicaStatus;
@@ -64,6 +68,11 @@ export class Replica {
     return { ...this.#state };
   }
 
+  /** Its heavy reads, under way and waiting. */
+  get heavyReads(): { running: number; waiting: number } {
+    return this.#server.heavy;
+  }
+
   get answersReads(): boolean {
     return this.#state.trouble === null;
   }
@@ -73,7 +82,7 @@ export class Replica {
     return this.answersReads || this.#state.trouble === "joining";
   }
 
-  async ask<T>(question: (server: { pool: pg.Pool; lanes: ReadLanes }) => Promise<T>): Promise<T> {
+  async ask<T>(question: (server: Server) => Promise<T>): Promise<T> {
     const answer = await new Promise<T>((done, failed) => {
       this.#waiting.add(failed);
       question(this.#server)
@@ -121,21 +130,21 @@ export class Replica {
     this.#server = this.#open();
     for (const failed of this.#waiting) failed(new Error("Connection terminated: the replica is away"));
     this.#waiting.clear();
-    old.lanes.close();
+    void closeReads(old).catch(() => undefined);
     void old.pool.end().catch(() => undefined);
   }
 
   async end(): Promise<void> {
-    this.#server.lanes.close();
-    await Promise.all([this.#probe.end(), this.#server.pool.end()]);
+    await Promise.all([this.#probe.end(), closeReads(this.#server), this.#server.pool.end()]);
   }
 
-  #open(): { pool: pg.Pool; lanes: ReadLanes } {
-    const { processName, tenants } = this.#options;
+  #open(): Server {
+    const { processName, tenants, heavyReads } = this.#options;
     const name = `${processName}-replica`;
     return {
-      pool: createPool(this.#url, name, 10, { tenants }),
-      lanes: openReadLanes(connectionOptions(this.#url, name, { tenants })),
+      // For looks at the index' head only: one at a time.
+      pool: createPool(this.#url, name, 1, { tenants }),
+      ...openReads(this.#url, name, { tenants, heavyReads }),
     };
   }
 }

@@ -1,17 +1,43 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type pg from "pg";
+import type { RequestEnd } from "./request-end.ts";
 
-/** The account that the running request belongs to, as soon as that is known. */
-const running = new AsyncLocalStorage<{ tenant: string; ownWrites?: true }>();
+interface Scope {
+  /** The account that the running request belongs to, as soon as that is known: whose rows it sees. */
+  tenant: string;
+  /** Whose turn its reads of the index take. */
+  account: string;
+  end: RequestEnd | null;
+  ownWrites?: true;
+}
+
+const running = new AsyncLocalStorage<Scope>();
 
 /** Runs one request: what it asks the database is bound to the account that `setTenant` names within. */
-export function withTenantScope<T>(run: () => T): T {
-  return running.run({ tenant: "" }, run);
+export function withTenantScope<T>(run: () => T, end: RequestEnd | null = null): T {
+  return running.run({ tenant: "", account: "", end }, run);
+}
+
+/** Runs reads of the index for an account. They see no tenant's rows, its own neither. */
+export function withReadScope<T>(account: string, end: RequestEnd, run: () => T): T {
+  return running.run({ tenant: "", account, end }, run);
 }
 
 export function setTenant(accountId: string): void {
   const scope = running.getStore();
-  if (scope) scope.tenant = accountId;
+  if (!scope) return;
+  scope.tenant = accountId;
+  scope.account = accountId;
+}
+
+/** Empty: the request has no key, or it is no request. */
+export function requestAccount(): string {
+  return running.getStore()?.account ?? "";
+}
+
+/** When nobody waits for the running request any more; null: it is no request. */
+export function requestEnd(): RequestEnd | null {
+  return running.getStore()?.end ?? null;
 }
 
 /** From here on the running request is answered by the primary: a replica may not have yet what it waited for. */
@@ -26,7 +52,7 @@ export function readsOwnWrites(): boolean {
 
 /** Relations whose rows belong to a tenant; row-level security compares them with `app.tenant`. */
 const ownedRelation =
-  /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|account_storage|upload|intent|self_deployment)\b/;
+  /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|account_storage|upload|intent|self_deployment|collection)\b/;
 
 interface Statement {
   text?: string;

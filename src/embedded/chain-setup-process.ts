@@ -4,6 +4,7 @@
  */
 import { loadChains } from "../config-chains.ts";
 import { createLogger } from "../log.ts";
+import { openKeySigners } from "../signing/in-process.ts";
 import type { SetupReply, SetupRequest } from "./chain-setup.ts";
 import { prepareLocalChain } from "./local-chains.ts";
 
@@ -19,14 +20,15 @@ process.on("message", (request: SetupRequest) => {
 
 async function answer(request: SetupRequest): Promise<unknown> {
   if (request.call === "prepare") {
-    const { node, relayerKey, record, logLevel } = request.ask;
-    return await prepareLocalChain(node, relayerKey, record, createLogger("start", logLevel));
+    const { node, relayerKeyFile, record, logLevel } = request.ask;
+    return await prepareLocalChain(node, relayerKeyFile, record, createLogger("start", logLevel));
   }
-  return loadChains(request.ask).map(({ name, id, local, rpcUrls, factory }) => ({
-    name,
-    id,
-    local,
-    rpcUrls,
-    factory: factory && { address: factory.address },
+  return loadChains(request.ask).map((chain) => ({
+    name: chain.name,
+    id: chain.id,
+    local: chain.local,
+    rpcUrls: chain.rpcUrls,
+    factory: chain.factory && { address: chain.factory.address },
+    wallets: [...chain.relay.wallets, ...openKeySigners(chain).map(({ address }) => address)],
   }));
 }

@@ -1,7 +1,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import type { Address, Hex } from "viem";
+import type { Address } from "viem";
 import type { LocalNode } from "./local-chain-process.ts";
+import { withoutKeys } from "./signer-environment.ts";
 import { nodeFlags } from "./supervisor.ts";
 
 /** The factory on a local chain, as the data folder keeps it. */
@@ -15,7 +16,7 @@ export interface FactoryRecord {
 export interface SetupCalls {
   /** Funds the relayer wallet and deploys the factory; what is there already stays. */
   prepare: {
-    ask: { node: LocalNode; relayerKey: Hex; record: FactoryRecord | null; logLevel: string };
+    ask: { node: LocalNode; relayerKeyFile: string; record: FactoryRecord | null; logLevel: string };
     answer: { relayer: Address; factory: FactoryRecord };
   };
   /** The chains that an environment configures. */
@@ -29,6 +30,8 @@ export interface ServedChain {
   local: boolean;
   rpcUrls: string[];
   factory: { address: Address } | null;
+  /** Paying wallets, lower case. */
+  wallets: Address[];
 }
 
 export type SetupRequest = {
@@ -56,7 +59,7 @@ export class ChainSetup {
   constructor(env: Readonly<Record<string, string>>) {
     this.#process = fork(script, [], {
       execArgv: nodeFlags,
-      env: { ...process.env, ...env },
+      env: { ...withoutKeys(process.env), ...env },
       // A group of its own: Ctrl-C reaches the launcher alone.
       detached: true,
     });

@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import type { DataFolder } from "./data-folder.ts";
 import type { LocalChain } from "./local-chain-process.ts";
 
@@ -38,6 +39,8 @@ export function childEnvironment({
     KEY_PEPPER: given["KEY_PEPPER"] ?? folder.keyPepper(),
   };
   // The key of the folder opens an enterprise account, so it exists on embedded databases only.
+  // The database shares the machine's cores with everything else: heavy reads take half of them at most.
+  if (ownDatabase && availableParallelism() < 4) env["MAX_HEAVY_READS"] = given["MAX_HEAVY_READS"] ?? "1";
   if (ownDatabase) env["MINTYARD_API_KEY"] = given["MINTYARD_API_KEY"]?.trim() || folder.apiKey();
   for (const local of locals) {
     const suffix = local.name.toUpperCase();
@@ -48,7 +51,7 @@ export function childEnvironment({
     env[`PAID_TIER_ONLY_${suffix}`] = given[`PAID_TIER_ONLY_${suffix}`] ?? String(local.name === "ethereum");
     env[`FACTORY_${suffix}`] = local.factory.address;
     env[`FACTORY_BLOCK_${suffix}`] = String(local.factory.block);
-    env[`RELAYER_KEY_${suffix}`] = local.relayerKey;
+    env[`RELAYER_ADDRESS_${suffix}`] = local.relayer;
   }
   return env;
 }

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
-import type { Hex } from "viem";
 import { freePorts } from "../free-port.ts";
+import { longestSocketPath } from "../signing/endpoint.ts";
 import { isCommand } from "./is-command.ts";
 
 type Ports = Record<string, number>;
@@ -47,7 +47,7 @@ export class DataFolder {
     return JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;
   }
 
-  /** For `environmentOf`. The keys of wallets are in it, so nobody else may read it. */
+  /** For `environmentOf`. The database's password is in it, so nobody else may read it. */
   keepEnvironment(env: Readonly<Record<string, string>>): void {
     const file = join(this.path, environmentName);
     rmSync(file, { force: true });
@@ -80,9 +80,19 @@ export class DataFolder {
     return this.#secret("key-pepper", () => randomBytes(32).toString("base64url"));
   }
 
-  /** Private key of the local chain's relayer; made once, so that it never is a well-known one. */
-  relayerKey(chain: string): Hex {
-    return this.#secret(`relayer-${chain}`, () => `0x${randomBytes(32).toString("hex")}`) as Hex;
+  /**
+   * Where the private key of the local chain's relayer lies. Who funds the wallet makes the file
+   * (src/embedded/local-chains.ts), and who signs reads it: the launcher does neither.
+   */
+  relayerKeyFile(chain: string): string {
+    return join(this.folder("keys"), `relayer-${chain}`);
+  }
+
+  /** Where the signer listens: a socket in the folder; a port where the folder's path is too long for one. */
+  async signerUrl(): Promise<string> {
+    const path = join(this.path, "signer.sock");
+    if (Buffer.byteLength(path) <= longestSocketPath) return `unix:${path}`;
+    return `http://127.0.0.1:${await this.port("signer")}`;
   }
 
   /** The port this part had last time, when it is still free, so that clients and wallets find it again. */

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Address, Hex } from "viem";
+import type { Address } from "viem";
 import { localChainIds } from "../chains.ts";
 import { returnMemory } from "../compact-heap.ts";
 import type { DataFolder } from "./data-folder.ts";
@@ -15,7 +15,7 @@ export interface LocalNode {
 /** The same with what the service needs on it. */
 export interface LocalChain extends LocalNode {
   relayer: Address;
-  relayerKey: Hex;
+  relayerKeyFile: string;
   factory: { address: Address; block: bigint };
 }
 

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
 import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { type Chain, defaultRelayPolicy, knownChains } from "../chains.ts";
@@ -10,18 +12,29 @@ import type { LocalNode } from "./local-chain-process.ts";
 /**
  * Puts a funded relayer and the collection factory on a local chain; what is there already stays.
  *
+ * @param relayerKeyFile of the relayer's private key; made here at the first start, so that it never is a well-known one.
  * @param record of the factory that an earlier start deployed.
  */
 export async function prepareLocalChain(
   { name, id, rpcUrl }: LocalNode,
-  relayerKey: Hex,
+  relayerKeyFile: string,
   record: FactoryRecord | null,
   log: Logger,
 ): Promise<SetupCalls["prepare"]["answer"]> {
+  const relayerKey = readKey(relayerKeyFile);
   const relayer = privateKeyToAccount(relayerKey).address;
   const chain = localChain(name, id, rpcUrl, relayerKey);
   await fundRelayer(chain, relayer);
   return { relayer, factory: await ensureFactory(chain, record, log) };
+}
+
+function readKey(file: string): Hex {
+  try {
+    writeFileSync(file, `0x${randomBytes(32).toString("hex")}\n`, { mode: 0o600, flag: "wx" });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  return readFileSync(file, "utf8").trim() as Hex;
 }
 
 function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): Chain {

@@ -18,6 +18,12 @@ const modules: Partial<Record<string, () => Promise<unknown>>> = {
       import("../db/prepare.ts"),
       import("../telemetry/metrics.ts"),
     ]),
+  signer: () =>
+    Promise.all([
+      import("../signing/signer-config.ts"),
+      import("../signing/open-keyrings.ts"),
+      import("../signing/signer-server.ts"),
+    ]),
   worker: () =>
     Promise.all([
       import("../relay/run-relay.ts"),

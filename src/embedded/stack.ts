@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { configuredSuffixes } from "../chains.ts";
-import { keepHeapSmall } from "../compact-heap.ts";
+import { keepHeapSmall, returnMemory } from "../compact-heap.ts";
 import { ChainSetup, type FactoryRecord, type ServedChain } from "./chain-setup.ts";
 import { childEnvironment, rpcVariable } from "./child-environment.ts";
 import { compileCacheKept, keepCompileCache } from "./compile-cache.ts";
@@ -8,7 +8,8 @@ import { DataFolder, isFree } from "./data-folder.ts";
 import { chainProcess, isLocalChainProcess, type LocalChain, runLocalChain } from "./local-chain-process.ts";
 import { type EmbeddedPostgres, startPostgres } from "./postgres.ts";
 import { type ReadyInfo, readyInfo } from "./ready-info.ts";
-import type { PartListener } from "./start-progress.ts";
+import { askersEnvironment, hasWallets, signerEnvironment } from "./signer-environment.ts";
+import type { PartListener, StartOptions } from "./start-progress.ts";
 import { Supervisor } from "./supervisor.ts";
 
 export interface Stack {
@@ -30,14 +31,6 @@ export class StartStopped extends Error {
   constructor() {
     super("stopped while it was starting");
   }
-}
-
-/** What whoever starts a stack may want to know and say while it starts. */
-export interface StartOptions {
-  /** Is told of each part. */
-  parts?: PartListener;
-  /** Ends the start. */
-  signal?: AbortSignal;
 }
 
 /**
@@ -118,14 +111,16 @@ class EmbeddedStack implements Stack {
     const names = this.#localChainNames();
     const cache = keepCompileCache(this.#folder.path);
     const told = Promise.withResolvers<Record<string, string>>();
+    const signerTold = Promise.withResolvers<Record<string, string>>();
     // Each child that waits for it sees that it fails; without children nobody does.
-    told.promise.catch(() => undefined);
+    for (const { promise } of [told, signerTold]) promise.catch(() => undefined);
     const database = this.#openDatabase();
     this.#database = database;
     const setup = new ChainSetup(cache);
     this.#setup = setup;
     const locals = this.#startLocalChains(names, cache, setup);
-    const services = this.#startServices(names, cache, told.promise);
+    const ownSigner = !this.#env["SIGNER_URL"]?.trim() && hasWallets(this.#env, names);
+    const services = this.#startServices(names, cache, told.promise, ownSigner ? signerTold.promise : null);
     services.catch(() => undefined);
     let known: { databaseUrl: string; locals: LocalChain[]; env: Record<string, string>; chains: ServedChain[] };
     try {
@@ -138,8 +133,13 @@ class EmbeddedStack implements Stack {
         locals: chainsHere,
         ownDatabase: this.#postgres !== null,
       });
-      known = { databaseUrl, locals: chainsHere, env, chains: await setup.ask("chains", { ...this.#env, ...env }) };
+      const signer = ownSigner ? signerEnvironment(await this.#folder.signerUrl(), chainsHere) : null;
+      const chains = await setup.ask("chains", { ...this.#env, ...env, ...signer });
+      signerTold.resolve({ ...env, ...signer });
+      if (signer) Object.assign(env, askersEnvironment(signer, chains));
+      known = { databaseUrl, locals: chainsHere, env, chains };
     } catch (error) {
+      signerTold.reject(error);
       told.reject(error);
       throw error;
     } finally {
@@ -161,6 +161,7 @@ class EmbeddedStack implements Stack {
     locals: readonly string[],
     cache: Record<string, string>,
     told: Promise<Record<string, string>>,
+    signerTold: Promise<Record<string, string>> | null,
   ): Promise<void> {
     const early = { MINTYARD_DATA_DIR: this.#folder.path, ...cache };
     const child = async (name: string, args: string[], readyWithinMs: number, when = told) => {
@@ -168,10 +169,11 @@ class EmbeddedStack implements Stack {
         this.#supervisor.start({
           name,
           args: [host, ...args],
-          env: early,
+          env: name === "signer" ? { ...returnMemory, ...early } : early,
           told: when,
           readyWithinMs,
-          background: name !== "api",
+          keys: name === "signer",
+          background: name !== "api" && name !== "signer",
         }),
       );
     };
@@ -185,6 +187,7 @@ class EmbeddedStack implements Stack {
     afterIt.catch(() => undefined);
     await Promise.all([
       leading,
+      ...(signerTold ? [child("signer", [entry("processes/signer.ts")], 60_000, signerTold)] : []),
       child("api", [entry("api.ts")], 60_000),
       child("worker", [entry("worker.ts")], 60_000),
       ...others.map((name) => indexer(name, afterIt)),
@@ -205,11 +208,11 @@ class EmbeddedStack implements Stack {
     return this.#stopping;
   }
 
-  /** Doors first, then what writes, then what they write to: nobody loses its database mid-sentence. */
+  /** Who asks first, then who is asked, the database last: nobody loses it mid-sentence. */
   async #stopAll(): Promise<void> {
     this.#supervisor.beginStop();
     this.#setup?.end();
-    const chains = this.#names.filter(isLocalChainProcess);
+    const chains = this.#names.filter((name) => isLocalChainProcess(name) || name === "signer");
     const others = this.#names.filter((name) => !chains.includes(name));
     await this.#supervisor.stop(others, 5_000);
     await this.#supervisor.stop(chains, 1_000);
@@ -284,10 +287,10 @@ class EmbeddedStack implements Stack {
           const node = await runLocalChain(name, this.#folder, this.#supervisor, cache);
           const file = `chain-${node.id}/factory.json`;
           const record = this.#folder.readJson<FactoryRecord>(file);
-          const relayerKey = this.#folder.relayerKey(name);
-          const { relayer, factory } = await setup.ask("prepare", { node, relayerKey, record, logLevel });
+          const relayerKeyFile = this.#folder.relayerKeyFile(name);
+          const { relayer, factory } = await setup.ask("prepare", { node, relayerKeyFile, record, logLevel });
           this.#folder.writeJson(file, factory);
-          return { ...node, relayer, relayerKey, factory: { ...factory, block: BigInt(factory.block) } };
+          return { ...node, relayer, relayerKeyFile, factory: { ...factory, block: BigInt(factory.block) } };
         }),
       ),
     );

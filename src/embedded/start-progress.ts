@@ -4,6 +4,14 @@ export interface PartListener {
   ready(part: string): void;
 }
 
+/** What whoever starts a stack may want to know and say while it starts. */
+export interface StartOptions {
+  /** Is told of each part. */
+  parts?: PartListener;
+  /** Ends the start. */
+  signal?: AbortSignal;
+}
+
 interface Part {
   name: string;
   readyMs: number | null;

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { returnMemory } from "../compact-heap.ts";
 import { giveWay } from "./give-way.ts";
+import { withoutKeys } from "./signer-environment.ts";
 
 export interface ChildSpec {
   name: string;
@@ -15,6 +16,8 @@ export interface ChildSpec {
   told?: Promise<Record<string, string>>;
   /** How long it may take until it says that it is ready, from when it was told. */
   readyWithinMs: number;
+  /** It signs: it alone gets the keys that the launcher was given. */
+  keys?: boolean;
   /** Nobody waits for an answer of it: once it is ready, those that answer go first. */
   background?: boolean;
 }
@@ -85,10 +88,10 @@ class SupervisedChild {
   }
 
   async start(): Promise<void> {
-    const { name, args, env, told, readyWithinMs, background } = this.#spec;
+    const { name, args, env, told, readyWithinMs, background, keys } = this.#spec;
     let started = Date.now();
     const child = spawn(process.execPath, [...nodeFlags, ...args], {
-      env: { ...(background ? returnMemory : {}), ...process.env, ...env },
+      env: { ...(background ? returnMemory : {}), ...(keys ? process.env : withoutKeys(process.env)), ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       // Its own group: Ctrl-C reaches the parent alone, which stops its children in the right order.
       detached: true,

@@ -3,7 +3,7 @@ import { listAccountNfts } from "../accounts/list-account-nfts.ts";
 import { listAcquiredNfts } from "../accounts/list-acquired-nfts.ts";
 import { listChainNfts } from "../nfts/list-chain-nfts.ts";
 import type { Builder } from "./builder.ts";
-import { connectionCost, pageRequestOf, selects } from "./connection.ts";
+import { connectionCost, pageRequestOf, prices, selects, specialCost } from "./connection.ts";
 import { checkedAddress, nftTypes } from "./nft-types.ts";
 import { connectionOf } from "./page-types.ts";
 
@@ -67,7 +67,7 @@ export function addAccounts(builder: Builder): void {
           last: t.arg.int(),
           before: t.arg.string(),
         },
-        complexity: connectionCost,
+        complexity: (args) => specialCost(args, prices.distinct),
         resolve: async (holder, args, context, info) =>
           listAcquiredNfts(context.services, await context.caller(), {
             chains: args.chains ?? [],
@@ -111,7 +111,7 @@ export function addAccounts(builder: Builder): void {
           last: t.arg.int(),
           before: t.arg.string(),
         },
-        complexity: connectionCost,
+        complexity: (args) => specialCost(args, prices.distinct),
         resolve: async (holder, args, context) =>
           listAccountContracts(context.services, await context.caller(), {
             chain: args.chain,

@@ -2,18 +2,25 @@ import { complexityFromQuery } from "@pothos/plugin-complexity";
 import {
   type DocumentNode,
   type ExecutionArgs,
+  type FieldNode,
   type FragmentDefinitionNode,
   getOperationAST,
   Kind,
   type OperationDefinitionNode,
+  valueFromASTUntyped,
 } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import type { Context } from "hono";
-import { openFields, operationOfField } from "../accounts/operations.ts";
+import { admitAddress } from "../accounts/admit-address.ts";
+import { countedFields, openFields, operationOfField } from "../accounts/operations.ts";
 import type { Session } from "../auth/caller.ts";
+import { ServiceError } from "../errors.ts";
 import { admitOnce } from "../http/admit-once.ts";
 import type { AppEnv } from "../http/app-env.ts";
+import { clientAddress } from "../http/client-address.ts";
+import { noteCounted } from "../http/pace-uncounted.ts";
 import { setRateHeaders } from "../http/rate-headers.ts";
+import { checkConditions, countConditions, type TraitFilter } from "../nfts/traits.ts";
 import type { Services } from "../services.ts";
 import { maxComplexity } from "./builder.ts";
 
@@ -24,6 +31,8 @@ interface ServerContext {
 
 /** Complexity that costs as much of the rate as one REST request. */
 const complexityPerRequest = 250;
+/** The same of questions that need no key, for whoever asks them with one. */
+const questionsPerRequest = 5;
 
 /**
  * Lets an operation run, or not, before any of its fields does: scopes of the key, quota and rate of the account, and the
@@ -40,42 +49,85 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     const { hono, caller } = contextValue as ServerContext;
     const operation = getOperationAST(document, operationName);
     if (!operation) return;
-    const fields = rootFields(document, operation);
+    const nodes = rootFields(document, operation);
+    const fields = namesOf(nodes);
+    const asked = nodes
+      .filter(({ name }) => name.value === "nfts")
+      .map((node) => conditionsOf(node, variableValues ?? {}));
+    checkConditions(asked.reduce((sum, conditions) => sum + conditions, 0));
     const reflects = fields.has("__schema") || fields.has("__type");
-    const needsKey = [...fields].filter((field) => !openFields.has(field));
+    const needsKey = [...fields.keys()].filter((field) => !openFields.has(field));
     const closed = reflects && services.config.introspection === "key";
-    if (needsKey.length === 0 && !closed) return;
-    const session = await caller();
-    const wanted = (needsKey.length > 0 ? needsKey : ["__schema"]).map((field) =>
-      operationOfField(operation.operation, field),
-    );
+    const questions = [...fields].reduce((sum, [name, keys]) => sum + (countedFields.has(name) ? keys.size : 0), 0);
+    if (needsKey.length === 0 && !closed && questions === 0) return;
+    const session = needsKey.length === 0 && !closed ? await callerIfAny(hono, caller) : await caller();
+    if (!session) {
+      const address = clientAddress(hono.env.incoming, services.config.trustedProxies);
+      await admitAddress(services, address, questions, (state) => setRateHeaders(hono, state));
+      return noteCounted(hono.env.incoming);
+    }
+    const wanted = (needsKey.length > 0 ? needsKey : ["__schema"]).map((field) => ({
+      ...operationOfField(operation.operation, field),
+      times: fields.get(field)?.size ?? 1,
+    }));
     const { complexity } = complexityFromQuery(document, {
       schema,
       ctx: contextValue as object,
       ...(operationName ? { operationName } : {}),
       variables: variableValues ?? {},
     });
-    const cost = Math.max(1, Math.ceil(complexity / complexityPerRequest));
+    const cost = Math.max(1, Math.ceil(complexity / complexityPerRequest), Math.ceil(questions / questionsPerRequest));
     hono.set("graphqlCost", { complexity, maxComplexity, requests: cost });
-    // One operation, one place in each bucket that its fields belong to.
+    // One operation, one place in each bucket that its fields belong to; of mutations each takes its own: they spend.
     const distinct = new Map(wanted.map((item) => [`${item.scope} ${item.bucket}`, item]));
-    for (const item of distinct.values())
-      await admitOnce(hono.env.incoming, services, session, item, cost, (state) => setRateHeaders(hono, state));
+    for (const item of distinct.values()) {
+      const each = wanted.reduce((sum, { bucket, times }) => sum + (bucket === item.bucket ? times : 0), 0);
+      const places = operation.operation === "mutation" ? Math.max(cost, each) : cost;
+      await admitOnce(hono.env.incoming, services, session, item, places, (state) => setRateHeaders(hono, state));
+    }
   }
 }
 
-/** Names of the fields that an operation asks of its root, whatever directives may leave out. */
-function rootFields(document: DocumentNode, operation: OperationDefinitionNode): Set<string> {
+/** Who asks for what needs no key; null: nobody that we know. Another one's key, or a wrong one, opens nothing more. */
+async function callerIfAny(hono: Context<AppEnv>, caller: () => Promise<Session>): Promise<Session | null> {
+  if (hono.env.incoming.headers.authorization === undefined) return null;
+  try {
+    const session = await caller();
+    return session.scopes.includes("read") ? session : null;
+  } catch (error) {
+    if (error instanceof ServiceError && [401, 403].includes(error.status)) return null;
+    throw error;
+  }
+}
+
+/** The fields by their name, each with the names it gets in the answer. */
+function namesOf(nodes: readonly FieldNode[]): Map<string, Set<string>> {
+  const names = new Map<string, Set<string>>();
+  for (const { name, alias } of nodes)
+    names.set(name.value, (names.get(name.value) ?? new Set()).add((alias ?? name).value));
+  return names;
+}
+
+/** Conditions on traits of one field, as the variables make them. */
+function conditionsOf(node: FieldNode, variables: Record<string, unknown>): number {
+  const argument = node.arguments?.find(({ name }) => name.value === "traits");
+  if (!argument) return 0;
+  const filter = valueFromASTUntyped(argument.value, variables) as TraitFilter | null | undefined;
+  return countConditions(filter);
+}
+
+/** The fields that an operation asks of its root, whatever directives may leave out. */
+function rootFields(document: DocumentNode, operation: OperationDefinitionNode): FieldNode[] {
   const fragments = new Map(
     document.definitions
       .filter((definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION)
       .map((fragment) => [fragment.name.value, fragment]),
   );
-  const names = new Set<string>();
+  const fields: FieldNode[] = [];
   const seen = new Set<string>();
   const visit = (set: OperationDefinitionNode["selectionSet"]): void => {
     for (const selection of set.selections) {
-      if (selection.kind === Kind.FIELD) names.add(selection.name.value);
+      if (selection.kind === Kind.FIELD) fields.push(selection);
       else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet);
       else if (!seen.has(selection.name.value)) {
         seen.add(selection.name.value);
@@ -85,5 +137,5 @@ function rootFields(document: DocumentNode, operation: OperationDefinitionNode):
     }
   };
   visit(operation.selectionSet);
-  return names;
+  return fields;
 }

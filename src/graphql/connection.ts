@@ -31,9 +31,34 @@ export function pageRequestOf(args: ConnectionArgs): PageRequest {
   return { size, after, before, fromEnd: backward };
 }
 
+/**
+ * What a read costs beside the fields that it shows, by the rows that its statement may touch. 250 are as much as one
+ * request of `/v0`.
+ */
+export const prices = {
+  /** Of one condition on traits: it may be looked up for every token of a contract. */
+  traitCondition: 150,
+  /** What is counted or summed up over a whole contract. */
+  report: 500,
+  /** Matches that are ranked. */
+  search: 250,
+  /** Distinct values of a list, each found by a walk of an index. */
+  distinct: 100,
+  /** Such a list whose items are counted, and that of all of them where it is asked for. */
+  counted: 250,
+  /** The past, replayed for each token of the page. */
+  replay: 250,
+} as const;
+
 /** A connection costs its page size times what is read of an item. */
 export function connectionCost(args: ConnectionArgs): { field: number; multiplier: number } {
   return { field: 5, multiplier: Math.min(Math.max(args.first ?? args.last ?? defaultPageSize, 1), maxPageSize) };
+}
+
+/** The same with the price of what is special about its statement. */
+export function specialCost(args: ConnectionArgs, price: number): { field: number; multiplier: number } {
+  const { field, multiplier } = connectionCost(args);
+  return { field: field + price, multiplier };
 }
 
 export function pageInfoOf(page: Page<unknown>) {

@@ -4,7 +4,7 @@ import { type CollectionOwner, type CollectionOwnerPage, listCollectionOwners } 
 import type { Page } from "../nfts/page.ts";
 import { listTraits, type TraitSummary } from "../nfts/traits.ts";
 import type { Builder } from "./builder.ts";
-import { connectionCost, pageRequestOf, selects } from "./connection.ts";
+import { pageRequestOf, prices, selects, specialCost } from "./connection.ts";
 import { connectionOf } from "./page-types.ts";
 
 /** Reads about one contract: who holds it, now and then; its numbers and traits. */
@@ -42,7 +42,7 @@ function addOwners(builder: Builder): void {
         last: t.arg.int(),
         before: t.arg.string(),
       },
-      complexity: connectionCost,
+      complexity: (args) => specialCost(args, prices.counted),
       resolve: async (_root, args, context, info) =>
         await listCollectionOwners(context.services, await context.caller(), {
           chain: args.chain,
@@ -78,7 +78,7 @@ function addHolders(builder: Builder): void {
         last: t.arg.int(),
         before: t.arg.string(),
       },
-      complexity: connectionCost,
+      complexity: (args) => specialCost(args, args.atBlock == null ? prices.distinct : prices.replay),
       resolve: async (_root, args, context) =>
         await listHolders(context.services, await context.caller(), {
           chain: args.chain,
@@ -102,6 +102,11 @@ function addStatistics(builder: Builder): void {
         resolve: (row) => Number(row.tokenCount),
       }),
       transferCount: t.int({ resolve: (row) => Number(row.transferCount) }),
+      withheldTokens: t.expose("withheldTokens", {
+        type: "Uint256",
+        description:
+          "Tokens that ERC-2309 logs named beyond the index's allowances; those of them that moved since are listed and counted, the others are not.",
+      }),
     }),
   });
   builder.queryField("collectionStatistics", (t) =>
@@ -110,7 +115,7 @@ function addStatistics(builder: Builder): void {
       nullable: true,
       description: "A contract in numbers, from the chain alone.",
       args: { chain: t.arg.string({ required: true }), contract: t.arg({ type: "Address", required: true }) },
-      complexity: 20,
+      complexity: prices.report,
       resolve: async (_root, input, context) =>
         await getCollectionStatistics(context.services, await context.caller(), input),
     }),
@@ -144,7 +149,7 @@ function addTraits(builder: Builder): void {
       nullable: true,
       description: "How often each trait and value occurs in the metadata of a contract.",
       args: { chain: t.arg.string({ required: true }), contract: t.arg({ type: "Address", required: true }) },
-      complexity: { field: 50, multiplier: 20 },
+      complexity: { field: prices.report, multiplier: 20 },
       resolve: async (_root, input, context) => await listTraits(context.services, await context.caller(), input),
     }),
   );

@@ -1,4 +1,6 @@
+import { readProgress } from "../collections/confirmation-progress.ts";
 import type { Deployment, DeploymentState } from "../collections/get-deployment.ts";
+import type { Services } from "../services.ts";
 import type { Builder } from "./builder.ts";
 import { settingsFields } from "./settings-fields.ts";
 
@@ -8,7 +10,7 @@ const states: Record<DeploymentState, string> = {
   assigned: "Has its nonce.",
   signed: "Its transaction is on disk; it will be sent until it is mined.",
   in_flight: "Sent.",
-  mined: "In a block that may still be replaced.",
+  mined: "In a block that may still be replaced: see progress.",
   mined_reverted: "Mined without success, in a block that may still be replaced.",
   mined_noop: "Cancelled by another transaction, in a block that may still be replaced.",
   confirmed: "The collection stands at its address.",
@@ -19,6 +21,9 @@ const states: Record<DeploymentState, string> = {
   quarantined: "An operator has to look at it.",
   superseded: "Replaced by a further try.",
 };
+
+export const progressDescription =
+  'How far it is, for people: "12 of 64 confirmations, about 100 s", by the block time of late; null once it is confirmed or has ended.';
 
 /** GraphQL writes enum values in capitals. */
 export type StateName = Uppercase<DeploymentState>;
@@ -71,11 +76,47 @@ export function deploymentType(builder: Builder, state: StateRef) {
         description: "The block of the transaction.",
         resolve: (deployment) => deployment.block,
       }),
+      confirmationsRequired: t.int({
+        description: "Blocks that have to vouch for the transaction, its own being the first, before it is confirmed.",
+        resolve: ({ chain }) => chain.confirmations,
+      }),
+      confirmations: t.field({
+        type: "Uint256",
+        nullable: true,
+        description: "How many of them do; 0 while it is in no block, null while no node tells and once it has ended.",
+        resolve: async (deployment, _args, { services }) =>
+          (await progressOf(services, deployment))?.confirmations ?? null,
+      }),
+      progress: t.string({
+        nullable: true,
+        description: progressDescription,
+        resolve: async (deployment, _args, { services }) => (await progressOf(services, deployment))?.text ?? null,
+      }),
       ...settingsFields<Deployment>(t, ({ request }) => request),
       createdAt: t.expose("createdAt", { type: "DateTime" }),
       updatedAt: t.expose("updatedAt", { type: "DateTime" }),
     }),
   });
+}
+
+/** Once it is confirmed or has ended there is nothing to wait for. */
+const waiting: readonly DeploymentState[] = [
+  "queued",
+  "held",
+  "assigned",
+  "signed",
+  "in_flight",
+  "mined",
+  "mined_reverted",
+  "mined_noop",
+];
+
+/** How far a deployment or an update is; null once there is nothing to wait for. */
+export async function progressOf(
+  services: Services,
+  { state, chain, block }: Pick<Deployment, "state" | "chain" | "block">,
+) {
+  return waiting.includes(state) ? await readProgress(services, chain, block) : null;
 }
 
 export type DeploymentRef = ReturnType<typeof deploymentType>;

@@ -1,20 +1,29 @@
 import { Recent } from "../recent.ts";
 
-const maxEntries = 200;
+/** Texts that were sent once, and texts that were sent again. */
+const maxNew = 100;
+const maxKept = 300;
 const maxText = 10_000;
 
 /**
  * What was found out about a document, by its text: the newest few of ordinary length. Yoga's own cache keeps
  * 1,024 of any length, errors with their whole source among them, which anybody can fill with two megabytes each.
+ * One that was asked for again is kept apart from those that were not: however many new ones somebody sends, they take
+ * each other's place.
  */
 export class DocumentCache<T> {
-  readonly #entries = new Recent<T>(maxEntries);
+  readonly #new = new Recent<T>(maxNew);
+  readonly #kept = new Recent<T>(maxKept);
 
   get(text: string): T | undefined {
-    return this.#entries.get(text);
+    const kept = this.#kept.get(text);
+    if (kept !== undefined) return kept;
+    const found = this.#new.get(text);
+    if (found !== undefined) this.#kept.set(text, found, 1);
+    return found;
   }
 
   set(text: string, value: T): void {
-    if (text.length <= maxText) this.#entries.set(text, value, 1);
+    if (text.length <= maxText) this.#new.set(text, value, 1);
   }
 }

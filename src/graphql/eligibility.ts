@@ -39,8 +39,9 @@ export function addEligibility(builder: Builder): void {
       type: eligibility,
       nullable: true,
       description:
-        "Whether a wallet may mint in a collection's presale, with its proof. Needs no key; answers for one wallet at a time.",
-      complexity: 20,
+        "Whether a wallet may mint in a collection's presale, with its proof. Needs no key; answers for one wallet at a time. What the contract says may be two seconds old.",
+      // Reads of a node. With the most aliases of a document it is still within the most of an operation.
+      complexity: 50,
       args: {
         chain: t.arg.string({ required: true }),
         collection: t.arg({ type: "Address", required: true }),

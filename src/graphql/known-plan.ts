@@ -11,7 +11,7 @@ import { JsonText } from "../json-text.ts";
 import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../nfts/json-lists.ts";
 import type { JsonPage } from "../nfts/json-page.ts";
 import type { ContractField, FileField, JsonMember, NftField, NftShape } from "../nfts/nft-json.ts";
-import type { TraitFilter } from "../nfts/traits.ts";
+import { countConditions, type TraitFilter } from "../nfts/traits.ts";
 import type { Services } from "../services.ts";
 import { encodeId } from "./builder.ts";
 import { compileArguments, compileVariables } from "./compiled-values.ts";
@@ -156,7 +156,8 @@ function planNfts(schema: GraphQLSchema, root: Member, fragments: Fragments): Pr
           ? await contractPage(services, caller, { ...request, contract, traits })
           : { ...(await chainPage(services, caller, request)), total: null },
       );
-    return { size: sizeOf(args), run };
+    // What its conditions cost was looked at with as many of them.
+    return { size: `${sizeOf(args)}/${countConditions(traits)}`, run };
   };
 }
 

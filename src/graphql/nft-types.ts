@@ -64,7 +64,10 @@ function makeNftTypes(builder: Builder) {
     values: {
       PENDING: { description: "Will be read, for the first time or again." },
       FRESH: {},
-      FAILED: { description: "Could not be read, see `metadataError`; it is tried again, less and less often." },
+      FAILED: {
+        description:
+          "Could not be read, see `metadataError`; it is tried again some times, less and less often, and then when somebody asks for it.",
+      },
     },
   });
   const nft = builder.node(builder.objectRef<Nft>("Nft"), {

@@ -7,9 +7,9 @@ import { listContractNfts } from "../nfts/list-contract-nfts.ts";
 import { getMetadataProgress, type MetadataProgress } from "../nfts/metadata-progress.ts";
 import { type RefreshStatus, refreshMessages, refreshMetadata } from "../nfts/refresh-metadata.ts";
 import { searchNfts } from "../nfts/search-nfts.ts";
-import type { TraitFilter } from "../nfts/traits.ts";
+import { countConditions, maxTraitConditions, type TraitFilter } from "../nfts/traits.ts";
 import type { Builder } from "./builder.ts";
-import { connectionCost, pageRequestOf, selects } from "./connection.ts";
+import { pageRequestOf, prices, selects, specialCost } from "./connection.ts";
 import { nftTypes } from "./nft-types.ts";
 
 /** Token reads, and the wish to read metadata again. */
@@ -50,7 +50,7 @@ export function addNfts(builder: Builder): void {
         last: t.arg.int(),
         before: t.arg.string(),
       },
-      complexity: connectionCost,
+      complexity: (args) => specialCost(args, traitPrice(args.traits)),
       resolve: async (_root, args, context, info) => {
         const caller = await context.caller();
         const { chain, contract } = args;
@@ -120,7 +120,7 @@ export function addNfts(builder: Builder): void {
         first: t.arg.int({ defaultValue: 20 }),
         page: t.arg.int({ defaultValue: 1, description: "From 1; 1,000 matches are reached." }),
       },
-      complexity: ({ first }) => connectionCost({ first }),
+      complexity: ({ first }) => specialCost({ first }, prices.search),
       resolve: async (_root, args, context) => {
         const { size } = pageRequestOf({ first: args.first });
         const number = args.page ?? 1;
@@ -189,7 +189,7 @@ function addMetadataProgress(builder: Builder): void {
       type: progress,
       nullable: true,
       description: "`not_found` for a contract the index has never seen.",
-      complexity: 10,
+      complexity: prices.report,
       args: {
         chain: t.arg.string({ required: true }),
         contract: t.arg({ type: "Address", required: true }),
@@ -199,10 +199,16 @@ function addMetadataProgress(builder: Builder): void {
   );
 }
 
+/** Of a filter. More conditions than a request may have are refused as such, not for their price. */
+function traitPrice(filter: TraitFilter | null | undefined): number {
+  return Math.min(countConditions(filter), maxTraitConditions + 1) * prices.traitCondition;
+}
+
 function traitFilter(builder: Builder) {
   const filter = builder.inputRef<TraitFilter>("TraitFilter");
   filter.implement({
-    description: "A condition on a token's traits; members of one filter are joined by and. 30 conditions at most.",
+    description:
+      "A condition on a token's traits; members of one filter are joined by and. A request may have 8 conditions, every value counted.",
     fields: (t) => ({
       and: t.field({ type: [filter] }),
       or: t.field({ type: [filter] }),

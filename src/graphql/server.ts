@@ -1,8 +1,9 @@
 import type { IncomingMessage } from "node:http";
-import { GraphQLError } from "graphql";
+import { type DocumentNode, type ExecutionResult, GraphQLError } from "graphql";
 import { createYoga, type Plugin } from "graphql-yoga";
 import type { Context } from "hono";
 import { authenticate } from "../accounts/authenticate.ts";
+import { DocumentBudget } from "../accounts/document-budget.ts";
 import { type Freshness, readFreshness } from "../accounts/freshness.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
 import type { Session } from "../auth/caller.ts";
@@ -11,6 +12,7 @@ import { type ErrorCode, isErrorCode, ServiceError } from "../errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { withDrainedBody } from "../http/drain-body.ts";
+import type { EventStreams } from "../http/event-streams.ts";
 import { handedOver } from "../http/handover.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import type { Services } from "../services.ts";
@@ -18,6 +20,7 @@ import { asUnavailable } from "../unavailable.ts";
 import { admission } from "./admission.ts";
 import { boundAnswer } from "./answer-size.ts";
 import type { GraphQLContext } from "./builder.ts";
+import { documentAdmission } from "./document-admission.ts";
 import { DocumentCache } from "./document-cache.ts";
 import { documentLimits } from "./document-limits.ts";
 import { type KnownOperations, readOperation } from "./front.ts";
@@ -25,12 +28,16 @@ import { isMultipart, type MultipartRequest, readMultipartRequest } from "./mult
 import { rawTexts } from "./raw-text.ts";
 import { samples, sampleVariables } from "./samples.ts";
 import { createSchema } from "./schema.ts";
+import { answerSubscription, takeEvents } from "./subscriptions.ts";
+import { timeLimit } from "./time-limit.ts";
 
 interface ServerContext {
   hono: Context<AppEnv>;
   caller: () => Promise<Session>;
   multipart: MultipartRequest | null;
   freshness: Freshness;
+  /** Of a subscription that was let in, as soon as it was. Yoga works with a copy of the context. */
+  stream: { events: AsyncIterable<ExecutionResult> | null };
 }
 
 /** Larger operations are read by yoga, in its own way. */
@@ -95,14 +102,18 @@ const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
 export function createGraphQLHandler(
   services: Services,
   front: KnownOperations,
+  streams: EventStreams,
 ): (c: Context<AppEnv>) => Promise<Response> {
   const schema = createSchema();
+  const documentCache = new DocumentCache<DocumentNode>();
+  const errorCache = new DocumentCache<Error>();
+  const isKnown = (text: string) => documentCache.get(text) !== undefined || errorCache.get(text) !== undefined;
   const yoga = createYoga<ServerContext, GraphQLContext>({
     schema,
     graphqlEndpoint: "/graphql",
     multipart: false,
     batching: false,
-    parserAndValidationCache: { documentCache: new DocumentCache(), errorCache: new DocumentCache() },
+    parserAndValidationCache: { documentCache, errorCache },
     // Presale lists of the largest size fit.
     maxRequestBodySize: Math.min(services.config.limits.jsonBodyBytes, 2_000_000),
     // The app answers for all paths alike; yoga's own would add credentials.
@@ -127,14 +138,19 @@ export function createGraphQLHandler(
     }),
     plugins: [
       multipartParser,
+      documentAdmission(services, new DocumentBudget(services.config.rateLimits), isKnown, maskError),
       documentLimits,
       admission(services),
+      timeLimit,
+      takeEvents(maskError),
       boundAnswer(maskError),
       stampErrors(services),
       stampFreshness,
       rawTexts,
     ],
   });
+  // What is done to an answer is done to each event.
+  const finishers = [boundAnswer(maskError), stampErrors(services), rawTexts] as const;
   return async (c) => {
     const requestId = c.get("requestId");
     let known: Promise<Session> | undefined;
@@ -143,16 +159,17 @@ export function createGraphQLHandler(
       known ??= authenticate(services, rawHeaderValues(c.env.incoming, "authorization"), requestId, address);
       return known;
     };
+    refuseLargeWithoutKey(c.env.incoming);
     const wish = c.env.incoming.headers["x-min-block"];
     if (typeof wish === "string") {
       await caller();
       await waitForBlock(services, wish);
     }
     const freshness = await readFreshness(services);
-    const context = { hono: c, caller, multipart: null, freshness };
+    const context: ServerContext = { hono: c, caller, multipart: null, freshness, stream: { events: null } };
     if (isMultipart(c)) return await withDrainedBody(c, () => answerMultipart(c, context));
     if (!isPlainPost(c.env.incoming)) {
-      const response = await yoga.handleRequest(c.req.raw, context);
+      const response = await answer(c.req.raw, context);
       if (response.headers.get("content-type")?.startsWith("text/html"))
         response.headers.set("Content-Security-Policy", pagePolicy);
       return response;
@@ -160,8 +177,8 @@ export function createGraphQLHandler(
     const body = handedOver(c.env.incoming).body ?? (await c.req.text());
     const operation = readOperation(body);
     const request = new Request(c.req.raw.url, { method: "POST", headers: c.req.raw.headers, body });
-    const response = await yoga.handleRequest(request, context);
-    if (!operation || response.status !== 200) return response;
+    const response = await answer(request, context);
+    if (!operation || response.status !== 200 || context.stream.events) return response;
     const text = await response.text();
     const cost = c.get("graphqlCost");
     if (cost && text.startsWith('{"data":')) {
@@ -171,10 +188,23 @@ export function createGraphQLHandler(
     return new Response(text, { status: 200, headers: response.headers });
   };
 
+  /** Of a subscription the events follow by themselves, and the response has nothing in it. */
+  async function answer(request: Request, context: ServerContext): Promise<Response> {
+    const response = await yoga.handleRequest(request, context);
+    const { hono, stream } = context;
+    const { events } = stream;
+    if (!events) return response;
+    const finish = (result: ExecutionResult) => {
+      for (const { onResultProcess } of finishers)
+        (onResultProcess as (payload: object) => void)({ result, serverContext: context });
+    };
+    return answerSubscription(hono, { services, streams, events, finish, toError: maskError });
+  }
+
   async function answerMultipart(c: Context<AppEnv>, context: ServerContext): Promise<Response> {
     const multipart = await readMultipartRequest(c, services, context.caller);
     try {
-      return await yoga.handleRequest(emptyPost(c.req.raw), { ...context, multipart });
+      return await answer(emptyPost(c.req.raw), { ...context, multipart });
     } finally {
       await multipart.close();
     }
@@ -196,6 +226,17 @@ export function isPlainPost({ method, headers }: IncomingMessage): boolean {
   return method === "POST" && /^application\/json\b/i.test(headers["content-type"] ?? "") && length <= maxPlainBody;
 }
 
+/** What needs no key is asked in few words: reading two megabytes of JSON would cost more than answering. */
+function refuseLargeWithoutKey({ method, headers }: IncomingMessage): void {
+  if (method !== "POST" || headers.authorization !== undefined) return;
+  const length = Number(headers["content-length"] ?? Number.POSITIVE_INFINITY);
+  if (length > maxPlainBody)
+    throw new ServiceError(
+      "authorization_missing",
+      `a body over ${maxPlainBody} bytes, or of no told length, needs a key`,
+    );
+}
+
 /** What yoga sees of a multipart request: its body has been read already. */
 function emptyPost(request: Request): Request {
   const headers = new Headers(request.headers);
@@ -211,12 +252,14 @@ function emptyPost(request: Request): Request {
 function maskError(error: unknown): GraphQLError {
   const thrown = error instanceof GraphQLError ? error.originalError : error;
   const original = asUnavailable(thrown) ?? thrown;
+  // Raised before any field ran: then there is no data beside it.
+  const whole = !(error instanceof GraphQLError);
   const place = error instanceof GraphQLError ? { nodes: error.nodes ?? null, path: error.path ?? null } : {};
   if (original instanceof ServiceError) {
     const { code, field, details, status, retryAfterSeconds } = original;
     const statuses = [401, 403, 429, 503];
     const headers = retryAfterSeconds === undefined ? {} : { headers: { "Retry-After": String(retryAfterSeconds) } };
-    const http = statuses.includes(status) ? { http: { status, ...headers } } : {};
+    const http = whole || statuses.includes(status) ? { http: { status, ...headers } } : {};
     return new GraphQLError(original.message, {
       ...place,
       originalError: original,

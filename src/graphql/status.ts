@@ -26,7 +26,7 @@ export const statusTypeDefs = /* GraphQL */ `
     indexedBlock: String
     "That block's own time, RFC 3339."
     indexedAt: String
-    "Seconds since that block's time."
+    "Seconds since that block's time; 0 while the index has the newest block of its nodes."
     lagSeconds: Int
   }
 `;

@@ -4,7 +4,7 @@ import { withFieldNames } from "../collections/field-names.ts";
 import { type CollectionUpdate, getUpdate } from "../collections/get-update.ts";
 import { type UpdateCollectionResult, updateCollection } from "../collections/update-collection.ts";
 import type { Builder } from "./builder.ts";
-import type { StateName, StateRef } from "./deployment-type.ts";
+import { progressDescription, progressOf, type StateName, type StateRef } from "./deployment-type.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 
 /** Reveal, mint starts, presale list, royalties and the freeze of a collection that stands. */
@@ -26,6 +26,11 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
       transactionUrl: t.string({
         nullable: true,
         resolve: ({ chain, transactionHash }) => transactionHash && `${chain.explorerTxUrl}/${transactionHash}`,
+      }),
+      progress: t.string({
+        nullable: true,
+        description: progressDescription,
+        resolve: async (root, _args, { services }) => (await progressOf(services, root))?.text ?? null,
       }),
       createdAt: t.expose("createdAt", { type: "DateTime" }),
       updatedAt: t.expose("updatedAt", { type: "DateTime" }),

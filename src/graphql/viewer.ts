@@ -23,10 +23,31 @@ export function addViewer(builder: Builder): void {
         description: "Bytes of uploads that the account may keep, the same content counted once.",
         resolve: (item) => item.storageBytes,
       }),
+      maxAwaitedDeployments: t.exposeInt("maxAwaitedDeployments", {
+        nullable: true,
+        description: "Deployments of mode SIGN that were prepared and not sent.",
+      }),
+      maxAllowlists: t.exposeInt("maxAllowlists", { nullable: true, description: "Presale lists that are kept." }),
+      allowlistBytes: t.field({
+        type: "Uint256",
+        nullable: true,
+        description: "Bytes of all presale lists together.",
+        resolve: (item) => item.allowlistBytes,
+      }),
       uploadsAtOnce: t.exposeInt("uploadsAtOnce", {
         nullable: true,
         description: "Of one account in one process; further uploads wait for a while.",
       }),
+      transactionsPerDay: t.exposeInt("transactionsPerDay", {
+        nullable: true,
+        description: "Deployments and updates together, on all chains; a day is one of UTC.",
+      }),
+      transactionsPerMonth: t.exposeInt("transactionsPerMonth", { nullable: true }),
+      deployRequestsPerDay: t.exposeInt("deployRequestsPerDay", {
+        nullable: true,
+        description: "Requests to deploy or update, dry runs and refused ones included.",
+      }),
+      uploadRequestsPerDay: t.exposeInt("uploadRequestsPerDay", { nullable: true }),
     }),
   });
   const chainUsage = builder.objectRef<ChainUsage>("ChainUsage").implement({
@@ -36,6 +57,11 @@ export function addViewer(builder: Builder): void {
       contractsThisPeriod: t.exposeInt("contractsThisPeriod"),
       mintsTotal: t.exposeInt("mintsTotal"),
       mintsThisPeriod: t.exposeInt("mintsThisPeriod"),
+      gasTodayWei: t.expose("gasTodayWei", {
+        type: "Wei",
+        description: "What the transactions of today (UTC) cost or have reserved.",
+      }),
+      maxGasPerDayWei: t.expose("maxGasPerDayWei", { type: "Wei", description: "What they may cost." }),
     }),
   });
   const usage = builder.objectRef<Account>("Usage").implement({
@@ -48,6 +74,10 @@ export function addViewer(builder: Builder): void {
         type: "Uint256",
         description: "Of all uploads, the same content counted once.",
       }),
+      transactionsToday: t.exposeInt("transactionsToday", {
+        description: "Deployments and updates on all chains, without those that ended before they had a nonce.",
+      }),
+      transactionsThisPeriod: t.exposeInt("transactionsThisPeriod"),
       chains: t.field({ type: [chainUsage], complexity: { multiplier: 5 }, resolve: (account) => account.usage }),
     }),
   });

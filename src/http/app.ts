@@ -1,8 +1,9 @@
 import { Hono } from "hono";
-import { inRequestScope } from "../accounts/authenticate.ts";
+import { inRequestScope } from "../accounts/request-scope.ts";
 import { ServiceError } from "../errors.ts";
 import { KnownOperations } from "../graphql/front.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
+import { causeOf } from "../log-once.ts";
 import type { Services } from "../services.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { asUnavailable } from "../unavailable.ts";
@@ -13,6 +14,7 @@ import { commonHeaders } from "./common-headers.ts";
 import { addDocs } from "./docs.ts";
 import { Drain } from "./drain.ts";
 import { setErrorHeaders } from "./error-headers.ts";
+import { EventStreams } from "./event-streams.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
 import { HotFiles } from "./hot-files.ts";
@@ -24,20 +26,27 @@ export interface AppParts {
   front?: KnownOperations;
   files?: HotFiles;
   metrics?: Metrics | null;
+  streams?: EventStreams;
 }
 
 /** The whole HTTP surface: common headers for all, then one mount per door. */
 export function createApp(
   services: Services,
-  { drain = new Drain(), front = new KnownOperations(), files = new HotFiles(), metrics = null }: AppParts = {},
+  {
+    drain = new Drain(),
+    front = new KnownOperations(),
+    files = new HotFiles(),
+    metrics = null,
+    streams = new EventStreams(),
+  }: AppParts = {},
 ): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ strict: false });
   app.use(commonHeaders());
-  app.use(async (_c, next) => await inRequestScope(next));
+  app.use(async (c, next) => await inRequestScope(next, c.env?.outgoing ?? null));
   app.use(shedLoad(services));
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services, files));
-  app.all("/graphql", createGraphQLHandler(services, front));
+  app.all("/graphql", createGraphQLHandler(services, front, streams));
   addHealth(app, services, drain, metrics);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
@@ -47,7 +56,8 @@ export function createApp(
     if (error instanceof ServiceError) return nok(c, error, requestId);
     const unavailable = asUnavailable(error);
     if (unavailable) {
-      if (unavailable.retryable) services.log.warn({ err: error, requestId }, "database unavailable");
+      if (unavailable.retryable)
+        services.logOnce.write("warn", `database ${causeOf(error)}`, { err: error, requestId }, "database unavailable");
       return nok(c, unavailable, requestId);
     }
     services.log.error({ err: error, requestId }, "unexpected failure");

@@ -21,7 +21,7 @@ export function clientAddress(request: IncomingMessage, trusted: readonly string
   return address === null ? null : networkOf(address);
 }
 
-function isWithin(address: string, ranges: readonly string[]): boolean {
+export function isWithin(address: string, ranges: readonly string[]): boolean {
   if (ranges.length === 0 || !ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address);
   return ranges.some((range) => {

@@ -7,6 +7,7 @@ export class Drain {
   /** From the signal on: `/readyz` answers 503, and every answer closes its connection. */
   draining = false;
   readonly #open = new Set<ServerResponse>();
+  readonly #endings: (() => void)[] = [];
 
   /** Watches a server's answers; call it once, before it listens. */
   watch(server: ServerType): void {
@@ -18,6 +19,11 @@ export class Drain {
     });
   }
 
+  /** Ends what would go on without an end, as soon as no connection is taken any more. */
+  whenClosing(end: () => void): void {
+    this.#endings.push(end);
+  }
+
   /**
    * Ends a server without failing anybody: serves on for `delayMs` while readiness is 503, then takes no
    * connection any more, and waits up to `graceMs` for the answers under way.
@@ -27,6 +33,7 @@ export class Drain {
     for (const response of this.#open) response.shouldKeepAlive = false;
     await sleep(delayMs);
     const closed = new Promise((done) => server.close(done));
+    for (const end of this.#endings) end();
     if ("closeIdleConnections" in server) server.closeIdleConnections();
     const impatient = setTimeout(() => "closeAllConnections" in server && server.closeAllConnections(), graceMs);
     await closed;

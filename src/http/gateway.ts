@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { type Context, Hono } from "hono";
+import { causeOf } from "../log-once.ts";
 import type { Services } from "../services.ts";
 import {
   type DagScope,
@@ -62,8 +63,10 @@ export function createGateway(services: Services, files = new HotFiles()): Hono 
     const content = await readContent(services, cid, path);
     if (!content) return refuse(c, 404, "this content is not here");
     if (wantsRaw) return await answerBlock(c, services, content.cid);
-    if (content.kind === "file") return await answerFile(c, services.log, content, { files });
-    return content.index ? await answerIndex(c, services.log, content.index) : await answerListing(c, content, place);
+    if (content.kind === "file") return await answerFile(c, services.logOnce, content, { files });
+    return content.index
+      ? await answerIndex(c, services.logOnce, content.index)
+      : await answerListing(c, content, place);
   });
   app.all("*", (c) => {
     c.header("Allow", "GET, HEAD");
@@ -90,7 +93,7 @@ function parsePath(requestPath: string): Place | null {
 
 async function answerFile(
   c: Context,
-  log: Services["log"],
+  logOnce: Services["logOnce"],
   file: ReadFile,
   { isPage = false, files }: { isPage?: boolean; files?: HotFiles } = {},
 ): Promise<Response> {
@@ -123,11 +126,11 @@ async function answerFile(
     if (!range) files?.keep(c.env.incoming, { ...always, ...headers }, bytes);
     return c.body(bytes, status);
   }
-  return c.body(streamed(c, log, chunks), status);
+  return c.body(streamed(c, logOnce, chunks), status);
 }
 
 /** The page that a directory brings: shown, in a sandbox without scripts and forms, with pictures and styles from beside it. */
-async function answerIndex(c: Context, log: Services["log"], index: ReadFile): Promise<Response> {
+async function answerIndex(c: Context, logOnce: Services["logOnce"], index: ReadFile): Promise<Response> {
   // Not Hono's path: an app that is not strict takes the slash off, and the redirect would lead to itself.
   const { pathname, search } = new URL(c.req.url);
   // Links in it are relative to the directory.
@@ -136,7 +139,7 @@ async function answerIndex(c: Context, log: Services["log"], index: ReadFile): P
     return c.redirect(`${pathname}/${search}`, 301);
   }
   c.header("Content-Security-Policy", indexPolicy);
-  return await answerFile(c, log, { ...index, contentType: "text/html" }, { isPage: true });
+  return await answerFile(c, logOnce, { ...index, contentType: "text/html" }, { isPage: true });
 }
 
 async function answerListing(
@@ -184,7 +187,7 @@ async function answerCar(c: Context, services: Services, { cid, path }: Place): 
   c.header("Content-Disposition", `attachment; filename="${path.length === 0 ? cid : "content"}.car"`);
   c.header("Accept-Ranges", "none");
   if (chunks === null) return c.body(null);
-  return c.body(streamed(c, services.log, chunks));
+  return c.body(streamed(c, services.logOnce, chunks));
 }
 
 function acceptsCar(c: Context): boolean {
@@ -212,12 +215,17 @@ async function collect(chunks: AsyncIterable<Uint8Array>, length: number): Promi
  * A body of which a part may turn out to be unreadable when its headers are sent already. The connection ends then:
  * an answer that is merely short, or that closes its chunks in order, would be taken for the whole.
  */
-function streamed(c: Context, log: Services["log"], chunks: AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> {
+function streamed(
+  c: Context,
+  logOnce: Services["logOnce"],
+  chunks: AsyncIterable<Uint8Array>,
+): ReadableStream<Uint8Array> {
   const watched = (async function* () {
     try {
       yield* chunks;
     } catch (err) {
-      log.error(
+      logOnce.write(
+        ...(["error", `broke off ${causeOf(err)}`] as const),
         { err, requestId: c.get("requestId"), path: c.req.path },
         "an answer broke off: content cannot be read",
       );

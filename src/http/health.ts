@@ -17,11 +17,16 @@ import type { Drain } from "./drain.ts";
 export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, metrics: Metrics | null): void {
   app.get("/livez", (c) => c.text("ok"));
   app.get("/readyz", async (c) => {
-    const { database, replicas, chains } = await readStatus(services);
+    const [{ database, clock, replicas, chains }, disk] = await Promise.all([
+      readStatus(services),
+      services.disk.look(),
+    ]);
     const reasons = [
       ...(drain.draining ? ["draining"] : []),
-      ...(database === "ok" ? [] : ["database_unreachable"]),
+      ...(database === "ok" ? [] : [`database_${database}`]),
+      ...(clock.wrong ? [`clock: ${clock.aheadSeconds} s ahead of the database's`] : []),
       ...replicas.flatMap(({ replica, trouble }) => (trouble ? [`replica ${replica}: ${trouble}`] : [])),
+      ...disk.full.map((place) => `storage_full: ${place}`),
       ...chains.flatMap(({ chain, troubles }) => troubles.map((trouble) => `${chain}: ${trouble}`)),
     ];
     const ready = database === "ok" && !drain.draining;

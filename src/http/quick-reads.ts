@@ -3,8 +3,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Admission, admit } from "../accounts/admit.ts";
 import { believedSession } from "../accounts/authenticate.ts";
 import { indexedHeaders, readFreshness, readFreshnessText } from "../accounts/freshness.ts";
-import { operationOfField, operationOfRoute } from "../accounts/operations.ts";
+import { costOfRoute, operationOfField, operationOfRoute } from "../accounts/operations.ts";
+import { inReadScope } from "../accounts/request-scope.ts";
 import { chainAliases } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
 import { maxAnswerBytes } from "../graphql/answer-size.ts";
 import { type KnownOperations, readOperation } from "../graphql/front.ts";
 import { isPlainPost } from "../graphql/server.ts";
@@ -86,12 +88,15 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
         });
         admission = { state, refusal: null };
         Object.assign(headers, rateHeadersOf(state), await quick.headers(), { "x-request-id": requestId });
-        text = await quick.text(session);
+        text = await inReadScope(session.accountId, response, () => quick.text(session));
         // The ordinary way says why.
         if (quick.door === "graphql" && text.byteLength > maxAnswerBytes) text = null;
       }
-    } catch {
+    } catch (error) {
       text = null;
+      // A read that was ended, or found no place, is told as it is: a second try would double what it takes.
+      if (admission && !admission.refusal && error instanceof ServiceError && error.status === 503)
+        admission = { ...admission, refusal: error };
     }
     load.running -= 1;
     if (text === null) {
@@ -130,7 +135,7 @@ function restRead(services: Services, url: string): Quick | null {
   const { chain, run } = read;
   return {
     door: "v0",
-    cost: 1,
+    cost: costOfRoute(url),
     contentType: "application/json",
     headers: async () =>
       chain === null ? {} : indexedHeaders((await readFreshness(services))[chainAliases[chain] ?? chain]),

@@ -21,6 +21,12 @@ export function shedLoad(services: Services): MiddlewareHandler<AppEnv> {
   const most = services.config.maxRequestsInFlight;
   return async (c, next) => {
     if (load.running >= most && c.req.path !== "/livez") {
+      services.logOnce.write(
+        "warn",
+        "at its limit",
+        { most },
+        "MAX_REQUESTS_IN_FLIGHT is reached: requests are refused",
+      );
       throw new ServiceError("service_unavailable", "this server is at its limit; try again in a moment", {
         retryAfterSeconds: 1,
       });

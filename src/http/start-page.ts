@@ -57,7 +57,7 @@ export const guides: readonly Guide[] = [
   {
     anchor: "analyst",
     who: "Analysts, over SQL",
-    text: "Schema analytics has tokens, holdings, transfers, traits and collections as documented views, and nothing about users. An operator makes a login that can read them and nothing else: npm run mintyard -- analyst create --name ada",
+    text: "Schema analytics has tokens, holdings, transfers, traits and collections as documented views, and nothing about users. An operator makes a login that can read them and nothing else: npm run -s mintyard -- analyst create --name ada",
     steps: [
       {
         say: "With the connection string that it printed:",
@@ -73,7 +73,7 @@ export const guides: readonly Guide[] = [
     steps: [
       {
         say: "Start it, and open an account:",
-        code: "npm start\nnpm run mintyard -- accounts create --name studio --tier growth",
+        code: "npm start\nnpm run -s mintyard -- accounts create --name studio --tier growth",
       },
       { say: "How it is:", code: `curl -sS "$BASE/readyz"` },
     ],

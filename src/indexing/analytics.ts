@@ -1,5 +1,5 @@
 import pg from "pg";
-import { analystRole } from "../../schema/analyst-role.ts";
+import { analystRole, isAnalystSql } from "../../schema/analyst-role.ts";
 import { type AnalyticsObject, analyticsObjects } from "../../schema/analytics-sql.ts";
 
 /** SQLSTATEs of CREATE OR REPLACE when the columns of a view or of a function's result changed. */
@@ -34,11 +34,10 @@ export async function endAnalystsOn(client: pg.Client, relation: string): Promis
   try {
     await client.query(
       `SELECT pg_terminate_backend(a.pid) FROM pg_stat_activity a
-       WHERE pg_has_role(a.usesysid, (SELECT oid FROM pg_roles WHERE rolname = $1), 'MEMBER')
-         AND NOT (SELECT rolsuper FROM pg_roles WHERE oid = a.usesysid)
-         AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.relation = $2::regclass
+       WHERE ${isAnalystSql("a.usesysid")}
+         AND EXISTS (SELECT FROM pg_locks l WHERE l.pid = a.pid AND l.granted AND l.relation = $1::regclass
            AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))`,
-      [analystRole, relation],
+      [relation],
     );
   } catch (error) {
     if (!(error instanceof pg.DatabaseError)) throw error;

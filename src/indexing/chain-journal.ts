@@ -113,8 +113,8 @@ export async function noteFreshness(
   const refused = [...gateway.refusals.values()].reduce((sum, count) => sum + count, 0);
   await client.query(
     `INSERT INTO service.chain_freshness AS f (chain_id, chain_name, schema_name, indexed_block, indexed_hash,
-       indexed_timestamp, node_head, final_block, final_hash, refused_answers, checked_at)
-     SELECT $1, $2, $3, c.block, j.hash, c.stamp, $4, d.final_block, d.final_hash, $5, clock_timestamp()
+       indexed_timestamp, node_head, final_block, final_hash, refused_answers, checked_at, node_seen_at)
+     SELECT $1, $2, $3, c.block, j.hash, c.stamp, $4, d.final_block, d.final_hash, $5, clock_timestamp(), clock_timestamp()
      FROM (SELECT substr(latest_checkpoint, 27, 16)::bigint AS block, substr(latest_checkpoint, 1, 10)::bigint AS stamp
        FROM "${schema}"._ponder_checkpoint) c
      JOIN nft.deployment d ON d.schema_name = $3
@@ -123,7 +123,21 @@ export async function noteFreshness(
        indexed_block = excluded.indexed_block, indexed_hash = excluded.indexed_hash,
        indexed_timestamp = excluded.indexed_timestamp, node_head = excluded.node_head,
        final_block = excluded.final_block, final_hash = excluded.final_hash,
-       refused_answers = excluded.refused_answers, checked_at = excluded.checked_at`,
+       refused_answers = excluded.refused_answers, checked_at = excluded.checked_at,
+       node_seen_at = excluded.node_seen_at, node_fault = NULL`,
     [chain.id, chain.name, schema, String(head), refused],
+  );
+}
+
+/**
+ * Notes that no node of the chain told its head, so that nobody takes the lag of a while ago for that of now. A chain
+ * that was never indexed has no row yet.
+ *
+ * @param fault why, for operators: hosts, and no paths of URLs.
+ */
+export async function noteNodeFault(client: pg.ClientBase, chainId: number, fault: string): Promise<void> {
+  await client.query(
+    `UPDATE service.chain_freshness SET checked_at = clock_timestamp(), node_fault = left($2, 500) WHERE chain_id = $1`,
+    [chainId, fault],
   );
 }

@@ -28,7 +28,10 @@ export async function readGenesis(client: pg.Client, gateway: RpcGateway, chain:
   const [hash] = named;
   const variable = `GENESIS_HASH_${chain.name.toUpperCase()}`;
   if (hash === undefined) throw new Error("no RPC endpoint gives the genesis block");
-  if (pinned !== null) throw new Error(`the RPC endpoint's genesis block is ${hash}, but ${variable} is ${pinned}`);
+  if (pinned !== null)
+    throw new Error(
+      `the RPC endpoint's genesis block is ${hash}, but ${variable} is ${pinned}: correct that, or RPC_URL_${chain.name.toUpperCase()}`,
+    );
   if (named.size > 1) throw new Error(`the RPC endpoints name several genesis blocks: ${[...named].join(", ")}`);
   if (recorded !== null && !chain.local)
     throw new Error(

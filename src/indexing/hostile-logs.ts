@@ -28,7 +28,8 @@ const emptyArrays: Hex = `0x${[64n, 96n, 0n, 0n].map(word).join("")}`;
  * - What Ponder's decoder would skip without a word becomes a log that decodes and is marked, and so
  *   a row of `quarantine`, which goes again when a reorg takes the block.
  * - A contract that moves more than 10,000 tokens with one event in one block is left out there but
- *   for one marked log; so are the largest when all together move more than 100,000.
+ *   for one marked log; so are the largest when all together move more than 100,000. A range (ERC-2309) counts as one:
+ *   it is one row, and how many of its tokens get rows is decided there (schema/range-allowance.ts).
  * - Texts of `URI` are emptied (metadata is read from the chain, by the worker) and a storm of
  *   metadata updates becomes one of all tokens.
  */
@@ -78,10 +79,7 @@ function excessOf(group: readonly RpcLog[]): Excess[] {
 function weight(log: RpcLog): number {
   const topic = log.topics?.[0] ?? "0x";
   if (typeof log.data !== "string") return 1;
-  if (topic === batch) return Math.max(1, (log.data.length - 2) / 64 / 2 - 2);
-  if (movements.get(topic)?.mark !== 2) return 1;
-  const count = BigInt(log.data.slice(0, 66)) - BigInt(log.topics[1] ?? "0x0") + 1n;
-  return count > 0n && count <= BigInt(maxTokensPerLog) ? Number(count) : 1;
+  return topic === batch ? Math.max(1, (log.data.length - 2) / 64 / 2 - 2) : 1;
 }
 
 function readable(log: RpcLog): RpcLog {

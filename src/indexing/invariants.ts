@@ -19,7 +19,7 @@ interface Invariant {
 }
 
 const zero = `'\\x${"00".repeat(20)}'::bytea`;
-const rebuild = "index this chain anew: npm run mintyard -- reindex --chain NAME, and restart its indexer";
+const rebuild = "index this chain anew: npm run -s mintyard -- reindex --chain NAME, and restart its indexer";
 
 /**
  * The laws that hold for every chain's index, each as a query for what breaks it. They recompute from

@@ -1,5 +1,6 @@
 import pg from "pg";
 import { type LiveSchema, nftViewStatements } from "../../schema/nft-views.ts";
+import { withClearLocks } from "../db/clear-locks.ts";
 import { endAnalystsOn, publishAnalytics } from "./analytics.ts";
 
 /** Any constant does: whoever changes schema `nft` takes turns. */
@@ -8,6 +9,8 @@ const lockKey = 7_241_903_156;
 const viewChangedShape = "42P16";
 const lockNotAvailable = "55P03";
 const maxLockTries = 60;
+/** For the lock of a relation that another session uses; all who come after it wait as well. */
+const longestWait = "30s";
 
 /**
  * Makes schema `nft` with its views, so that readers can start before any chain is indexed. Safe to
@@ -38,10 +41,20 @@ export async function connect(databaseUrl: string, name: string): Promise<pg.Cli
 export async function changeNft<T>(client: pg.Client, change: () => Promise<T>): Promise<T> {
   await client.query("BEGIN");
   try {
+    // Not bounded: it is another process of the service that publishes.
     await client.query("SELECT pg_advisory_xact_lock($1)", [lockKey]);
-    await client.query("CREATE SCHEMA IF NOT EXISTS nft");
-    // One row per Ponder schema; those with `live` are what the views show.
-    await client.query(`CREATE TABLE IF NOT EXISTS nft.deployment (
+    return await withClearLocks(client, "publishing the views of the index", () => publishChange(client, change));
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
+}
+
+async function publishChange<T>(client: pg.Client, change: () => Promise<T>): Promise<T> {
+  await client.query(`SET LOCAL lock_timeout = '${longestWait}'`);
+  await client.query("CREATE SCHEMA IF NOT EXISTS nft");
+  // One row per Ponder schema; those with `live` are what the views show.
+  await client.query(`CREATE TABLE IF NOT EXISTS nft.deployment (
       schema_name text PRIMARY KEY,
       chain_id bigint NOT NULL,
       genesis_hash text NOT NULL,
@@ -49,20 +62,16 @@ export async function changeNft<T>(client: pg.Client, change: () => Promise<T>):
       final_block bigint,
       final_hash text,
       created_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
-    await client.query(`CREATE TABLE IF NOT EXISTS nft.rebuild (
+  await client.query(`CREATE TABLE IF NOT EXISTS nft.rebuild (
       chain_id bigint PRIMARY KEY,
       count integer NOT NULL)`);
-    // What each view was made from: replacing a view waits for its readers and makes others wait.
-    await client.query("CREATE TABLE IF NOT EXISTS nft.published (view_name text PRIMARY KEY, sql text NOT NULL)");
-    const result = await change();
-    await publish(client);
-    await publishAnalytics(client);
-    await client.query("COMMIT");
-    return result;
-  } catch (error) {
-    await client.query("ROLLBACK").catch(() => undefined);
-    throw error;
-  }
+  // What each view was made from: replacing a view waits for its readers and makes others wait.
+  await client.query("CREATE TABLE IF NOT EXISTS nft.published (view_name text PRIMARY KEY, sql text NOT NULL)");
+  const result = await change();
+  await publish(client);
+  await publishAnalytics(client);
+  await client.query("COMMIT");
+  return result;
 }
 
 async function publish(client: pg.Client): Promise<void> {
@@ -104,7 +113,7 @@ async function replaceView(client: pg.Client, name: string, sql: string): Promis
       break;
     }
   }
-  await client.query("SET LOCAL lock_timeout = DEFAULT");
+  await client.query(`SET LOCAL lock_timeout = '${longestWait}'`);
   await client.query("RELEASE view");
 }
 

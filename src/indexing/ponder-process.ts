@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { letHeapGrow, returnMemory } from "../compact-heap.ts";
 import { freePorts } from "../free-port.ts";
 import type { Logger } from "../log.ts";
+import { LogOnce } from "../log-once.ts";
 
 export interface PonderOptions {
   schema: string;
@@ -164,13 +165,16 @@ const warnLevel = 40;
 
 function followLog(child: ChildProcess, log: Logger) {
   const lastWords: string[] = [];
+  const logOnce = new LogOnce(log);
   const { promise: lostTrack, resolve } = Promise.withResolvers<void>();
   const take = (line: string) => {
     const { level: given, time: _, msg, ...facts } = parseLine(line);
     // The placeholder in ponder.config.ts has no handlers, and shall have none.
     const level = facts["name"] === "BuildSalt" ? 0 : given;
     if (level >= warnLevel) lastWords.splice(0, lastWords.length - 4, `${msg} ${reasonOf(facts)}`.trim());
-    log[level >= warnLevel ? "warn" : "debug"]({ ponder: facts }, msg);
+    // While a node is away Ponder warns of each of its questions.
+    if (level >= warnLevel) logOnce.write("warn", `${msg} ${reasonOf(facts)}`, { ponder: facts }, msg);
+    else log.debug({ ponder: facts }, msg);
     if (msg === "Encountered unrecoverable reorg") resolve();
   };
   for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on("line", take);

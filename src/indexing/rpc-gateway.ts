@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Logger } from "../log.ts";
+import { LogOnce } from "../log-once.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, type RpcAnswer } from "./json-rpc.ts";
@@ -68,12 +69,14 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   const take = turns(maxConcurrent);
   const ask = (method: string, params: unknown) => take(() => askFiltered(verified, method, params));
   const activity = { served: 0, running: 0 };
+  const logOnce = new LogOnce(log);
   const server = createServer((request, response) => {
     activity.served += 1;
     activity.running += 1;
     serve(request, response, ask)
       .catch((error: unknown) => {
-        log.warn({ reason: error instanceof Error ? error.message : String(error) }, "RPC request failed");
+        const reason = error instanceof Error ? error.message : String(error);
+        logOnce.write("warn", reason.replace(/\b(?:eth|net)_\w+/, ""), { reason }, "RPC request failed");
         reply(response, 503, null, { error: { code: -32000, message: "no RPC endpoint gave a usable answer" } });
       })
       .finally(() => {

@@ -1,5 +1,6 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Logger } from "../log.ts";
+import { LogOnce } from "../log-once.ts";
 import { AnswerTooLarge, type RpcAnswer, type RpcLimits, sendRpc, UnusableAnswer } from "./json-rpc.ts";
 
 /** A node serves another chain than the one it is configured for: nothing of it may be indexed. */
@@ -56,6 +57,9 @@ const maxRestMs = 30_000;
 /** How often all nodes are asked when an answer is checked: a wrong one is often right the next time. */
 const checkedRounds = 4;
 const pauseMs = 25;
+/** After so long without a usable answer of any node each request waits before it is sent: Ponder repeats at once. */
+const awayAfterMs = 2_000;
+const awayPauseMs = 500;
 
 /** The nodes of one chain, best first; a request goes to the first that gives a usable answer. */
 export class RpcUpstreams {
@@ -63,7 +67,10 @@ export class RpcUpstreams {
   readonly #chain: { name: string; id: number };
   readonly #limits: UpstreamLimits;
   readonly #log: Logger;
+  readonly #logOnce: LogOnce;
   #genesis: string | null = null;
+  /** Since when no node has given a usable answer (ms); null while one does. */
+  #awaySince: number | null = null;
   /** Found out by asking. */
   lacksBlockReceipts = false;
   /** Answers that were refused since the start, by reason. */
@@ -73,6 +80,7 @@ export class RpcUpstreams {
     this.#chain = chain;
     this.#limits = limits;
     this.#log = log;
+    this.#logOnce = new LogOnce(log);
     this.#upstreams = urls.map((url) => ({
       url,
       host: new URL(url).host,
@@ -149,6 +157,7 @@ export class RpcUpstreams {
   async request(method: string, params: unknown, check?: Check): Promise<RpcAnswer> {
     let last: unknown = new UnusableAnswer("no RPC endpoint is configured");
     let absent = true;
+    if (this.#isAway()) await wait(awayPauseMs);
     for (let round = 0; round < (check ? checkedRounds : 1); round++) {
       if (round > 0) await wait(pauseMs * round);
       for (const upstream of this.#inOrder()) {
@@ -166,7 +175,12 @@ export class RpcUpstreams {
       }
     }
     if (absent) return { result: null };
+    this.#awaySince ??= Date.now();
     throw last;
+  }
+
+  #isAway(): boolean {
+    return this.#awaySince !== null && Date.now() - this.#awaySince > awayAfterMs;
   }
 
   /** The same question to every node; those that give no usable answer are left out. */
@@ -179,6 +193,8 @@ export class RpcUpstreams {
     if (!upstream.verified) await this.#verify(upstream);
     const answer = await upstream.limit(() => sendRpc(upstream.url, method, params, this.#limits));
     if (check && !answer.error) runCheck(check, answer.result);
+    if (this.#isAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
+    this.#awaySince = null;
     upstream.failures = 0;
     return answer;
   }
@@ -217,7 +233,9 @@ export class RpcUpstreams {
     this.refusals.set(reason, (this.refusals.get(reason) ?? 0) + 1);
     if (this.refusals.size > 1_000) this.refusals.clear();
     const level = error instanceof WrongChain ? "error" : "warn";
-    this.#log[level]({ host: upstream.host, reason }, "RPC endpoint skipped");
+    // By its kind: a cause that names the question would be another for each.
+    const cause = `${upstream.host} ${error instanceof Error ? error.name : ""} ${reason.replace(/\b(?:eth|net)_\w+/, "")}`;
+    this.#logOnce.write(level, cause, { host: upstream.host, reason }, "RPC endpoint skipped");
   }
 }
 

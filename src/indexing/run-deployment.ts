@@ -4,12 +4,13 @@ import type pg from "pg";
 import type { Chain } from "../chains.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../log.ts";
-import { extendJournal, noteFreshness } from "./chain-journal.ts";
+import { extendJournal, noteFreshness, noteNodeFault } from "./chain-journal.ts";
 import { endOrphans, lockChain, tableExists, unlockSchema } from "./chain-lock.ts";
 import { type Deployment, orderRebuild, publishDeployment, readRebuilds, recordDeployment } from "./deployments.ts";
 import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
 import { ForeignChainWatch } from "./foreign-chain-watch.ts";
 import { readGenesis } from "./genesis.ts";
+import { listOneLateRange } from "./late-ranges.ts";
 import { connect, ensureNftViews } from "./nft-views.ts";
 import { checkPeriodically } from "./periodic-checks.ts";
 import { type PonderProcess, startPonder } from "./ponder-process.ts";
@@ -38,6 +39,8 @@ export interface DeploymentRun {
 
 const pollMs = 50;
 const maxUnansweredChecks = 30;
+/** How often it is looked whether a withheld range is to be listed. */
+const lateRangeMs = 10_000;
 /** Ponder's word for "start me again": a node or the database was away. */
 const exitForRestart = 75;
 
@@ -176,7 +179,7 @@ async function watchPonder(
     ponder.rest();
     const live = new StallWatch(client, gateway, schema);
     const foreign = new ForeignChainWatch();
-    for (let unanswered = 0, nextCheck = 0; ; ) {
+    for (let unanswered = 0, nextCheck = 0, nextRange = 0; ; ) {
       await wait(1_000, undefined, { signal: ended });
       unanswered = (await ponder.isReady()) ? 0 : unanswered + 1;
       if (unanswered > maxUnansweredChecks) {
@@ -194,6 +197,14 @@ async function watchPonder(
       if (head !== null && (await live.isStuckBelow(head))) {
         log.error({ chain: chain.name, head: String(head) }, "Ponder stands still below the chain's head; killing it");
         ponder.kill();
+      }
+      if (Date.now() >= nextRange) {
+        // Whatever keeps a range from its place, the chain is followed on.
+        const hasMore = await listOneLateRange(client, { chainId: chain.id, schema }).catch((error: unknown) => {
+          log.error({ chain: chain.name, reason: String(error) }, "a withheld range could not be listed");
+          return false;
+        });
+        nextRange = hasMore ? 0 : Date.now() + lateRangeMs;
       }
       if (Date.now() < nextCheck) continue;
       const hasMore = await checkPeriodically(client, gateway, { chain, schema });
@@ -223,7 +234,7 @@ async function keepJournal(
     return head;
   } catch (error) {
     log.debug({ chain: chain.name, reason: String(error) }, "the journal of blocks waits");
-    await client.query("SELECT 1");
+    await noteNodeFault(client, chain.id, error instanceof Error ? error.message : String(error));
     if (error instanceof WrongChain) throw error;
     return null;
   }

@@ -3,6 +3,10 @@ import type { Chain } from "../chains.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config-values.ts";
 import type { Logger } from "../log.ts";
+import { LogOnce } from "../log-once.ts";
+import { noteNodeFault } from "./chain-journal.ts";
+import { UnusableAnswer } from "./json-rpc.ts";
+import { connect } from "./nft-views.ts";
 import { type RpcGateway, startRpcGateway } from "./rpc-gateway.ts";
 import { WrongChain } from "./rpc-upstreams.ts";
 import { type IndexerReady, runDeployment } from "./run-deployment.ts";
@@ -12,8 +16,8 @@ const maxPauseMs = 30_000;
 
 /**
  * Indexes one chain until the signal aborts: keeps a Ponder process running behind the RPC gateway
- * and publishes its tables in the views of schema `nft`. Outages of the nodes or the database are
- * waited out once it was ready for the first time.
+ * and publishes its tables in the views of schema `nft`. Nodes that do not answer are waited for, at the start too;
+ * outages of the database are waited out once it was ready for the first time.
  *
  * @param watchers `onReady` is called once, when the index has caught up with the chain; `onGateway` with
  *   each new gateway to the nodes.
@@ -31,6 +35,7 @@ export async function runIndexer(
   const urls = chain.rpcUrls.filter((url) => url.startsWith("http"));
   let wasReady = false;
   let failures = 0;
+  const logOnce = new LogOnce(log);
   const nowReady = (ready: IndexerReady) => {
     failures = 0;
     if (!wasReady) onReady(ready);
@@ -48,14 +53,32 @@ export async function runIndexer(
     } catch (error) {
       if (signal.aborted) return;
       failures += 1;
-      const hopeless = error instanceof WrongChain || failures >= startAttempts;
+      const reason = error instanceof Error ? error.message : String(error);
+      const isAway = error instanceof UnusableAnswer;
+      const hopeless = error instanceof WrongChain || (failures >= startAttempts && !isAway);
       if (!wasReady && hopeless) throw error;
-      log.error(
-        { error: error instanceof Error ? error.message : String(error), failures },
-        "indexer stopped; trying again",
-      );
+      if (isAway) {
+        const variable = `RPC_URL_${chain.name.toUpperCase()}`;
+        const message = `waiting for an RPC endpoint of ${chain.name}; check ${variable} and its nodes`;
+        logOnce.write("warn", "away", { chain: chain.name, reason }, message);
+        await tellReaders(config, chain, reason);
+      } else log.error({ error: reason, failures }, "indexer stopped; trying again");
       await wait(Math.min(maxPauseMs, 250 * 2 ** failures), undefined, { signal }).catch(() => undefined);
     }
+  }
+}
+
+/** Best effort: the database may be away as well. */
+async function tellReaders(config: Config, chain: Chain, reason: string): Promise<void> {
+  try {
+    const client = await connect(config.databaseUrl, `indexer-${chain.name}`);
+    try {
+      await noteNodeFault(client, chain.id, reason);
+    } finally {
+      await client.end();
+    }
+  } catch {
+    // The loop goes on and will see it.
   }
 }
 

@@ -19,7 +19,8 @@ interface Sampled {
 
 /**
  * Asks contracts for a random sample of what the index says, at the indexed block and by its hash.
- * Contracts with flags are left out: they lie or did more than the index recorded.
+ * Contracts with flags are left out: they lie or did more than the index recorded. What is shown of one with withheld
+ * tokens is right.
  *
  * @returns how many answered, and the holdings that they do not confirm. An answer that fails counts as none.
  */
@@ -38,7 +39,7 @@ export async function sampleOwners(
   if (!hash || !url) return { asked: 0, wrong: [] };
   const { rows } = await client.query<Sampled>(
     `SELECT contract, token_id, owner, amount::text, standard FROM nft.holdings h WHERE chain_id = $1 AND NOT EXISTS (
-       SELECT 1 FROM nft.contract_flags f WHERE f.chain_id = h.chain_id AND f.contract = h.contract)
+       SELECT 1 FROM nft.contract_flags f WHERE f.chain_id = h.chain_id AND f.contract = h.contract AND f.flag <> 'withheld')
      ORDER BY random() LIMIT $2`,
     [chain.id, count],
   );

@@ -9,9 +9,16 @@ const root = new URL("../../", import.meta.url);
 /** Every file that decides what an indexer's tables hold; a change to one makes a new schema, indexed from the start. */
 const decisiveFiles = [
   "ponder.config.ts",
-  ...["ledger", "bytea-column", "derived-state", "tokens-added", "contract-flags", "nft-events", "marked-logs"].map(
-    (name) => `schema/${name}.ts`,
-  ),
+  ...[
+    "ledger",
+    "bytea-column",
+    "derived-state",
+    "range-allowance",
+    "tokens-added",
+    "contract-flags",
+    "nft-events",
+    "marked-logs",
+  ].map((name) => `schema/${name}.ts`),
   ...["hostile-logs", "erc20-noise"].map((name) => `src/indexing/${name}.ts`),
 ];
 

@@ -244,7 +244,12 @@ const longestPath = 32;
 function storageFault(error: unknown): unknown {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   if (code !== "ENOSPC" && code !== "EDQUOT" && code !== "EROFS") return error;
-  return new ServiceError("service_unavailable", "the store is full or cannot be written; ask the operator", {
+  if (code !== "EROFS")
+    return new ServiceError("storage_full", "the disk of this installation is full; nothing of this upload was kept", {
+      retryAfterSeconds: 60,
+      cause: error,
+    });
+  return new ServiceError("service_unavailable", "the store cannot be written; ask the operator", {
     cause: error,
   });
 }

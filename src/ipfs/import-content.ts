@@ -7,6 +7,7 @@ import { ServiceError } from "../errors.ts";
 import { type LinkTarget, storeDirectory } from "./directory-tree.ts";
 import { chunkBytes, importerOptions } from "./profile.ts";
 import { guessTextType, sniffedBytes, sniffType } from "./sniff-type.ts";
+import { countYoungBuffer } from "./young-buffers.ts";
 
 export interface NewFile {
   stream: AsyncIterable<Uint8Array>;
@@ -45,6 +46,8 @@ export async function importFile(file: NewFile, blocks: WritableStorage): Promis
     for await (const chunk of file.stream) {
       if (sizeBytes < sniffedBytes) head.push(chunk.subarray(0, sniffedBytes - sizeBytes));
       sizeBytes += chunk.length;
+      // Twice: the importer makes blocks of their own of these pieces.
+      countYoungBuffer(2 * chunk.length);
       yield chunk;
     }
   }

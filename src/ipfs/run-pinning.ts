@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { causeOf } from "../log-once.ts";
 import type { Services } from "../services.ts";
 import { createKubo } from "./kubo.ts";
 import type { PinDriver } from "./pin-driver.ts";
@@ -29,19 +30,19 @@ export async function runPinning(services: Services, signal: AbortSignal): Promi
 
 /** @returns whether there was something to do. */
 async function pinNext(services: Services, driver: PinDriver): Promise<boolean> {
-  const { db, log } = services;
+  const { db, logOnce } = services;
   try {
     const job = await claimPin(db);
     if (job) await pinOne(services, driver, job);
     return job !== null;
   } catch (error) {
     // The database is away; the claim expires by itself.
-    log.error({ err: error }, "the pin queue cannot be reached");
+    logOnce.write("error", `pin queue ${causeOf(error)}`, { err: error }, "the pin queue cannot be reached");
     return false;
   }
 }
 
-async function pinOne({ db, log, content }: Services, driver: PinDriver, job: PinJob): Promise<void> {
+async function pinOne({ db, log, logOnce, content }: Services, driver: PinDriver, job: PinJob): Promise<void> {
   const { cid, attempts } = job;
   const facts = { cid, attempts, driver: driver.name };
   // An upload may take longer than a claim holds; who dies stops renewing it.
@@ -56,7 +57,7 @@ async function pinOne({ db, log, content }: Services, driver: PinDriver, job: Pi
       return await pinFailed(db, job, message);
     }
     const waitMs = Math.min(firstRetryMs * 2 ** (attempts - 1), longestRetryMs);
-    log.warn({ ...facts, waitMs, err: error }, "a pin is tried again later");
+    logOnce.write("warn", `pin ${causeOf(error)}`, { ...facts, waitMs, err: error }, "a pin is tried again later");
     return await pinLater(db, job, message, waitMs);
   } finally {
     clearInterval(renewal);

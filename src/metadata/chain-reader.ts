@@ -3,6 +3,7 @@ import type { PublicClient } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { applyAnnouncements } from "./announcements.ts";
+import { applyLooks } from "./apply-looks.ts";
 import { type PinnedBlock, readHead } from "./call-contract.ts";
 import { claimContracts, readContract } from "./contracts.ts";
 import { applyRefreshes, discover, readIndexHead, sweep } from "./discover.ts";
@@ -132,8 +133,9 @@ export class ChainReader {
     await applyRefreshes(db, this.#chain.id);
     const head = await readIndexHead(db, this.#chain.id);
     if (head === null) return;
+    await applyLooks(db, this.#chain.id);
     if (head !== this.#discoveredTo) {
-      const found = await discover(db, this.#chain.id, head);
+      const found = await discover(db, this.#chain.id, head, config.metadata.firstTokens);
       // A reorganisation may need no new reading, and yet make the old ones stale.
       await this.#readHead();
       // Looked at once more while it brings something: the index may still be writing this block's neighbours.
@@ -141,7 +143,7 @@ export class ChainReader {
     }
     await applyAnnouncements(db, this.#chain.id, head, config.metadata.refreshWindowSeconds);
     if (performance.now() - this.#sweptAt < (this.#chain.local ? sweepEveryMs.local : sweepEveryMs.other)) return;
-    await sweep(db, this.#chain.id);
+    await sweep(db, this.#chain.id, config.metadata.firstTokens);
     this.#sweptAt = performance.now();
   }
 

@@ -79,8 +79,7 @@ export async function readContract(
       error_code: isFault(name) ? name.fault : isFault(symbol) ? symbol.fault : null,
       uri_error: document.fault,
       status: again ? "failed" : "fresh",
-      next_attempt_at:
-        delayMs === undefined ? null : sql<Date>`clock_timestamp() + make_interval(secs => ${delayMs / 1000})`,
+      next_attempt_at: delayMs == null ? null : sql<Date>`clock_timestamp() + make_interval(secs => ${delayMs / 1000})`,
       ...(again ? {} : { ...said, fetched_at: now }),
       ...(retry ? {} : { attempts: 0 }),
       ...(document.fault && mayPass(document.fault) ? {} : document.columns),

@@ -45,19 +45,22 @@ export function mayPass(fault: FaultCode): boolean {
   );
 }
 
-const longestMs = 7 * 24 * 3_600_000;
+/** The last try is some four days after the first, and eight hours where the contract's call failed. */
+const mostAttempts = 8;
 
 /**
- * When to try again after a fault: in a minute, then four times as long each time, up to 7 days.
+ * When to try again after a fault: in a minute, then four times as long each time.
  *
  * @param attempts how often it was tried, this time included.
+ * @returns null after the last try: it is read again when somebody asks for it, or when the contract announces a change.
  */
-export function retryAfterMs(fault: FaultCode, attempts: number): number {
+export function retryAfterMs(fault: FaultCode, attempts: number): number | null {
   const steps = Math.min(attempts - 1, 12);
   // A silent node says nothing about the token; and a node that lags behind its siblings refuses a
   // block that it will know in seconds.
   if (fault === "rpc_unavailable") return Math.min(2_000 * 2 ** steps, 300_000);
+  if (attempts >= mostAttempts) return null;
   const first = fault === "call_failed" || fault === "call_timeout" ? 5_000 : 60_000;
   // Tokens of one contract fail together; they need not all come back together.
-  return Math.min(first * 4 ** steps, longestMs) * (0.9 + Math.random() * 0.2);
+  return first * 4 ** steps * (0.9 + Math.random() * 0.2);
 }

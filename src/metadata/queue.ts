@@ -104,7 +104,7 @@ export async function finishToken(
       .set({
         ...read,
         status: sql`CASE WHEN ${isStale} THEN 'pending' ELSE 'failed' END`,
-        next_attempt_at: sql<Date>`CASE WHEN ${isStale} THEN ${soon} ELSE ${later(reading.fault, job.attempts)} END`,
+        next_attempt_at: sql<Date | null>`CASE WHEN ${isStale} THEN ${soon} ELSE ${later(reading.fault, job.attempts)} END`,
         error_code: reading.fault,
         ...(reading.tokenUri === null ? {} : { token_uri: reading.tokenUri }),
         // The document that is shown keeps its own hash.
@@ -159,7 +159,7 @@ export async function finishFile(
       ...fileColumns(file),
       ...(again
         ? {
-            next_attempt_at: sql<Date>`coalesce(next_attempt_at, ${later(file.fault, job.attempts)})`,
+            next_attempt_at: sql<Date | null>`coalesce(next_attempt_at, ${later(file.fault, job.attempts)})`,
             attempts: job.attempts,
           }
         : {}),
@@ -203,7 +203,10 @@ async function keepRaw(db: Kysely<Database>, hash: Buffer, bytes: Uint8Array): P
 }
 
 function later(fault: FaultCode, attempts: number) {
-  return sql<Date>`clock_timestamp() + make_interval(secs => ${retryAfterMs(fault, attempts) / 1000})`;
+  const ms = retryAfterMs(fault, attempts);
+  return ms === null
+    ? sql<Date | null>`NULL::timestamptz`
+    : sql<Date | null>`clock_timestamp() + make_interval(secs => ${ms / 1000})`;
 }
 
 /** Gives jobs of one claim back that were not begun. */

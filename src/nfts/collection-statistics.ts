@@ -4,6 +4,7 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
+import { readHeavy } from "./heavy-read.ts";
 
 export interface CollectionStatistics {
   /** Units alive: minted minus burned. Of ERC-721 the tokens, of ERC-1155 the amounts. */
@@ -14,6 +15,8 @@ export interface CollectionStatistics {
   /** Token ids with a supply above zero, from the counter. */
   tokenCount: bigint;
   transferCount: bigint;
+  /** Tokens of ERC-2309 ranges beyond the index's allowances: only those that moved otherwise are listed and counted. */
+  withheldTokens: bigint;
   /** Microseconds of Unix time. */
   computedAtMicros: bigint;
 }
@@ -31,16 +34,19 @@ export async function getCollectionStatistics(
   const chain = findChain(services.chains, input.chain);
   const contract = toBytes(input.contract);
   const zero = Buffer.alloc(20);
-  const { rows } = await sql<{
-    supply: string;
-    minted: string;
-    owners: bigint;
-    tokens: bigint;
-    transfers: bigint;
-    micros: bigint;
-  }>`
-    SELECT c.token_count AS tokens, c.transfer_count AS transfers,
-      CASE WHEN c.standard = 'ERC721' THEN c.token_count::numeric ELSE
+  const rows = await readHeavy(
+    services,
+    sql<{
+      supply: string;
+      minted: string;
+      owners: bigint;
+      tokens: bigint;
+      transfers: bigint;
+      withheld: bigint;
+      micros: bigint;
+    }>`
+    SELECT coalesce(c.token_count, 0) AS tokens, coalesce(c.transfer_count, 0) AS transfers, coalesce(f.count, 0) AS withheld,
+      CASE WHEN c.standard IS DISTINCT FROM 'ERC1155' THEN coalesce(c.token_count, 0)::numeric ELSE
         (SELECT coalesce(sum(t.supply), 0) FROM nft.tokens t
          WHERE t.chain_id = ${chain.id} AND t.contract = ${contract} AND t.supply > 0) END AS supply,
       (SELECT coalesce(sum(x.amount), 0) FROM nft.transfers x
@@ -48,15 +54,23 @@ export async function getCollectionStatistics(
       (SELECT count(DISTINCT o.owner) FROM nft.holdings o
        WHERE o.chain_id = ${chain.id} AND o.contract = ${contract}) AS owners,
       (extract(epoch from clock_timestamp()) * 1000000)::bigint AS micros
-    FROM nft.contracts c WHERE c.chain_id = ${chain.id} AND c.address = ${contract}`.execute(services.index.db);
+    FROM (SELECT token_count, transfer_count, standard FROM nft.contracts
+      WHERE chain_id = ${chain.id} AND address = ${contract}) c
+    -- A contract all of whose tokens are withheld has no other row.
+    FULL JOIN (SELECT count FROM nft.contract_flags
+      WHERE chain_id = ${chain.id} AND contract = ${contract} AND flag = 'withheld') f ON true`,
+    "report",
+  );
   const [row] = rows;
   if (!row) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+  services.looks.contract(chain.id, input.contract);
   return {
     totalSupply: BigInt(row.supply),
     totalMinted: BigInt(row.minted),
     ownerCount: row.owners,
     tokenCount: row.tokens,
     transferCount: row.transfers,
+    withheldTokens: row.withheld,
     computedAtMicros: row.micros,
   };
 }

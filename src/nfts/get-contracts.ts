@@ -45,8 +45,10 @@ export async function getContracts(
     .select(["k.place", ...(texts === "whole" ? contractColumns : listedContractColumns)])
     .execute();
   const found = new Map(rows.map((row) => [Number(row.place) - 1, row]));
-  return keys.map(({ chain }, index) => {
+  return keys.map(({ chain, address }, index) => {
     const row = found.get(index);
+    // A contract beside a token of a list was not asked for.
+    if (row && texts === "whole") services.looks.contract(chainIds[index] ?? 0, address);
     return row ? toContractRecord(chain, row) : null;
   });
 }

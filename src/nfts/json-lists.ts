@@ -12,6 +12,7 @@ import { type JsonPage, type JsonPageRequest, readJsonPage } from "./json-page.t
 import { type ContractField, contractJson, type JsonMember, type NftShape, tokenJson } from "./nft-json.ts";
 import { cachedBase } from "./nft-record.ts";
 import { type TraitFilter, traitCondition } from "./traits.ts";
+import { withheldToken } from "./withheld-token.ts";
 
 /*
  * The lists of list-account-nfts.ts, list-contract-nfts.ts and list-chain-nfts.ts and the token of
@@ -59,6 +60,7 @@ export async function accountPage(
     },
     { ...input, chainId },
   );
+  if (page?.total) services.looks.account(chainId, input.account);
   return page ?? unknownContract();
 }
 
@@ -92,10 +94,13 @@ export async function contractPage(
         WHERE c.chain_id = ${chainId} AND c.address = $1`,
       }),
       parameters: [contract, ...filter.values.map(wireValue)],
+      heavy: input.traits !== undefined,
     },
     { ...input, chainId },
   );
-  return page ?? unknownContract();
+  if (!page) return unknownContract();
+  services.looks.contract(chainId, input.contract);
+  return page;
 }
 
 /** See `listChainNfts`. */
@@ -128,6 +133,7 @@ export async function chainPage(services: Services, caller: Caller, input: Reque
     },
     { ...input, chainId },
   );
+  services.looks.newest(chainId);
   return page ?? unknownContract();
 }
 
@@ -150,27 +156,37 @@ export async function nftDetails(
   },
 ): Promise<JsonNft> {
   const chainId = findChain(services.chains, input.chain).id;
-  const write = () => {
+  const write = (sources: string) => {
     const facts = { chain: input.chain, cachedBase: cachedBase(services.config), bounded: false };
     const record = input.contractMembers ? contractJson(input.contractMembers, facts) : "NULL";
     return `SELECT CASE WHEN t.token_id IS NOT NULL THEN ${tokenJson(input.shape, facts, false)} END AS nft,
       '0x' || encode(t.owner, 'hex') AS owner, ${record} AS contract
-    FROM nft.contracts c
+    FROM ${sources}
     CROSS JOIN LATERAL (SELECT c.address AS contract) k
     LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
-    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = $1 AND t.token_id = $2::numeric
-    LEFT JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = $1 AND m.token_id = $2::numeric
-    WHERE c.chain_id = ${chainId} AND c.address = $1`;
+    LEFT JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = $1 AND m.token_id = $2::numeric`;
   };
-  const text = knownText(
-    `detail|${chainId}|${input.chain}`,
-    [services.config, input.shape, input.contractMembers],
-    write,
+  const read = async (from: "listed" | "withheld", sources: () => string) => {
+    const shapes = [services.config, input.shape, input.contractMembers];
+    const text = knownText(`detail|${from}|${chainId}|${input.chain}`, shapes, () => write(sources()));
+    return await services.reads.first(text, [toBytes(input.contract), String(input.tokenId)]);
+  };
+  const listed = await read(
+    "listed",
+    () => `(SELECT address, standard FROM nft.contracts WHERE chain_id = ${chainId} AND address = $1) c
+    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = $1 AND t.token_id = $2::numeric`,
   );
-  const row = await services.reads.first(text, [toBytes(input.contract), String(input.tokenId)]);
-  if (!row) return unknownContract();
-  const nft = row.json(0);
-  if (nft === null) throw new ServiceError("not_found", "this contract has no such token");
+  const row = listed?.json(0)
+    ? listed
+    : await read(
+        "withheld",
+        () => `${withheldToken({ chainId: String(chainId), contract: "$1", tokenId: "$2::numeric" })} t
+    CROSS JOIN LATERAL (SELECT t.contract AS address, t.standard AS standard) c`,
+      );
+  const nft = row?.json(0) ?? null;
+  if (!listed && !nft) return unknownContract();
+  if (!row || nft === null) throw new ServiceError("not_found", "this contract has no such token");
+  services.looks.token(chainId, input.contract, input.tokenId);
   return { nft, owner: row.text(1), contract: row.json(2) };
 }
 
@@ -190,6 +206,7 @@ export async function contractDetails(
   };
   const text = knownText(`record|${chainId}|${input.chain}`, [services.config, input.members], write);
   const row = await services.reads.first(text, [toBytes(input.address)]);
+  if (row) services.looks.contract(chainId, input.address);
   return row?.json(0) ?? null;
 }
 

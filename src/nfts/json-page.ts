@@ -4,6 +4,7 @@ import { type PositionShape, packPosition, unpackPosition } from "../db/position
 import type { WireValue } from "../db/wire.ts";
 import { JsonText } from "../json-text.ts";
 import type { Services } from "../services.ts";
+import { lightOffset } from "./heavy-read.ts";
 import {
   type ContractField,
   contractJson,
@@ -42,6 +43,8 @@ export interface JsonList {
   /** Tells apart all texts that `sql` can give. */
   variant: string;
   sql: () => JsonListSql;
+  /** Its page may touch many more rows than it has; see `readHeavy`. */
+  heavy?: boolean;
 }
 
 export interface JsonListSql {
@@ -89,7 +92,10 @@ export async function readJsonPage(
   // Page numbers are many; pages behind a cursor share one text.
   const once = bounds.limit === 0 || bounds.offset > 0;
   const text = once ? write() : knownText(variant, [services.config, request.shape, request.contractMembers], write);
-  const row = await services.reads.first(text, parameters, once);
+  const heavy = list.heavy === true || bounds.offset > lightOffset;
+  const row = await (heavy
+    ? services.index.pool.heavyFirst(text, parameters)
+    : services.reads.first(text, parameters, once));
   if (!row) return null;
   const counted = row.text(column.total);
   const total = counted === null ? null : BigInt(counted);

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
 import { findChain } from "../chains.ts";
-import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
+import { bytesToUint, toBytes, toHex, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import type { Services } from "../services.ts";
 import {
@@ -102,6 +102,7 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
     .orderBy("k.mint_batch_index", direction)
     .execute();
 
+  for (const row of rows) services.looks.shown(chain.id, toHex(row.contract), row.token_id);
   return pageOf(rows.filter(isPresent), bounds, (row) => ({
     node: toNft(input.chain, cachedBase(services.config), row, contractRecordOf(input.chain, row)),
     cursor: sealCursor(services.config.keyPepper, list, positionOf(row)),

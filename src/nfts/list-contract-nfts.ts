@@ -6,6 +6,7 @@ import { sealCursor } from "../db/cursor.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { fetchedAtMicros, listedContractColumns, listedMetadata, listedTokenColumns } from "./columns.ts";
+import { lightOffset, readHeavy } from "./heavy-read.ts";
 import {
   type ContractRecord,
   cachedBase,
@@ -65,7 +66,7 @@ export async function listContractNfts(
     keys = keys.where("k.token_id", bounds.backward ? "<" : ">", String(bytesToUint(bounds.position)));
   }
 
-  const rows = await services.index.db
+  const statement = services.index.db
     .selectFrom("nft.contracts as c")
     .leftJoin("service.contract_metadata as cm", (join) =>
       join.on("cm.chain_id", "=", chain.id).onRef("cm.address", "=", "c.address"),
@@ -81,12 +82,17 @@ export async function listContractNfts(
     .$if(input.parts.metadata, (query) => query.select(listedMetadata))
     .where("c.chain_id", "=", chain.id)
     .where("c.address", "=", contract)
-    .orderBy("k.token_id", direction)
-    .execute();
+    .orderBy("k.token_id", direction);
+  // A filter may have to look at every token of the contract.
+  const rows =
+    input.traits || bounds.offset > lightOffset
+      ? await readHeavy(services, statement, "read")
+      : await statement.execute();
 
   const [first] = rows;
   if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
   refuseTooDeep(bounds, input.page, input.traits ? null : first.total);
+  services.looks.contract(chain.id, input.contract);
   const record = toContractRecord(input.chain, first);
   const page = pageOf(rows.filter(isPresent), bounds, (row) => ({
     node: toNft(input.chain, cachedBase(services.config), row, record),

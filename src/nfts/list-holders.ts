@@ -6,6 +6,7 @@ import { sealCursor } from "../db/cursor.ts";
 import { packPosition, unpackPosition } from "../db/position.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
+import { readHeavy } from "./heavy-read.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 
 export interface ListHoldersInput {
@@ -76,24 +77,29 @@ export async function listHolders(services: Services, _caller: Caller, input: Li
               AND x.block_number <= ${block}::bigint AND x.standard = 'ERC1155' AND k.standard = 'ERC1155') moved
           WHERE moved.owner <> ${zero} GROUP BY moved.owner HAVING sum(moved.delta) > 0) o
           WHERE k.chain_id = ${chain.id} AND k.contract = ${contract} AND ${one} AND ${beyond("o")}`;
-  const { rows } = await sql<{
-    token_id: string | null;
-    owner: Buffer | null;
-    amount: string | null;
-    head: bigint | null;
-  }>`
+  const rows = await readHeavy(
+    services,
+    sql<{
+      token_id: string | null;
+      owner: Buffer | null;
+      amount: string | null;
+      head: bigint | null;
+    }>`
     SELECT h.block_number AS head, p.token_id, p.owner, p.amount
     FROM nft.contracts c
     LEFT JOIN nft.heads h ON h.chain_id = ${chain.id}
     LEFT JOIN (${held} ORDER BY token_id ${direction}, owner ${direction}
       LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}) p ON true
     WHERE c.chain_id = ${chain.id} AND c.address = ${contract}
-    ORDER BY p.token_id ${direction}, p.owner ${direction}`.execute(services.index.db);
+    ORDER BY p.token_id ${direction}, p.owner ${direction}`,
+    "report",
+  );
   const [first] = rows;
   if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
   if (block !== undefined && (first.head === null || block > first.head)) {
     throw new ServiceError("value_error", `the index has reached block ${first.head ?? "none"}`, { field: "atBlock" });
   }
+  services.looks.contract(chain.id, input.contract);
   const present = rows.flatMap((row) =>
     row.token_id !== null && row.owner ? [{ id: row.token_id, owner: row.owner, amount: row.amount ?? "0" }] : [],
   );

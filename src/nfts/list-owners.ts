@@ -5,6 +5,7 @@ import { toBytes, toHex } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
+import { readHeavy } from "./heavy-read.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 
 export interface ListOwnersInput {
@@ -51,7 +52,9 @@ export async function listCollectionOwners(
   const total = input.withTotal
     ? sql`(SELECT count(DISTINCT o.owner) FROM nft.holdings o WHERE o.chain_id = ${chain.id} AND o.contract = ${contract})`
     : sql`NULL::bigint`;
-  const { rows } = await sql<{ owner: Buffer | null; holding_count: bigint | null; total: bigint | null }>`
+  const rows = await readHeavy(
+    services,
+    sql<{ owner: Buffer | null; holding_count: bigint | null; total: bigint | null }>`
     WITH RECURSIVE page (owner, place) AS (
       (SELECT f.owner, 1 FROM (${next(start)}) f)
       UNION ALL
@@ -62,7 +65,9 @@ export async function listCollectionOwners(
         AND h.amount > 0 AND h.owner = p.owner) AS holding_count
     FROM nft.contracts c LEFT JOIN page p ON p.place > ${sql.lit(bounds.offset)}
     WHERE c.chain_id = ${chain.id} AND c.address = ${contract}
-    ORDER BY p.place`.execute(services.index.db);
+    ORDER BY p.place`,
+    "report",
+  );
   const [first] = rows;
   if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
   const present = rows.flatMap(({ owner, holding_count }) => (owner ? [{ owner, count: holding_count ?? 0n }] : []));

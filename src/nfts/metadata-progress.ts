@@ -4,6 +4,7 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
+import { readHeavy } from "./heavy-read.ts";
 
 /** How far the metadata of a collection's live tokens has been read. */
 export interface MetadataProgress {
@@ -31,8 +32,18 @@ export async function getMetadataProgress(
 ): Promise<MetadataProgress> {
   const chain = findChain(services.chains, input.chain);
   const contract = toBytes(input.contract);
-  const { rows } = await sql<{ total: bigint; pending: bigint; faults: MetadataProgress["faults"] }>`
+  const rows = await readHeavy(
+    services,
+    sql<{ total: bigint; pending: bigint; unread: bigint; faults: MetadataProgress["faults"] }>`
     SELECT c.token_count AS total,
+      -- Of a collection that nobody looked at, only some tokens are queued: the others wait for this very look.
+      CASE WHEN EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chain.id} AND o.address = ${contract})
+        OR EXISTS (SELECT FROM service.contract_metadata l
+          WHERE l.chain_id = ${chain.id} AND l.address = ${contract} AND l.queued_at IS NOT NULL) THEN 0
+      ELSE c.token_count - (SELECT count(*) FROM (
+        SELECT FROM service.token_metadata m
+        WHERE m.chain_id = ${chain.id} AND m.contract = ${contract} AND m.status <> 'pending' LIMIT ${countedTo}) z)
+      END AS unread,
       (SELECT count(*) FROM (
         SELECT FROM service.token_metadata m
         WHERE m.chain_id = ${chain.id} AND m.contract = ${contract} AND m.status = 'pending' LIMIT ${countedTo}) x
@@ -49,11 +60,15 @@ export async function getMetadataProgress(
         GROUP BY x.error_code) g
       ) AS faults
     FROM nft.contracts c
-    WHERE c.chain_id = ${chain.id} AND c.address = ${contract}`.execute(services.db);
+    WHERE c.chain_id = ${chain.id} AND c.address = ${contract}`,
+    "report",
+    { current: true },
+  );
   const [row] = rows;
   if (!row) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+  services.looks.contract(chain.id, input.contract);
   const total = Number(row.total);
-  const pending = Math.min(Number(row.pending), total);
+  const pending = Math.min(Math.max(Number(row.pending), Number(row.unread)), total);
   const failed = Math.min(
     row.faults.reduce((sum, { count }) => sum + count, 0),
     total - pending,

@@ -5,6 +5,7 @@ import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { fetchedAtMicros, listedTokenColumns, selectionOf } from "./columns.ts";
+import { readHeavy } from "./heavy-read.ts";
 import { cachedBase, isPresent, type Nft, type TokenRow, toNft } from "./nft-record.ts";
 
 export interface SearchNftsInput {
@@ -45,7 +46,9 @@ export async function searchNfts(services: Services, _caller: Caller, input: Sea
   const vector = sql`service.search_text(m.name, m.description)`;
   const direction = sql.raw(input.descending ? "DESC" : "ASC");
   const order = input.orderBy === "relevance" ? sql`rank ${direction}` : sql`t.mint_timestamp ${direction} NULLS LAST`;
-  const { rows } = await sql<TokenRow & { chain_id: number }>`
+  const rows = await readHeavy(
+    services,
+    sql<TokenRow & { chain_id: number }>`
     SELECT ${sql.join(listedTokenColumns.map(selectionOf))}, ${fetchedAtMicros}, t.chain_id
     FROM (
       SELECT m.*, ts_rank(${vector}, ${wanted}) AS rank FROM service.token_metadata m
@@ -56,7 +59,10 @@ export async function searchNfts(services: Services, _caller: Caller, input: Sea
     JOIN nft.tokens t ON t.chain_id = m.chain_id AND t.contract = m.contract AND t.token_id = m.token_id
     WHERE t.supply > 0
     ORDER BY ${order}, t.chain_id, t.contract, t.token_id
-    LIMIT ${sql.lit(size)} OFFSET ${sql.lit(offset)}`.execute(services.index.db);
+    LIMIT ${sql.lit(size)} OFFSET ${sql.lit(offset)}`,
+    "report",
+  );
+  if (input.contract !== undefined) for (const { id } of chains) services.looks.contract(id, input.contract);
   const named = chains.length === 1 && input.chain !== "all" ? input.chain : undefined;
   return rows.filter(isPresent).map((row) => {
     const name = named ?? chains.find(({ id }) => id === row.chain_id)?.name ?? "";

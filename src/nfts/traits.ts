@@ -4,6 +4,7 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
+import { readHeavy } from "./heavy-read.ts";
 
 /** A condition on a token's traits. Members of one filter are joined by and. */
 export interface TraitFilter {
@@ -19,7 +20,10 @@ export interface TraitFilter {
   max?: number | null | undefined;
 }
 
-const maxConditions = 30;
+/** Members `and`, `or`, `not` and conditions of a filter: how long its statement gets. */
+const maxNodes = 30;
+/** Conditions of a request, every value counted: each may be looked up for every token of a contract. */
+export const maxTraitConditions = 8;
 
 /** A filter's condition over the tokens of alias `k` (`token_id`): pieces of text with a value behind each but the last. */
 export interface TraitCondition {
@@ -27,11 +31,31 @@ export interface TraitCondition {
   values: readonly unknown[];
 }
 
-/** @throws ServiceError `value_error` for values without a name and for more than 30 conditions. */
+/** Conditions of a filter: each value is one, and so is a range, or a name alone. Stops counting past any bound. */
+export function countConditions(filter: TraitFilter | null | undefined, depth = 0): number {
+  if (!filter || depth > maxNodes) return 0;
+  const inner = [...(filter.and ?? []), ...(filter.or ?? []), ...(filter.not ? [filter.not] : [])];
+  const own = filter.name == null ? 0 : Math.max(1, filter.values?.length ?? 0);
+  return inner.reduce((sum, node) => sum + countConditions(node, depth + 1), own);
+}
+
+/** @throws ServiceError `value_error` for more conditions than a request may have. */
+export function checkConditions(conditions: number): void {
+  if (conditions <= maxTraitConditions) return;
+  throw new ServiceError(
+    "value_error",
+    `a request may have ${maxTraitConditions} trait conditions, every value counted, and this one has ${conditions}; ` +
+      "ask for fewer, or in several requests",
+    { field: "traits", details: { most: maxTraitConditions, conditions } },
+  );
+}
+
+/** @throws ServiceError `value_error` for values without a name and for a filter that is too long. */
 export function traitCondition(chainId: number, contract: Buffer, filter: TraitFilter): TraitCondition {
+  checkConditions(countConditions(filter));
   const texts = [""];
   const values: unknown[] = [];
-  let conditions = 0;
+  let nodes = 0;
   const write = (text: string, value?: unknown) => {
     texts[texts.length - 1] += text;
     if (value === undefined) return;
@@ -39,9 +63,9 @@ export function traitCondition(chainId: number, contract: Buffer, filter: TraitF
     texts.push("");
   };
   const visit = (node: TraitFilter): void => {
-    conditions += 1;
-    if (conditions > maxConditions) {
-      throw new ServiceError("value_error", `a filter may have ${maxConditions} conditions`, { field: "traits" });
+    nodes += 1;
+    if (nodes > maxNodes) {
+      throw new ServiceError("value_error", `a filter may have ${maxNodes} parts`, { field: "traits" });
     }
     const { and, or, not } = node;
     write("(true");
@@ -110,14 +134,18 @@ export async function listTraits(
   input: { chain: string; contract: string },
 ): Promise<TraitSummary[]> {
   const chain = findChain(services.chains, input.chain);
-  const { rows } = await sql<{ name: string; value: string; count: bigint; total: bigint }>`
+  const rows = await readHeavy(
+    services,
+    sql<{ name: string; value: string; count: bigint; total: bigint }>`
     SELECT name, value, count, total::bigint FROM (
       SELECT name, value, count, sum(count) OVER (PARTITION BY name) AS total,
         row_number() OVER (PARTITION BY name ORDER BY count DESC, value) AS place
       FROM (SELECT name, value, count(*) AS count FROM service.token_trait
         WHERE chain_id = ${chain.id} AND contract = ${toBytes(input.contract)} GROUP BY name, value) counted) ranked
     WHERE place <= ${sql.lit(shownValues)} ORDER BY name, place
-    LIMIT ${sql.lit(shownTraits * shownValues)}`.execute(services.index.db);
+    LIMIT ${sql.lit(shownTraits * shownValues)}`,
+    "report",
+  );
   const traits = new Map<string, TraitSummary>();
   for (const { name, value, count, total } of rows) {
     const trait = traits.get(name) ?? { name, tokenCount: total, values: [] };

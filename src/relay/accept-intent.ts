@@ -4,11 +4,12 @@ import type { Address, Hex } from "viem";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
 import { batched } from "./batches.ts";
-import { asLimit, keepLimits, type Reservation, wantedLimits } from "./budget.ts";
+import { keepLimits, type Reservation, wantedLimits } from "./budget.ts";
 import { toBytes } from "./bytes.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
-import { type Intent, newestGeneration } from "./intents.ts";
+import { type Intent, lostRequest, newestGeneration } from "./intents.ts";
 import { reserveAfterwards } from "./seeded-defects.ts";
+import { withRoom } from "./with-room.ts";
 
 /** What makes two requests one: see `findKey`. */
 export interface IntentKey {
@@ -43,11 +44,14 @@ export interface NewIntent {
  * Makes a request durable, once, together with what it may cost: a key that was used gives the earlier intent. Two
  * processes that take the same request at once agree through the unique key, without a lock.
  *
+ * A limit that only waits for blocks is waited for, a moment.
+ *
  * @throws ServiceError `value_error` when the key was used for another request; a limit of `planReservation`.
  */
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
   const key = spoil(intent.key.stored);
-  const accepted = (await insertIntent(db, intent, key)) ?? (await findByKey(db, intent, key));
+  const inserted = await withRoom(db, intent.reservation.limits, () => insertIntent(db, intent, key));
+  const accepted = inserted ?? (await findByKey(db, intent, key));
   if (accepted.id === intent.id) {
     crashPoint("accept-after-commit");
     if (hasDefect("reserved-outside")) await reserveAfterwards(db, intent.id, intent.reservation);
@@ -61,7 +65,7 @@ async function findByKey(db: Kysely<Database>, intent: NewIntent, key: string): 
     .selectAll()
     .where("tenant_id", "=", intent.tenantId)
     .where("idem_key", "=", key)
-    .executeTakeFirstOrThrow();
+    .executeTakeFirstOrThrow(lostRequest);
   if (earlier.req_hash.equals(intent.requestHash)) return earlier;
   throw new ServiceError(
     "value_error",
@@ -150,20 +154,18 @@ async function insertIntent(db: Kysely<Database>, intent: NewIntent, key: string
       VALUES (${intent.id}, ${intent.id}, ${intent.tenantId}, ${key}, ${intent.key.derived}, ${intent.requestHash},
         ${intent.chainId}, ${intent.kind}, ${JSON.stringify(intent.payload)}, ${listed ? intent.id : null},
         ${toBytes(intent.factory)}, ${toBytes(intent.template)}, ${toBytes(intent.owner)}, ${toBytes(intent.initData)},
-        ${toBytes(intent.salt)}, ${toBytes(intent.predicted)}, ${intent.reservation.maxCostWei})
+        ${toBytes(intent.salt)}, ${toBytes(intent.predicted)}, ${intent.reservation.wei})
       ON CONFLICT (tenant_id, idem_key) DO NOTHING
       RETURNING *),
     list AS (
-      INSERT INTO service.allowlist (id, root, entries)
-      SELECT id, ${toBytes(allowlist?.root ?? "0x")}, ${[...(allowlist?.entries ?? [])]}::text[] FROM inserted WHERE ${listed}),
+      INSERT INTO service.allowlist (id, tenant_id, root, entries)
+      SELECT id, tenant_id, ${toBytes(allowlist?.root ?? "0x")}, ${[...(allowlist?.entries ?? [])]}::text[] FROM inserted WHERE ${listed}),
     ${keepLimits(sql`inserted`)}
     SELECT inserted.*, service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept)) AS kept
     FROM inserted`.execute(db);
   // Everything is decided and nothing is stored: the statement is not on its way yet.
   crashPoint("accept-before-commit");
-  const { rows } = await asked.catch((error: unknown) => {
-    throw asLimit(reservation, error) ?? error;
-  });
+  const { rows } = await asked;
   const [row] = rows;
   if (!row) return undefined;
   const { kept: _, ...inserted } = row;

@@ -1,9 +1,9 @@
 import { type Address, keccak256, serializeTransaction } from "viem";
-import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toAddress, toBytes } from "./bytes.ts";
-import { encodeDeploy, intentName } from "./encode-deploy.ts";
+import { encodeDeploy } from "./encode-deploy.ts";
+import { findDeploymentLog } from "./find-deployment-log.ts";
 import { getIntent, type Intent, moveIntent } from "./intents.ts";
 import { lockLane } from "./lanes.ts";
 import { askNode } from "./node-failure.ts";
@@ -38,7 +38,7 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
     return null;
   }
   services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "adopting a deployment found on the chain");
-  return await services.db.transaction().execute(async (transaction) => {
+  const adopting = services.db.transaction().execute(async (transaction) => {
     const addr = toBytes(sender);
     const lane = await lockLane(transaction, chain.id, addr, nonce, genesisHash);
     const queued = intent.state === "held" ? await moveIntent(transaction, intent, "queued") : intent;
@@ -46,7 +46,7 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
     const place = { chain_id: chain.id, addr, nonce };
     if (!slot) {
       // An operator may have noted the nonce already, when nobody remembered this request.
-      await transaction
+      const bound = await transaction
         .insertInto("service.slot")
         .values({ ...place, intent_id: intent.id, kind: intent.kind })
         .onConflict((conflict) =>
@@ -55,7 +55,8 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
             .doUpdateSet({ intent_id: intent.id })
             .where("service.slot.intent_id", "is", null),
         )
-        .execute();
+        .executeTakeFirst();
+      if (bound.numInsertedOrUpdatedRows === 0n) throw new NonceOfAnother();
       if (lane.next_nonce <= nonce) {
         await transaction
           .updateTable("service.lane")
@@ -81,7 +82,15 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
     return await markMined(transaction, queued, "mined", receipt.transactionHash, block, costOf(receipt));
   });
+  return await adopting.catch((error: unknown) => {
+    if (!(error instanceof NonceOfAnother)) throw error;
+    services.log.warn({ intent: intent.id, nonce }, "its nonce is another request's; it ends once that is final");
+    return null;
+  });
 }
+
+/** The nonce of a deployment that was found is reserved for another request, which has not lost it yet. */
+class NonceOfAnother extends Error {}
 
 /** A nonce can be noted for a wallet of this installation only; the database may remember one that has no key any more. */
 async function isOwnWallet(services: Services, chain: Chain, sender: Address): Promise<boolean> {
@@ -97,23 +106,15 @@ async function isOwnWallet(services: Services, chain: Chain, sender: Address): P
 
 async function findDeployment(services: Services, chain: Chain, intent: Intent) {
   const client = services.rpc(chain);
-  const collection = toAddress(intent.predicted_addr);
-  if (!(await client.getCode({ address: collection }))) return null;
-  const logs = await client.getContractEvents({
-    address: toAddress(intent.factory),
-    abi: collectionFactoryAbi,
-    eventName: "CollectionDeployed",
-    args: { intentId: intentName(intent.root_id) },
-    fromBlock: chain.factory?.block ?? 0n,
-    strict: true,
-  });
-  const log = logs.find((item) => item.args.collection.toLowerCase() === collection);
+  const log = await findDeploymentLog(services, chain, intent);
   if (!log) return null;
   const [receipt, transaction] = await Promise.all([
-    client.getTransactionReceipt({ hash: log.transactionHash }),
-    client.getTransaction({ hash: log.transactionHash }),
+    client.getTransactionReceipt({ hash: log.hash }),
+    client.getTransaction({ hash: log.hash }),
   ]);
   if (transaction.type !== "eip1559" || receipt.status !== "success") return null;
+  // A receipt of another transaction or of a dead block would leave a reservation that nothing can follow.
+  if (receipt.transactionHash !== log.hash || receipt.blockHash !== log.blockHash) return null;
   // The event shows where to look. Ours is the call that this intent would sign, and no contract's in between.
   const isCall =
     transaction.to?.toLowerCase() === toAddress(intent.factory) && transaction.input === encodeDeploy(intent);
@@ -123,7 +124,7 @@ async function findDeployment(services: Services, chain: Chain, intent: Intent) 
     { ...transaction, type: "eip1559", data: transaction.input, chainId: chain.id },
     { r, s, yParity },
   );
-  if (keccak256(raw) !== log.transactionHash) return null;
+  if (keccak256(raw) !== log.hash) return null;
   return {
     receipt,
     raw,

@@ -9,7 +9,7 @@ import { toBytes } from "./bytes.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import type { Fees } from "./fees.ts";
 import { asMoved, type Intent, type Moved } from "./intents.ts";
-import { lockLane, tooLittle } from "./lanes.ts";
+import { lockLane, nameWallet, tooLittle } from "./lanes.ts";
 import type { Preflight } from "./preflight.ts";
 import type { Slot } from "./slots.ts";
 import { waitForTurn } from "./update-order.ts";
@@ -18,6 +18,8 @@ export type Assignment =
   | { kind: "assigned"; intent: Intent; slot: Slot }
   /** Another process moved the intent. */
   | { kind: "lost" }
+  /** The wallet's nonces in use have to be asked for first (nonce-basis.ts). */
+  | { kind: "unchecked" }
   /** The lane is full; the intent stays queued. */
   | { kind: "wait"; reason: string }
   /** Something has to change first; the intent is held. */
@@ -65,6 +67,11 @@ async function assignAll(services: Services, wishes: readonly Wish[]): Promise<A
       const other = "the node serves another chain than the one this wallet's transactions went to";
       return wishes.map(() => hold("lane", other));
     }
+    // Also where the chain is ahead: only we give out nonces, so somebody did who is not remembered.
+    const { basis } = services.relay;
+    const behind = wishes.some(({ ready }) => ready.chainNonce > lane.next_nonce);
+    if (lane.state === "open" && (behind || !basis.holds(nameWallet(chain, first.ready.sender), lane)))
+      return wishes.map(() => ({ kind: "unchecked" }));
     // The counts were read before the lock, so each was right a moment ago; the highest is the newest.
     const [mined = 0n] = wishes.map(({ ready }) => ready.chainNonce).sort((a, b) => Number(b - a));
     const open = await openSlots(transaction, chain.id, addr, { mined, unsignedWei: worstCase(first.ready) });
@@ -99,9 +106,6 @@ async function assignAll(services: Services, wishes: readonly Wish[]): Promise<A
     async function refuse(intent: Intent, ready: Wish["ready"], ahead: number): Promise<Assignment | null> {
       if (lane.state === "paused_funds") return hold("balance", tooLittle);
       if (lane.state !== "open") return hold("lane", `the wallet's lane is ${lane.state}`);
-      // Only we give out nonces. The count was read before the lock, so of ours it cannot be ahead.
-      if (ready.chainNonce > lane.next_nonce)
-        return hold("lane", "the wallet sent transactions that are not ours; an operator has to look");
       const pending = open.pending + ahead;
       if (pending >= chain.relay.maxPending) return { kind: "wait", reason: `${pending} deployments are being mined` };
       const turn = await waitForTurn(transaction, intent, ready.call.basis);
@@ -116,6 +120,8 @@ async function assignAll(services: Services, wishes: readonly Wish[]): Promise<A
   });
   const given = assignments.flatMap((assignment) => (assignment.kind === "assigned" ? [assignment.slot] : []));
   given.sort((a, b) => Number(a.nonce - b.nonce));
+  const last = given.at(-1);
+  if (last) services.relay.basis.note(nameWallet(chain, first.ready.sender), last.nonce + 1n);
   for (const { intent_id: id } of given)
     if (id !== null) services.relay.order.take(`${chain.id} ${first.ready.sender}`, id);
   return assignments;

@@ -19,6 +19,7 @@ const block = z.object({
   number: quantity,
   hash,
   parentHash: hash,
+  timestamp: quantity.optional(),
   gasLimit: quantity,
   baseFeePerGas: quantity.optional(),
 });
@@ -69,6 +70,10 @@ export const calls = {
     method: "eth_estimateGas",
     params: [{ from, to, data, value: "0x0" }],
   }),
+  logs: (of: { address: Address; block: bigint }, topics: readonly unknown[]): RpcCall => ({
+    method: "eth_getLogs",
+    params: [{ address: of.address, topics, fromBlock: toQuantity(of.block), toBlock: "latest" }],
+  }),
   send: (raw: Hex): RpcCall => ({ method: "eth_sendRawTransaction", params: [raw] }),
 };
 
@@ -99,6 +104,12 @@ export function parseQuantity(answer: RpcResult | undefined, what: string): bigi
 
 export function parseHex(answer: RpcResult | undefined, what: string): Hex {
   return parse(hex, answer, what);
+}
+
+/** @param asked the topics of the filter: a log that does not have them is none. */
+export function countLogs(answer: RpcResult | undefined, asked: readonly unknown[]): number {
+  const logs = parse(z.array(z.object({ topics: z.array(hash) })), answer, "logs");
+  return logs.filter(({ topics }) => asked.every((topic, index) => topic === null || topic === topics[index])).length;
 }
 
 export function parseFeeHistory(answer: RpcResult | undefined): FeeHistory {

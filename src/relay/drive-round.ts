@@ -2,6 +2,7 @@ import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toHash } from "./bytes.ts";
 import { readReceipts } from "./chain-view.ts";
+import { driveFound } from "./drive-found.ts";
 import { hasDefect } from "./faults.ts";
 import type { Intent } from "./intents.ts";
 import { listOpen } from "./list-open.ts";
@@ -31,6 +32,7 @@ export async function driveRound(
   memory: RelayMemory,
   signal?: AbortSignal,
 ): Promise<void> {
+  await driveFound(services, chain, memory);
   const open = await listOpen(services, chain);
   forget(memory, open);
   if (open.length === 0) return;

@@ -27,12 +27,17 @@ const meanings: Record<Intent["state"], string> = {
 
 const reasons: Record<string, string> = {
   balance: "the paying wallet has too little: fund it, and it goes on by itself",
-  fee: "the network's fees are over the cap (MAX_FEE_GWEI_…) or what was reserved: it goes on when they fall",
-  lane: "the wallet's lane is closed: see `mintyard lanes`",
+  fee: "the network's fees are over the cap (MAX_FEE_GWEI_…): it goes on when they fall",
+  budget:
+    "the spending limits (BUDGET_…) have no room for it at today's fees: it goes on when they have, or when fees fall",
+  lane: "the wallet's lane is closed: see `mintyard wallets`",
   simulation: "the contract would refuse the call as things are",
   verification: "what stands at the address is not what was asked for",
   no_effect: "the update was mined where its collection did not stand (a reorganisation): it is repeated",
+  role: "the wallet had lost the factory's relayer role when it was mined: it is repeated",
   out_of_gas: "a node estimated too little gas, and it was used up: it is repeated with a new estimate",
+  nonce_passed_on:
+    "a transaction of another request, whose rows were lost, had used the nonce: it goes on with another one",
   nonce_taken: "a transaction that is not ours used the nonce: treat the wallet's key as stolen",
 };
 
@@ -64,8 +69,10 @@ async function findRoots(db: Kysely<Database>, wanted: string): Promise<string[]
   const { rows } = await sql<{ root_id: string }>`
     SELECT root_id FROM service.intent WHERE id::text = ${text} OR predicted_addr = ${bytes}
     UNION
+    SELECT root_id FROM service.intent WHERE found_tx = ${bytes}
+    UNION
     SELECT i.root_id FROM service.attempt a
-    JOIN service.slot s USING (chain_id, addr, nonce) JOIN service.intent i ON i.id = s.intent_id
+    JOIN service.slot s USING (chain_id, addr, nonce) JOIN service.intent i ON i.id = s.intent_id OR i.root_id = s.found_root
     WHERE a.hash = ${bytes}`.execute(db);
   return rows.map((row) => row.root_id);
 }
@@ -86,6 +93,9 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
     `  accepted   ${intent.created_at.toISOString()}, last change ${intent.updated_at.toISOString()}`,
     ...(await history(db, intent)),
   ];
+  if (intent.found_tx)
+    lines.push(`  found      its collection was made by ${toHash(intent.found_tx)}, at another nonce`);
+  if (!slot && intent.found_tx) return [...lines, ""];
   if (!slot)
     return [...lines, `  nonce      none yet; without one it expires at ${intent.expires_at.toISOString()}`, ""];
   lines.push(`  nonce      ${slot.nonce} of ${toAddress(slot.addr)}`);

@@ -33,7 +33,8 @@ export type Defect =
   | "weak-salt"
   | "compare-and-set-dropped"
   | "fees-in-floats"
-  | "host-clock";
+  | "host-clock"
+  | "lost-rows-unasked";
 
 interface Faults {
   crash: ReadonlyMap<string, number>;

@@ -1,5 +1,6 @@
 import { type Address, type Hash, type Hex, keccak256, serializeTransaction, type TransactionReceipt } from "viem";
 import type { Chain } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { askNode } from "./node-failure.ts";
 
@@ -7,6 +8,7 @@ import { askNode } from "./node-failure.ts";
 export interface SentTransaction {
   nonce: bigint;
   hash: Hash;
+  from: Address;
   to: Address | null;
   data: Hex;
   value: bigint;
@@ -24,6 +26,7 @@ export interface SentTransaction {
  * the blocks since the first of them.
  *
  * @param nonces ascending; all used in blocks up to the newest.
+ * @param from a block that none of them is in front of: the fewer blocks, the less history the endpoint needs.
  * @throws ServiceError `service_unavailable` when no endpoint answers for blocks that old.
  */
 export async function findNonces(
@@ -31,11 +34,12 @@ export async function findNonces(
   chain: Chain,
   wallet: Address,
   nonces: readonly bigint[],
+  from = chain.factory?.block ?? 0n,
 ): Promise<SentTransaction[]> {
   const client = services.rpc(chain);
   const found: SentTransaction[] = [];
   const head = await askNode(chain, () => client.getBlockNumber());
-  let low = chain.factory?.block ?? 0n;
+  let low = from;
   for (const nonce of nonces) {
     if (found.some((sent) => sent.nonce === nonce)) continue;
     low = await askNode(chain, () => blockOfNonce(nonce, low, head));
@@ -43,6 +47,10 @@ export async function findNonces(
     for (const sent of block.transactions) {
       if (sent.from.toLowerCase() !== wallet || !nonces.includes(BigInt(sent.nonce))) continue;
       const receipt = await askNode(chain, () => client.getTransactionReceipt({ hash: sent.hash }));
+      if (receipt.transactionHash !== sent.hash || receipt.blockHash !== block.hash)
+        throw new ServiceError("service_unavailable", `the ${chain.name} node gave another transaction's receipt`);
+      if (sent.chainId !== undefined && sent.chainId !== chain.id)
+        throw new ServiceError("service_unavailable", `the ${chain.name} node gave a transaction of another chain`);
       const raw =
         sent.type === "eip1559"
           ? serializeTransaction(
@@ -50,13 +58,20 @@ export async function findNonces(
               { r: sent.r, s: sent.s, yParity: sent.yParity },
             )
           : null;
+      // Such a transaction can always be written down again: what does not fit its hash was never signed by the wallet.
+      if (raw && keccak256(raw) !== sent.hash)
+        throw new ServiceError(
+          "service_unavailable",
+          `the ${chain.name} node gave a transaction that is not its hash's`,
+        );
       found.push({
         nonce: BigInt(sent.nonce),
         hash: sent.hash,
+        from: wallet,
         to: sent.to && (sent.to.toLowerCase() as Address),
         data: sent.input,
         value: sent.value,
-        raw: raw && keccak256(raw) === sent.hash ? raw : null,
+        raw,
         maxFeePerGas: sent.maxFeePerGas ?? sent.gasPrice ?? 0n,
         maxPriorityFeePerGas: sent.maxPriorityFeePerGas ?? 0n,
         gas: sent.gas,

@@ -1,6 +1,7 @@
 import type { Kysely, Selectable, UpdateObject } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { IntentState } from "../db/tables/relay.ts";
+import { ServiceError } from "../errors.ts";
 import { hasDefect } from "./faults.ts";
 
 /** A wish that will reach the chain once or not at all, as its row stands. */
@@ -22,8 +23,18 @@ export function isUnassigned(intent: Pick<Intent, "state">): boolean {
   return intent.state === "queued" || intent.state === "held";
 }
 
+/** @throws ServiceError `service_unavailable` when its row was lost meanwhile: the client asks again. */
 export async function getIntent(db: Kysely<Database>, id: string): Promise<Intent> {
-  return await db.selectFrom("service.intent").selectAll().where("id", "=", id).executeTakeFirstOrThrow();
+  const intent = await db.selectFrom("service.intent").selectAll().where("id", "=", id).executeTakeFirst();
+  if (!intent) throw lostRequest();
+  return intent;
+}
+
+/** Rows are never deleted: the database was put back, or another one that lacks its end has taken over. */
+export function lostRequest(): ServiceError {
+  return new ServiceError("service_unavailable", "the database has lost this request; repeat it", {
+    retryAfterSeconds: 1,
+  });
 }
 
 /** A wish goes on in a new generation when its nonce was taken away; every answer is about the newest one. */
@@ -35,7 +46,7 @@ export async function newestGeneration(db: Kysely<Database>, intent: Intent): Pr
     .where("root_id", "=", intent.root_id)
     .orderBy("gen", "desc")
     .limit(1)
-    .executeTakeFirstOrThrow();
+    .executeTakeFirstOrThrow(lostRequest);
 }
 
 /** What changes of an intent's row when it moves: all that a statement for many of them has to send back. */

@@ -8,13 +8,21 @@ import { batched } from "./batches.ts";
 import { toAddress, toBytes } from "./bytes.ts";
 import type { Intent } from "./intents.ts";
 
+/** What a process remembers of a wallet goes by this name. */
+export function nameWallet(chain: Chain, wallet: Address): string {
+  return `${chain.id} ${wallet.toLowerCase()}`;
+}
+
 export type LaneChoice =
-  /** `isNew`: no nonce of it was given out yet. */
-  | { kind: "lane"; sender: Address; isNew: boolean }
+  /** `isNew`: no nonce of it was given out yet. `found`: nonces in use wait for the requests that they belong to. */
+  | { kind: "lane"; sender: Address; isNew: boolean; found: boolean }
   /** No lane is open. */
-  | { kind: "hold"; reason: "balance" | "lane"; message: string };
+  | { kind: "hold"; reason: "balance" | "lane"; message: string; found: boolean };
 
 export const tooLittle = "the wallet that pays deployments has too little; the operator has to fund it";
+
+export const withoutRole =
+  "no paying wallet has the factory's relayer role; it goes on by itself once the operator has granted it";
 
 /** Requests that come together look together. */
 const readTogether = batched(
@@ -25,6 +33,10 @@ const readTogether = batched(
       .select(
         sql<bigint>`(SELECT count(*) FROM service.slot s
         WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open')`.as("open"),
+      )
+      .select(
+        sql<boolean>`EXISTS (SELECT FROM service.slot s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
+          AND s.found AND s.intent_id IS NULL AND s.state = 'open')`.as("found"),
       )
       .where("l.chain_id", "in", chainIds)
       .execute();
@@ -38,26 +50,28 @@ const readTogether = batched(
  * collections' admin wallet, whatever is under way there.
  */
 export async function chooseLane(services: Services, chain: Chain, intent: Intent): Promise<LaneChoice> {
-  const { lanes } = await services.relay.factory(chain);
-  const senders = intent.kind === "update" ? [services.relay.account(chain).address] : lanes;
-  if (senders.length === 0)
-    return { kind: "hold", reason: "lane", message: "no paying wallet has the factory's relayer role" };
+  const senders =
+    intent.kind === "update" ? [services.relay.account(chain).address] : await services.relay.deployers(chain);
+  if (senders.length === 0) return { kind: "hold", reason: "lane", message: withoutRole, found: false };
   const known = await readTogether(services, String(chain.id), chain.id);
+  const found = known.some((lane) => lane.found);
   const standing = senders.map((sender) => {
     const lane = known.find(({ addr }) => toAddress(addr) === sender);
     return { sender, isNew: lane === undefined, state: lane?.state ?? "open", open: Number(lane?.open ?? 0) };
   });
   const [best] = standing.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
-  if (best) return { kind: "lane", sender: best.sender, isNew: best.isNew };
+  if (best) return { kind: "lane", sender: best.sender, isNew: best.isNew, found };
   if (standing.some(({ state }) => state === "paused_funds"))
-    return { kind: "hold", reason: "balance", message: tooLittle };
-  return { kind: "hold", reason: "lane", message: `the wallet's lane is ${standing[0]?.state}` };
+    return { kind: "hold", reason: "balance", message: tooLittle, found };
+  return { kind: "hold", reason: "lane", message: `the wallet's lane is ${standing[0]?.state}`, found };
 }
 
 export interface Lane {
   address: Address;
   state: string;
   nextNonce: bigint;
+  /** The lowest nonce that was found in use and is not explained yet. */
+  found: bigint | null;
   /** Transactions that are not mined yet. */
   open: number;
   /** What those could at worst still cost. */
@@ -72,16 +86,17 @@ export async function listLanes(db: Kysely<Database>, chainId: number): Promise<
     addr: Buffer;
     state: string;
     next_nonce: bigint;
+    found: bigint | null;
     open: bigint;
     reserved: string;
     needed: string;
   }>`
     SELECT l.addr, l.state, l.next_nonce, coalesce(l.needed_wei, 0) AS needed,
-      count(o.nonce) AS open, coalesce(sum(o.worst), 0) AS reserved
+      min(o.nonce) FILTER (WHERE o.unclaimed) AS found, count(o.nonce) AS open, coalesce(sum(o.worst), 0) AS reserved
     FROM service.lane l
     LEFT JOIN LATERAL (
       -- A nonce whose bytes are not stored yet may cost what the next one needs.
-      SELECT s.nonce, coalesce((SELECT max(a.max_fee * a.gas) FROM service.attempt a
+      SELECT s.nonce, s.found AND s.intent_id IS NULL AS unclaimed, coalesce((SELECT max(a.max_fee * a.gas) FROM service.attempt a
         WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce), l.needed_wei) AS worst
       FROM service.slot s WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open') o ON true
     WHERE l.chain_id = ${chainId}
@@ -90,6 +105,7 @@ export async function listLanes(db: Kysely<Database>, chainId: number): Promise<
     address: toAddress(row.addr),
     state: row.state,
     nextNonce: row.next_nonce,
+    found: row.found,
     open: Number(row.open),
     reservedWei: BigInt(row.reserved),
     neededWei: BigInt(row.needed),
@@ -107,6 +123,7 @@ export async function lockLane(
   const select = transaction
     .selectFrom("service.lane")
     .selectAll()
+    .select(sql<string>`service.incarnation()`.as("incarnation"))
     .where("chain_id", "=", chainId)
     .where("addr", "=", addr)
     .forUpdate();

@@ -17,6 +17,8 @@ export interface Nodes {
   first<T>(read: (node: Node) => Promise<T>): Promise<T>;
   /** How many of them have to say the same: the quorum, or all that are configured, away or not. */
   needed(quorum: number): number;
+  /** Every endpoint that is configured, whatever it serves. */
+  every: readonly Node[];
   /** Every endpoint that proves to serve the chain now. */
   all(): Promise<Node[]>;
 }
@@ -37,6 +39,7 @@ export function openNodes(chain: Chain): Nodes {
   }
 
   return {
+    every: nodes,
     needed: (quorum) => Math.min(quorum, nodes.length),
     first: async (read) => {
       let fault: unknown = new NodeFault(`${chain.name} has no endpoint`);

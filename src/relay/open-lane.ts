@@ -1,9 +1,13 @@
+import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { toBytes } from "./bytes.ts";
 import { readChainView } from "./chain-view.ts";
+import { findNonces } from "./find-nonces.ts";
+import { kindOnChain } from "./import-found.ts";
+import { mendIntents } from "./mend-intents.ts";
 
 export interface OpenedLane {
   nextNonce: bigint;
@@ -23,7 +27,8 @@ export async function openLane(services: Services, chain: Chain, wallet: Address
   const view = await readChainView(services.relay.nodes(chain), chain, [address]);
   const used = view.wallets.get(address)?.finalNonce ?? null;
   if (used === null) throw new ServiceError("service_unavailable", `the ${chain.name} node keeps too little history`);
-  return await services.db.transaction().execute(async (transaction) => {
+  const strange = await listForeignFound(services, chain, address, used);
+  const opened = await services.db.transaction().execute(async (transaction) => {
     const place = { chain_id: chain.id, addr: toBytes(address) };
     const lane = await transaction
       .selectFrom("service.lane")
@@ -40,12 +45,44 @@ export async function openLane(services: Services, chain: Chain, wallet: Address
         .insertInto("service.slot")
         .values({ ...place, nonce, intent_id: null, kind: "noop", state: "foreign" })
         .execute();
+    // Left open, they would close the lane again at the next look.
+    if (strange.length > 0)
+      await transaction
+        .updateTable("service.slot")
+        .set({ kind: "noop", state: "foreign" })
+        .where("chain_id", "=", place.chain_id)
+        .where("addr", "=", place.addr)
+        .where("nonce", "in", strange)
+        .where("intent_id", "is", null)
+        .where("state", "=", "open")
+        .execute();
     await transaction
       .updateTable("service.lane")
       .set({ state: "open", needed_wei: null, next_nonce: nextNonce })
       .where("chain_id", "=", place.chain_id)
       .where("addr", "=", place.addr)
       .execute();
-    return { nextNonce, skipped };
+    return { nextNonce, skipped: skipped + BigInt(strange.length) };
   });
+  await mendIntents(services, chain);
+  return opened;
+}
+
+/** Nonces that were found in use, and that a mined transaction which this service never signs has used. */
+async function listForeignFound(services: Services, chain: Chain, wallet: Address, used: bigint): Promise<bigint[]> {
+  const found = await services.db
+    .selectFrom("service.slot")
+    .select("nonce")
+    .where("chain_id", "=", chain.id)
+    .where("addr", "=", toBytes(wallet))
+    .where(sql<boolean>`found AND intent_id IS NULL AND state = 'open'`)
+    .where("nonce", "<", used)
+    .orderBy("nonce")
+    .execute();
+  if (found.length === 0) return [];
+  const nonces = found.map(({ nonce }) => nonce);
+  const strange: bigint[] = [];
+  for (const sent of await findNonces(services, chain, wallet, nonces))
+    if ((await kindOnChain(services, chain, wallet, sent)) === "foreign") strange.push(sent.nonce);
+  return strange;
 }

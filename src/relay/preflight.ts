@@ -2,6 +2,7 @@ import type { Address, Hex } from "viem";
 import type { Chain } from "../chains.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
+import { maxTransactionGas } from "../signing/rules.ts";
 import { agreeOnBytes } from "./agreement.ts";
 import { batched } from "./batches.ts";
 import { calls, parseBlock, parseFeeHistory, parseQuantity } from "./chain-reads.ts";
@@ -11,10 +12,10 @@ import { hasDefect } from "./faults.ts";
 import { type Fees, freshFees } from "./fees.ts";
 import type { Intent } from "./intents.ts";
 import { intrinsicGas } from "./intrinsic-gas.ts";
+import { noteFees } from "./market.ts";
 import { askNode } from "./node-failure.ts";
 import type { Node } from "./nodes.ts";
 import { type NotYet, prepareUpdate, type Refusal } from "./prepare-update.ts";
-import { maxTransactionGas } from "./signing-rules.ts";
 import { newestUpdate, overtakenMembers } from "./update-order.ts";
 
 /** What a transaction needs before it is worth a nonce. */
@@ -23,6 +24,8 @@ export interface Preflight {
   sender: Address;
   /** Within the operator's cap and what the intent reserved; null when those leave no room at today's price. */
   fees: Fees | null;
+  /** Within the operator's cap alone: what a raised reservation would have to pay for. */
+  wanted: Fees | null;
   /** What was simulated, and is to be signed. */
   call: IntentCall;
   gas: bigint;
@@ -124,6 +127,7 @@ async function readAll(
   const block = parseBlock(head);
   const feeHistory = parseFeeHistory(history);
   const fees = freshFees(chain, feeHistory);
+  noteFees(chain, fees);
   const baseFee = feeHistory.baseFeePerGas.at(-1) ?? 0n;
   const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
   const market = {
@@ -142,15 +146,14 @@ async function readAll(
     if (typeof needed !== "bigint") return needed;
     if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
     const gas = least((needed * 12n) / 10n, ceiling);
-    return { ...market, call, gas, fees: withinCap(fees, baseFee, feeCap(chain, intent, gas)) };
+    const within = (cap: bigint) => withinCap(fees, baseFee, cap);
+    return { ...market, call, gas, fees: within(feeCap(chain, intent, gas)), wanted: within(chain.relay.maxFeeWei) };
   });
 }
 
-/** The highest fee per gas that an intent's transaction may ever have: the operator's cap, and what it reserved. */
+/** The highest fee per gas that an intent's transaction may have: the operator's cap, and what is reserved for it. */
 export function feeCap(chain: Chain, intent: Intent, gas: bigint): bigint {
-  const reserved = BigInt(intent.reserved_wei);
-  // Accepted before there were reservations.
-  return reserved === 0n ? chain.relay.maxFeeWei : least(chain.relay.maxFeeWei, reserved / gas);
+  return least(chain.relay.maxFeeWei, BigInt(intent.reserved_wei) / gas);
 }
 
 /** Less room for later blocks, rather than none at all. */

@@ -14,7 +14,7 @@ const roundMs = 5_000;
  * nonce already goes first; the rest has its turn from round to round, for simulating all of it may take long. Any
  * number of workers may do this at once.
  *
- * @throws whatever keeps the whole round from being done: the node or the database is away.
+ * @throws whatever keeps the whole round from being done: the node, the database or the signer is away.
  */
 export async function pushRound(
   services: Services,
@@ -29,6 +29,7 @@ export async function pushRound(
   // At the end of the list: from the first again.
   if (intents.length === 0) memory.waiting = -1n;
   if (assigned.length + intents.length === 0) return;
+  await services.relay.signing.requireAnswer();
   await lookAtLanes(services, chain, memory);
   for (const intent of assigned) {
     if (signal?.aborted) return;

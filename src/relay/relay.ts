@@ -1,13 +1,17 @@
-import { type Address, encodeFunctionData, type Hash, keccak256, stringToHex } from "viem";
+import { type Address, encodeFunctionData, type Hash } from "viem";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import { NodeFault } from "../rpc/batch.ts";
+import type { Signer } from "../signing/signer.ts";
+import type { SigningPlace } from "../signing/signing-place.ts";
 import { calls, parseBlock, parseHex } from "./chain-reads.ts";
 import { askNode } from "./node-failure.ts";
 import { type Nodes, openNodes } from "./nodes.ts";
+import { NonceBasis } from "./nonce-basis.ts";
+import { RelayFigures } from "./relay-figures.ts";
+import { WalletRoles } from "./roles.ts";
 import { SendingOrder } from "./sending-order.ts";
-import { openSigners, type Signer } from "./signer.ts";
 
 /** The factory that new intents are accepted with, and what its clones run. */
 export interface FactoryFacts {
@@ -15,8 +19,6 @@ export interface FactoryFacts {
   template: Address;
   /** Block 0 of the chain that the node serves. */
   genesisHash: Hash;
-  /** The paying wallets that it lets deploy. */
-  lanes: readonly Address[];
 }
 
 /**
@@ -36,15 +38,27 @@ export interface Relay {
   account(chain: Chain): Signer;
   /** Every paying wallet; the first one sends updates, all of them deployments. */
   signers(chain: Chain): readonly Signer[];
+  /** Where they sign. */
+  signing: SigningPlace;
   /** @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell. */
   factory(chain: Chain): Promise<FactoryFacts>;
+  /**
+   * The paying wallets that the factory lets deploy, as the chain said within the last block or so.
+   *
+   * @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell.
+   */
+  deployers(chain: Chain): Promise<readonly Address[]>;
+  roles: WalletRoles;
   nodes(chain: Chain): Nodes;
   /** Of the nonces that this process gave out. */
   order: SendingOrder;
+  /** What this process saw, for metrics. */
+  figures: RelayFigures;
+  /** Up to which nonce this process knows each paying wallet. */
+  basis: NonceBasis;
 }
 
-/** @param open makes the wallets of a chain; a key service of one's own goes in here. */
-export function createRelay(open: (chain: Chain) => Signer[] = openSigners): Relay {
+export function createRelay(signing: SigningPlace): Relay {
   const wallets = new Map<number, readonly Signer[]>();
   const factories = new Map<number, Promise<FactoryFacts>>();
   const endpoints = new Map<number, Nodes>();
@@ -55,14 +69,24 @@ export function createRelay(open: (chain: Chain) => Signer[] = openSigners): Rel
   };
   const signers = (chain: Chain): readonly Signer[] => {
     requireDeployable(chain);
-    const known = wallets.get(chain.id) ?? open(chain);
+    const known = wallets.get(chain.id) ?? signing.wallets(chain);
     wallets.set(chain.id, known);
     return known;
   };
+  const roles = new WalletRoles(nodes);
   return {
     nodes,
+    roles,
+    deployers: async (chain) => {
+      const { factory } = requireDeployable(chain);
+      const wallets = signers(chain).map(({ address }) => address.toLowerCase() as Address);
+      return await askNode(chain, () => roles.holders(chain, factory.address, wallets));
+    },
     order: new SendingOrder(),
+    basis: new NonceBasis(),
+    figures: new RelayFigures(),
     signers,
+    signing,
     account: (chain) => {
       const [first] = signers(chain);
       if (!first) throw new Error(`${chain.name} has no paying wallet`);
@@ -72,7 +96,7 @@ export function createRelay(open: (chain: Chain) => Signer[] = openSigners): Rel
       const { factory } = requireDeployable(chain);
       const known = factories.get(chain.id);
       if (known) return known;
-      const reading = readFactory(nodes(chain), chain, factory.address, signers(chain));
+      const reading = readFactory(nodes(chain), chain, factory.address);
       factories.set(chain.id, reading);
       // A failure is not remembered: the next request asks again.
       reading.catch(() => factories.delete(chain.id));
@@ -86,15 +110,18 @@ export function isDeployable(chain: Chain): boolean {
   return chain.factory !== null && hasWallet(chain);
 }
 
-function hasWallet(chain: Chain): boolean {
-  return chain.relayerKey !== null || chain.relay.keystores.length > 0;
+function hasWallet({ relayerKey, relay }: Chain): boolean {
+  return relayerKey !== null || relay.keystores.length > 0 || relay.wallets.length > 0;
 }
 
 function requireDeployable(chain: Chain) {
   const { factory } = chain;
   if (factory && hasWallet(chain)) return { factory };
   const suffix = chain.name.toUpperCase();
-  const missing = [factory ? null : `FACTORY_${suffix}`, hasWallet(chain) ? null : `RELAYER_KEY_${suffix}`];
+  const missing = [
+    factory ? null : `FACTORY_${suffix}`,
+    hasWallet(chain) ? null : `RELAYER_KEY_${suffix} (RELAYER_ADDRESS_${suffix} beside a signer)`,
+  ];
   throw new ServiceError(
     "chain_not_supported",
     `collections cannot be deployed on ${chain.name} here: the operator has not set ${missing.filter(Boolean).join(" and ")}`,
@@ -102,30 +129,14 @@ function requireDeployable(chain: Chain) {
   );
 }
 
-const relayerRole = keccak256(stringToHex("RELAYER_ROLE"));
-
-async function readFactory(
-  nodes: Nodes,
-  chain: Chain,
-  address: Address,
-  signers: readonly Signer[],
-): Promise<FactoryFacts> {
-  const read = (functionName: "template" | "hasRole", args: readonly unknown[] = []) =>
-    calls.call(address, encodeFunctionData({ abi: collectionFactoryAbi, functionName, args } as never), "latest");
+async function readFactory(nodes: Nodes, chain: Chain, address: Address): Promise<FactoryFacts> {
+  const data = encodeFunctionData({ abi: collectionFactoryAbi, functionName: "template" });
   return await askNode(chain, () =>
     nodes.first(async (node) => {
-      const roles = signers.map((signer) => read("hasRole", [relayerRole, signer.address]));
-      const [genesis, template, ...mayDeploy] = await node.ask([calls.block(0n), read("template"), ...roles]);
+      const [genesis, template] = await node.ask([calls.block(0n), calls.call(address, data, "latest")]);
       const word = parseHex(template, "a template");
       if (word.length !== 66) throw new NodeFault("no factory at this address");
-      return {
-        address,
-        template: `0x${word.slice(26)}`,
-        genesisHash: parseBlock(genesis).hash,
-        lanes: signers
-          .filter((_, index) => BigInt(parseHex(mayDeploy[index], "a role")) === 1n)
-          .map((signer) => signer.address),
-      };
+      return { address, template: `0x${word.slice(26)}`, genesisHash: parseBlock(genesis).hash };
     }),
   );
 }

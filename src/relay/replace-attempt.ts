@@ -6,6 +6,7 @@ import { hasDefect } from "./faults.ts";
 import { bumpFees, type Fees } from "./fees.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import { feeCap } from "./preflight.ts";
+import { raiseReservation } from "./raise-reservation.ts";
 import { signAttempt } from "./sign-attempt.ts";
 import type { Attempt, Slot } from "./slots.ts";
 
@@ -38,7 +39,8 @@ export function isStale(
 
 /**
  * Signs the same call, or nothing at all when the intent is cancelled, at the same nonce with higher fees.
- * At the cap nothing is signed: the intent shows `hold_reason` fee, and what is signed is sent again.
+ * At the operator's cap, or where the spending limits have no room for more, nothing is signed: the intent shows
+ * `hold_reason` fee or budget, and what is signed is sent again.
  *
  * @param attempts newest first; empty for an intent that is cancelled before its first signature.
  * @returns the intent as it stands; null when another process moved it.
@@ -56,11 +58,19 @@ export async function replaceAttempt(
   const old = newest ? { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) } : null;
   const call = empty || !newest ? null : parseTransaction(toHex(newest.raw));
   const gas = call?.gas ?? noopGas;
+  const within = (cap: bigint) =>
+    old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
   const cap = feeCap(chain, intent, gas);
-  const fees = old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
+  const wanted = within(chain.relay.maxFeeWei);
+  if (wanted && wanted.maxFeePerGas > cap) {
+    const raised = await raiseReservation(services, chain, intent, gas * wanted.maxFeePerGas, true);
+    if (raised) return await replaceRaised(raised);
+  }
+  const fees = within(cap);
   if (!fees) {
-    services.log.warn({ intent: intent.id, cap }, "the fee cap keeps a transaction waiting");
-    return intent.hold_reason === "fee" ? intent : await moveIntent(services.db, intent, intent.state, "fee");
+    const reason = wanted ? "budget" : "fee";
+    services.log.warn({ intent: intent.id, cap, reason }, "a cap keeps a transaction waiting");
+    return intent.hold_reason === reason ? intent : await moveIntent(services.db, intent, intent.state, reason);
   }
   services.log.info({ intent: intent.id, nonce: slot.nonce, ...fees, empty }, "replacing a transaction");
   const self = toAddress(slot.addr);
@@ -72,4 +82,10 @@ export async function replaceAttempt(
     fees,
     headBlock: view.head,
   });
+
+  /** Null when another process moved it meanwhile. */
+  async function replaceRaised(raised: Intent): Promise<Intent | null> {
+    if (raised.state !== intent.state || raised.version !== intent.version + 1) return null;
+    return await replaceAttempt(services, chain, raised, slot, attempts, view);
+  }
 }

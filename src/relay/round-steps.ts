@@ -1,4 +1,5 @@
 import type { Chain } from "../chains.ts";
+import { causeOf } from "../log-once.ts";
 import type { Services } from "../services.ts";
 import { withSpan } from "../telemetry/span.ts";
 import { broadcast } from "./broadcast.ts";
@@ -11,6 +12,14 @@ import { loggable } from "./node-failure.ts";
 export interface RelayMemory {
   /** When (by this process's own clock, like all times here) the bytes of each intent were last sent. */
   sent: Map<string, number>;
+  /** The same of nonces that were found in use. */
+  sentFound: Map<string, number>;
+  /** When each wallet's nonces in use were last asked for. */
+  lookedForBasis: Map<string, number>;
+  /** When each wallet's forgotten transactions were last looked for. */
+  lookedForFound: Map<string, number>;
+  /** When the wallets' transactions were last counted. */
+  countedAt: number;
   /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
   missing: Map<string, number>;
   /** Intents with a nonce that the simulation refuses: since when, and when it last did. */
@@ -26,6 +35,10 @@ export interface RelayMemory {
 export function createRelayMemory(viewMs = 0): RelayMemory {
   return {
     sent: new Map(),
+    sentFound: new Map(),
+    lookedForFound: new Map(),
+    lookedForBasis: new Map(),
+    countedAt: Number.NEGATIVE_INFINITY,
     missing: new Map(),
     refused: new Map(),
     settling: { mined: -1n, confirmed: -1n },
@@ -63,10 +76,9 @@ export async function attend(services: Services, intent: Intent, work: () => Pro
       true,
     );
   } catch (error) {
-    services.log.warn(
-      { intent: intent.id, state: intent.state, ...loggable(error) },
-      "an intent could not be moved on",
-    );
+    // A node that is away keeps all of them from it.
+    const facts = { intent: intent.id, state: intent.state, ...loggable(error) };
+    services.logOnce.write("warn", `intent ${causeOf(error)}`, facts, "an intent could not be moved on");
   }
 }
 

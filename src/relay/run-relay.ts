@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Chain } from "../chains.ts";
 import type { Logger } from "../log.ts";
+import { causeOf, LogOnce } from "../log-once.ts";
 import type { Services } from "../services.ts";
 import { driveRound } from "./drive-round.ts";
 import { loggable } from "./node-failure.ts";
@@ -8,6 +9,8 @@ import { pushRound } from "./push-round.ts";
 import { isDeployable } from "./relay.ts";
 import { createRelayMemory } from "./round-steps.ts";
 import { settleRound } from "./settle-round.ts";
+import { watchCounts } from "./watch-counts.ts";
+import { createRoleMemory, watchRoles } from "./watch-roles.ts";
 
 const slowestRetryMs = 15_000;
 
@@ -24,16 +27,23 @@ export async function runRelay(services: Services, signal: AbortSignal): Promise
 async function runChain(services: Services, chain: Chain, signal: AbortSignal): Promise<void> {
   const periodMs = chain.local ? 200 : 2_000;
   const memory = createRelayMemory(periodMs);
-  const rounds = { drive: driveRound, settle: settleRound, push: pushRound };
+  const roles = createRoleMemory();
+  const rounds = {
+    drive: () => driveRound(services, chain, memory, signal),
+    settle: () => settleRound(services, chain, memory, signal),
+    push: () => pushRound(services, chain, memory, signal),
+    roles: () => watchRoles(services, chain, roles),
+    counts: () => watchCounts(services, chain, memory),
+  };
   await Promise.all(
-    Object.entries(rounds).map(([name, round]) => {
-      const log = services.log.child({ chain: chain.name, round: name });
-      return repeat(() => round(services, chain, memory, signal), periodMs, log, signal);
-    }),
+    Object.entries(rounds).map(([name, round]) =>
+      repeat(round, periodMs, services.log.child({ chain: chain.name, round: name }), signal),
+    ),
   );
 }
 
 async function repeat(round: () => Promise<void>, periodMs: number, log: Logger, signal: AbortSignal): Promise<void> {
+  const logOnce = new LogOnce(log);
   let failures = 0;
   while (!signal.aborted) {
     try {
@@ -42,7 +52,7 @@ async function repeat(round: () => Promise<void>, periodMs: number, log: Logger,
       failures = 0;
     } catch (error) {
       failures += 1;
-      log.warn({ failures, ...loggable(error) }, "relay round failed");
+      logOnce.write("warn", causeOf(error), { failures, ...loggable(error) }, "relay round failed");
     }
     const waitMs = failures === 0 ? periodMs : Math.min(periodMs * 2 ** failures, slowestRetryMs);
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);

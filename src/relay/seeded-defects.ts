@@ -5,12 +5,12 @@ import type { PredictCollectionInput } from "../../contracts/abi/config.ts";
 import type { Chain } from "../chains.ts";
 import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
-import { asLimit, keepLimits, type Reservation, wantedLimits } from "./budget.ts";
+import { signChecked } from "../signing/signer.ts";
+import { fullLimit, keepLimits, type Reservation, readLimit, refusalOf, wantedLimits } from "./budget.ts";
 import { toAddress, toHex } from "./bytes.ts";
 import { calls, parseQuantity } from "./chain-reads.ts";
 import { getIntent, moveIntent } from "./intents.ts";
 import type { Node } from "./nodes.ts";
-import { signChecked } from "./signer.ts";
 import type { Attempt, Slot } from "./slots.ts";
 
 /** The classic mistake, for the chaos run: "nonce too low" is believed, and the call is sent at another nonce. */
@@ -21,15 +21,17 @@ export async function sendWithNewNonce(services: Services, chain: Chain, node: N
   if (!signer) return;
   const { to, data, gas, maxFeePerGas, maxPriorityFeePerGas } = parseTransaction(toHex(attempt.raw) as Hex);
   const { raw } = await signChecked(signer, {
-    type: "eip1559",
-    chainId: chain.id,
-    nonce: Number(parseQuantity(count, "a count")),
-    to: to ?? sender,
-    data: data ?? "0x",
-    value: 0n,
-    gas: gas ?? 0n,
-    maxFeePerGas: maxFeePerGas ?? 0n,
-    maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
+    kind: attempt.kind === "adopted" ? "deploy" : attempt.kind,
+    transaction: {
+      chainId: chain.id,
+      nonce: Number(parseQuantity(count, "a count")),
+      to: to ?? sender,
+      data: data ?? "0x",
+      value: 0n,
+      gas: gas ?? 0n,
+      maxFeePerGas: maxFeePerGas ?? 0n,
+      maxPriorityFeePerGas: maxPriorityFeePerGas ?? 0n,
+    },
   });
   await node.ask([calls.send(raw)]);
 }
@@ -75,8 +77,9 @@ export async function reserveAfterwards(
   const asked = sql`
     WITH ${wantedLimits(reservation)}, accepted AS (SELECT ${intentId}::uuid AS id), ${keepLimits(sql`accepted`)}
     SELECT service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept))`;
-  await asked.execute(db).catch((error: unknown) => {
-    throw asLimit(reservation, error) ?? error;
+  await asked.execute(db).catch(async (error: unknown) => {
+    const full = fullLimit(reservation.limits, error);
+    throw full ? refusalOf(await readLimit(db, full)) : error;
   });
 }
 

@@ -2,6 +2,7 @@ import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { readBlockHashes } from "./chain-view.ts";
 import { listSettling } from "./list-settling.ts";
+import { mendIntents } from "./mend-intents.ts";
 import { attend, inParallel, type RelayMemory, send } from "./round-steps.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./watch-intent.ts";
 import { lookAtLanes } from "./watch-lanes.ts";
@@ -19,6 +20,7 @@ export async function settleRound(
   memory: RelayMemory,
   signal?: AbortSignal,
 ): Promise<void> {
+  await mendIntents(services, chain);
   const settling = await listSettling(services, chain, memory.settling);
   if (settling.length === 0) return;
   const view = await lookAtLanes(services, chain, memory);

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
+import { signChecked } from "../signing/signer.ts";
 import { batched } from "./batches.ts";
 import { toAddress, toBytes } from "./bytes.ts";
 import { calls } from "./chain-reads.ts";
@@ -9,7 +10,6 @@ import { crashPoint, hasDefect } from "./faults.ts";
 import type { Fees } from "./fees.ts";
 import { asMoved, type Intent, type Moved } from "./intents.ts";
 import { forgetAttempts } from "./seeded-defects.ts";
-import { signChecked } from "./signer.ts";
 import { checkProposal } from "./signing-rules.ts";
 import type { Slot } from "./slots.ts";
 
@@ -48,9 +48,10 @@ export async function signAttempt(
     gas: plan.gas,
     ...plan.fees,
   };
-  checkProposal(chain, intent, sender, transaction);
   const nonce = hasDefect("nonce-recycled") ? await recycledNonce(services, slot) : slot.nonce;
-  const { raw, hash } = await signChecked(signer, { type: "eip1559", ...transaction, nonce: Number(nonce) });
+  const order = { kind: plan.kind, transaction: { ...transaction, nonce: Number(nonce) } };
+  checkProposal(chain, intent, sender, order);
+  const { raw, hash } = await signChecked(signer, order);
   const first = intent.state === "assigned";
   if (hasDefect("send-before-persist")) await services.relay.nodes(chain).first((node) => node.ask([calls.send(raw)]));
   crashPoint(first ? "sign-before-persist" : "bump-before-persist");

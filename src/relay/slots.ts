@@ -6,7 +6,8 @@ import { toBytes } from "./bytes.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 
 export type Attempt = Selectable<Database["service.attempt"]>;
-export type Slot = Selectable<Database["service.slot"]>;
+/** A nonce; how it was found, if it was, is for those who look for that. */
+export type Slot = Omit<Selectable<Database["service.slot"]>, "found" | "found_root">;
 
 /** Where a transaction stands on the chain. */
 export interface BlockRef {

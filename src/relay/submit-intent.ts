@@ -1,13 +1,18 @@
 import { sql } from "kysely";
+import type { Address } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { adoptDeployment } from "./adopt-deployment.ts";
 import { assignSlot } from "./assign-slot.ts";
 import { toAddress } from "./bytes.ts";
+import { claimFound } from "./claim-found.ts";
+import { endAsFound } from "./end-as-found.ts";
 import { isFirstNonce } from "./first-nonce.ts";
 import { getIntent, type Intent, moveIntent, newestGeneration } from "./intents.ts";
 import { chooseLane } from "./lanes.ts";
+import { lacksBasis, takeBasis } from "./nonce-basis.ts";
 import { type Preflight, preflight } from "./preflight.ts";
+import { raiseReservation } from "./raise-reservation.ts";
 import { signAttempt } from "./sign-attempt.ts";
 import { findSlot } from "./slots.ts";
 import { waitForThoseAhead, waitForTurn } from "./update-order.ts";
@@ -88,8 +93,14 @@ async function takeStep(
     : waitForTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
   const lane = slot
-    ? ({ kind: "lane", sender: toAddress(slot.addr), isNew: false } as const)
+    ? ({ kind: "lane", sender: toAddress(slot.addr), isNew: false, found: false } as const)
     : await chooseLane(services, chain, intent);
+  if (lane.found && intent.kind === "update") {
+    const reason = "a transaction that was found of the paying wallet is under way, and may be an update";
+    return { kind: "waiting", intent, reason, ready: null };
+  }
+  const claimed = lane.found ? await claimFound(services, chain, intent) : null;
+  if (claimed) return claimed;
   if (lane.kind === "hold") {
     // The lane may wait for this very intent: after a restore, for the collection that it made already.
     const adopted = lane.reason === "lane" && intent.kind === "deploy" ? await adopt() : null;
@@ -104,10 +115,20 @@ async function takeStep(
     const now = await again();
     if (now.version !== intent.version) return now;
     const adopted = intent.kind === "deploy" ? await adopt() : null;
-    return adopted ?? (await refuse(ready.refused));
+    if (adopted) return adopted;
+    // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
+    if (!slot && intent.kind === "deploy" && (await lostRole(lane.sender))) return intent;
+    // A node may simulate on top of its mempool, and this very deployment may wait there, forgotten here.
+    if (!slot && intent.kind === "deploy" && (await lacksBasis(services, chain, lane.sender)))
+      if ((await takeBasis(services, chain, lane.sender)) === null) return intent;
+    return await refuse(ready.refused);
   }
-  const { fees, call, gas, headBlock } = ready;
-  if (!fees) return await holdIntent(intent, "fee", "the network's fees are over what may be paid here");
+  const { fees, wanted, call, gas, headBlock } = ready;
+  if (!fees) {
+    if (!wanted) return await holdIntent(intent, "fee", "the network's fees are over what may be paid here");
+    const raised = await raiseReservation(services, chain, intent, gas * wanted.maxFeePerGas, slot !== undefined);
+    return raised ?? (await holdIntent(intent, "budget", "the spending limits have no room for it at today's fees"));
+  }
   const plan = { kind: intent.kind, to: call.to, data: call.data, gas, fees, headBlock };
   if (slot) {
     const late = await waitForThoseAhead(services.db, intent, slot, call.basis);
@@ -118,6 +139,8 @@ async function takeStep(
     const reason = "the endpoints do not agree on how many transactions the paying wallet has sent";
     return { kind: "waiting", intent, reason, ready: null };
   }
+  // A nonce that nobody signs for would keep those behind it waiting.
+  await services.relay.signing.requireAnswer();
   const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
   if (!queued) return await again();
   const { genesisHash } = await services.relay.factory(chain);
@@ -127,6 +150,12 @@ async function takeStep(
       return (await signAttempt(services, chain, assignment.intent, assignment.slot, plan)) ?? (await again());
     case "lost":
       return await again();
+    case "unchecked": {
+      const unready = await takeBasis(services, chain, lane.sender);
+      if (!unready) return queued;
+      if (!unready.soon) return await holdIntent(queued, "lane", unready.reason);
+      return { kind: "waiting", intent: queued, reason: unready.reason, ready: null };
+    }
     case "wait":
       return { kind: "waiting", intent: queued, reason: assignment.reason, ready };
     case "hold": {
@@ -137,8 +166,14 @@ async function takeStep(
     }
   }
 
+  async function lostRole(sender: Address): Promise<boolean> {
+    services.relay.roles.forget(chain);
+    return !(await services.relay.deployers(chain)).includes(sender);
+  }
+
   async function adopt(): Promise<Intent | null> {
-    return await adoptDeployment(services, chain, intent);
+    const adopted = await adoptDeployment(services, chain, intent);
+    return adopted ?? (slot ? null : await endAsFound(services, chain, intent));
   }
 
   async function refuse(reason: string): Promise<Submission | Intent> {

@@ -3,7 +3,7 @@ import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { broadcast } from "./broadcast.ts";
-import { getIntent, type Intent } from "./intents.ts";
+import { getIntent, type Intent, lostRequest } from "./intents.ts";
 import { loggable } from "./node-failure.ts";
 import type { Preflight } from "./preflight.ts";
 import { type Submission, submitIntent } from "./submit-intent.ts";
@@ -63,6 +63,20 @@ function notYet(intent: Intent, reason: string): ServiceError {
     `accepted but not sent yet: ${reason}. It stays queued until ${expires}; repeat the same request to ask for its hash`,
     { retryAfterSeconds: 10, details: { deployment: intent.id, expiresAt: expires, reason } },
   );
+}
+
+/** For a request whose nonce was lost with its rows: the worker ends it or gives it another one (mend-intents.ts). */
+export function withoutHash({ id }: Intent, state: Intent["state"]): ServiceError {
+  return new ServiceError(
+    "service_unavailable",
+    `accepted, and its transaction is being looked for (${state}); repeat the same request to ask for its hash`,
+    { retryAfterSeconds: 10, details: { deployment: id } },
+  );
+}
+
+/** For a read of what was accepted a moment ago: it cannot be unknown, unless its row was lost since. */
+export function asLost(error: unknown): never {
+  throw error instanceof ServiceError && error.code === "not_found" ? lostRequest() : error;
 }
 
 function ended(intent: Intent): ServiceError {

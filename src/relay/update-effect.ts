@@ -26,15 +26,24 @@ export async function effectOfUpdate(
   const deployment = await findDeployment(services, update);
   // It will never stand again.
   if (!deployment || isOver(deployment.state)) return "none";
+  const nodes = services.relay.nodes(chain);
+  if (deployment.found_tx) {
+    // Made by another transaction than its own, which was final when that was noted.
+    const made = (await readReceipts(nodes, [toHash(deployment.found_tx)])).get(toHash(deployment.found_tx));
+    return made ? compare(made, receipt) : "unknown";
+  }
   const { state, mined_block: block, mined_block_hash: hash, mined_attempt: transaction } = deployment;
   if (block === null || !hash || !transaction || !standing.includes(state)) return "unknown";
-  const nodes = services.relay.nodes(chain);
   // Its block may be gone, and nobody has noted that yet.
   if (state !== "finalized" && (await readBlockHashes(nodes, [block], 1)).get(block) !== toHash(hash)) return "unknown";
   if (block !== receipt.blockNumber) return block < receipt.blockNumber ? "took" : "none";
   const own = (await readReceipts(nodes, [toHash(transaction)])).get(toHash(transaction));
-  if (own?.blockHash !== receipt.blockHash) return "unknown";
-  return own.transactionIndex < receipt.transactionIndex ? "took" : "none";
+  return own?.blockHash === receipt.blockHash ? compare(own, receipt) : "unknown";
+}
+
+function compare(deployment: Receipt, update: Receipt): UpdateEffect {
+  const blocks = update.blockNumber - deployment.blockNumber;
+  return (blocks || update.transactionIndex - deployment.transactionIndex) > 0n ? "took" : "none";
 }
 
 const standing: readonly Intent["state"][] = ["mined", "confirmed", "finalized"];
@@ -47,7 +56,7 @@ async function findDeployment(services: Services, update: Intent) {
   return await services.db
     .selectFrom("service.intent as i")
     .leftJoin("service.slot as s", "s.intent_id", "i.id")
-    .select(["i.state", "s.mined_block", "s.mined_block_hash", "s.mined_attempt"])
+    .select(["i.state", "s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.found_tx"])
     .where("i.chain_id", "=", update.chain_id)
     .where("i.predicted_addr", "=", update.predicted_addr)
     .where("i.kind", "=", "deploy")

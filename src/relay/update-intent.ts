@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type Address, type Hex, zeroHash } from "viem";
 import type { Chain } from "../chains.ts";
+import type { Tier } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import { acceptIntent, findKey } from "./accept-intent.ts";
@@ -8,9 +9,12 @@ import { planReservation } from "./budget.ts";
 import { toAddress, toBytes } from "./bytes.ts";
 import { type ConfigChanges, storeChanges } from "./config-changes.ts";
 import type { Intent } from "./intents.ts";
+import { refreshFees } from "./market.ts";
 
 export interface UpdateRequest {
   tenantId: string;
+  /** Whose limits it counts in; absent: the strictest ones'. */
+  tier?: Tier;
   chain: Chain;
   /** A collection that this tenant's deployment made here; any letter case. */
   contract: Address;
@@ -49,7 +53,10 @@ export async function acceptUpdate(services: Services, request: UpdateRequest): 
   const royalties = request.royaltiesAddressAsSent;
   const canonical = `update ${chain.id} ${contract} ${JSON.stringify(changes)}`;
   const requestHash = createHash("sha256").update(canonical).digest();
-  const key = await findKey(services.db, tenantId, request.idempotencyKey, requestHash);
+  const [key] = await Promise.all([
+    findKey(services.db, tenantId, request.idempotencyKey, requestHash),
+    refreshFees(services, chain),
+  ]);
   if ("id" in key) return key;
   return await acceptIntent(services.db, {
     id: randomUUID(),
@@ -68,6 +75,11 @@ export async function acceptUpdate(services: Services, request: UpdateRequest): 
     initData: "0x",
     salt: zeroHash,
     predicted: contract,
-    reservation: planReservation(services, chain, { tenantId, kind: "update", bytes: canonical.length }),
+    reservation: planReservation(services, chain, {
+      tenantId,
+      tier: request.tier ?? "free",
+      kind: "update",
+      bytes: canonical.length,
+    }),
   });
 }

@@ -2,14 +2,16 @@ import type { Hash } from "viem";
 import type { Chain } from "../chains.ts";
 import { NodeFault } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
-import { adoptDeployment } from "./adopt-deployment.ts";
 import { agreeOnOutcome } from "./agreement.ts";
-import { toBytes, toHash } from "./bytes.ts";
+import { toAddress, toBytes, toHash } from "./bytes.ts";
 import type { Receipt } from "./chain-reads.ts";
 import { type ChainView, depthOf, readReceipts } from "./chain-view.ts";
+import { endAsFound } from "./end-as-found.ts";
+import { explainUsedNonce } from "./explain-used-nonce.ts";
 import { crashPoint, hasDefect } from "./faults.ts";
 import { type Intent, moveIntent } from "./intents.ts";
-import { quarantine, startNextGeneration } from "./quarantine.ts";
+import { startNextGeneration } from "./quarantine.ts";
+import { lackedRole } from "./roles.ts";
 import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type Slot } from "./slots.ts";
 import { effectOfUpdate } from "./update-effect.ts";
 import { announcesCollection, verifyDeployment } from "./verify-deployment.ts";
@@ -49,6 +51,17 @@ export async function watchIntent(
   watched: WatchedIntent,
   evidence: Evidence,
 ): Promise<Intent | null> {
+  const moved = await moveByChain(services, chain, watched, evidence);
+  if (moved) services.relay.figures.noteStage(chain, watched.intent.state, moved);
+  return moved;
+}
+
+async function moveByChain(
+  services: Services,
+  chain: Chain,
+  watched: WatchedIntent,
+  evidence: Evidence,
+): Promise<Intent | null> {
   switch (watched.intent.state) {
     case "assigned":
     case "signed":
@@ -60,7 +73,7 @@ export async function watchIntent(
     case "confirmed":
       return await followBlock(services, chain, watched, evidence);
     case "quarantined":
-      return await startNextGeneration(services, chain, watched, evidence.view);
+      return await startNextGeneration(services, chain, watched.intent, evidence.view);
     default:
       return watched.intent;
   }
@@ -108,7 +121,11 @@ async function lookForReceipt(
     missing.delete(intent.id);
     return intent;
   }
-  return await explainUsedNonce(services, chain, watched, { view, missing });
+  // The nonce is used for good, and by none of our transactions that an endpoint knows of.
+  const rounds = (missing.get(intent.id) ?? 0) + 1;
+  missing.set(intent.id, rounds);
+  // Endpoints index receipts late, and lie; a nonce that is really gone stays gone.
+  return rounds < 5 ? intent : await explainUsedNonce(services, chain, watched, view);
 }
 
 /** Its nonce is used up for nothing: once that is final, the wish goes on in a new generation. */
@@ -124,22 +141,6 @@ async function repeatUpdate(
     const mined = await markMined(transaction, intent, "mined", hash, block, costWei);
     return mined && (await moveIntent(transaction, mined, "quarantined", "no_effect"));
   });
-}
-
-/** The nonce is used for good, and by none of our transactions that an endpoint knows of. */
-async function explainUsedNonce(
-  services: Services,
-  chain: Chain,
-  watched: WatchedIntent,
-  { view, missing }: Pick<Evidence, "view" | "missing">,
-): Promise<Intent | null> {
-  const { intent } = watched;
-  const rounds = (missing.get(intent.id) ?? 0) + 1;
-  missing.set(intent.id, rounds);
-  // Endpoints index receipts late, and lie; a nonce that is really gone stays gone.
-  if (rounds < 5) return intent;
-  const adopted = intent.kind === "deploy" ? await adoptDeployment(services, chain, intent) : null;
-  return adopted ?? (await quarantine(services, chain, watched, view));
 }
 
 async function followBlock(
@@ -179,9 +180,9 @@ async function followBlock(
     case "mined":
       return await confirm(services, chain, intent, { number, hash: outcome.hash });
     case "mined_reverted":
-      return await endReverted(services, chain, intent, outcome.hash);
+      return await endReverted(services, chain, { intent, slot }, outcome);
     case "mined_noop":
-      return await moveIntent(services.db, intent, "cancelled");
+      return (await endAsFound(services, chain, intent)) ?? (await moveIntent(services.db, intent, "cancelled"));
     default:
       return intent;
   }
@@ -194,10 +195,23 @@ function outcomeOf(intent: Intent): boolean | null {
 
 /**
  * What ran out of gas did so because a node estimated too little: the wish goes on in a new generation, with another
- * estimate, a few times. Everything else that the chain refused it refused for good.
+ * estimate, a few times. So does a deployment whose wallet had lost its role when it was mined: another wallet sends
+ * it, or this one once it has the role again. Everything else that the chain refused it refused for good.
  */
-async function endReverted(services: Services, chain: Chain, intent: Intent, hash: Hash): Promise<Intent | null> {
+async function endReverted(
+  services: Services,
+  chain: Chain,
+  { intent, slot }: { intent: Intent; slot: Slot },
+  { hash, blockHash }: { hash: Hash; blockHash: Hash },
+): Promise<Intent | null> {
+  // A duplicate of a transaction whose rows were lost: the factory refuses a second collection of one intent.
+  const found = await endAsFound(services, chain, intent);
+  if (found) return found;
   const mayRepeat = intent.gen < mostRepetitions && intent.cancel_requested_at === null;
+  if (mayRepeat && intent.kind === "deploy" && (await lackedRole(services, chain, toAddress(slot.addr), blockHash))) {
+    services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the deployment is repeated");
+    return await moveIntent(services.db, intent, "quarantined", "role");
+  }
   if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
     return await moveIntent(services.db, intent, "failed_onchain");
   services.log.warn({ intent: intent.id, hash }, "a transaction ran out of gas; it is repeated with a new estimate");

@@ -2,9 +2,10 @@ import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toBytes } from "./bytes.ts";
 import { type ChainView, readChainView } from "./chain-view.ts";
+import { importFound } from "./import-found.ts";
 import { type Lane, listLanes } from "./lanes.ts";
+import { loggable } from "./node-failure.ts";
 import type { RelayMemory } from "./round-steps.ts";
-import { missingNonces } from "./slot-gaps.ts";
 
 /**
  * Reads where the chain and the paying wallets stand, and opens and closes their lanes by it. What another round has
@@ -14,7 +15,7 @@ import { missingNonces } from "./slot-gaps.ts";
  */
 export async function lookAtLanes(services: Services, chain: Chain, memory: RelayMemory): Promise<ChainView> {
   if (memory.view && performance.now() - memory.view.at < memory.viewMs) return await memory.view.reading;
-  const reading = readLanes(services, chain);
+  const reading = readLanes(services, chain, memory);
   memory.view = { at: performance.now(), reading };
   // A failure is for those who wait for it now; the next round asks again.
   reading.catch(() => {
@@ -23,49 +24,68 @@ export async function lookAtLanes(services: Services, chain: Chain, memory: Rela
   return await reading;
 }
 
-async function readLanes(services: Services, chain: Chain): Promise<ChainView> {
+async function readLanes(services: Services, chain: Chain, memory: RelayMemory): Promise<ChainView> {
   const wallets = services.relay.signers(chain).map(({ address }) => address);
   const view = await readChainView(services.relay.nodes(chain), chain, wallets);
-  await watchLanes(services, chain, view);
+  await watchLanes(services, chain, view, memory);
   return view;
 }
 
-type LaneState = "open" | "paused_funds" | "reconcile";
+/** Each look reads the transactions anew. */
+const lookAgainMs = { local: 1_000, elsewhere: 30_000 };
 
 /**
- * Opens and closes lanes by what the chain shows: one that waited for money opens when it is there; one
- * whose wallet did more than we know of is closed until that is explained. A halted lane is a person's.
+ * Opens and closes lanes by what the chain shows: one that waited for money opens when it is there; what a wallet did
+ * and the database forgot is noted once it is final, and closes the wallet's lane only if this service never signs it.
+ * A halted lane is a person's.
  */
-async function watchLanes(services: Services, chain: Chain, view: ChainView): Promise<void> {
+async function watchLanes(services: Services, chain: Chain, view: ChainView, memory: RelayMemory): Promise<void> {
   for (const lane of await listLanes(services.db, chain.id)) {
     const wallet = view.wallets.get(lane.address);
     if (!wallet) continue;
     const facts = { chain: chain.name, wallet: lane.address };
-    const ahead = wallet.finalNonce !== null && wallet.finalNonce > lane.nextNonce;
-    if (lane.state === "open" && ahead) {
-      services.log.error({ ...facts, count: wallet.finalNonce }, "foreign transactions from the paying wallet");
-      await setLane(services, chain, lane, "reconcile");
-    }
-    // Adopting what a restored database had forgotten moves the counter on; then the lane is whole again. A
-    // nonce between the adopted ones that nobody asked for is still somebody's transaction.
-    if (lane.state === "reconcile" && wallet.finalNonce !== null && !ahead) {
-      const missing = await missingNonces(services.db, chain.id, toBytes(lane.address), wallet.finalNonce);
-      if (missing.length === 0) await setLane(services, chain, lane, "open");
-    }
+    const count = wallet.finalNonce;
+    const forgot = count !== null && (count > lane.nextNonce || (lane.found !== null && lane.found < count));
+    if (lane.state !== "halted" && count !== null && (forgot || lane.state === "reconcile"))
+      await lookForFound(services, chain, lane, count, memory);
     if (lane.state === "paused_funds" && wallet.balanceWei - lane.reservedWei >= lane.neededWei) {
       services.log.info({ ...facts, balance: wallet.balanceWei }, "a wallet has funds again");
-      await setLane(services, chain, lane, "open");
+      await openFunded(services, chain, lane);
     }
   }
 }
 
-async function setLane(services: Services, chain: Chain, lane: Lane, state: LaneState): Promise<void> {
+/**
+ * What cannot be read keeps nothing else from being done, and closes nothing: a wallet whose chain is ahead gives out no
+ * nonce before its transactions were read (`takeBasis`).
+ */
+async function lookForFound(
+  services: Services,
+  chain: Chain,
+  lane: Lane,
+  count: bigint,
+  { lookedForFound }: RelayMemory,
+): Promise<void> {
+  const waitMs = chain.local ? lookAgainMs.local : lookAgainMs.elsewhere;
+  if (performance.now() - (lookedForFound.get(lane.address) ?? Number.NEGATIVE_INFINITY) < waitMs) return;
+  lookedForFound.set(lane.address, performance.now());
+  const facts = { chain: chain.name, wallet: lane.address, count };
+  try {
+    const found = await importFound(services, chain, lane.address, { count });
+    const strange = found.filter(({ explained }) => !explained);
+    if (strange.length > 0) services.log.error({ ...facts, strange }, "foreign transactions from the paying wallet");
+  } catch (error) {
+    services.log.error({ ...facts, ...loggable(error) }, "what the wallet did beside the database cannot be read");
+  }
+}
+
+async function openFunded(services: Services, chain: Chain, lane: Lane): Promise<void> {
   await services.db
     .updateTable("service.lane")
-    .set({ state, needed_wei: null })
+    .set({ state: "open", needed_wei: null })
     .where("chain_id", "=", chain.id)
     .where("addr", "=", toBytes(lane.address))
-    .where("state", "=", lane.state as LaneState)
+    .where("state", "=", "paused_funds")
     .where("next_nonce", "=", lane.nextNonce)
     .execute();
 }

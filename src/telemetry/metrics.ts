@@ -31,6 +31,16 @@ export function createMetrics(process: string): Metrics {
   };
 }
 
+/** Whoever asks within this time shares one reading: a flood of scrapes costs no more than one. */
+export function readSeldom<T>(keptMs: number, read: () => Promise<T>): () => Promise<T> {
+  let kept: { until: number; reading: Promise<T> } | null = null;
+  return async () => {
+    const now = performance.now();
+    if (!kept || kept.until < now) kept = { until: now + keptMs, reading: read() };
+    return await kept.reading;
+  };
+}
+
 /** Connections of a pool: lent out, idle, and requests that wait for one. */
 export function watchPool({ registry }: Metrics, pool: pg.Pool): void {
   new Gauge({
@@ -44,6 +54,39 @@ export function watchPool({ registry }: Metrics, pool: pg.Pool): void {
       this.set({ state: "waiting" }, pool.waitingCount);
     },
   });
+}
+
+/** Streams of events to clients. */
+export function watchStreams({ registry }: Metrics, streams: { readonly open: number }): void {
+  new Gauge({
+    name: "mintyard_open_streams",
+    help: "Subscriptions that are open.",
+    registers: [registry],
+    collect() {
+      this.set(streams.open);
+    },
+  });
+}
+
+/** Work of clients that may have to wait in this process. */
+export function watchWaiting(
+  { registry }: Metrics,
+  { heavyReads, uploads }: Record<"heavyReads" | "uploads", () => { running: number; waiting: number }>,
+): void {
+  const both = (name: string, help: string, load: typeof uploads) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ["state"],
+      registers: [registry],
+      collect() {
+        const { running, waiting } = load();
+        this.set({ state: "running" }, running);
+        this.set({ state: "waiting" }, waiting);
+      },
+    });
+  both("mintyard_heavy_reads", "Reads that may touch many rows: under way, and waiting for a connection.", heavyReads);
+  both("mintyard_uploads", "Uploads under way, and those that wait for another one of their account.", uploads);
 }
 
 /** Answers of nodes that the indexer's gateway refused, by reason. */

@@ -44,6 +44,11 @@ export function withSpan<T>(name: string, attributes: Attributes, run: () => Pro
   });
 }
 
+/** Runs what outlives the request that asked for it: nothing in it is recorded. */
+export function withoutSpan<T>(run: () => T): T {
+  return recorder ? active.run(null, run) : run();
+}
+
 /** Begins a question to another server. @returns how to end it; null while nothing is recorded. */
 export function startClientSpan(name: string, attributes: Attributes): ((error?: unknown) => void) | null {
   const parent = active.getStore() ?? null;

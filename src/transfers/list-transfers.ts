@@ -5,6 +5,7 @@ import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { ledgerPosition, packPosition, positionLength, unpackPosition } from "../db/position.ts";
 import type { TransferView } from "../db/tables/nft.ts";
+import { lightOffset, readHeavy } from "../nfts/heavy-read.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
 import type { Services } from "../services.ts";
 import { type Transfer, toTransfer, zeroAddress } from "./transfer-record.ts";
@@ -52,9 +53,13 @@ export async function listTransfers(
         ORDER BY ${order} LIMIT ${sql.lit(bounds.limit + bounds.offset)})`,
   );
   if (arms.length === 0) return pageOf<never, never>([], bounds, (row) => row);
-  const { rows } = await sql<TransferView>`
+  const statement = sql<TransferView>`
     SELECT * FROM (${sql.join(arms, sql` UNION ALL `)}) moved
-    ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}`.execute(services.index.db);
+    ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}`;
+  const rows =
+    bounds.offset > lightOffset
+      ? await readHeavy(services, statement, "read")
+      : (await statement.execute(services.index.db)).rows;
   return pageOf(rows, bounds, (row) => ({
     node: toTransfer(input.chain, row),
     cursor: sealCursor(

@@ -12,7 +12,7 @@ const formBytes = 1_048_576;
  *
  * @param announcedBytes of the whole request; null when the client does not say it.
  * @param partBytes of the announced length, what the headers of the parts may be; 1 MiB when absent.
- * @throws ServiceError `plan_limit_exceeded` with `limit` and `used`, in bytes.
+ * @throws ServiceError `plan_limit_exceeded` with `limit` and `used`, in bytes; `storage_full`.
  */
 export async function refuseOverQuota(
   services: Services,
@@ -20,6 +20,7 @@ export async function refuseOverQuota(
   announcedBytes: number | null,
   partBytes = formBytes,
 ): Promise<void> {
+  await services.disk.requireRoom(caller.tier === "free");
   const room = await storageRoom(services, caller);
   if (room && (announcedBytes ?? 0) - partBytes > room.left) throw overQuota(room);
 }
@@ -56,9 +57,10 @@ function overQuota({ limit, used }: { limit: bigint; used: bigint }): ServiceErr
 /**
  * @returns what counts the bytes of files as they arrive; it throws `plan_limit_exceeded` as soon as they are more
  *   than the account may still store.
- * @throws ServiceError `plan_limit_exceeded` when that is nothing.
+ * @throws ServiceError `plan_limit_exceeded` when that is nothing; `storage_full`.
  */
 export async function storageMeter(services: Services, caller: Caller): Promise<(bytes: number) => void> {
+  await services.disk.requireRoom(caller.tier === "free");
   const room = await storageRoom(services, caller);
   let size = 0;
   return (bytes) => {

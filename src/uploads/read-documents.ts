@@ -16,7 +16,7 @@ export async function readDocuments(services: Services, uploads: readonly Upload
   for (const { kind, cid, sizeBytes } of uploads) {
     if (kind !== "metadata" || texts.has(cid) || sizeBytes > room) continue;
     const bytes = await services.content.readBlock(cid).catch((error: unknown) => {
-      services.log.error({ err: error, cid }, "a stored document cannot be read");
+      services.logOnce.write("error", `document ${cid}`, { err: error, cid }, "a stored document cannot be read");
       return null;
     });
     if (!bytes) continue;

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { type Address, getAddress } from "viem";
-import { readTree } from "../collections/allowlists.ts";
+import { readAllowlist } from "../collections/allowlists.ts";
 import { type Collection, listCollections } from "../collections/collections.ts";
 import { getContractAbi } from "../collections/contract-abi.ts";
 import type { Services } from "../services.ts";
@@ -63,15 +63,15 @@ async function* writeCollections(
 async function* writeProofs(services: Services, { allowlistId }: Collection): AsyncGenerator<string> {
   yield ',"merkle_proofs":{';
   if (allowlistId !== null) {
-    const tree = await readTree(services, allowlistId);
+    const list = await readAllowlist(services, allowlistId);
     let text = "";
-    for (const [index, wallet] of tree.entries.entries()) {
-      const proof = JSON.stringify(tree.proofOf(wallet));
+    for (const [index, wallet] of list.entries.entries()) {
+      const proof = JSON.stringify(list.proofAt(index));
       // Clients look a wallet up by any of these.
       const lower = wallet.toLowerCase();
       const spellings = new Set([lower, getAddress(lower), wallet]);
       text += [...spellings].map((spelling) => `,"${spelling}":${proof}`).join("");
-      if (index % wallets !== wallets - 1 && index !== tree.entries.length - 1) continue;
+      if (index % wallets !== wallets - 1 && index !== list.entries.length - 1) continue;
       yield index < wallets ? text.slice(1) : text;
       text = "";
       await new Promise((done) => setImmediate(done));

@@ -3,6 +3,7 @@ type Json = Record<string, unknown>;
 const text = { type: "string" };
 const moment = { type: ["string", "null"], format: "date-time" };
 const count = { type: ["integer", "null"] };
+const wei = { type: ["string", "null"], pattern: "^[0-9]+$" };
 const key = {
   type: "object",
   required: ["id", "name", "scopes"],
@@ -27,6 +28,8 @@ const minting = {
     minting_limits: counts("subscription_mints_included", "max_mints"),
     contract_deployment_usage: counts("total_contracts_deployed", "subscription_contracts_deployed"),
     contract_deployment_limits: counts("subscription_contracts_included", "max_contracts"),
+    gas_usage: { type: "object", properties: { wei_today: wei } },
+    gas_limits: { type: "object", properties: { max_wei_per_day: wei } },
   },
 };
 const keyId = { name: "id", in: "path", required: true, schema: text };
@@ -50,6 +53,21 @@ export function accountPaths(): Json {
         subscription_period: { type: "object", properties: { start_date: text, end_date: text } },
         data_usage_and_limits: { type: "object" },
         storage_usage_and_limits: { type: "object" },
+        transaction_usage_and_limits: {
+          type: "object",
+          description: "deployments and updates on all chains together; days and months of UTC",
+          properties: {
+            transaction_usage: counts("transactions_made_today", "subscription_transactions_made"),
+            transaction_limits: counts("max_transactions_per_day", "max_transactions_per_month"),
+          },
+        },
+        request_limits: counts(
+          ...["max_deploy_requests_per_minute", "max_deploy_requests_per_day"],
+          ...["max_upload_requests_per_minute", "max_upload_requests_per_day"],
+        ),
+        deployment_limits: counts(
+          ...["max_supply", "max_awaited_deployments", "max_allowlists", "max_allowlist_bytes"],
+        ),
         minting_usage_and_limits: { type: "object", additionalProperties: minting },
       }),
     },

@@ -61,7 +61,7 @@ export function collectionPaths(): Json {
         "Deploy a collection, or with dry_run say what that would do",
         [query("dry_run", { type: "boolean", default: false }, "check and simulate; nothing is stored or spent")],
         deployAnswer(),
-        ["plan_limit_exceeded", "service_unavailable"],
+        ["plan_limit_exceeded", "service_unavailable", "storage_full"],
         deployBody(),
         [
           ...Object.keys(planMembers),
@@ -72,7 +72,7 @@ export function collectionPaths(): Json {
         "Change a collection: reveal, mint starts, presale list, royalties, freeze",
         [],
         { chain: text, transaction_hash: hash, transaction_external_url: text },
-        ["not_found", "metadata_frozen", "plan_limit_exceeded", "service_unavailable"],
+        ["not_found", "metadata_frozen", "plan_limit_exceeded", "service_unavailable", "storage_full"],
         updateBody(),
       ),
     },

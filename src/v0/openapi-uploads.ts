@@ -57,9 +57,17 @@ const attribute = object(
 /** Files, metadata and what an account stored. */
 export function uploadPaths(): Json {
   return {
-    "/v0/files": { post: upload("Store a file on IPFS", "file", file, uploadedFile(), ["file_too_large"]) },
+    "/v0/files": {
+      post: upload("Store a file on IPFS", "file", file, uploadedFile(), ["file_too_large", "storage_full"]),
+    },
     "/v0/metadata": {
-      post: operation("Store one metadata document on IPFS", [], metadataAnswer(), ["file_too_large"], metadataBody()),
+      post: operation(
+        "Store one metadata document on IPFS",
+        [],
+        metadataAnswer(),
+        ["file_too_large", "storage_full"],
+        metadataBody(),
+      ),
     },
     "/v0/metadata/directory": {
       post: upload(
@@ -67,7 +75,7 @@ export function uploadPaths(): Json {
         "metadata_files",
         { type: "array", items: file },
         { metadata_directory_ipfs_uri: text, metadata_directory_ipfs_url: text, ...directoryReport },
-        ["file_too_large"],
+        ["file_too_large", "storage_full"],
         [
           query("dry_run", { type: "boolean", default: false }, "check and tell the CID; nothing is stored"),
           query("warnings", { type: "boolean", default: false }, "add what wallets and markets will stumble over"),

@@ -1,7 +1,7 @@
 import type { Hono } from "hono";
 import { authenticate } from "../accounts/authenticate.ts";
 import { indexedHeaders, readFreshness } from "../accounts/freshness.ts";
-import { operationOfRoute } from "../accounts/operations.ts";
+import { costOfRoute, operationOfRoute } from "../accounts/operations.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
@@ -38,7 +38,8 @@ export function createV0(services: Services): Hono<V0Env> {
     c.set("caller", session);
     c.set("session", session);
     const operation = operationOfRoute(c.req.method, c.req.path);
-    await admitOnce(c.env.incoming, services, session, operation, 1, (admission) => setRateHeaders(c, admission));
+    const cost = c.req.method === "GET" ? costOfRoute(c.env.incoming.url ?? "") : 1;
+    await admitOnce(c.env.incoming, services, session, operation, cost, (admission) => setRateHeaders(c, admission));
     await withSpan("use case", {}, next);
   });
   addKeys(app, services);

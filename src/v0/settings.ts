@@ -1,4 +1,4 @@
-import { type Account, type ChainUsage, getAccount } from "../accounts/get-account.ts";
+import { type Account, getAccount } from "../accounts/get-account.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
@@ -39,14 +39,37 @@ export function addSettings(app: V0App, services: Services): void {
           max_uploads_at_once: plan.uploadsAtOnce,
         },
       },
+      transaction_usage_and_limits: {
+        transaction_usage: {
+          transactions_made_today: account.transactionsToday,
+          subscription_transactions_made: account.transactionsThisPeriod,
+        },
+        transaction_limits: {
+          max_transactions_per_day: plan.transactionsPerDay,
+          max_transactions_per_month: plan.transactionsPerMonth,
+        },
+      },
+      request_limits: {
+        max_deploy_requests_per_minute: plan.deploysPerMinute,
+        max_deploy_requests_per_day: plan.deployRequestsPerDay,
+        max_upload_requests_per_minute: plan.uploadsPerMinute,
+        max_upload_requests_per_day: plan.uploadRequestsPerDay,
+      },
+      deployment_limits: {
+        max_supply: plan.maxSupply === null ? null : Number(plan.maxSupply),
+        max_awaited_deployments: plan.maxAwaitedDeployments,
+        max_allowlists: plan.maxAllowlists,
+        max_allowlist_bytes: plan.allowlistBytes === null ? null : Number(plan.allowlistBytes),
+      },
       minting_usage_and_limits: Object.fromEntries(names.map(([name, chain]) => [name, mintingOf(account, chain)])),
     });
   });
 }
 
 function mintingOf(account: Account, chain: string) {
-  const none: ChainUsage = { chain, contractsTotal: 0, contractsThisPeriod: 0, mintsTotal: 0, mintsThisPeriod: 0 };
-  const usage = account.usage.find((item) => item.chain === chain) ?? none;
+  const none = { contractsTotal: 0, contractsThisPeriod: 0, mintsTotal: 0, mintsThisPeriod: 0 };
+  const known = account.usage.find((item) => item.chain === chain);
+  const usage = known ?? none;
   const { plan } = account;
   return {
     minting_usage: { total_nfts_minted: usage.mintsTotal, subscription_nfts_minted: usage.mintsThisPeriod },
@@ -59,6 +82,9 @@ function mintingOf(account: Account, chain: string) {
       subscription_contracts_included: plan.contractsIncluded,
       max_contracts: plan.maxContracts,
     },
+    // Wei as texts: they do not fit a JSON number. A chain that is not served has none.
+    gas_usage: { wei_today: known ? String(known.gasTodayWei) : null },
+    gas_limits: { max_wei_per_day: known ? String(known.maxGasPerDayWei) : null },
   };
 }
 

@@ -7,7 +7,7 @@ import { ApiServer } from "../setup/api-server.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
-  api = await ApiServer.start();
+  api = await ApiServer.start({ KEY_PEPPER: "of the tests" });
 });
 afterAll(() => api?.close());
 
@@ -69,6 +69,59 @@ test("sixteen wishes at once do not get past a free plan's five contracts", asyn
   });
   expect(body.minting_usage_and_limits.rinkeby).toEqual(body.minting_usage_and_limits.goerli);
   expect(body.minting_usage_and_limits.polygon.contract_deployment_usage.total_contracts_deployed).toBe(0);
+  // What was refused is not counted, and what a free account may still do is told, with the same numbers by GraphQL.
+  expect(body.transaction_usage_and_limits).toEqual({
+    transaction_usage: { transactions_made_today: 5, subscription_transactions_made: 5 },
+    transaction_limits: { max_transactions_per_day: 20, max_transactions_per_month: 100 },
+  });
+  expect(body.request_limits).toEqual({
+    max_deploy_requests_per_minute: 60,
+    max_deploy_requests_per_day: 500,
+    max_upload_requests_per_minute: 120,
+    max_upload_requests_per_day: 20_000,
+  });
+  expect(body.deployment_limits).toEqual({
+    max_supply: 5_000,
+    max_awaited_deployments: 50,
+    max_allowlists: 100,
+    max_allowlist_bytes: 16_777_216,
+  });
+});
+
+test("settings tell what an account's gas of today is and may be, by both doors, and nothing of another account", async () => {
+  const [mine, other] = [await api.account("free"), await api.account("free")];
+  const goerliChain = api.services.chains.find(({ id }) => id === goerli);
+  if (!goerliChain) throw new Error("no goerli");
+  for (const [{ id }, spent] of [
+    [mine, 7n],
+    [other, 11n],
+  ] as const)
+    await api.database.pool.query(
+      "INSERT INTO service.budget (scope, period, allowed, reserved, spent) VALUES ($1, date_trunc('day', clock_timestamp()), 100, 5, $2)",
+      [`tenant:${id}:${goerli}`, String(spent)],
+    );
+  const { body } = await api.send("GET", "/v0/me/settings", mine.key);
+  const max = String(goerliChain.relay.tenantDayWei);
+  expect(body.minting_usage_and_limits.goerli).toMatchObject({
+    gas_usage: { wei_today: "12" },
+    gas_limits: { max_wei_per_day: max },
+  });
+  const query = `{ viewer { plan { transactionsPerDay transactionsPerMonth deployRequestsPerDay uploadRequestsPerDay }
+    usage { transactionsToday transactionsThisPeriod chains { chain gasTodayWei maxGasPerDayWei } } } }`;
+  const told = await api.send("POST", "/graphql", mine.key, { query });
+  expect(told.body.errors).toBeUndefined();
+  expect(told.body.data.viewer.plan).toEqual({
+    transactionsPerDay: 20,
+    transactionsPerMonth: 100,
+    deployRequestsPerDay: 500,
+    uploadRequestsPerDay: 20_000,
+  });
+  expect(told.body.data.viewer.usage).toMatchObject({ transactionsToday: 0, transactionsThisPeriod: 0 });
+  expect(told.body.data.viewer.usage.chains).toContainEqual({
+    chain: "goerli",
+    gasTodayWei: "12",
+    maxGasPerDayWei: max,
+  });
 });
 
 test("a wish that failed gives its place back", async () => {
@@ -85,7 +138,7 @@ test("the operator's commands open accounts, change them, settle charges, and le
     const { stdout } = await promisify(execFile)(
       process.execPath,
       [join(import.meta.dirname, "../../bin/mintyard.ts"), ...args],
-      { env: { PATH: process.env["PATH"], DATABASE_URL: api.database.url } },
+      { env: { PATH: process.env["PATH"], DATABASE_URL: api.database.url, KEY_PEPPER: "of the tests" } },
     );
     return stdout
       .trim()

@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { pino } from "pino";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { administratorScript } from "../../schema/analyst-role.ts";
+import { administratorScript } from "../../schema/analyst-admin.ts";
 import { createAnalystLogin, dropAnalystLogin } from "../../src/db/analyst-logins.ts";
 import { ensureAnalystRole } from "../../src/db/analyst-role.ts";
 import { prepareDatabase } from "../../src/db/prepare.ts";
@@ -60,7 +60,10 @@ test("a service that may not make roles starts without the role, and says so", a
   expect(lines).toMatchObject([
     { level: 40, open: ["role mintyard_analyst does not exist"], msg: expect.stringContaining("mintyard analyst sql") },
   ]);
-  await expect(createAnalystLogin(serviceUrl, "ada")).rejects.toThrow("role mintyard_analyst is missing");
+  await expect(createAnalystLogin(serviceUrl, "ada")).rejects.toThrow(
+    "service may not make roles; an administrator of the database runs this once, then the command works: " +
+      "npm run -s mintyard -- analyst sql | psql -U postgres -d hosted",
+  );
   expect(await query(serviceUrl, "SELECT version FROM analytics.version")).toEqual([{ version: 1 }]);
 });
 
@@ -75,7 +78,7 @@ test("a service that may not change the server's defaults does what it can, and 
   await prepareDatabase(serviceUrl, log);
   expect(lines.map(({ open }) => open)).toEqual([
     [
-      "large objects, advisory locks, notifications and log messages by function: open to everybody",
+      "large objects, advisory locks, notifications, transaction ids, pauses and log messages by function: open to everybody",
       "DO blocks in PL/pgSQL: open to everybody",
     ],
   ]);
@@ -94,8 +97,58 @@ test("after an administrator ran the printed script nothing is open, and the ser
   await query(serviceUrl, `CREATE SCHEMA s; CREATE FUNCTION s.f() ${body}`);
 });
 
+test("after that script a service that may not make roles makes and drops analysts, and nothing else", async () => {
+  const { url } = await createAnalystLogin(serviceUrl, "eve");
+  expect(await query(url, "SELECT version FROM version")).toEqual([{ version: 1 }]);
+  const again = await createAnalystLogin(serviceUrl, "eve");
+  await expect(query(url, "SELECT 1")).rejects.toMatchObject({ code: "28P01" });
+  const { rows } = await owner.query(
+    `SELECT r.rolconnlimit AS connections, array_to_string(s.setconfig, ' ') AS settings
+     FROM pg_roles r JOIN pg_db_role_setting s ON s.setrole = r.oid WHERE rolname = 'mintyard_analyst_eve'`,
+  );
+  expect(rows).toEqual([
+    { connections: 5, settings: expect.stringMatching(/statement_timeout=30s.*temp_file_limit=4GB/) },
+  ]);
+  const call = (name: string, verifier: string) =>
+    query(serviceUrl, `SELECT mintyard_admin.create_analyst('${name}', '${verifier}')`);
+  const verifier = "SCRAM-SHA-256$4096:AAAA$AAAA:AAAA";
+  await expect(call("x; ALTER ROLE service SUPERUSER", verifier)).rejects.toMatchObject({ code: "22023" });
+  await expect(call("mal", "a password in plain text")).rejects.toMatchObject({ code: "22023" });
+  await expect(query(again.url, "SELECT mintyard_admin.drop_analyst('eve')")).rejects.toMatchObject({ code: "42501" });
+  await expect(query(serviceUrl, "CREATE ROLE other")).rejects.toMatchObject({ code: "42501" });
+  expect(await dropAnalystLogin(serviceUrl, "eve")).toBe(true);
+  await expect(query(again.url, "SELECT 1")).rejects.toMatchObject({ code: "28P01" });
+  // The role of the HTTP process too: row-level security holds without a further statement.
+  expect(await query(serviceUrl, "SELECT pg_has_role('mintyard_api', 'USAGE') AS may")).toEqual([{ may: true }]);
+});
+
+test("after that script the API reads what the service's login makes later, and no history of requests", async () => {
+  await query(serviceUrl, "CREATE SCHEMA later; CREATE TABLE later.view_to_come (id int)");
+  const rights = `SELECT has_schema_privilege('mintyard_api', 'later', 'USAGE') AS enters,
+    has_table_privilege('mintyard_api', 'later.view_to_come', 'SELECT') AS reads,
+    has_table_privilege('mintyard_api', 'service.intent_history', 'SELECT') AS history,
+    has_table_privilege('mintyard_api', 'service.attempt', 'UPDATE') AS evidence`;
+  expect(await query(serviceUrl, rights)).toEqual([{ enters: true, reads: true, history: false, evidence: false }]);
+});
+
+test("a login that may make roles, and is no superuser, makes an analyst without any script", async () => {
+  await owner.query("CREATE ROLE maker LOGIN CREATEROLE PASSWORD 'p'");
+  await owner.query("CREATE DATABASE made OWNER maker");
+  await owner.query("GRANT mintyard_analyst TO maker WITH ADMIN OPTION");
+  const makerUrl = serviceUrl.replace("service:p", "maker:p").replace("/hosted", "/made");
+  await prepareDatabase(makerUrl, keepingLog().log);
+  const { url } = await createAnalystLogin(makerUrl, "fay");
+  expect(await query(url, "SELECT version FROM version")).toEqual([{ version: 1 }]);
+  await owner.query("ALTER ROLE mintyard_analyst_fay CREATEDB");
+  await expect(createAnalystLogin(makerUrl, "fay")).rejects.toThrow("has more rights than an analyst's");
+  await owner.query("ALTER ROLE mintyard_analyst_fay NOCREATEDB");
+  expect(await dropAnalystLogin(makerUrl, "fay")).toBe(true);
+  await owner.query("REVOKE mintyard_analyst FROM maker");
+});
+
 test("the script makes the role where there is none", async () => {
   await query(urlOf("hosted"), "DROP OWNED BY mintyard_analyst");
+  await query(urlOf("made"), "DROP OWNED BY mintyard_analyst");
   await query(urlOf("mintyard"), "DROP OWNED BY mintyard_analyst; DROP ROLE mintyard_analyst");
   await query(urlOf("mintyard"), administratorScript("postgres"));
   expect(await ensureAnalystRole(urlOf("mintyard"))).toEqual([]);

@@ -142,7 +142,7 @@ test("may read every relation of its schema, call one function, and do nothing e
      SELECT p.oid::regprocedure::text, string_agg(a.privilege_type, ' ') FROM pg_proc p, aclexplode(p.proacl) a
      WHERE a.grantee = 'mintyard_analyst'::regrole GROUP BY 1 ORDER BY 1`,
   );
-  const views = ["chains", "collections", "daily_activity", "holders_distribution", "holdings"];
+  const views = ["chains", "collections", "contract_flags", "daily_activity", "holders_distribution", "holdings"];
   const all = [...views, "metadata", "mints", "tokens", "transfers", "version"];
   expect(Object.fromEntries(rows.map(({ relation, privileges }) => [relation, privileges]))).toEqual({
     ...Object.fromEntries(all.map((view) => [`analytics.${view}`, "SELECT"])),

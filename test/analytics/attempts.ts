@@ -189,10 +189,18 @@ const hindering: Attempt[] = [
   attempt("creates a replication slot", "SELECT pg_create_physical_replication_slot('{self}')", {
     undo: "SELECT pg_drop_replication_slot('{self}')",
   }),
-  attempt("sleeps beyond the time-out", "SET LOCAL statement_timeout = '150ms';\nSELECT pg_sleep(3600)", {
-    refusal: "57014",
-    owner: "57014",
-  }),
+  attempt("uses up transaction ids", "SELECT txid_current()"),
+  attempt("uses up transaction ids by their new name", "SELECT pg_current_xact_id()"),
+  attempt("pauses within a transaction", "SELECT pg_sleep(0)"),
+  attempt("pauses by an interval", "SELECT pg_sleep_for('0 s')"),
+  attempt(
+    "counts beyond the time-out",
+    "SET LOCAL statement_timeout = '150ms';\nSELECT count(*) FROM generate_series(1, 1000000000000)",
+    {
+      refusal: "57014",
+      owner: "57014",
+    },
+  ),
 ];
 
 export const attempts: readonly Attempt[] = [

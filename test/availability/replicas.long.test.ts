@@ -7,11 +7,13 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
 import { migrate } from "../../src/db/migrate.ts";
+import { readReplication } from "../../src/db/replication.ts";
 import { type EmbeddedPostgres, startPostgres, startServer } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createServices } from "../../src/services.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
+import { patient } from "../setup/patience.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
 
@@ -106,6 +108,16 @@ async function metric(name: string): Promise<number> {
 
 const inUse = () => until("the standby is used", async () => (await reasons()).length === 0);
 const tokensOf = ({ text }: Answer) => Number((JSON.parse(text) as { total: number }).total);
+
+test("an operator is told whether a standby that follows would lose what was answered", async () => {
+  expect(await readReplication(pool)).toEqual({ standbys: 1, synchronous: false });
+  await pool.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
+  await pool.query("SELECT pg_reload_conf()");
+  await expect.poll(() => readReplication(pool), patient).toEqual({ standbys: 1, synchronous: true });
+  await pool.query("ALTER SYSTEM RESET synchronous_standby_names");
+  await pool.query("SELECT pg_reload_conf()");
+  await expect.poll(() => readReplication(pool), patient).toEqual({ standbys: 1, synchronous: false });
+});
 
 test("reads of the index are answered by the standby, with the bytes that the primary gives", async () => {
   await inUse();

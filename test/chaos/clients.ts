@@ -28,6 +28,8 @@ export class Clients {
   /** Requests that were refused for good, with the answer. */
   readonly refused: string[] = [];
   calm = false;
+  /** The database may forget what it answered: whoever waits for something asks for it again. */
+  forgetful = false;
 
   constructor(world: World, dice: Dice, tally: Tally, deadline: number) {
     this.#world = world;
@@ -46,7 +48,7 @@ export class Clients {
         if (!this.#inTime) return;
         this.#tally.fault("equal requests at once");
         await Promise.all([0, 1, 2].map((copy) => this.#deploy(ask, copy)));
-        if (ask.key && ask.index % 20 === 1) await this.#abuseKey(ask);
+        if (!this.forgetful) await this.#abuseKey(ask);
         if (ask.updates) updates.push(this.#update(ask));
       }
     };
@@ -54,14 +56,30 @@ export class Clients {
     await Promise.all(updates);
   }
 
+  /** Each request once more, as clients do that were told of a failover: what was lost is made, the rest is known. */
+  async repeat(asks: readonly Ask[]): Promise<void> {
+    const queue = asks.values();
+    const client = async () => {
+      for (const ask of queue) {
+        await this.#deploy(ask, 0);
+        // Not before: a key whose request is lost is free again.
+        await this.#abuseKey(ask);
+        if (ask.updates) await this.#update(ask);
+      }
+    };
+    await Promise.all(Array.from({ length: 14 }, client));
+  }
+
   get #inTime(): boolean {
     return performance.now() < this.#deadline;
   }
 
   async #deploy(ask: Ask, copy: number): Promise<void> {
-    const answer = await this.#insist("POST", bodyOf(ask), ask.key, ask.name, copy);
+    const answer = await this.#insist("POST", bodyOf(ask), ask.key, ask, copy);
     if (!answer) return;
     const { transaction_hash: hash, transaction_external_url: _, ...rest } = answer;
+    // The newest last.
+    ask.hashes.delete(String(hash));
     ask.hashes.add(String(hash));
     ask.bodies.add(JSON.stringify(rest));
     this.#tally.count("answers with a hash");
@@ -69,6 +87,7 @@ export class Clients {
 
   /** The same key for another wish: refused, and nothing is spent. */
   async #abuseKey(ask: Ask): Promise<void> {
+    if (!ask.key || ask.index % 20 !== 1) return;
     const body = { ...bodyOf(ask), name: `${ask.name} taken over` };
     for (let tries = 0; this.#inTime; tries += 1) {
       const answer = await this.#send("POST", body, ask.key, tries, 20_000).catch(() => null);
@@ -83,18 +102,29 @@ export class Clients {
 
   /** Two changes of one collection at the same time, each posted more than once: both have to hold. */
   async #update(ask: Ask): Promise<void> {
-    const [hash = ""] = ask.hashes;
-    const address = await this.address(hash, () => this.#inTime);
+    const address = this.forgetful
+      ? await this.#standing(ask)
+      : await this.address([...ask.hashes][0] ?? "", () => this.#inTime);
     if (!address || !ask.updates) return;
     const place = { chain: "goerli", contract_address: address };
     const { royalties_share, public_mint_start_date } = ask.updates;
     const changes = [{ royalties_share }, { public_mint_start_date }];
     const posts = changes.flatMap((change, at) =>
       [0, 1, 2].map((copy) =>
-        this.#insist("PUT", { ...place, ...change }, `${ask.name.replaceAll(" ", "-")}-${at}`, ask.name, copy),
+        this.#insist("PUT", { ...place, ...change }, `${ask.name.replaceAll(" ", "-")}-${at}`, ask, copy),
       ),
     );
     for (const answer of await Promise.all(posts)) if (answer) ask.updateHashes.add(String(answer["transaction_hash"]));
+  }
+
+  async #standing(ask: Ask): Promise<string | null> {
+    while (this.#inTime) {
+      await this.#deploy(ask, 0);
+      const end = performance.now() + 15_000;
+      const address = await this.address([...ask.hashes].at(-1) ?? "", () => this.#inTime && performance.now() < end);
+      if (address) return address;
+    }
+    return null;
   }
 
   /** Where a deployment stands; null when `goOn` ends the asking. */
@@ -114,7 +144,7 @@ export class Clients {
     method: "POST" | "PUT",
     body: object,
     key: string | null,
-    name: string,
+    ask: Ask,
     copy: number,
   ): Promise<Record<string, unknown> | null> {
     for (let tries = 0; this.#inTime; tries += 1) {
@@ -124,10 +154,13 @@ export class Clients {
       const answer = await this.#send(method, body, key, copy + tries, patience).catch(() => null);
       if (!answer) this.#tally.count("connection failures");
       else if (answer.status === 200) return answer.body;
-      // A reorganisation took the collection's block: it stands nowhere until it is mined again.
-      else if (method === "PUT" && answer.status === 404) this.#tally.count("updates of what was gone for a moment");
-      else if (answer.status < 500 && answer.status !== 429) {
-        this.refused.push(`${name}: ${answer.status} ${JSON.stringify(answer.body)}`);
+      else if (method === "PUT" && answer.status === 404) {
+        // A reorganisation took the collection's block: it stands nowhere until it is mined again.
+        this.#tally.count("updates of what was gone for a moment");
+        // Or its row is lost: then nobody knows of it until it is asked for again.
+        if (this.forgetful) await this.#deploy(ask, copy);
+      } else if (answer.status < 500 && answer.status !== 429) {
+        this.refused.push(`${ask.name}: ${answer.status} ${JSON.stringify(answer.body)}`);
         return null;
       } else this.#noteRefusal(answer.status, answer.body);
       await sleep(200 + 200 * Math.min(tries, 4));

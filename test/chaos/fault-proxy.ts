@@ -44,6 +44,8 @@ export class FaultProxy {
   rate = 0;
   /** For a while everything goes to the other chain. */
   otherChain = false;
+  /** Requests that another chain got without being asked which one it is: its answers were believed. */
+  believed = 0;
   /** For a while transactions are taken and forgotten. */
   swallowSends = false;
   /** Every request meets this fault, as far as it can show it. */
@@ -132,6 +134,7 @@ export class FaultProxy {
         break;
     }
     const elsewhere = this.otherChain || fault === "other-chain";
+    if (elsewhere && !calls.some(({ method }) => method === "eth_chainId")) this.believed += 1;
     const answers = await this.#forward(body, elsewhere ? this.#other : this.#target);
     if (fault === "answer-lost") return void response.destroy();
     if (this.late > 0) {

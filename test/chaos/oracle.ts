@@ -35,6 +35,10 @@ export interface Scene {
   bumpAfterBlocks: number;
   /** What the service says about a hash: an address, or null. */
   lookUp(hash: string): Promise<string | null>;
+  /** Whether a transaction's row was lost and the chain never had it either: nothing can be known of it. */
+  gone?(hash: string): Promise<boolean>;
+  /** Rows were lost on purpose: what the chain had of them is adopted. */
+  lostRows?: boolean;
 }
 
 /** Judges a finished run by what the chain and the tables show, not by what the service says of itself. */
@@ -62,6 +66,7 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
     if (found.length > 1) verdict.doubled.push(name);
     const addresses = found.map(({ address }) => address.toLowerCase());
     for (const hash of hashes) {
+      if (await scene.gone?.(hash)) continue;
       const answer = await scene.lookUp(hash);
       if (answer === null || !addresses.includes(answer.toLowerCase())) verdict.wrongHashes.push(hash);
     }
@@ -73,7 +78,7 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
   }
   const asked = new Set(wishes.map(({ name }) => name));
   for (const name of standing.keys()) if (!asked.has(name)) verdict.violations.push(`nobody asked for ${name}`);
-  verdict.violations.push(...(await findBrokenRules(scene.pool, scene.bumpAfterBlocks)));
+  verdict.violations.push(...(await findBrokenRules(scene.pool, scene.bumpAfterBlocks, scene.lostRows)));
   const head = await client.getBlockNumber();
   const done = await scene.pool.query<{ a: string; name: string }>(
     "SELECT encode(predicted_addr, 'hex') a, payload->>'name' AS name FROM service.intent WHERE state IN ('confirmed', 'finalized') AND kind = 'deploy'",

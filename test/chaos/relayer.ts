@@ -1,5 +1,5 @@
 // Deploys and updates through two API processes and two workers while everything around them breaks; then asks the chain.
-//   node test/chaos/relayer.ts --deployments 300 --seed 1 [--permissive] [--decks 1] [--seconds 900]
+//   node test/chaos/relayer.ts --deployments 300 --seed 1 [--permissive] [--decks 1] [--lost-rows 10] [--defects NAME] [--seconds 900]
 import { parseArgs } from "node:util";
 import { runChaos } from "./run.ts";
 
@@ -10,6 +10,8 @@ const { values } = parseArgs({
     seconds: { type: "string", default: "900" },
     rate: { type: "string", default: "0.12" },
     decks: { type: "string", default: "1" },
+    "lost-rows": { type: "string", default: "0" },
+    defects: { type: "string", default: "" },
     permissive: { type: "boolean", default: false },
     verbose: { type: "boolean", default: false },
   },
@@ -21,7 +23,9 @@ const { tally, faults, ...figures } = await runChaos({
   seconds: Number(values.seconds),
   rate: Number(values.rate),
   decks: Number(values.decks),
+  lostRows: Number(values["lost-rows"]),
   permissive: values.permissive,
+  defects: values.defects,
   onProgress: (text) => process.stderr.write(`${text}\n`),
   onLine: (line) => values.verbose && process.stderr.write(`${line}\n`),
 });

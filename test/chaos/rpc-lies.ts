@@ -92,8 +92,15 @@ export const lies: Record<string, Lie> = {
   "results-of-wrong-type": (_, a) => ({ ...a, result: ["?"] }),
 };
 
-/** Beside those that a run meets at random: what is only believed where no quorum is set. */
+/** Beside those that a run meets at random, for plays: what one endpoint alone may say and must not be believed. */
 export const forcedLies: Record<string, Lie> = {
+  "no-logs": only(["eth_getLogs"], (a) => ({ ...a, result: [] })),
+  "transactions-spoilt": only(["eth_getBlockByNumber"], (a) => {
+    const { transactions } = record(a.result ?? {});
+    if (!Array.isArray(transactions)) return a;
+    const spoilt = transactions.map((sent) => (typeof sent === "object" ? { ...sent, input: "0xdeadbeef" } : sent));
+    return { ...a, result: { ...record(a.result), transactions: spoilt } };
+  }),
   "config-of-another-date": only(["eth_call"], (a) =>
     typeof a.result === "string" && a.result.length > 1_000
       ? {

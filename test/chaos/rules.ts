@@ -8,7 +8,10 @@ const rules: Readonly<Record<string, string>> = {
     WHERE state IN ('cancelled', 'expired', 'failed_onchain') AND cancel_requested_at IS NULL`,
   "gaps between nonces": `SELECT 1 FROM service.slot GROUP BY chain_id, addr HAVING max(nonce) - min(nonce) + 1 <> count(*)`,
   "wei still reserved": "SELECT 1 FROM service.budget WHERE reserved <> 0",
+  // A further generation reserves when it is its turn; one that ended before that, cancelled or by a transaction of
+  // another nonce than its own, never did.
   "intents without a reservation": `SELECT 1 FROM service.intent i WHERE state <> 'superseded'
+    AND NOT (gen > 0 AND (state = 'cancelled' OR found_tx IS NOT NULL))
     AND NOT EXISTS (SELECT FROM service.budget_entry b WHERE b.intent_id = i.id)`,
   "deployments that are not charged once": `SELECT 1 FROM service.intent i JOIN service.price p USING (chain_id, kind)
     LEFT JOIN service.charge c ON c.root_id = i.root_id AND c.state = 'open'
@@ -28,9 +31,10 @@ const rules: Readonly<Record<string, string>> = {
 };
 
 /** @returns in words what the tables show of broken rules, once everything has ended. */
-export async function findBrokenRules(pool: pg.Pool, bumpAfterBlocks: number): Promise<string[]> {
+export async function findBrokenRules(pool: pg.Pool, bumpAfterBlocks: number, lostRows = false): Promise<string[]> {
   const broken: string[] = [];
   for (const [rule, query] of Object.entries(rules)) {
+    if (lostRows && rule === "adopted transactions") continue;
     const { rows } = await pool.query(
       `SELECT count(*)::int AS n FROM (${query}) found, (SELECT $1::bigint AS blocks) parameter`,
       [bumpAfterBlocks],

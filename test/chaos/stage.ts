@@ -57,6 +57,8 @@ export interface StageOptions {
   /** A second endpoint, which never lies. */
   honest?: boolean;
   env?: Record<string, string>;
+  /** Rows are lost on purpose: what the chain had of them is adopted. */
+  lostRows?: boolean;
 }
 
 /** One small play: a relay in this process, a chain whose blocks are made one by one, and a judge at the end. */
@@ -71,6 +73,7 @@ export class Stage {
   /** Of further processes: equal requests of one process are one before they get anywhere. */
   readonly #others: Services[] = [];
   readonly #dir: string;
+  readonly #lostRows: boolean;
   readonly #wishes: { name: string; hashes: Set<string> }[] = [];
   readonly #memory = createRelayMemory();
   /** Transactions of others, which may make contracts of a wished-for name. */
@@ -81,7 +84,9 @@ export class Stage {
   private constructor(
     parts: Pick<Stage, "database" | "ground" | "proxy" | "factory" | "wallets" | "services" | "caller">,
     dir: string,
+    lostRows: boolean,
   ) {
+    this.#lostRows = lostRows;
     this.database = parts.database;
     this.ground = parts.ground;
     this.proxy = parts.proxy;
@@ -94,7 +99,14 @@ export class Stage {
 
   static async set(
     ground: Ground,
-    { defect, factory: kind = { permissive: true }, wallets: count = 1, honest, env = {} }: StageOptions,
+    {
+      defect,
+      factory: kind = { permissive: true },
+      wallets: count = 1,
+      honest,
+      env = {},
+      lostRows = false,
+    }: StageOptions,
   ) {
     const database = await createTestDatabase();
     const dir = await mkdtemp(join(tmpdir(), "mintyard-stage-"));
@@ -117,6 +129,7 @@ export class Stage {
     });
     const config = loadConfig({
       DATABASE_URL: database.url,
+      KEY_PEPPER: "of the tests",
       MINTYARD_DATA_DIR: dir,
       LOG_LEVEL: process.env["TEST_LOG_LEVEL"] ?? "silent",
       RPC_URL_GOERLI: honest ? `${proxy.url},${ground.url}` : proxy.url,
@@ -134,7 +147,7 @@ export class Stage {
     const row = { name: "stage", tier: "growth", key: randomUUID() } as const;
     const accountId = await createAccount(database.db, "mintyard-embedded", row);
     const caller: Caller = { accountId, tier: "growth", requestId: "req_stage" };
-    const stage = new Stage({ database, ground, proxy, factory, wallets, services, caller }, dir);
+    const stage = new Stage({ database, ground, proxy, factory, wallets, services, caller }, dir, lostRows);
     findings.push = (...items: string[]) => stage.findings.push(...items);
     return stage;
   }
@@ -169,11 +182,11 @@ export class Stage {
         status === "fulfilled" || (reason instanceof ServiceError && reason.details?.["deployment"] !== undefined),
     );
     if (queued) this.#wishes.push(wish);
-    await this.#sent();
+    await this.sent();
   }
 
   /** Answers do not wait for the node; what a play does next is meant to find the bytes there. */
-  async #sent(): Promise<void> {
+  async sent(): Promise<void> {
     const unsent = "SELECT FROM service.intent WHERE state = 'signed'";
     for (const end = Date.now() + 2_000; Date.now() < end; await sleep(10))
       if ((await this.database.pool.query(unsent)).rowCount === 0) return;
@@ -240,6 +253,7 @@ export class Stage {
         fromBlock: this.factory.block,
         pool: this.database.pool,
         bumpAfterBlocks: 3,
+        lostRows: this.#lostRows,
         lookUp: (transactionHash) =>
           findDeployedContract(this.services, this.caller, { chain: "goerli", transactionHash }).catch(() => null),
       },

@@ -3,6 +3,7 @@ import { type Hex, parseEther, toHex } from "viem";
 import type { CrashPoint } from "../../src/relay/faults.ts";
 import type { Dice } from "./dice.ts";
 import { Restarting, rpc } from "./fleet.ts";
+import { OlderState } from "./older-state.ts";
 import { pauseFactory, replaceOurs, squat, takeNextNonce } from "./strangers.ts";
 import type { Tally } from "./tally.ts";
 import type { World } from "./world.ts";
@@ -35,12 +36,18 @@ export class Trouble {
   #turn: Promise<unknown> = Promise.resolve();
   dealt = 0;
 
-  /** @param decks how many times each deed is done; with a fraction each kind still comes once. */
-  constructor(world: World, dice: Dice, tally: Tally, decks: number) {
+  /**
+   * @param decks how many times each deed is done; with a fraction each kind still comes once.
+   * @param lostRows how often the database is put back to an older state; then nobody has stolen a key, so that no
+   *   wallet has a reason to be closed.
+   */
+  constructor(world: World, dice: Dice, tally: Tally, decks: number, lostRows = 0) {
     this.#world = world;
     this.#dice = dice;
     this.#tally = tally;
-    const cards = this.#cards(decks);
+    const cards = this.#cards(decks).filter(({ name }) => lostRows === 0 || !name.startsWith("foreign"));
+    for (let count = 0; count < lostRows; count += 1)
+      cards.push({ name: "lost rows", deed: () => this.#alone(() => this.#loseRows()) });
     for (let at = cards.length - 1; at > 0; at -= 1) {
       const other = dice.between(0, at);
       [cards[at], cards[other]] = [cards[other] as (typeof cards)[0], cards[at] as (typeof cards)[0]];
@@ -122,12 +129,12 @@ export class Trouble {
   }
 
   /** A block that anvil makes beside a reorganisation leaves it with holes in its chain and nonces of neither branch. */
-  async #withoutBlocks(work: () => Promise<unknown>): Promise<void> {
+  async #withoutBlocks<T>(work: () => Promise<T>): Promise<T> {
     const { nodeUrl } = this.#world;
     await rpc(nodeUrl, "evm_setIntervalMining", [0]);
     try {
       await sleep(100);
-      await work();
+      return await work();
     } finally {
       await rpc(nodeUrl, "evm_setIntervalMining", [1]);
     }
@@ -259,6 +266,22 @@ export class Trouble {
     });
     await stray.retire();
     if (response.status === 200) this.#tally.count("deployed on the wrong chain");
+  }
+
+  /** What was written meanwhile is lost; its transactions are mined, or every other time still in the mempool. */
+  async #loseRows(): Promise<void> {
+    const older = new OlderState(this.#world.databaseUrl);
+    const stopped = this.#dice.chance(0.5);
+    const lose = async () => {
+      const lost = await this.#world.withDatabase(() => older.loseAll(this.#dice.between(1_500, 4_000)));
+      // Others ask for nonces before a block has any of them.
+      if (stopped) await sleep(2_500);
+      return lost;
+    };
+    const { intents, attempts } = stopped ? await this.#withoutBlocks(lose) : await lose();
+    this.#tally.fault("lost rows");
+    this.#tally.count("lost requests", intents);
+    this.#tally.count("lost transactions", attempts);
   }
 
   async #pauseFactory(): Promise<void> {

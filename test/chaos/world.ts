@@ -20,6 +20,8 @@ export interface WorldOptions {
   seed: number;
   /** Accepts the same intent again: then nothing but the relay keeps a second contract away. */
   permissive: boolean;
+  /** Mistakes seeded in every process of the service (src/relay/faults.ts). */
+  defects: string;
   onLine(line: string): void;
 }
 
@@ -74,7 +76,7 @@ export class World {
     });
   }
 
-  static async start({ seed, permissive, onLine }: WorldOptions): Promise<World> {
+  static async start({ seed, permissive, defects, onLine }: WorldOptions): Promise<World> {
     const dir = await mkdtemp(join(tmpdir(), "mintyard-chaos-"));
     const [pgPort = 0, nodePort = 0, otherPort = 0, ...apiPorts] = await freePorts(5);
     const postgres = await startPostgres(join(dir, "pg"), pgPort);
@@ -103,7 +105,13 @@ export class World {
           ({ rowCount }) => rowCount,
           () => 1,
         );
-        if (stored === 0) unstored += 1;
+        // Stored, and lost since: there is no such table in a run that loses nothing.
+        const lost = async () =>
+          await pool.query("SELECT FROM lost.attempt WHERE hash = $1", [hash]).then(
+            ({ rowCount }) => rowCount,
+            () => 0,
+          );
+        if (stored === 0 && (await lost()) === 0) unstored += 1;
       }
     };
     const proxies = [
@@ -114,6 +122,7 @@ export class World {
     await mkdir(join(dir, "orders"));
     const apiKey = randomUUID();
     const env = {
+      KEY_PEPPER: "of the tests",
       DATABASE_URL: postgres.url.replace(`:${pgPort}/`, `:${cutter.port}/`),
       MINTYARD_DATA_DIR: join(dir, "data"),
       MINTYARD_API_KEY: apiKey,
@@ -130,6 +139,7 @@ export class World {
       BUDGET_GLOBAL_HOUR: "1000000",
       RATE_LIMITS: "off",
       NODE_COMPILE_CACHE: join(tmpdir(), "mintyard-compile-cache"),
+      MINTYARD_CHAOS_DEFECTS: defects,
       MINTYARD_CHAOS_CRASH: `@${join(dir, "orders")}`,
     };
     const apis = apiPorts.map((port, at) => new Restarting(`api${at}`, "api", { ...env, PORT: String(port) }, onLine));
@@ -158,6 +168,16 @@ export class World {
       this.#postgres = await startPostgres(join(this.dir, "pg"), this.#pgPort);
     });
     await this.#crashing;
+  }
+
+  /** Nothing crashes the database meanwhile. */
+  async withDatabase<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#crashing.then(work);
+    this.#crashing = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    return await done;
   }
 
   async fund(wei: bigint): Promise<void> {
@@ -199,7 +219,16 @@ export class World {
 
 type Parts = Omit<
   World,
-  "wallets" | "foreign" | "freePort" | "crashPostgres" | "fund" | "keepFunded" | "order" | "recall" | "stop"
+  | "wallets"
+  | "foreign"
+  | "freePort"
+  | "crashPostgres"
+  | "withDatabase"
+  | "fund"
+  | "keepFunded"
+  | "order"
+  | "recall"
+  | "stop"
 >;
 
 /** A deployment costs something here: what is booked has to fit what is deployed. */

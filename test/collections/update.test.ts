@@ -157,7 +157,9 @@ describe("PUT /v0/contracts/collections", () => {
     );
     const newRoot = (await runtimeOf(address)).presaleMerkleRoot;
     expect(newRoot).not.toBe(oldRoot);
-    expect(await ask(first)).toMatchObject({ eligible: false, reason: "NOT_LISTED", proof: null, root: newRoot });
+    // What the contract says is kept for two seconds.
+    const gone = { eligible: false, reason: "NOT_LISTED", proof: null, root: newRoot };
+    await expect.poll(() => ask(first), patient).toMatchObject(gone);
     expect(await ask(third)).toMatchObject({ eligible: true });
     expect(await ask(first, oldRoot)).toEqual({
       eligible: false,
@@ -173,7 +175,7 @@ describe("PUT /v0/contracts/collections", () => {
 
     await settled((await put(address, { presale_whitelisted_addresses: [] })).body["transaction_hash"]);
     expect((await runtimeOf(address)).presaleMerkleRoot).toBe(zeroRoot);
-    expect(await ask(third)).toMatchObject({ eligible: false, reason: "NO_LIST" });
+    await expect.poll(() => ask(third), patient).toMatchObject({ eligible: false, reason: "NO_LIST" });
     expect(await listed(address)).toMatchObject({ presale_whitelisted_addresses: [], presale_merkle_root: null });
   });
 
@@ -237,17 +239,22 @@ describe("GraphQL updateCollection", () => {
     });
     const result = data["updateCollection"]?.["update"];
     expect(data["updateCollection"]?.["userErrors"]).toEqual([]);
+    const waiting = await door.graphql("query ($id: ID!) { collectionUpdate(id: $id) { progress } }", {
+      id: result?.["id"],
+    });
+    expect(waiting.data["collectionUpdate"]?.["progress"]).toMatch(/^in no block yet; then 1 confirmation(, about|$)/);
     await settled(result?.["transactionHash"]);
     expect(await runtimeOf(address)).toMatchObject({ baseURI: "ipfs://graph/", royaltiesBps: 100n });
     const followed = await door.graphql(
       `query ($id: ID!, $a: Address!) {
-        collectionUpdate(id: $id) { state transactionHash } collection(chain: "goerli", address: $a) { baseUri royaltiesBps } }`,
+        collectionUpdate(id: $id) { state transactionHash progress } collection(chain: "goerli", address: $a) { baseUri royaltiesBps } }`,
       { id: result?.["id"], a: address },
     );
     expect(followed.data).toMatchObject({
       collectionUpdate: {
         state: expect.stringMatching(/CONFIRMED|FINALIZED/),
         transactionHash: result?.["transactionHash"],
+        progress: null,
       },
       collection: { baseUri: "ipfs://graph/", royaltiesBps: 100 },
     });

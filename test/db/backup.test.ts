@@ -2,10 +2,14 @@ import { randomBytes } from "node:crypto";
 import { mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { verifyAudit } from "../../src/auth/audit.ts";
 import { ipfsDir, loadConfig } from "../../src/config.ts";
-import { restoreBackup, takeBackup } from "../../src/db/backup.ts";
+import { takeBackup } from "../../src/db/backup.ts";
+import { prepareDatabase } from "../../src/db/prepare.ts";
+import { restoreBackup } from "../../src/db/restore.ts";
+import { createLogger } from "../../src/log.ts";
 import { createServices } from "../../src/services.ts";
 import { readContent } from "../../src/uploads/read-content.ts";
 import { ApiServer } from "../setup/api-server.ts";
@@ -92,4 +96,64 @@ test("a backup taken under load restores accounts, keys, deployments, uploads an
     await services.pool.end();
   }
   await expect(restoreBackup(fresh.url, ipfsDir(restored), folder)).rejects.toThrow("holds accounts already");
+});
+
+test("a login that owns its database and nothing else restores it, and a superuser restores it for that login", async () => {
+  await furnish(api, "owned");
+  const folder = join(dir, "owned");
+  const { config } = api.services;
+  await takeBackup(config.databaseUrl, ipfsDir(config), folder);
+  await expect(takeBackup(config.databaseUrl, ipfsDir(config), folder)).rejects.toThrow(
+    "holds a backup already: name a new folder",
+  );
+  await expect(restoreBackup(config.databaseUrl, ipfsDir(config), join(dir, "none"))).rejects.toThrow(
+    "no whole backup",
+  );
+  const login = `owner_${randomBytes(4).toString("hex")}`;
+  const admin = api.database.pool;
+  await admin.query(`CREATE ROLE ${login} LOGIN NOSUPERUSER PASSWORD 'x'`);
+  const shapeOf = async (client: { query: pg.Pool["query"] }) =>
+    (
+      await client.query(
+        `SELECT 'constraint' AS kind, conrelid::regclass::text AS on_table, conname::text AS name,
+           pg_get_constraintdef(oid) || convalidated AS definition
+         FROM pg_constraint WHERE connamespace = 'service'::regnamespace
+         UNION ALL SELECT 'trigger', tgrelid::regclass::text, tgname::text, tgenabled::text FROM pg_trigger
+         WHERE NOT tgisinternal AND tgrelid::regclass::text LIKE 'service.%' ORDER BY 1, 2, 3`,
+      )
+    ).rows;
+  const wanted = await shapeOf(admin);
+  expect(wanted.length).toBeGreaterThan(50);
+  try {
+    for (const who of ["login", "superuser"]) {
+      const name = `${login}_${who}`;
+      await admin.query(`CREATE DATABASE ${name} OWNER ${login}`);
+      const own = new URL(config.databaseUrl);
+      own.pathname = `/${name}`;
+      const administrators = own.href;
+      own.username = login;
+      own.password = "x";
+      const restored = new pg.Pool({ connectionString: own.href, max: 2 });
+      try {
+        await restoreBackup(who === "login" ? own.href : administrators, join(dir, `data-${who}`), folder);
+        const { rows: owners } = await restored.query(
+          `SELECT DISTINCT pg_get_userbyid(relowner) AS owner FROM pg_class WHERE relnamespace = 'service'::regnamespace`,
+        );
+        expect(owners, who).toEqual([{ owner: login }]);
+        expect(await shapeOf(restored), who).toEqual(wanted);
+        // The service starts on it and writes.
+        await prepareDatabase(own.href, createLogger("test", "silent"));
+        await restored.query("UPDATE service.account SET name = name || '!'");
+        await expect(restoreBackup(own.href, join(dir, "data"), folder)).rejects.toThrow(
+          "restore into a fresh one (CREATE DATABASE) and name it in DATABASE_URL",
+        );
+      } finally {
+        await restored.end();
+        // Without FORCE: PostgreSQL waits for connections that are ending, and ends none of them with an error.
+        await admin.query(`DROP DATABASE ${name}`);
+      }
+    }
+  } finally {
+    await admin.query(`DROP ROLE ${login}`);
+  }
 });

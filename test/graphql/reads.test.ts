@@ -476,3 +476,18 @@ test("both doors: the same rows by the same statement, and the same code for wha
     expect([query, (await doors.graphql(`{ ${query} }`)).code]).toEqual([query, body.error.code]);
   }
 });
+
+test("statistics tell the tokens that the index withholds, also of a contract that has no others", async () => {
+  const flooded = addressOf(0xe7);
+  const read = `{ collectionStatistics(chain: "goerli", contract: "${flooded}") { tokenCount ownerCount withheldTokens } }`;
+  expect((await doors.graphql(read)).code).toBe("not_found");
+  await database.pool.query("INSERT INTO c31337_test.contract_flag VALUES ($1, 'withheld', 20000)", [
+    Buffer.from(flooded.slice(2), "hex"),
+  ]);
+  expect(await ask(read)).toEqual({
+    collectionStatistics: { tokenCount: 0, ownerCount: 0, withheldTokens: "20000" },
+  });
+  expect(await ask(`{ collectionStatistics(chain: "goerli", contract: "${keys}") { withheldTokens } }`)).toEqual({
+    collectionStatistics: { withheldTokens: "0" },
+  });
+});

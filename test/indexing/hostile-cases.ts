@@ -223,6 +223,21 @@ export function hostileCases(seed: number): HostileCase[] {
       holdings: { [String(id)]: "7" },
     },
     {
+      name: "C25 a batch of 9,000 ids without amounts, and one id announced",
+      call: say(
+        batch(
+          words(
+            ...[64n, 96n + 9_000n * 32n, 9_000n, ...Array.from({ length: 9_000 }, (_, at) => id + BigInt(at)), 9_000n],
+            ...Array.from({ length: 9_000 }, (_, at) => (at === 5 ? 2n : 0n)),
+          ),
+        ),
+        single(none, a, 0n),
+      ),
+      transfers: 2,
+      flags: {},
+      holdings: { [String(id + 5n)]: "2" },
+    },
+    {
       name: "C21 our factory's event",
       call: say({ topics: [deployedTopic, word(id), word(a), word(b)], data: "0x" }),
       ...nothing,

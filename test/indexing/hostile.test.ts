@@ -52,7 +52,7 @@ async function act(seed: number) {
   return { honest, sender: chain.account(from), cases: await Promise.all(placed) };
 }
 
-test(`24 hostile contracts with ${seeds} seeds: each gets the rows and flags it deserves, and nobody else is touched`, async () => {
+test(`25 hostile contracts with ${seeds} seeds: each gets the rows and flags it deserves, and nobody else is touched`, async () => {
   for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
     const { honest, sender, cases } = await act(seed);
     await indexed.untilHead();

@@ -1,5 +1,6 @@
 import type pg from "pg";
 import { derivedStateStatements } from "../../schema/derived-state.ts";
+import { type RangeAllowance, rangeAllowance } from "../../schema/range-allowance.ts";
 
 export type LedgerRow = {
   block: number;
@@ -14,7 +15,11 @@ export type LedgerRow = {
 };
 
 /** A schema with the ledger table as Ponder makes it, and the derived state on top. */
-export async function createLedger(pool: Pick<pg.Pool | pg.Client, "query">, schema: string): Promise<void> {
+export async function createLedger(
+  pool: Pick<pg.Pool | pg.Client, "query">,
+  schema: string,
+  allowance: RangeAllowance = rangeAllowance,
+): Promise<void> {
   await pool.query(`CREATE SCHEMA ${schema}`);
   await pool.query(`CREATE TABLE ${schema}.transfer (
     block_number bigint NOT NULL, log_index integer NOT NULL, batch_index integer NOT NULL,
@@ -25,7 +30,9 @@ export async function createLedger(pool: Pick<pg.Pool | pg.Client, "query">, sch
   await pool.query(`CREATE TABLE ${schema}.quarantine (
     block_number bigint NOT NULL, log_index integer NOT NULL, block_timestamp bigint NOT NULL, tx_hash bytea NOT NULL,
     contract bytea NOT NULL, event text NOT NULL, reason text NOT NULL, PRIMARY KEY (block_number, log_index))`);
-  for (const statement of derivedStateStatements(schema)) await pool.query(statement);
+  await pool.query(`CREATE TABLE ${schema}.token_range (
+    block_number bigint NOT NULL, log_index integer NOT NULL, PRIMARY KEY (block_number, log_index))`);
+  for (const statement of derivedStateStatements(schema, allowance)) await pool.query(statement);
 }
 
 /** Number 0 is the zero address. */

@@ -49,6 +49,10 @@ const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
       "reason",
     ] as const),
   ],
+  "nft.token_ranges": [
+    ...(["chain_id", "block_number", "log_index", "block_timestamp", "tx_hash", "tx_from", "contract"] as const),
+    ...(["from_token_id", "to_token_id", "from_address", "to_address", "tokens", "listed"] as const),
+  ],
   "nft.metadata_updates": [
     ...([
       "chain_id",

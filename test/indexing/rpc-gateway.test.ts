@@ -1,5 +1,6 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { pino } from "pino";
 import { afterEach, expect, test } from "vitest";
 import { startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { createLogger } from "../../src/log.ts";
@@ -152,3 +153,26 @@ test("an answer beyond the cap becomes the advice to ask for half the range", as
     message: expect.stringContaining("this block range should work: [0x10, 0x18]"),
   });
 });
+
+test("a node that is away is asked seldom, warned of once, and used again as soon as it is back", async () => {
+  const lines: string[] = [];
+  const listening = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
+  const upstream = await node(() => ({ result: "0x10" }));
+  const started = await startRpcGateway(chain, [upstream.url], listening);
+  closing.push(started.close);
+  upstream.status = 503;
+  const before = upstream.asked.length;
+  const begun = performance.now();
+  // As Ponder does: what failed is asked again at once.
+  while (performance.now() - begun < 2_200) await post(started.url, "eth_blockNumber");
+  const askedWhileAway = () => upstream.asked.length - before;
+  const early = askedWhileAway();
+  const end = performance.now() + 1_200;
+  while (performance.now() < end) await post(started.url, "eth_blockNumber");
+  expect(askedWhileAway() - early).toBeLessThanOrEqual(2 * 3);
+  expect(lines.filter((line) => line.includes("RPC endpoint skipped")).length).toBeLessThanOrEqual(2);
+  expect(lines.filter((line) => line.includes("RPC request failed")).length).toBeLessThanOrEqual(2);
+  upstream.status = 200;
+  expect(await post(started.url, "eth_blockNumber")).toMatchObject({ status: 200, body: { result: "0x10" } });
+  expect(lines.filter((line) => line.includes("answers again"))).toHaveLength(1);
+}, 30_000);

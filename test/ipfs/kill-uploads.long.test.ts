@@ -8,7 +8,7 @@ import { openContentStore } from "../../src/ipfs/content-store.ts";
 import { abandonedAfterMs } from "../../src/ipfs/sweep-parts.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
-/** KILL_POINTS=50 (`npm run mintyard -- dev kill uploads`) is the long run; the short one spreads fewer over the same path. */
+/** KILL_POINTS=50 (`npm run -s mintyard -- dev kill uploads`) is the long run; the short one spreads fewer over the same path. */
 const points = Number(process.env["KILL_POINTS"] ?? 6);
 
 let server: UploadServer;

@@ -88,6 +88,7 @@ beforeAll(async () => {
       RPC_URL_GOERLI: chain.url,
       METADATA_ALLOW_PRIVATE: "true",
       METADATA_PER_CONTRACT_MINUTE: "100000",
+      METADATA_FIRST_TOKENS: "100000",
       IPFS_FETCH_GATEWAYS: `${gateway.url}/ipfs`,
       MINTYARD_DATA_DIR: folder,
     },

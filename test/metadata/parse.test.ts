@@ -107,9 +107,12 @@ test("a return value that lies about its offset or length is no text", () => {
   }
 });
 
-test("the back-off grows to a week and never beyond", () => {
+test("the back-off grows, and ends after eight tries", () => {
   expect(retryAfterMs("http_status", 1)).toBeLessThan(70_000);
   expect(retryAfterMs("http_status", 2)).toBeGreaterThan(200_000);
-  expect(retryAfterMs("http_status", 1_000)).toBeLessThan(8 * 24 * 3_600_000);
+  expect(retryAfterMs("http_status", 7)).toBeGreaterThan(60 * 3_600_000);
+  // Then it is left until somebody asks for it. A silent node says nothing of the token.
+  for (const fault of ["http_status", "call_failed", "internal_error"] as const)
+    expect(retryAfterMs(fault, 8)).toBeNull();
   expect(retryAfterMs("rpc_unavailable", 1_000)).toBeLessThanOrEqual(300_000);
 });

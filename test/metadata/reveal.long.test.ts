@@ -1,4 +1,4 @@
-// 300 tokens as a test; `npm run mintyard -- dev bench reveal` runs the same with 10,000 and prints the figures.
+// 300 tokens as a test; `npm run -s mintyard -- dev bench reveal` runs the same with 10,000 and prints the figures.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -10,6 +10,7 @@ import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { assignSlot } from "../../src/relay/assign-slot.ts";
 import { toHash } from "../../src/relay/bytes.ts";
 import { getIntent, type Intent } from "../../src/relay/intents.ts";
+import { takeBasis } from "../../src/relay/nonce-basis.ts";
 import { preflight } from "../../src/relay/preflight.ts";
 import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { runRelay } from "../../src/relay/run-relay.ts";
@@ -56,6 +57,7 @@ test("killed after the nonce was given: the same nonce is signed later", async (
   const ready = await preflight(api, goerli(api), intent, h.relayer);
   if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
   const { genesisHash } = await api.relay.factory(goerli(api));
+  expect(await takeBasis(api, goerli(api), h.relayer)).toBeNull();
   expect((await assignSlot(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash)).kind).toBe(
     "assigned",
   );

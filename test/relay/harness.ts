@@ -55,9 +55,10 @@ export class RelayHarness {
     this.#dir = dir;
   }
 
-  static async start(): Promise<RelayHarness> {
+  /** @param make the database, where it is to have more than the migrations make. */
+  static async start(make: () => Promise<TestDatabase> = createTestDatabase): Promise<RelayHarness> {
     const [database, node, dir] = await Promise.all([
-      createTestDatabase(),
+      make(),
       startTestChain(),
       mkdtemp(join(tmpdir(), "mintyard-relay-")),
     ]);
@@ -114,6 +115,7 @@ export class RelayHarness {
   environment(): Record<string, string> {
     return {
       DATABASE_URL: this.database.url,
+      KEY_PEPPER: "of the tests",
       MINTYARD_DATA_DIR: this.#dir,
       LOG_LEVEL: logLevel,
       RPC_URL_GOERLI: this.proxy.url,
@@ -126,10 +128,14 @@ export class RelayHarness {
     };
   }
 
-  /** The services of one process, with a database pool of its own. */
-  process(env: Record<string, string> = {}): Services {
+  /**
+   * The services of one process, with a database pool of its own.
+   *
+   * @param operator it is an operator's command.
+   */
+  process(env: Record<string, string> = {}, operator = false): Services {
     const config = loadConfig({ ...this.environment(), ...env });
-    const services = createServices(config, "test");
+    const services = createServices(config, "test", { tenants: false, operator });
     this.#opened.push(services);
     return services;
   }

@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toAddress } from "../../src/relay/bytes.ts";
-import { grantLanes } from "../../src/relay/grant-lanes.ts";
+import { grantWallets } from "../../src/relay/grant-wallets.ts";
 import { listLanes } from "../../src/relay/lanes.ts";
 import { openLane } from "../../src/relay/open-lane.ts";
 import { createRelayMemory } from "../../src/relay/round-steps.ts";
@@ -17,6 +17,12 @@ const secondKey = generatePrivateKey();
 const second = privateKeyToAccount(secondKey).address.toLowerCase() as Address;
 const done = ["confirmed", "finalized"];
 
+const quiet = () => ({
+  deadline: performance.now() + patient.timeout,
+  report: () => undefined,
+  askAdmin: () => undefined,
+});
+
 beforeAll(async () => {
   h = await RelayHarness.start();
   await h.chain.setBalance({ address: second, value: parseEther("1000") });
@@ -28,16 +34,18 @@ test("a further wallet deploys once it was granted the role, and the grant takes
   const before = h.process(keys);
   const caller = await h.caller();
   const first = await deployCollection(before, caller, launch());
-  expect((await before.relay.factory(goerli(before))).lanes).toEqual([h.relayer]);
+  expect(await before.relay.deployers(goerli(before))).toEqual([h.relayer]);
   // The service is at work meanwhile: its nonces and the grant's must not meet.
   const [grants, ...others] = await Promise.all([
-    grantLanes(h.process(keys), goerli(before)),
+    grantWallets(h.process(keys, true), goerli(before), quiet()),
     ...Array.from({ length: 4 }, () => deployCollection(before, caller, launch())),
   ]);
-  expect(grants).toEqual([{ wallet: second, transactionHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);
-  expect(await grantLanes(h.process(keys), goerli(before))).toEqual([{ wallet: second, transactionHash: null }]);
+  const own = { wallet: h.relayer, transactionHash: null };
+  expect(grants).toEqual([own, { wallet: second, transactionHash: expect.stringMatching(/^0x[0-9a-f]{64}$/) }]);
+  const again = await grantWallets(h.process(keys, true), goerli(before), quiet());
+  expect(again).toEqual([own, { wallet: second, transactionHash: null }]);
   const services = h.process(keys);
-  expect((await services.relay.factory(goerli(services))).lanes).toEqual([h.relayer, second]);
+  expect(await services.relay.deployers(goerli(services))).toEqual([h.relayer, second]);
   const later = await Promise.all(Array.from({ length: 6 }, () => deployCollection(services, caller, launch())));
   const ids = [first, ...others, ...later].map(({ deployment }) => deployment.id);
   for (const id of ids) await h.until(services, id, done);
@@ -48,13 +56,6 @@ test("a further wallet deploys once it was granted the role, and the grant takes
     "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense FROM service.slot GROUP BY addr",
   );
   expect(rows).toEqual([{ dense: true }, { dense: true }]);
-});
-
-test("who is not the factory's admin is told what the admin has to sign", async () => {
-  const keys = { RELAYER_KEY_GOERLI: `${secondKey},${generatePrivateKey()}` };
-  const services = h.process(keys);
-  const refused = grantLanes(services, goerli(services));
-  await expect(refused).rejects.toMatchObject({ message: expect.stringMatching(/let the admin send 0x2f2ff15d/) });
 });
 
 test("a lane whose wallet sent foreign transactions is closed, and opens on a person's word past them", async () => {

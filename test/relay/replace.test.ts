@@ -119,7 +119,11 @@ test("cancelled in flight: a transaction that does nothing takes the nonce, and 
 });
 
 test("what is reserved is within the limit, and the receipt gives back what it did not cost", async () => {
-  const tight = h.process({ BUDGET_TENANT_DAY_GOERLI: "0.5", MAX_FEE_GWEI_GOERLI: "300" });
+  const { deployment: usual } = await deployCollection(api, caller, launch());
+  await h.until(worker, usual.id, done);
+  // Room for four and a half of them.
+  const budget = (Number((await getIntent(api.db, usual.id)).reserved_wei) * 4.5) / 1e18;
+  const tight = h.process({ BUDGET_TENANT_DAY_GOERLI: budget.toFixed(18), MAX_FEE_GWEI_GOERLI: "300" });
   const poor = await h.caller();
   const answers = await Promise.allSettled(Array.from({ length: 12 }, () => deployCollection(tight, poor, launch())));
   const accepted = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value.deployment] : []));

@@ -7,9 +7,16 @@ import { loadConfig } from "../../src/config.ts";
 import { ConfigError } from "../../src/config-values.ts";
 import { bumpFees } from "../../src/relay/fees.ts";
 import type { Intent } from "../../src/relay/intents.ts";
-import { decryptKeystore } from "../../src/relay/keystore.ts";
-import { keySigner, type Signer, signChecked } from "../../src/relay/signer.ts";
-import { checkProposal, type Proposal } from "../../src/relay/signing-rules.ts";
+import { checkProposal } from "../../src/relay/signing-rules.ts";
+import { decryptKeystore } from "../../src/signing/keystore.ts";
+import { keySigner } from "../../src/signing/local-keys.ts";
+import {
+  encodeTransaction,
+  type Signer,
+  type SigningKind,
+  signChecked,
+  type Unsigned,
+} from "../../src/signing/signer.ts";
 
 const wei = fc.bigInt({ min: 1n, max: 10n ** 30n });
 
@@ -48,19 +55,20 @@ describe("bytes are stored only when the signature", () => {
   const key = generatePrivateKey();
   const account = privateKeyToAccount(key);
   const transaction = {
-    type: "eip1559",
     chainId: 31337,
     nonce: 3,
     to: account.address,
+    data: "0x",
     value: 0n,
     gas: 21_000n,
     maxFeePerGas: 10n,
     maxPriorityFeePerGas: 1n,
   } as const;
+  const order = { kind: "noop", transaction } as const;
 
   test("is the wallet's own, whatever k it was made with", async () => {
-    const { raw, hash } = await signChecked(randomSigner(key), transaction);
-    const again = await signChecked(randomSigner(key), transaction);
+    const { raw, hash } = await signChecked(randomSigner(key), order);
+    const again = await signChecked(randomSigner(key), order);
     expect(again.hash).not.toBe(hash);
     for (const bytes of [raw, again.raw]) {
       const serializedTransaction = bytes as `0x02${string}`;
@@ -72,8 +80,8 @@ describe("bytes are stored only when the signature", () => {
 
   test("is not another key's, and has no high s", async () => {
     const stranger = { address: account.address, sign: keySigner(generatePrivateKey()).sign };
-    await expect(signChecked(stranger, transaction)).rejects.toThrow("signed as");
-    await expect(signChecked(randomSigner(key, true), transaction)).rejects.toThrow("high s");
+    await expect(signChecked(stranger, order)).rejects.toThrow("signed as");
+    await expect(signChecked(randomSigner(key, true), order)).rejects.toThrow("high s");
   });
 });
 
@@ -93,8 +101,9 @@ describe("a paying wallet signs nothing but", () => {
     factory: Buffer.alloc(20, 0x11),
     predicted_addr: Buffer.alloc(20, 0x33),
   } as unknown as Intent;
-  const deploy: Proposal = {
+  const deploy: Unsigned = {
     chainId: 5,
+    nonce: 0,
     to: factory,
     data: "0x2c5f1b43",
     value: 0n,
@@ -102,11 +111,15 @@ describe("a paying wallet signs nothing but", () => {
     maxFeePerGas: 50n * 10n ** 9n,
     maxPriorityFeePerGas: 1n,
   };
-  const check = (changes: Partial<Proposal>, of: Partial<Intent> = {}) => {
+  const check = (changes: Partial<Unsigned>, of: Partial<Intent> = {}) => {
     if (!chain) throw new Error("no chain");
-    return () => checkProposal(chain, { ...intent, ...of }, self, { ...deploy, ...changes });
+    const asked = { ...intent, ...of };
+    const kind: SigningKind = changes.data === "0x" ? "noop" : asked.kind;
+    return () => checkProposal(chain, asked, self, { kind, transaction: { ...deploy, ...changes } });
   };
   const deployData = `${keccak256(Buffer.from("deploy(bytes32,address,bytes)")).slice(0, 10)}00` as Hex;
+  const update = "updateConfig((string,bool,uint256,bool,uint256,bool,uint256,uint256,string,bytes32,uint256,address))";
+  const updateData = `${keccak256(Buffer.from(update)).slice(0, 10)}00` as Hex;
 
   test("deployments by the intent's factory, updates of its collection, and nothing to oneself", () => {
     expect(check({ data: deployData })).not.toThrow();
@@ -114,7 +127,8 @@ describe("a paying wallet signs nothing but", () => {
     expect(check({ data: "0x" })).toThrow("oneself");
     expect(check({ data: deployData, to: collection })).toThrow("not the intent's factory");
     expect(check({ data: "0x8456cb59" })).toThrow("of the factory");
-    expect(check({ data: deployData }, { kind: "update" })).toThrow("not the intent's collection");
+    expect(check({ data: updateData, to: collection }, { kind: "update" })).not.toThrow();
+    expect(check({ data: updateData }, { kind: "update" })).toThrow("not the intent's collection");
     expect(check({ data: deployData, to: collection }, { kind: "update" })).toThrow("of a collection");
     expect(check({ data: deployData, value: 1n })).toThrow("moves money");
     expect(check({ data: deployData, chainId: 1 })).toThrow("another chain");
@@ -147,7 +161,8 @@ function randomSigner(key: Hex, highS = false): Signer {
   const { address } = privateKeyToAccount(key);
   return {
     address,
-    sign: async (hash) => {
+    sign: async ({ transaction }) => {
+      const hash = keccak256(encodeTransaction(transaction));
       setSignEntropy(bytesToHex(randomBytes(32)));
       const { r, s, yParity } = await sign({ hash, privateKey: key });
       if (!highS) return serializeSignature({ r, s, yParity: yParity ?? 0 });

@@ -4,6 +4,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { watchService } from "../../src/accounts/service-gauges.ts";
 import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import { createAccount } from "../../src/auth/keys.ts";
 import { loadConfig } from "../../src/config.ts";
@@ -62,6 +63,7 @@ export class ApiServer {
     const metrics = createMetrics("api");
     watchPool(metrics, services.pool);
     watchStatus(metrics, services);
+    watchService(metrics, services);
     const server = createHttpServer(services, { metrics });
     await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
     return new ApiServer(services, database, server, nfts, dataDir);

@@ -51,11 +51,11 @@ export class NftFixture {
   }
 
   /** One block with these movements, one log each. @returns its number. */
-  async add(movements: readonly Movement[]): Promise<number> {
+  async add(movements: readonly Movement[], batchIndex = 0): Promise<number> {
     this.#block += 1;
     for (const [log, move] of movements.entries()) {
       await this.#pool.query(
-        `INSERT INTO ${this.#schema}.transfer VALUES ($1, $2, 0, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+        `INSERT INTO ${this.#schema}.transfer VALUES ($1, $2, ${batchIndex}, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
         [
           this.#block,
           log,
@@ -75,6 +75,14 @@ export class NftFixture {
     }
     await this.setHead(this.#block);
     return this.#block;
+  }
+
+  /** One block with these ranges of ERC-2309, as the handler writes them; the trigger decides which are listed. */
+  async addRanges(ranges: readonly Omit<Movement, "standard">[]): Promise<number> {
+    const block = this.#block + 1;
+    for (let log = 0; log < ranges.length; log += 1)
+      await this.#pool.query(`INSERT INTO ${this.#schema}.token_range VALUES ($1, $2)`, [block, log]);
+    return await this.add(ranges, -1);
   }
 
   async announce(contract: string, from: bigint, to: bigint): Promise<number> {

@@ -3,11 +3,13 @@ import { Kysely, PostgresDialect } from "kysely";
 import type { Caller } from "../../src/auth/caller.ts";
 import { loadConfig } from "../../src/config.ts";
 import type { Database } from "../../src/db/database.ts";
+import type { StatementRunner } from "../../src/db/read-connections.ts";
 import { ReadPool } from "../../src/db/read-pool.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { rawTexts } from "../../src/graphql/raw-text.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
+import { Looks } from "../../src/metadata/looks.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { addAccounts } from "../../src/v0/accounts.ts";
 import { nok } from "../../src/v0/answer.ts";
@@ -55,6 +57,7 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
       statements.push(event.query.sql);
     },
   });
+  const runner: StatementRunner = { running: 0, waiting: 0, query: (query) => pool.query(query), end: async () => {} };
   const services: Services = {
     ...made,
     reads: {
@@ -64,7 +67,9 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
         return made.reads.first(text, ...rest);
       },
     },
-    ...{ pool, db, index: { pool: new ReadPool({ pool, lanes: made.reads }), db } },
+    ...{ pool, db, index: { pool: new ReadPool({ pool, lanes: made.reads, reads: runner, heavy: runner }), db } },
+    // Not among the statements: they come later, of themselves.
+    looks: new Looks(database.pool, made.log),
   };
   const caller: Caller = { accountId: "a", tier: options.tier ?? "enterprise", requestId: "req_test" };
 

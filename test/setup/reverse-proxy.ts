@@ -3,10 +3,11 @@ import { Agent, createServer, type IncomingMessage, request, type Server, type S
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 
-const template = readFileSync(join(import.meta.dirname, "../../deploy/nginx.conf.template"), "utf8");
+const deploy = join(import.meta.dirname, "../../deploy");
+const template = readFileSync(join(deploy, "nginx.conf.template"), "utf8");
 // Nginx answers 502 when it has put all processes aside; this stand-in never does that, and so must the original not.
-if (!/server \S+ resolve max_fails=0;/.test(template))
-  throw new Error("deploy/nginx.conf.template puts processes aside");
+if (!/server \S+ resolve max_fails=0;/.test(readFileSync(join(deploy, "compose.yaml"), "utf8")))
+  throw new Error("deploy/compose.yaml lets the proxy put processes aside");
 /** Paths whose POSTs the proxy of deploy/ repeats. */
 const repeatablePosts = [...template.matchAll(/location ~ (\S+) \{[^}]*non_idempotent/g)].map(
   ([, path]) => new RegExp(path ?? "^$"),

@@ -27,7 +27,7 @@ export class ServiceProcess {
    */
   static async start(program: string, env: Record<string, string>, args: string[] = []): Promise<ServiceProcess> {
     const child = spawn(process.execPath, [...nodeFlags, join(sources, `${program}.ts`), ...args], {
-      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...env },
+      env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", KEY_PEPPER: "of the tests", ...env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
       detached: program !== "api",
     });

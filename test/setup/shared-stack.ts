@@ -7,7 +7,7 @@ import { type RunningStack, startStackProcess } from "./stack.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** GET answers with the `ReadyInfo` of the run's shared stack, and starts it for whoever asks first; POST restarts it. */
+    /** GET answers with a `StackFacts` of the run's shared stack, and starts it for whoever asks first; POST restarts it. */
     sharedStackUrl: string;
   }
 }
@@ -18,7 +18,7 @@ export async function offerStack(): Promise<{ url: string; close(): Promise<void
   const server = createServer((request, response) => {
     starting = request.method === "POST" && starting ? starting.then(restart) : (starting ?? startStackProcess());
     starting.then(
-      ({ ready }) => response.end(JSON.stringify(ready)),
+      ({ ready, dir }) => response.end(JSON.stringify({ ready, dir })),
       (error: Error) => response.writeHead(500).end(error.message),
     );
   });
@@ -45,8 +45,13 @@ async function restart(stack: RunningStack): Promise<RunningStack> {
   });
 }
 
-export interface LeasedStack {
+interface StackFacts {
   ready: ReadyInfo;
+  /** Its data folder. */
+  dir: string;
+}
+
+export interface LeasedStack extends StackFacts {
   /** Ends the stack by SIGTERM, which has to give code 0, and starts it on the same folder. */
   restart(): Promise<void>;
   /** Lets the next test file have it. */
@@ -63,17 +68,17 @@ export async function leaseStack(): Promise<LeasedStack> {
   await lock.connect();
   await lock.query("SELECT pg_advisory_lock(hashtext('shared stack'))");
   const stack: LeasedStack = {
-    ready: await ask("GET"),
+    ...(await ask("GET")),
     restart: async () => {
-      stack.ready = await ask("POST");
+      Object.assign(stack, await ask("POST"));
     },
     release: () => lock.end(),
   };
   return stack;
 }
 
-async function ask(method: "GET" | "POST"): Promise<ReadyInfo> {
+async function ask(method: "GET" | "POST"): Promise<StackFacts> {
   const answer = await fetch(inject("sharedStackUrl"), { method });
   if (!answer.ok) throw new Error(`the shared stack did not start: ${await answer.text()}`);
-  return (await answer.json()) as ReadyInfo;
+  return (await answer.json()) as StackFacts;
 }

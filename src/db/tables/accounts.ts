@@ -65,12 +65,21 @@ export interface PlanTable {
   window_days: number | null;
   storage_bytes: bigint | null;
   uploads_at_once: number | null;
+  max_awaited_deployments: number | null;
+  max_allowlists: number | null;
+  allowlist_bytes: bigint | null;
+  transactions_per_day: number | null;
+  transactions_per_month: number | null;
+  deploy_requests_per_day: number | null;
+  upload_requests_per_day: number | null;
 }
 
-/** Kept by a trigger on `service.upload`; no row: nothing was stored. */
+/** Kept by triggers on `service.upload` and `service.allowlist`; no row: nothing was stored. */
 interface AccountStorageTable {
   account_id: string;
   bytes: bigint;
+  allowlists: number;
+  allowlist_bytes: bigint;
 }
 
 interface UsageMonthTable {

@@ -4,6 +4,14 @@ export interface CollectionTables {
   "service.self_deployment": SelfDeploymentTable;
   "service.collection": CollectionView;
   "service.collection_allowlist": AllowlistView;
+  "service.listed_contract": ListedContractTable;
+}
+
+/** Contracts whose withheld ranges (ERC-2309) an operator lets in. */
+interface ListedContractTable {
+  chain_id: number;
+  address: Buffer;
+  created_at: Generated<Date>;
 }
 
 /** The collections that stand, as of the last update that the service sent. */

@@ -8,6 +8,7 @@ export interface MetadataTables {
   "service.metadata_announcement": MetadataAnnouncementTable;
   "service.metadata_read_block": MetadataReadBlockTable;
   "service.token_trait": TokenTraitTable;
+  "service.metadata_look": MetadataLookTable;
 }
 
 export type MetadataStatus = "pending" | "fresh" | "failed";
@@ -73,6 +74,18 @@ interface ContractMetadataTable {
   document: string | null;
   uri_error: string | null;
   announced_at: Date | null;
+  /** When somebody first looked at it; null: only its first tokens are read. */
+  looked_at: Date | null;
+  /** When all tokens that it had were queued because of that. */
+  queued_at: Date | null;
+}
+
+/** What was looked at and is not yet queued. Key: all of it. */
+interface MetadataLookTable {
+  chain_id: number;
+  kind: "token" | "contract" | "account" | "chain";
+  address: Buffer;
+  token_id: Generated<string>;
 }
 
 interface MetadataCursorTable {

@@ -14,6 +14,7 @@ export interface NftViews {
   "nft.account_totals": AccountTotalView;
   "nft.contract_flags": ContractFlagView;
   "nft.quarantined_logs": QuarantinedLogView;
+  "nft.token_ranges": TokenRangeView;
   "nft.metadata_updates": MetadataUpdateView;
   "nft.heads": HeadView;
 }
@@ -130,12 +131,30 @@ interface HeadView {
   block_timestamp: bigint;
 }
 
-/** What is to be said against a contract (`inconsistent`, `undecodable`, `suspended`), and how often it happened. */
+/** What is to be said against a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`), and how often it happened. */
 interface ContractFlagView {
   chain_id: number;
   contract: Buffer;
   flag: string;
   count: bigint;
+}
+
+/** A log that told a range of two tokens or more (ERC-2309); both ends belong to it. Key: chain, block, log. */
+interface TokenRangeView {
+  chain_id: number;
+  block_number: bigint;
+  log_index: number;
+  block_timestamp: bigint;
+  tx_hash: Buffer;
+  tx_from: Buffer;
+  contract: Buffer;
+  from_token_id: string;
+  to_token_id: string;
+  from_address: Buffer;
+  to_address: Buffer;
+  tokens: bigint;
+  /** Whether each token of it has rows; else only those that moved otherwise have. */
+  listed: boolean;
 }
 
 /** A log of a known event that became no ledger row. */

@@ -9,6 +9,8 @@ export interface RelayTables {
   "service.slot": SlotTable;
   "service.attempt": AttemptTable;
   "service.attempt_event": AttemptEventTable;
+  "service.wallet_role": WalletRoleTable;
+  "service.foreign_transaction": ForeignTransactionTable;
   "service.budget": BudgetTable;
   "service.budget_entry": BudgetEntryTable;
 }
@@ -36,9 +38,16 @@ type Wei = ColumnType<string, bigint, bigint>;
 
 interface AllowlistTable {
   id: string;
+  /** Whose; null for lists of before 0201 that no request refers to. */
+  tenant_id: string | null;
   root: Buffer;
+  /** Of its entries, set by a trigger. */
+  bytes: Generated<bigint>;
   /** Spelling and order as sent, repeats dropped. */
   entries: string[];
+  /** Its Merkle tree and where each wallet is in it (`StoredTree`); null until they were built. */
+  tree: Generated<Buffer | null>;
+  members: Generated<Buffer | null>;
   created_at: Generated<Date>;
 }
 
@@ -75,6 +84,10 @@ interface IntentTable {
   /** Order of acceptance. */
   seq: Generated<bigint>;
   cancel_requested_at: Generated<Date | null>;
+  /** The transaction that made the collection, where it is none of the intent's own nonce. */
+  found_tx: Generated<Buffer | null>;
+  /** Its block, which was final when it was noted; null in rows of before. */
+  found_block: Generated<bigint | null>;
 }
 
 /** Written by a trigger. */
@@ -95,6 +108,29 @@ interface LaneTable {
   state: Generated<"open" | "paused_funds" | "paused_fee" | "reconcile" | "halted">;
   /** What its next transaction needs, while it is paused for funds. */
   needed_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
+  /** The database (`service.incarnation()`) in which the mempools were last asked for this wallet's nonces. */
+  basis: Generated<string | null>;
+  /** Since when that is so. */
+  basis_at: ColumnType<Date | null, never, Date>;
+}
+
+/** What a worker read of the factory last. */
+interface WalletRoleTable {
+  chain_id: number;
+  addr: Buffer;
+  has_role: boolean;
+  checked_at: Generated<Date>;
+}
+
+/** What another installation sent from a wallet of this one. */
+interface ForeignTransactionTable {
+  chain_id: number;
+  addr: Buffer;
+  nonce: bigint;
+  hash: Buffer;
+  kind: "deploy" | "update";
+  root_id: string | null;
+  seen_at: Generated<Date>;
 }
 
 interface SlotTable {
@@ -110,6 +146,10 @@ interface SlotTable {
   mined_attempt: Generated<Buffer | null>;
   mined_cost_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
   created_at: Generated<Date>;
+  /** The nonce was found in use, and nobody remembered by whom. */
+  found: Generated<boolean>;
+  /** Root of the request that the transaction found there deploys. */
+  found_root: Generated<string | null>;
 }
 
 interface AttemptTable {
@@ -137,7 +177,7 @@ interface AttemptEventTable {
   detail: string | null;
 }
 
-/** Amounts in wei; of scope `global` in transactions. */
+/** Amounts in wei; of the scopes `global` and `free` in transactions. */
 interface BudgetTable {
   scope: string;
   period: Date;
@@ -152,4 +192,6 @@ interface BudgetEntryTable {
   period: Date;
   amount: Wei;
   settled: Generated<boolean>;
+  /** What it came to when it was settled. */
+  spent: ColumnType<string, bigint | undefined, bigint>;
 }

@@ -84,7 +84,7 @@ async function isFresh(url: string, since: number): Promise<boolean> {
   try {
     await client.connect();
     const { rows } = await client.query<{ at: Date; lag: string }>(
-      "SELECT checked_at AS at, (node_head - indexed_block)::text AS lag FROM service.chain_freshness",
+      "SELECT node_seen_at AS at, (node_head - indexed_block)::text AS lag FROM service.chain_freshness",
     );
     return rows.some(({ at, lag }) => at.getTime() > since && Number(lag) <= 2);
   } catch {

@@ -1,4 +1,4 @@
-// npm run mintyard -- dev chaos indexer --seed 7 --tokens 1000000 --reorgs 500 --kills 200 --lies 10000 --minutes 600
+// npm run -s mintyard -- dev chaos indexer --seed 7 --tokens 1000000 --reorgs 500 --kills 200 --lies 10000 --minutes 600
 import { parseArgs } from "node:util";
 import { runChaos } from "./run-chaos.ts";
 

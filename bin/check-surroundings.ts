@@ -1,0 +1,76 @@
+// Checks of `mintyard doctor` that compare settings with the world around the service: clocks, blocks, factories.
+import type pg from "pg";
+import type { Chain } from "../src/chains.ts";
+import type { Config } from "../src/config.ts";
+import { clockAction, clockToleranceSeconds, clockTrouble, readClockLead } from "../src/db/clock.ts";
+import type { Finding } from "../src/indexing/invariants.ts";
+import { sendRpc } from "../src/indexing/json-rpc.ts";
+
+const limits = { timeoutMs: 10_000, maxAnswerBytes: 10_000_000 };
+
+/** T1: this machine's clock and the database's. */
+export async function clocksAgree(client: pg.ClientBase): Promise<Finding> {
+  const lead = await readClockLead(client);
+  const trouble = clockTrouble(lead);
+  return {
+    id: "T1",
+    title: trouble ?? "this machine's clock is the database's",
+    fix: clockAction,
+    faults: trouble ? 1 : 0,
+    samples: [],
+  };
+}
+
+/** T2: no endpoint's newest block is later than the database's clock. A clock that is ahead shows in T1. */
+export async function blocksAreOfThePast(config: Config, client: pg.ClientBase): Promise<Finding> {
+  const { rows } = await client.query<{ now: number }>("SELECT extract(epoch FROM clock_timestamp())::float8 AS now");
+  const now = rows[0]?.now ?? 0;
+  const wrong: string[] = [];
+  // A local chain's time is moved on purpose.
+  for (const chain of config.chains.filter(({ local }) => !local)) {
+    for (const url of endpoints(chain)) {
+      const block = (await ask(url, "eth_getBlockByNumber", ["latest", false])) as { timestamp?: string } | null;
+      const ahead = Math.round(Number(block?.timestamp ?? Number.NaN) - now);
+      if (ahead > clockToleranceSeconds) wrong.push(`${new URL(url).host} (${chain.name}): ${ahead} s ahead`);
+    }
+  }
+  return {
+    id: "T2",
+    title:
+      wrong.length === 0
+        ? "no endpoint's newest block is from the future"
+        : "the newest block of an endpoint is later than the database's clock",
+    fix: "set the clock of PostgreSQL's machine by NTP (timedatectl set-ntp true), or name another endpoint in RPC_URL_<CHAIN>",
+    faults: wrong.length,
+    samples: wrong,
+  };
+}
+
+/** F1: what FACTORY_<CHAIN> names is a contract there. */
+export async function factoriesStand({ chains }: Config): Promise<Finding> {
+  const wrong: string[] = [];
+  const named = chains.filter(({ factory }) => factory !== null);
+  for (const chain of named) {
+    const [url] = endpoints(chain);
+    const code = url ? await ask(url, "eth_getCode", [chain.factory?.address, "latest"]) : null;
+    if (code === "0x") wrong.push(`${chain.factory?.address} on ${chain.name}`);
+  }
+  return {
+    id: "F1",
+    title: wrong.length === 0 ? "the factories are contracts" : "FACTORY_<CHAIN> names an address without a contract",
+    fix: "name what `mintyard factory deploy` printed (not RELAYER_ADDRESS_<CHAIN>, not another chain's factory)",
+    faults: named.length === 0 ? null : wrong.length,
+    samples: wrong,
+  };
+}
+
+const endpoints = ({ rpcUrls }: Chain) => rpcUrls.filter((url) => url.startsWith("http"));
+
+/** @returns null for an endpoint that gives no answer: other checks say so. */
+async function ask(url: string, method: string, params: unknown[]): Promise<unknown> {
+  try {
+    return (await sendRpc(url, method, params, limits)).result;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Config } from "../src/config.ts";
+import { createDatabase, createPool } from "../src/db/pool.ts";
+import type { Finding } from "../src/indexing/invariants.ts";
+import { createLogger } from "../src/log.ts";
+import { listSharedWallets, sharedWalletAction } from "../src/relay/foreign-transactions.ts";
+import { createRelay, isDeployable } from "../src/relay/relay.ts";
+import { openSigning } from "../src/signing/open-signing.ts";
+
+const dayMs = 86_400_000;
+
+/** Whether every paying wallet has its role, and belongs to this installation alone. */
+export async function checkWallets(config: Config): Promise<Finding[]> {
+  const relay = createRelay(openSigning(config, createLogger("doctor", "silent"), false));
+  const pool = createPool(config.databaseUrl, "doctor", 1);
+  const without: unknown[] = [];
+  const shared: unknown[] = [];
+  let wallets = 0;
+  try {
+    const used = await listSharedWallets(createDatabase(pool));
+    for (const chain of config.chains.filter(isDeployable)) {
+      const own = relay.signers(chain).map(({ address }) => address.toLowerCase());
+      wallets += own.length;
+      const holders = await relay.deployers(chain).catch((error: Error) => error);
+      if (holders instanceof Error) without.push({ chain: chain.name, trouble: holders.message });
+      else
+        for (const wallet of own)
+          if (!holders.some((holder) => holder === wallet)) without.push({ chain: chain.name, wallet });
+      for (const { chainId, wallet, transactions, last } of used)
+        if (chainId === chain.id && own.includes(wallet) && Date.now() - last.getTime() < dayMs)
+          shared.push({ chain: chain.name, wallet, transactions, last });
+    }
+  } finally {
+    relay.signing.close();
+    await pool.end();
+  }
+  return [
+    {
+      id: "W1",
+      title: "every paying wallet has the factory's relayer role",
+      fix: "mintyard wallets grant",
+      faults: wallets === 0 ? null : without.length,
+      samples: without,
+    },
+    {
+      id: "W2",
+      title: "no other installation has used a paying wallet in the last day",
+      fix: sharedWalletAction,
+      faults: wallets === 0 ? null : shared.length,
+      samples: shared,
+    },
+  ];
+}

@@ -1,0 +1,37 @@
+import type { RateBudget } from "../auth/rate-limit.ts";
+import type { Services } from "../services.ts";
+import { type Admission, tooFast } from "./admit.ts";
+
+/** Questions without a key from one address: a minting page asks one or two for each visitor. */
+const questions: RateBudget = { perSecond: 5, burst: 60 };
+/** And in a day: two calls of a node for each are a bill of some cents (docs/limits.md). Whoever needs more takes a key. */
+const questionsOfDay: RateBudget = { perSecond: 2_000 / 86_400, burst: 2_000 };
+
+/**
+ * Lets questions in that need no key, by the address they come from: all processes together give it no more.
+ *
+ * @param address of the client; null: the connection has gone, and nobody reads the answer.
+ * @param cost questions of the request.
+ * @throws ServiceError `rate_limit_exceeded`.
+ */
+export async function admitAddress(
+  services: Services,
+  address: string | null,
+  cost: number,
+  report: (admission: Admission) => void,
+): Promise<void> {
+  if (address === null || !services.config.rateLimits) return;
+  const answer = await services.auth.limiter.take(`open:${address}`, questions, cost);
+  report({ ...answer, bucket: "open" });
+  if (!answer.allowed)
+    throw tooFast(
+      answer.retryAfterSeconds,
+      `this address asks more than ${answer.limit} questions without a key at once`,
+    );
+  const day = await services.auth.limiter.take(`open-day:${address}`, questionsOfDay, cost);
+  if (!day.allowed)
+    throw tooFast(
+      day.retryAfterSeconds,
+      `this address has asked ${day.limit} questions without a key today; a free key asks more`,
+    );
+}

@@ -1,0 +1,156 @@
+import { parseAuthorization } from "../auth/key-format.ts";
+import { ServiceError } from "../errors.ts";
+import { FairQueue } from "../fair-queue.ts";
+import type { Services } from "../services.ts";
+import { tooFast } from "./admit.ts";
+
+/** Milliseconds of this process's time: how many come back in a second, and how many there are at most. */
+interface Budget {
+  perSecond: number;
+  most: number;
+}
+
+/** Of an account whose key worked when it was last used here. */
+const ofAccount: Budget = { perSecond: 200, most: 2_000 };
+/** Of an address, for whoever else comes from there. */
+const ofAddress: Budget = { perSecond: 50, most: 500 };
+/** Of all addresses together: many of them cannot take more. */
+const ofAddresses: Budget = { perSecond: 200, most: 2_000 };
+/** A document costs that at least: what was not measured has its price too. */
+const leastMs = 0.5;
+/** After a document as many times what it took pass before the next one: so much of the process stays for others. */
+const pauseTimes = 3;
+const maxPauseMs = 100;
+const maxBuckets = 20_000;
+const maxWaiting = 128;
+/** A refusal comes that late: whoever sends on at once would have this process do little else than refuse. */
+const refusedAfterMs = 250;
+const maxRefused = 100;
+const everybody = "";
+
+interface Bucket {
+  left: number;
+  at: number;
+}
+
+/**
+ * Bounds what GraphQL documents that nobody has sent before may take of this process: who sends them pays for the time
+ * that parsing and validation take, and they are looked at one by one, between which other requests are answered.
+ * Documents that are known cost nothing here.
+ */
+export class DocumentBudget {
+  readonly #limited: boolean;
+  readonly #buckets = new Map<string, Bucket>();
+  readonly #waiting = new FairQueue<() => void>(maxWaiting);
+  #scheduled = false;
+  /** Until when documents wait, by this process's clock. */
+  #pausedUntil = 0;
+  /** Refusals that are held back now. */
+  #refused = 0;
+
+  /** @param limited false: a gateway in front limits rates; documents are still looked at one by one. */
+  constructor(limited: boolean) {
+    this.#limited = limited;
+  }
+
+  /**
+   * Waits for the turn of a new document.
+   *
+   * @param owner see `documentOwner`.
+   * @throws ServiceError `rate_limit_exceeded` for an owner whose time is used up, `service_unavailable` when too many
+   *   documents wait.
+   */
+  async admit(owner: string): Promise<void> {
+    await this.#check(owner);
+    await new Promise<void>((resume, failed) => {
+      if (!this.#waiting.push(owner, resume))
+        failed(
+          new ServiceError("service_unavailable", "too many new GraphQL documents wait; try again in a moment", {
+            retryAfterSeconds: 1,
+          }),
+        );
+      this.#schedule();
+    });
+    // Those in front of it may have used the time up.
+    await this.#check(owner);
+  }
+
+  /** @param ms of processor time that a document of this owner took. */
+  charge(owner: string, ms: number): void {
+    const cost = Math.max(ms, leastMs);
+    for (const name of bucketsOf(owner)) this.#bucket(name).left -= cost;
+    const now = performance.now();
+    this.#pausedUntil = Math.min(Math.max(this.#pausedUntil, now) + pauseTimes * ms, now + maxPauseMs);
+  }
+
+  async #check(owner: string): Promise<void> {
+    if (!this.#limited) return;
+    for (const name of bucketsOf(owner)) {
+      const { left } = this.#bucket(name);
+      if (left > 0) continue;
+      await this.#holdBack();
+      const seconds = Math.max(1, Math.ceil(-left / budgetOf(name).perSecond));
+      throw tooFast(seconds, "new GraphQL documents took all the time they may; send known ones with variables");
+    }
+  }
+
+  async #holdBack(): Promise<void> {
+    if (this.#refused >= maxRefused) return;
+    this.#refused += 1;
+    await new Promise((done) => setTimeout(done, refusedAfterMs));
+    this.#refused -= 1;
+  }
+
+  #bucket(name: string): Bucket {
+    const { perSecond, most } = budgetOf(name);
+    const now = performance.now();
+    const known = this.#buckets.get(name);
+    const left = known ? Math.min(most, known.left + ((now - known.at) / 1000) * perSecond) : most;
+    const bucket = { left, at: now };
+    // A Map keeps the order of insertion: the last used stands at the end.
+    this.#buckets.delete(name);
+    this.#buckets.set(name, bucket);
+    const [oldest] = this.#buckets.size > maxBuckets ? this.#buckets.keys() : [];
+    if (oldest !== undefined) this.#buckets.delete(oldest);
+    return bucket;
+  }
+
+  /** One document in each turn of the event loop: what else has come is answered in between. */
+  #schedule(): void {
+    if (this.#scheduled || this.#waiting.length === 0) return;
+    this.#scheduled = true;
+    const begin = () => {
+      this.#scheduled = false;
+      this.#waiting.shift()?.();
+      this.#schedule();
+    };
+    const pauseMs = this.#pausedUntil - performance.now();
+    if (pauseMs > 0) setTimeout(begin, pauseMs);
+    else setImmediate(begin);
+  }
+}
+
+/**
+ * Whose time a document takes.
+ *
+ * @param authorization every value of the request's `Authorization` headers.
+ * @returns an account whose key worked when it was last used here, else the address.
+ */
+export function documentOwner(services: Services, authorization: readonly string[], address: string | null): string {
+  let accountId: string | null = null;
+  try {
+    accountId = services.auth.keys.lastOwner(parseAuthorization(authorization));
+  } catch {
+    // What is wrong with it is told when it is looked at.
+  }
+  return accountId === null ? `address ${address ?? ""}` : `account ${accountId}`;
+}
+
+function bucketsOf(owner: string): string[] {
+  return owner.startsWith("account ") ? [owner] : [owner, everybody];
+}
+
+function budgetOf(name: string): Budget {
+  if (name === everybody) return ofAddresses;
+  return name.startsWith("account ") ? ofAccount : ofAddress;
+}

@@ -1,0 +1,77 @@
+import { Gauge } from "prom-client";
+import type { Services } from "../services.ts";
+import { type Metrics, readSeldom } from "../telemetry/metrics.ts";
+import { readFigures, type ServiceFigures } from "./service-figures.ts";
+
+const keptMs = 10_000;
+const queues = ["deployment", "update", "metadata"] as const;
+
+type Fill = (set: (value: number, labels?: Record<string, string>) => void, figures: ServiceFigures) => void;
+
+/**
+ * Ages of queues, sizes, replication, row-level security and the last backup, by one statement every ten seconds at
+ * most. While the database is away there are none: nothing known is no reason to say that all is well.
+ */
+export function watchService({ registry }: Metrics, services: Services): void {
+  const read = readSeldom(keptMs, () => readFigures(services));
+  const gauge = (name: string, help: string, labelNames: string[], fill: Fill) =>
+    new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: [registry],
+      async collect() {
+        const figures = await read();
+        this.reset();
+        if (figures) fill((value, labels = {}) => this.set(labels, value), figures);
+        // After a reset there would be a 0 that nobody measured.
+        else if (labelNames.length === 0) this.remove();
+      },
+    });
+  gauge(
+    "mintyard_queue_oldest_seconds",
+    "Age of the oldest item that waits; 0 while none does.",
+    ["queue", "chain"],
+    (set, figures) => {
+      for (const { name, id } of services.chains)
+        for (const queue of queues) set(ageOf(figures, queue, id), { queue, chain: name });
+      set(ageOf(figures, "pin", null), { queue: "pin" });
+      set(services.auth.slots.load.oldestSeconds, { queue: "upload" });
+    },
+  );
+  gauge("mintyard_stored_bytes", "Uploads and presale lists, by tier.", ["tier"], (set, { stored }) => {
+    for (const [tier, bytes] of Object.entries(stored)) set(bytes, { tier });
+  });
+  gauge("mintyard_database_bytes", "Size of the database.", [], (set, { databaseBytes }) => set(databaseBytes));
+  gauge("mintyard_replication_standbys", "Standbys that follow the primary.", [], (set, { standbys }) => set(standbys));
+  gauge("mintyard_replication_synchronous", "1 while a commit waits for a standby.", [], (set, { synchronous }) =>
+    set(synchronous ? 1 : 0),
+  );
+  gauge(
+    "mintyard_replication_lag_bytes",
+    "What a standby has not applied, by its application_name; the login needs pg_monitor to know.",
+    ["standby"],
+    (set, { lags }) => {
+      for (const [standby, bytes] of Object.entries(lags)) set(bytes, { standby: standby.slice(0, 63) });
+    },
+  );
+  gauge(
+    "mintyard_backup_age_seconds",
+    "Since the last backup; without one, since the database was made.",
+    [],
+    (set, { backupSeconds }) => set(backupSeconds),
+  );
+  gauge("mintyard_backup_taken", "1 once this database was backed up.", [], (set, { backedUp }) =>
+    set(backedUp ? 1 : 0),
+  );
+  gauge(
+    "mintyard_row_security_unbound_relations",
+    "Relations with row-level security that show this process every account's rows; 0 is due for an API process.",
+    [],
+    (set, { unbound }) => set(unbound.length),
+  );
+}
+
+function ageOf({ queues: all }: ServiceFigures, queue: string, chainId: number | null): number {
+  return all.find((item) => item.queue === queue && item.chain_id === chainId)?.seconds ?? 0;
+}

@@ -1,0 +1,76 @@
+/** Requests that come back in a second, and how many there are at most. */
+const perSecond = 25;
+const most = 100;
+/** Requests of one owner that wait for their turn: with those in front of it the last waits two seconds. */
+const maxWaiting = 50;
+const maxWaitingInAll = 1_000;
+const maxOwners = 20_000;
+
+interface Owner {
+  left: number;
+  at: number;
+  waiting: (() => void)[];
+}
+
+/**
+ * Slows down whoever sends what no rate counts: requests that fail before they are counted (a rate that is used up, a
+ * wrong key, a document that is refused) and questions that cost nothing. Such a request takes about a millisecond of the
+ * process, and a client that repeats it without a pause sends the next one as soon as it is answered. From an owner that
+ * sent many of them, one request is begun every 40 ms; what is counted costs nothing here.
+ */
+export class UncountedPace {
+  readonly #owners = new Map<string, Owner>();
+  #waiting = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /**
+   * Lets a request begin, now or when its turn has come.
+   *
+   * @param owner see `documentOwner`.
+   * @returns false: too many wait already; it is refused.
+   */
+  begin(owner: string, start: () => void): boolean {
+    const known = this.#owners.get(owner);
+    if (!known || (this.#fill(known) > 0 && known.waiting.length === 0)) {
+      start();
+      return true;
+    }
+    if (known.waiting.length >= maxWaiting || this.#waiting >= maxWaitingInAll) return false;
+    known.waiting.push(start);
+    this.#waiting += 1;
+    this.#timer ??= setInterval(() => this.#next(), 1_000 / perSecond);
+    return true;
+  }
+
+  /** Says that a request of this owner was counted by nothing else. */
+  charge(owner: string): void {
+    const known = this.#owners.get(owner) ?? { left: most, at: performance.now(), waiting: [] };
+    // One that has requests under way when it is used up owes a second at most.
+    known.left = Math.max(this.#fill(known) - 1, -perSecond);
+    // A Map keeps the order of insertion: the last used stands at the end.
+    this.#owners.delete(owner);
+    this.#owners.set(owner, known);
+    const [oldest] = this.#owners.size > maxOwners ? this.#owners : [];
+    if (oldest && oldest[1].waiting.length === 0) this.#owners.delete(oldest[0]);
+  }
+
+  #fill(owner: Owner): number {
+    const now = performance.now();
+    owner.left = Math.min(most, owner.left + ((now - owner.at) / 1_000) * perSecond);
+    owner.at = now;
+    return owner.left;
+  }
+
+  /** One of each owner. */
+  #next(): void {
+    for (const { waiting } of this.#owners.values()) {
+      const start = waiting.shift();
+      if (!start) continue;
+      this.#waiting -= 1;
+      start();
+    }
+    if (this.#waiting > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}

@@ -1,0 +1,70 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Kysely, sql } from "kysely";
+import type { Database } from "../db/database.ts";
+import type { Services } from "../services.ts";
+
+const roundMs = 600_000;
+const batch = 200;
+
+/** Clears away what nobody can use any more, in batches, every ten minutes until `signal` ends it. */
+export async function runClearing({ db, log }: Services, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      const { requests, lists } = await clearExpired(db);
+      if (requests + lists > 0)
+        log.info({ requests, lists }, "cleared away prepared deployments and presale lists that expired");
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, "what expired could not be cleared away; it is tried again");
+    }
+    await sleep(roundMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/**
+ * Removes requests of mode SIGN that expired thirty days ago without a transaction (sixty days after they were prepared),
+ * lists that no request refers to, and the entries of lists whose requests all ended thirty days ago without a
+ * collection. The row of such a list stays, for the ended request refers to it.
+ *
+ * @returns how many of each.
+ */
+export async function clearExpired(db: Kysely<Database>): Promise<{ requests: number; lists: number }> {
+  const requests = await inBatches(async () => {
+    const { numAffectedRows } = await sql`
+      DELETE FROM service.self_deployment WHERE id IN (
+        SELECT id FROM service.self_deployment
+        WHERE address IS NULL AND expires_at < clock_timestamp() - interval '30 days'
+        LIMIT ${batch} FOR UPDATE SKIP LOCKED)`.execute(db);
+    return numAffectedRows;
+  });
+  const unreferenced = await inBatches(async () => {
+    const { numAffectedRows } = await sql`
+      DELETE FROM service.allowlist WHERE id IN (
+        SELECT a.id FROM service.allowlist a
+        -- A list and its request are stored in one transaction, so a list that is seen alone stays alone.
+        WHERE NOT EXISTS (SELECT FROM service.intent i WHERE i.allowlist_id = a.id)
+          AND NOT EXISTS (SELECT FROM service.self_deployment d WHERE d.allowlist_id = a.id)
+        LIMIT ${batch} FOR UPDATE SKIP LOCKED)`.execute(db);
+    return numAffectedRows;
+  });
+  const ended = await inBatches(async () => {
+    const { numAffectedRows } = await sql`
+      UPDATE service.allowlist SET entries = '{}' WHERE id IN (
+        SELECT a.id FROM service.allowlist a
+        WHERE a.bytes > 0
+          AND NOT EXISTS (SELECT FROM service.self_deployment d WHERE d.allowlist_id = a.id)
+          AND NOT EXISTS (SELECT FROM service.intent i WHERE i.allowlist_id = a.id
+            AND (i.state NOT IN ('expired', 'cancelled', 'failed_onchain', 'superseded')
+              OR i.settled_at IS NULL OR i.settled_at > clock_timestamp() - interval '30 days'))
+        LIMIT ${batch} FOR UPDATE SKIP LOCKED)`.execute(db);
+    return numAffectedRows;
+  });
+  return { requests, lists: unreferenced + ended };
+}
+
+async function inBatches(one: () => Promise<bigint | undefined>): Promise<number> {
+  for (let total = 0; ; ) {
+    const changed = Number((await one()) ?? 0n);
+    total += changed;
+    if (changed < batch) return total;
+  }
+}

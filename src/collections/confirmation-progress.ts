@@ -1,0 +1,49 @@
+import type { Chain } from "../chains.ts";
+import { readChainPace } from "../relay/chain-pace.ts";
+import type { Services } from "../services.ts";
+
+/** How far a transaction is on its way to being confirmed. */
+export interface ConfirmationProgress {
+  /** Blocks that vouch for it, its own being the first; null while no node tells. */
+  confirmations: bigint | null;
+  required: number;
+  /** Until it has them all, by the chain's block time of late; null where that is not known. */
+  secondsLeft: bigint | null;
+  /** For people: `12 of 64 confirmations, about 100 s`. */
+  text: string;
+}
+
+/** @param minedBlock null while it is in no block. */
+export async function readProgress(
+  services: Services,
+  chain: Chain,
+  minedBlock: bigint | null,
+): Promise<ConfirmationProgress> {
+  const required = chain.confirmations;
+  const needed = required === 1 ? "1 confirmation" : `${required} confirmations`;
+  const pace = await readChainPace(services.relay.nodes(chain), chain);
+  if (!pace)
+    return {
+      confirmations: minedBlock === null ? 0n : null,
+      required,
+      secondsLeft: null,
+      text: `in ${minedBlock === null ? "no block yet" : "a block"}; it takes ${needed}`,
+    };
+  const depth = minedBlock === null || minedBlock > pace.head ? 0n : pace.head - minedBlock + 1n;
+  const confirmations = depth < BigInt(required) ? depth : BigInt(required);
+  const missing = BigInt(required) - confirmations;
+  const secondsLeft = pace.blockMs === null ? null : (missing * pace.blockMs + 999n) / 1_000n;
+  const time = secondsLeft === null || missing === 0n ? "" : `, about ${roundedSeconds(secondsLeft)} s`;
+  return {
+    confirmations,
+    required,
+    secondsLeft,
+    text: minedBlock === null ? `in no block yet; then ${needed}${time}` : `${confirmations} of ${needed}${time}`,
+  };
+}
+
+/** To two digits: a time that was measured as a mean is no more exact. */
+function roundedSeconds(seconds: bigint): bigint {
+  const unit = 10n ** BigInt(Math.max(String(seconds).length - 2, 0));
+  return ((seconds + unit / 2n) / unit) * unit;
+}

@@ -1,0 +1,55 @@
+/** What waits, by the account that asked: accounts take turns, so that one that asks for much makes only itself wait. */
+export class FairQueue<T> {
+  readonly #most: number;
+  readonly #mostOfOne: number;
+  /** Accounts in the order of their turns. */
+  readonly #waiting = new Map<string, Set<T>>();
+  #length = 0;
+
+  /** @param most items in all; one account has at most half of them. */
+  constructor(most: number) {
+    this.#most = most;
+    this.#mostOfOne = Math.ceil(most / 2);
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** @returns false: there is no room for it. */
+  push(account: string, item: T): boolean {
+    const own = this.#waiting.get(account) ?? new Set();
+    if (this.#length >= this.#most || own.size >= this.#mostOfOne) return false;
+    own.add(item);
+    this.#waiting.set(account, own);
+    this.#length += 1;
+    return true;
+  }
+
+  /** The oldest item of the account whose turn it is. */
+  shift(): T | undefined {
+    for (const [account, own] of this.#waiting) {
+      for (const item of own) {
+        this.#take(account, own, item);
+        // A Map keeps the order of insertion: its next turn comes after everybody else's.
+        if (own.size > 0) {
+          this.#waiting.delete(account);
+          this.#waiting.set(account, own);
+        }
+        return item;
+      }
+    }
+    return undefined;
+  }
+
+  remove(account: string, item: T): void {
+    const own = this.#waiting.get(account);
+    if (own?.has(item)) this.#take(account, own, item);
+  }
+
+  #take(account: string, own: Set<T>, item: T): void {
+    own.delete(item);
+    this.#length -= 1;
+    if (own.size === 0) this.#waiting.delete(account);
+  }
+}

@@ -1,0 +1,100 @@
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { ExecutionResult, GraphQLError } from "graphql";
+import { type Plugin, processRegularResult } from "graphql-yoga";
+import type { Context } from "hono";
+import { requireScope } from "../accounts/admit.ts";
+import { authenticate } from "../accounts/authenticate.ts";
+import { readFreshness } from "../accounts/freshness.ts";
+import { operationOfField } from "../accounts/operations.ts";
+import { ServiceError } from "../errors.ts";
+import type { AppEnv } from "../http/app-env.ts";
+import { corsHeaders } from "../http/common-headers.ts";
+import type { EventStreams } from "../http/event-streams.ts";
+import { rawHeaderValues } from "../http/headers.ts";
+import type { Services } from "../services.ts";
+import { withoutSpan } from "../telemetry/span.ts";
+
+type ToError = (error: Error) => GraphQLError;
+
+/**
+ * Takes the events of a subscription away from yoga, whose stream is read outside of the request: without its tenant, and
+ * until the subscription's own end when the client leaves.
+ *
+ * @param toError makes what a failure becomes in an answer.
+ */
+export function takeEvents(
+  toError: ToError,
+): Plugin<Record<string, never>, { stream: { events: AsyncIterable<ExecutionResult> | null } }> {
+  return {
+    onResultProcess({ result, resultProcessor, setResult, setResultProcessor, serverContext }) {
+      if (!(Symbol.asyncIterator in result)) return;
+      if (resultProcessor) {
+        serverContext.stream.events = result as AsyncIterable<ExecutionResult>;
+        setResultProcessor(() => new Response(null), "text/event-stream");
+        return;
+      }
+      // The client takes no form in which events can be sent: nobody will read them.
+      void result[Symbol.asyncIterator]().return?.();
+      const refusal = toError(
+        new ServiceError("value_error", "a subscription is answered as a stream: send Accept: text/event-stream"),
+      );
+      refusal.extensions["http"] = { status: 406 };
+      setResult({ errors: [refusal] });
+      setResultProcessor(processRegularResult, "application/json");
+    },
+  };
+}
+
+interface Answer {
+  services: Services;
+  streams: EventStreams;
+  events: AsyncIterable<ExecutionResult>;
+  /** What is done to every answer before it becomes text. */
+  finish(event: ExecutionResult): void;
+  toError: ToError;
+}
+
+/** Sends the events of a subscription on Node's own response. @returns what tells Hono that there is nothing left to send. */
+export function answerSubscription(c: Context<AppEnv>, answer: Answer): Response {
+  const { services, streams, events, finish, toError } = answer;
+  const { incoming, outgoing } = c.env;
+  const requestId = c.get("requestId");
+  const headers = { ...corsHeaders, "x-request-id": requestId, ...c.get("rateHeaders") };
+  // What polls for as long as a client stays would be one trace without an end.
+  void withoutSpan(() =>
+    streams.serve(outgoing as Parameters<EventStreams["serve"]>[0], headers, {
+      events: events[Symbol.asyncIterator](),
+      textOf: async (value) => {
+        const event = value as ExecutionResult;
+        finish(event);
+        const freshness = await readFreshness(services);
+        const { stringify = JSON.stringify } = event as { stringify?: typeof JSON.stringify };
+        return stringify({
+          ...(event.errors ? { errors: event.errors.map(withoutHttp) } : {}),
+          ...("data" in event ? { data: event.data } : {}),
+          extensions: { ...event.extensions, freshness },
+        });
+      },
+      eventOf: (error) => ({ errors: [toError(error)] }),
+      check: async () => {
+        const session = await authenticate(services, rawHeaderValues(incoming, "authorization"), requestId);
+        requireScope(session, operationOfField("subscription", ""));
+      },
+    }),
+  );
+  return alreadySent();
+}
+
+/** Status and headers are for yoga; an event has none. */
+function withoutHttp(error: GraphQLError): object {
+  const { extensions, ...shown } = error.toJSON();
+  const { http: _, ...more } = extensions ?? {};
+  return { ...shown, extensions: more };
+}
+
+function alreadySent(): Response {
+  const response = new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
+  // A response that was never looked at takes a shortcut in @hono/node-server that does not see the header.
+  void response.body;
+  return response;
+}

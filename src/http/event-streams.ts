@@ -1,0 +1,141 @@
+import type { ServerResponse } from "node:http";
+import { ServiceError } from "../errors.ts";
+
+/** What a stream sends, and how it is judged while it is open. */
+export interface EventSource {
+  events: AsyncIterator<unknown, unknown>;
+  /** The JSON text of an event. */
+  textOf(event: unknown): Promise<string> | string;
+  /** The event that tells why the stream ends. */
+  eventOf(error: ServiceError): unknown;
+  /** Whether whoever opened the stream may still read it. @throws ServiceError when not. */
+  check(): Promise<void>;
+}
+
+interface Times {
+  /** Between two lines that keep the connection open through proxies, and find a client that is gone. */
+  pingMs: number;
+  /** Between two checks of the caller's key. */
+  checkMs: number;
+  /** How long a stream goes on while a check cannot be made, because the database is away. */
+  uncheckedMs: number;
+}
+
+/** Why a stream ends before its source does; null: its client has left. */
+type Ending = ServiceError | null;
+
+/**
+ * The open event streams of a server. Each is written straight on Node's response by a loop of its own, which was begun
+ * within its request: so the request's tenant and span hold for every event.
+ *
+ * The form is that of "distinct connections mode" of the GraphQL over SSE protocol
+ * (github.com/enisdenjo/graphql-sse, PROTOCOL.md): events `next`, and `complete` at the end.
+ */
+export class EventStreams {
+  readonly #times: Times;
+  readonly #open = new Set<(ending: Ending) => void>();
+  #closing = false;
+
+  constructor(times: Partial<Times> = {}) {
+    this.#times = { pingMs: 12_000, checkMs: 5_000, uncheckedMs: 30_000, ...times };
+  }
+
+  /** Ends all streams, and each that is opened from now on, with a word to their clients that they may come again. */
+  endAll(): void {
+    this.#closing = true;
+    for (const end of this.#open) end(leaving());
+  }
+
+  /** Writes a stream until its source ends, its client leaves, or its caller may not read it any more. Never fails. */
+  async serve(response: ServerResponse, headers: Record<string, string | number>, source: EventSource): Promise<void> {
+    let end: (ending: Ending) => void = () => undefined;
+    const ended = new Promise<Ending>((done) => {
+      end = done;
+    });
+    this.#open.add(end);
+    response.once("close", () => end(null));
+    // A write to a client that has just gone raises this as well.
+    response.on("error", () => end(null));
+    if (response.destroyed || response.socket?.destroyed) end(null);
+    else if (this.#closing) end(leaving());
+    const timers = this.#watch(response, source, end);
+    try {
+      // Compression or buffering on the way would keep events back (X-Accel-Buffering: nginx).
+      const kind = { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-cache, no-transform" };
+      response.writeHead(200, { ...headers, ...kind, "x-accel-buffering": "no" });
+      // Some clients see the headers only when something follows them.
+      response.write(":\n\n");
+      await send(response, source, ended);
+    } catch {
+      response.destroy();
+    } finally {
+      for (const timer of timers) clearInterval(timer);
+      this.#open.delete(end);
+      Promise.resolve(source.events.return?.()).catch(() => undefined);
+    }
+  }
+
+  #watch(response: ServerResponse, source: EventSource, end: (ending: Ending) => void): NodeJS.Timeout[] {
+    const { pingMs, checkMs, uncheckedMs } = this.#times;
+    let checkedAt = performance.now();
+    const check = async () => {
+      const askedAt = performance.now();
+      try {
+        await source.check();
+        checkedAt = askedAt;
+      } catch (error) {
+        if (error instanceof ServiceError && !error.retryable) end(error);
+        else if (performance.now() - checkedAt > uncheckedMs) end(unchecked());
+      }
+    };
+    const ping = () => {
+      if (response.writableLength === 0) response.write(":\n\n");
+    };
+    return [setInterval(ping, pingMs), setInterval(() => void check(), checkMs)];
+  }
+}
+
+async function send(response: ServerResponse, source: EventSource, ended: Promise<Ending>): Promise<void> {
+  const stop = ended.then((ending) => ({ ending }));
+  const finish = async (refusal: ServiceError | null) => {
+    if (refusal) response.write(nextEvent(await source.textOf(source.eventOf(refusal))));
+    response.end("event: complete\ndata:\n\n");
+  };
+  for (;;) {
+    const turn = await Promise.race([stop, source.events.next()]);
+    if ("ending" in turn) return turn.ending ? await finish(turn.ending) : undefined;
+    if (turn.done) return await finish(null);
+    const refusal = await refusalOf(source);
+    if (refusal) return await finish(refusal);
+    const room = response.write(nextEvent(await source.textOf(turn.value)));
+    if (!room) await Promise.race([stop, new Promise((done) => response.once("drain", done))]);
+  }
+}
+
+/** What was revoked a moment ago must not get the event that comes now. */
+async function refusalOf(source: EventSource): Promise<ServiceError | null> {
+  try {
+    await source.check();
+    return null;
+  } catch (error) {
+    // A check that could not be made is made again, and its time is bounded.
+    return error instanceof ServiceError && !error.retryable ? error : null;
+  }
+}
+
+/** JSON text has no line breaks, so an event is one line of data. */
+function nextEvent(text: string): string {
+  return `event: next\ndata: ${text}\n\n`;
+}
+
+function leaving(): ServiceError {
+  return new ServiceError("service_unavailable", "this server is being restarted; subscribe again", {
+    retryAfterSeconds: 1,
+  });
+}
+
+function unchecked(): ServiceError {
+  return new ServiceError("service_unavailable", "your key could not be checked; subscribe again", {
+    retryAfterSeconds: 5,
+  });
+}

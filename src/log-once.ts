@@ -1,0 +1,46 @@
+import type { Logger } from "./log.ts";
+
+const minuteMs = 60_000;
+/** Causes that are remembered; beyond that all are forgotten, and each is written once more. */
+const maxCauses = 200;
+
+/** What an error has in common with others of its cause: its code, or its text without numbers, hashes and ids. */
+export function causeOf(error: unknown): string {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (typeof code === "string" && code !== "") return code;
+  return String(message ?? error)
+    .replaceAll(/0x[0-9a-f]+|[0-9a-f-]{36}|\d+/gi, "#")
+    .slice(0, 120);
+}
+
+/**
+ * Writes each cause at most once a minute. A node that is away fails every request, and the same line a thousand times
+ * hides all others.
+ *
+ * @param now milliseconds; for tests.
+ */
+export class LogOnce {
+  readonly #log: Logger;
+  readonly #now: () => number;
+  readonly #causes = new Map<string, { writtenAt: number; unwritten: number }>();
+
+  constructor(log: Logger, now: () => number = Date.now) {
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /**
+   * @param cause what makes two lines the same one.
+   * @param fields beside them stands `repeated`: how often the cause came since its last line.
+   */
+  write(level: "info" | "warn" | "error", cause: string, fields: Record<string, unknown>, message: string): void {
+    const known = this.#causes.get(cause);
+    if (known && this.#now() - known.writtenAt < minuteMs) {
+      known.unwritten += 1;
+      return;
+    }
+    if (this.#causes.size >= maxCauses) this.#causes.clear();
+    this.#causes.set(cause, { writtenAt: this.#now(), unwritten: 0 });
+    this.#log[level](known?.unwritten ? { ...fields, repeated: known.unwritten } : fields, message);
+  }
+}

@@ -1,0 +1,29 @@
+import type { CompiledQuery, QueryExecutorProvider } from "kysely";
+import { readLimitMs, reportLimitMs } from "../db/read-limits.ts";
+import type { Services } from "../services.ts";
+
+/** Rows that a page number may skip before its read counts as heavy. */
+export const lightOffset = 10_000;
+
+interface Statement<R> {
+  compile(provider: QueryExecutorProvider): CompiledQuery<R>;
+}
+
+/**
+ * Runs a statement that may touch many rows, apart from all others and few at once.
+ *
+ * @param limit `report` for what counts or sums up: it may take longer.
+ * @param options `current`: from the primary.
+ * @throws ServiceError `read_timeout`, `service_unavailable`.
+ */
+export async function readHeavy<R>(
+  services: Services,
+  statement: Statement<R>,
+  limit: "read" | "report",
+  options: { current?: boolean } = {},
+): Promise<R[]> {
+  const { sql: text, parameters } = statement.compile(services.index.db);
+  const limitMs = limit === "report" ? reportLimitMs : readLimitMs;
+  const { rows } = await services.index.pool.heavy({ text, values: [...parameters] }, limitMs, options);
+  return rows as R[];
+}

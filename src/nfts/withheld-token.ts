@@ -1,0 +1,38 @@
+/**
+ * One token as its newest withheld range (ERC-2309) has it, in the columns of `nft.tokens` that reads of a token use: a
+ * token that has not moved by a log of its own has no row there (docs/indexing.md). At most one row.
+ *
+ * Ranges are 10,000 tokens wide at most, which is what the index of a contract's ranges is read for.
+ *
+ * @param key SQL expressions.
+ */
+export function withheldToken(key: { chainId: string; contract: string; tokenId: string }): string {
+  const nobody = `'\\x${"00".repeat(20)}'::bytea`;
+  const minted = `r.from_address = ${nobody}`;
+  return `(SELECT r.chain_id, r.contract, ${key.tokenId} AS token_id, 'ERC721'::text AS standard,
+      CASE WHEN r.to_address <> ${nobody} THEN r.to_address END AS owner,
+      (r.to_address <> ${nobody})::integer::numeric AS supply,
+      CASE WHEN ${minted} THEN r.tx_from END AS creator,
+      CASE WHEN ${minted} THEN r.block_timestamp END AS mint_timestamp
+    FROM nft.token_ranges r
+    WHERE r.chain_id = ${key.chainId} AND r.contract = ${key.contract} AND NOT r.listed
+      AND r.from_token_id BETWEEN ${key.tokenId} - 9999 AND ${key.tokenId} AND r.to_token_id >= ${key.tokenId}
+    ORDER BY r.block_number DESC, r.log_index DESC LIMIT 1)`;
+}
+
+/** What `withheldToken` and `nft.tokens` both have. */
+export interface TokenSource {
+  chain_id: number;
+  contract: Buffer;
+  token_id: string;
+  standard: "ERC721" | "ERC1155";
+  owner: Buffer | null;
+  supply: string;
+  creator: Buffer | null;
+  mint_timestamp: bigint | null;
+}
+
+/** The same for a key that a statement has as columns `chain_id`, `contract` and `token_id` of this alias. */
+export function withheldTokenOf(alias: string): string {
+  return withheldToken({ chainId: `${alias}.chain_id`, contract: `${alias}.contract`, tokenId: `${alias}.token_id` });
+}

@@ -1,0 +1,70 @@
+// The signer: the only process that has the relayer's keys. It signs what the rules allow, and knows neither the
+// database nor a node. docs/relayer.md says who asks it what.
+import { chmodSync, lstatSync, rmSync } from "node:fs";
+import type { Server } from "node:http";
+import { connect } from "node:net";
+import { compactHeapLater, keepHeapSmall } from "../compact-heap.ts";
+import { createLogger } from "../log.ts";
+import { endWithParent, onStop } from "../process-life.ts";
+import type { Endpoint } from "../signing/http-ask.ts";
+import { openKeyrings } from "../signing/open-keyrings.ts";
+import { loadSignerConfig } from "../signing/signer-config.ts";
+import { createSignerServer } from "../signing/signer-server.ts";
+
+const config = loadSignerConfig();
+const { token, adminToken, listen } = config;
+const secrets = [token, adminToken, ...config.chains.flatMap(({ keys }) => keys.map((key) => key.slice(2)))];
+const log = createLogger("signer", config.logLevel, secrets);
+const keyrings = await openKeyrings(config, log);
+const server = createSignerServer({ keyrings, token, adminToken, log });
+await open(server, listen, config.socketMode);
+for (const { chain, policy } of keyrings)
+  log.info({ chain, wallets: policy.wallets, factories: policy.factories }, "holds wallets");
+log.info(listen, "signing");
+endWithParent();
+onStop(
+  async () => {
+    server.close();
+    server.closeIdleConnections();
+    setTimeout(() => server.closeAllConnections(), 500).unref();
+    await new Promise((closed) => server.once("close", closed));
+  },
+  log,
+  { delayMs: 0, graceMs: 1_000 },
+);
+process.send?.({ type: "ready" });
+compactHeapLater(keepHeapSmall);
+
+/** @throws Error when another signer listens there. */
+async function open(to: Server, endpoint: Endpoint, socketMode: number): Promise<void> {
+  const path = "socketPath" in endpoint ? endpoint.socketPath : null;
+  if (path !== null) await removeDeadSocket(path);
+  // Nobody else can connect in the moment before its mode is set.
+  const mask = process.umask(0o177);
+  await new Promise<void>((ready, failed) => {
+    to.once("error", failed);
+    if (path !== null) to.listen(path, ready);
+    else if ("url" in endpoint) {
+      const { hostname, port } = new URL(endpoint.url);
+      to.listen(Number(port), hostname.replace(/^\[|\]$/g, ""), ready);
+    }
+  });
+  process.umask(mask);
+  if (path !== null) chmodSync(path, socketMode);
+}
+
+/** A signer that was killed leaves its socket behind. */
+async function removeDeadSocket(path: string): Promise<void> {
+  const there = lstatSync(path, { throwIfNoEntry: false });
+  if (!there) return;
+  if (!there.isSocket()) throw new Error(`SIGNER_LISTEN: ${path} is there and is no socket`);
+  const lives = await new Promise<boolean>((done) => {
+    const probe = connect(path, () => {
+      probe.destroy();
+      done(true);
+    });
+    probe.once("error", () => done(false));
+  });
+  if (lives) throw new Error(`SIGNER_LISTEN: another signer listens on ${path}`);
+  rmSync(path, { force: true });
+}

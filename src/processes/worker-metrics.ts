@@ -1,0 +1,24 @@
+import { watchService } from "../accounts/service-gauges.ts";
+import { watchStatus } from "../accounts/status-gauges.ts";
+import { type AnalystWatch, watchAnalystSessions } from "../db/watch-analysts.ts";
+import { watchContent } from "../ipfs/run-checks.ts";
+import { isDeployable } from "../relay/relay.ts";
+import { watchRelay } from "../relay/relay-gauges.ts";
+import type { Services } from "../services.ts";
+import { createMetrics, type Metrics, watchPool } from "../telemetry/metrics.ts";
+
+/** All that a worker exports. */
+export function workerMetrics(services: Services, analysts: AnalystWatch): Metrics {
+  const metrics = createMetrics("worker");
+  watchPool(metrics, services.pool);
+  watchStatus(metrics, services);
+  watchService(metrics, services);
+  watchRelay(
+    metrics,
+    services.relay.figures,
+    services.chains.filter(isDeployable).map(({ name }) => name),
+  );
+  watchContent(metrics, services);
+  watchAnalystSessions(metrics, analysts);
+  return metrics;
+}

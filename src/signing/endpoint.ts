@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import type { Endpoint } from "./http-ask.ts";
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** The socket's path in the kernel's address has 108 bytes, the last one zero. */
+export const longestSocketPath = 107;
+
+/**
+ * Where the signer listens and is asked: `unix:/path`, or `http://127.0.0.1:PORT`. Another machine's signer is none:
+ * the token would cross the network as it is.
+ *
+ * @throws Error naming the variable.
+ */
+export function readEndpoint(env: Env, name: "SIGNER_URL" | "SIGNER_LISTEN", fallback: string): Endpoint {
+  const text = env[name]?.trim() || fallback;
+  if (text.startsWith("unix:")) {
+    const socketPath = text.slice("unix:".length);
+    if (!isAbsolute(socketPath)) throw new Error(`${name}: the path after unix: has to be absolute`);
+    if (Buffer.byteLength(socketPath) > longestSocketPath)
+      throw new Error(`${name}: a socket's path has at most ${longestSocketPath} bytes; use a shorter one`);
+    return { socketPath };
+  }
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url?.protocol !== "http:" || !url.port || url.pathname !== "/")
+    throw new Error(`${name}: unix:/path or http://127.0.0.1:PORT is wanted`);
+  if (!["127.0.0.1", "[::1]", "localhost"].includes(url.hostname))
+    throw new Error(`${name}: the signer is asked on this machine only: unix:/path or http://127.0.0.1:PORT`);
+  return { url: `http://${url.host}` };
+}
+
+/** Whether another process, or a key service, has the keys: then this one reads none. */
+export function isSignedElsewhere(env: Env): boolean {
+  return Boolean(env["SIGNER_URL"]?.trim() || env["WEB3SIGNER_URL"]?.trim());
+}
+
+/** Where the signer listens when nothing else is said. */
+export function defaultSocket(dataDir: string): string {
+  return `unix:${join(dataDir, "signer.sock")}`;
+}
+
+/** A credential: given, or in a file that may come later. */
+export type Token = { value: string } | { file: string };
+
+/** @throws Error for a token that is too short to be secret. */
+export function readToken(env: Env, name: "SIGNER_TOKEN" | "SIGNER_ADMIN_TOKEN", dataDir: string): Token {
+  const value = env[name]?.trim();
+  const file = env[`${name}_FILE`]?.trim();
+  if (value && value.length < 32)
+    throw new Error(`${name}: at least 32 characters are wanted (openssl rand -base64 32)`);
+  return value ? { value } : { file: file || tokenFile(dataDir, name) };
+}
+
+function tokenFile(dataDir: string, name: "SIGNER_TOKEN" | "SIGNER_ADMIN_TOKEN"): string {
+  return join(dataDir, "keys", name.toLowerCase().replaceAll("_", "-"));
+}
+
+/** @throws Error when the file cannot be read, or holds no token. */
+export function tokenOf(token: Token): string {
+  if ("value" in token) return token.value;
+  const text = readFileSync(token.file, "utf8").trim();
+  if (text.length < 32) throw new Error(`${token.file} holds no token of 32 characters`);
+  return text;
+}

@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import type { Chain } from "../chains.ts";
+import { decryptKeystore } from "./keystore.ts";
+import { keySigner, underRules } from "./local-keys.ts";
+import type { SigningPolicy } from "./rules.ts";
+import type { Signer } from "./signer.ts";
+import type { SigningPlace } from "./signing-place.ts";
+
+/** The wallets of a chain, the first one being the admin of its collections: keys, then key files. */
+export function openKeySigners({ relayerKey, relay }: Chain): Signer[] {
+  const keys = relayerKey ? [relayerKey, ...relay.moreKeys] : [];
+  const files = relay.keystores.map(({ path, passwordFile }) => {
+    const password = readFileSync(passwordFile, "utf8").replace(/\r?\n$/, "");
+    return decryptKeystore(readFileSync(path, "utf8"), password);
+  });
+  return [...keys, ...files].map(keySigner);
+}
+
+/**
+ * Keys in this process: for tests, and for an installation without a signer of its own.
+ *
+ * @param admin it runs an operator's command.
+ */
+export function inProcessSigning(admin: boolean): SigningPlace {
+  return {
+    kind: "in_process",
+    wallets: (chain) => {
+      const signers = openKeySigners(chain);
+      const policy = { ...callersPolicy(chain), wallets: signers.map(({ address }) => address) };
+      return signers.map((signer) => underRules(signer, policy, admin));
+    },
+    look: async () => null,
+    requireAnswer: async () => undefined,
+    held: async () => null,
+    close: () => undefined,
+  };
+}
+
+/** The rules where the same process compares the factory with the request's own (src/relay/signing-rules.ts). */
+export function callersPolicy({ id, relay }: Chain): SigningPolicy {
+  return { chainId: id, maxFeeWei: relay.maxFeeWei, factories: null, wallets: relay.wallets };
+}

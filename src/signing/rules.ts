@@ -1,0 +1,84 @@
+import type { Address } from "viem";
+import type { SigningOrder } from "./signer.ts";
+
+/** What the wallets of one chain may sign, in the eyes of whoever holds their keys. */
+export interface SigningPolicy {
+  chainId: number;
+  /** Nothing is ever signed with a higher fee per gas. */
+  maxFeeWei: bigint;
+  /**
+   * Factories that may be called, lower case. Null where the caller has compared the factory with the request's own:
+   * in the process that accepted the request.
+   */
+  factories: readonly Address[] | null;
+  /** All wallets of the chain here, lower case: the only ones that can be given the right to deploy. */
+  wallets: readonly Address[];
+}
+
+/** Osaka's limit for one transaction (EIP-7825); chains without it have it as a sane bound. */
+export const maxTransactionGas = 16_777_216n;
+
+/** `deploy(bytes32,address,bytes)` of the factory. */
+export const deploySelector = "0x2781212e";
+/** `updateConfig(…)` of a collection. */
+export const updateSelector = "0xd761aa48";
+/** `grantRole(bytes32,address)` of the factory. */
+export const grantSelector = "0x2f2ff15d";
+/** keccak256 of `RELAYER_ROLE`. */
+export const relayerRole = "0xe2b7fb3b832174769106daebcfd6d1970523240dda11281102db9363b83b0dc4";
+
+/** An order that the rules forbid. The text names the rule and holds no secret. */
+export class SigningRefused extends Error {
+  override readonly name = "SigningRefused";
+}
+
+/**
+ * The rules of signing: a deployment by a factory, a configuration update of a collection, a transfer of nothing to
+ * oneself, or the right to deploy for another wallet of this installation. No value, no foreign chain, no fee over
+ * the operator's cap, whoever asks.
+ *
+ * @param admin the order came from an operator's command, which alone may hand out roles.
+ * @throws SigningRefused naming the rule that it breaks.
+ */
+export function checkOrder(policy: SigningPolicy, sender: Address, order: SigningOrder, admin = false): void {
+  const { kind, transaction } = order;
+  const deny = (why: string) => {
+    throw new SigningRefused(why);
+  };
+  if (transaction.chainId !== policy.chainId) deny("another chain");
+  if (transaction.value !== 0n) deny("it moves money");
+  if (transaction.gas > maxTransactionGas) deny("too much gas");
+  if (transaction.maxFeePerGas > policy.maxFeeWei) deny("its fee is over the cap");
+  if (transaction.maxPriorityFeePerGas > transaction.maxFeePerGas) deny("its tip is over its fee");
+  const to = transaction.to.toLowerCase() as Address;
+  const data = transaction.data.toLowerCase();
+  const selector = data.slice(0, 10);
+  const isFactory = policy.factories?.includes(to) ?? true;
+  switch (kind) {
+    case "noop":
+      if (data !== "0x") deny("an empty call has no data");
+      if (to !== sender.toLowerCase()) deny("an empty call goes to oneself only");
+      return;
+    case "deploy":
+      if (!isFactory) deny(`${to} is no factory of this signer`);
+      if (selector !== deploySelector) deny(`call ${selector} of the factory`);
+      return;
+    case "update":
+      if (policy.factories?.includes(to) || policy.wallets.includes(to)) deny(`${to} is no collection`);
+      if (selector !== updateSelector) deny(`call ${selector} of a collection`);
+      return;
+    case "grant":
+      if (!admin) deny("roles are given by the operator's own command only");
+      if (!isFactory) deny(`${to} is no factory of this signer`);
+      if (!policy.wallets.some((wallet) => data === grantCall(wallet)))
+        deny("roles are given to wallets of this signer only, and no other role than that of a relayer");
+      return;
+    default:
+      deny(`unknown kind ${String(kind).slice(0, 20)}`);
+  }
+}
+
+/** The whole call that lets a wallet deploy. */
+export function grantCall(wallet: Address): string {
+  return `${grantSelector}${relayerRole.slice(2)}${wallet.slice(2).toLowerCase().padStart(64, "0")}`;
+}

@@ -1,0 +1,161 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { Address, Hex } from "viem";
+import { parseUnits } from "viem/utils";
+import { defaultRelayPolicy, knownChains } from "../chains.ts";
+import { defaultSocket, readEndpoint, readToken, type Token, tokenOf } from "./endpoint.ts";
+import type { Endpoint } from "./http-ask.ts";
+import type { SigningPolicy } from "./rules.ts";
+import type { Web3SignerAccess } from "./web3signer.ts";
+
+/*
+ * What the signer's process reads of its environment. It has a small reader of its own: that of the service
+ * (src/config.ts) loads four times the memory that signing takes, and wants a database.
+ */
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/** What a chain's wallets sign with. */
+export interface ChainKeys {
+  /** Lower case. */
+  chain: string;
+  policy: SigningPolicy;
+  keys: readonly Hex[];
+  /** V3 key files and where their password lies. */
+  keystores: readonly { path: string; passwordFile: string }[];
+}
+
+export interface SignerConfig {
+  listen: Endpoint;
+  /** Of the socket: 0600, or 0660 where those who ask are another user of its group. */
+  socketMode: number;
+  token: string;
+  adminToken: string;
+  chains: readonly ChainKeys[];
+  /** Keys that lie elsewhere; the rules are kept here all the same. */
+  web3Signer: Web3SignerAccess | null;
+  logLevel: string;
+}
+
+/**
+ * @throws Error naming the first variable that is missing or wrong. Secrets are never in its text.
+ */
+export function loadSignerConfig(env: Env = process.env): SignerConfig {
+  const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
+  const web3Signer = readWeb3Signer(env);
+  const chains = suffixes(env).map((suffix) => loadChainKeys(env, suffix, web3Signer !== null));
+  if (chains.length === 0)
+    throw new Error("RELAYER_KEY_FILE_<CHAIN>: missing; a signer without a key has nothing to do");
+  const mode = env["SIGNER_SOCKET_MODE"]?.trim() || "600";
+  if (mode !== "600" && mode !== "660") throw new Error("SIGNER_SOCKET_MODE: 600 or 660 is wanted");
+  return {
+    listen: readEndpoint(env, "SIGNER_LISTEN", defaultSocket(dataDir)),
+    socketMode: Number.parseInt(mode, 8),
+    token: ownToken(readToken(env, "SIGNER_TOKEN", dataDir)),
+    adminToken: ownToken(readToken(env, "SIGNER_ADMIN_TOKEN", dataDir)),
+    chains,
+    web3Signer,
+    logLevel: env["LOG_LEVEL"]?.trim() || "info",
+  };
+}
+
+/** @throws Error for another address than http(s), or an unknown method. */
+export function readWeb3Signer(env: Env): Web3SignerAccess | null {
+  const url = env["WEB3SIGNER_URL"]?.trim().replace(/\/+$/, "");
+  if (!url) return null;
+  const method = env["WEB3SIGNER_METHOD"]?.trim() || "sign";
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new Error("WEB3SIGNER_URL: http://… or https://… is wanted");
+  if (method !== "sign" && method !== "transaction")
+    throw new Error("WEB3SIGNER_METHOD: sign or transaction is wanted");
+  const timeoutMs = Number(env["WEB3SIGNER_TIMEOUT_MS"]?.trim() || 5_000);
+  if (!(Number.isSafeInteger(timeoutMs) && timeoutMs > 0))
+    throw new Error("WEB3SIGNER_TIMEOUT_MS: a number above zero is wanted");
+  return { url, method, timeoutMs };
+}
+
+/** Private keys of a list, as they stand in a variable or a file. @throws Error naming the variable. */
+export function parseKeys(name: string, text: string): Hex[] {
+  return text
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((part): Hex => {
+      if (!/^(0x)?[0-9a-fA-F]{64}$/.test(part)) throw new Error(`${name}: 32 bytes of hex are wanted`);
+      return `0x${part.replace(/^0x/, "")}`;
+    });
+}
+
+/** @throws Error naming the variable. */
+export function parseAddresses(name: string, text: string | undefined): Address[] {
+  const parts = (text ?? "")
+    .split(",")
+    .map((part) => part.trim().toLowerCase())
+    .filter(Boolean);
+  if (!parts.every((part) => /^0x[0-9a-f]{40}$/.test(part)))
+    throw new Error(`${name}: an address is wanted: 0x and 40 hex digits, several separated by commas`);
+  return parts as Address[];
+}
+
+const keyVariable = /^RELAYER_(?:KEY_FILE|KEYSTORE_PASSWORD_FILE|KEYSTORE|KEY|ADDRESS)_([A-Z0-9_]+)$/;
+
+/** The chains that have wallets: this process knows no endpoint of theirs. */
+function suffixes(env: Env): string[] {
+  const named = Object.keys(env).flatMap((name) => {
+    const suffix = keyVariable.exec(name)?.[1];
+    return suffix && env[name]?.trim() ? [suffix] : [];
+  });
+  return [...new Set(named)].sort();
+}
+
+function loadChainKeys(env: Env, suffix: string, keysElsewhere: boolean): ChainKeys {
+  const chain = suffix.toLowerCase();
+  const chainId = Number(env[`CHAIN_ID_${suffix}`]?.trim() || knownChains[chain]?.id || 0);
+  if (!Number.isSafeInteger(chainId) || chainId <= 0)
+    throw new Error(`CHAIN_ID_${suffix}: missing; ${chain} is not a chain whose id is known`);
+  const keyFile = env[`RELAYER_KEY_FILE_${suffix}`]?.trim();
+  const keys = [
+    ...parseKeys(`RELAYER_KEY_${suffix}`, env[`RELAYER_KEY_${suffix}`] ?? ""),
+    ...(keyFile ? parseKeys(`RELAYER_KEY_FILE_${suffix}`, readFileSync(keyFile, "utf8")) : []),
+  ];
+  const passwordFile = env[`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}`]?.trim() ?? "";
+  const paths = (env[`RELAYER_KEYSTORE_${suffix}`] ?? "")
+    .split(",")
+    .map((path) => path.trim())
+    .filter(Boolean);
+  if (paths.length > 0 && !passwordFile)
+    throw new Error(`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}: missing; it names the file with the password`);
+  const wallets = keysElsewhere ? parseAddresses(`RELAYER_ADDRESS_${suffix}`, env[`RELAYER_ADDRESS_${suffix}`]) : [];
+  return {
+    chain,
+    policy: { chainId, maxFeeWei: readMaxFee(env, suffix, chainId), factories: readFactories(env, suffix), wallets },
+    keys: keysElsewhere ? [] : keys,
+    keystores: keysElsewhere ? [] : paths.map((path) => ({ path, passwordFile })),
+  };
+}
+
+function readMaxFee(env: Env, suffix: string, chainId: number): bigint {
+  const text = env[`MAX_FEE_GWEI_${suffix}`]?.trim();
+  if (!text) return defaultRelayPolicy(chainId, env[`LOCAL_${suffix}`] === "true").maxFeeWei;
+  if (!/^\d{1,15}(\.\d{1,9})?$/.test(text)) throw new Error(`MAX_FEE_GWEI_${suffix}: a decimal number is wanted`);
+  return parseUnits(text, 9);
+}
+
+/** Requests keep the factory that they were accepted with, so earlier ones may still be called. */
+function readFactories(env: Env, suffix: string): Address[] {
+  const names = [`FACTORY_${suffix}`, `FACTORIES_BEFORE_${suffix}`];
+  return names.flatMap((name) => parseAddresses(name, env[name]));
+}
+
+/** The token, made at the first start when none is given. */
+function ownToken(token: Token): string {
+  if ("file" in token) {
+    mkdirSync(dirname(token.file), { recursive: true, mode: 0o700 });
+    try {
+      writeFileSync(token.file, `${randomBytes(32).toString("base64url")}\n`, { mode: 0o600, flag: "wx" });
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+  return tokenOf(token);
+}

@@ -1,0 +1,84 @@
+import type { Address, Hash, Hex } from "viem";
+import { keccak256, recoverAddress, serializeTransaction } from "viem/utils";
+
+/** What a signature is for; what each may hold is in rules.ts. */
+export type SigningKind = "deploy" | "update" | "noop" | "grant";
+
+/** An EIP-1559 transaction without access list. Amounts in wei. */
+export interface Unsigned {
+  chainId: number;
+  nonce: number;
+  to: Address;
+  data: Hex;
+  value: bigint;
+  gas: bigint;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+}
+
+/** What a wallet is asked to sign. */
+export interface SigningOrder {
+  kind: SigningKind;
+  transaction: Unsigned;
+}
+
+/** A wallet that signs: a key in this process, in the signer's process, or at a Web3Signer. */
+export interface Signer {
+  /** Lower case. */
+  readonly address: Address;
+  /**
+   * @returns r, s and v of 65 bytes. Two signatures of one order may differ.
+   * @throws SignerError when it does not sign.
+   */
+  sign(order: SigningOrder): Promise<Hex>;
+  /** The key lies in this process, so its signatures are its own. What came from elsewhere is looked at. */
+  inProcess?: true;
+  /** Its signatures were looked at since it was last in trouble. Doing that takes four times as long as signing. */
+  readonly proven?: boolean;
+  /** Is told that what came was looked at and is this wallet's signature. */
+  trust?(): void;
+  /** Is told that what came was no signature of this wallet. */
+  distrust?(why: string): Error;
+}
+
+const halfOrder = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+
+/** The bytes that are hashed and signed; with a signature, those that are sent. */
+export function encodeTransaction(transaction: Unsigned, signature?: { r: Hex; s: Hex; yParity: number }): Hex {
+  const { chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas } = transaction;
+  const fields = { chainId, nonce, to, data, value, gas, maxFeePerGas, maxPriorityFeePerGas };
+  return serializeTransaction({ type: "eip1559", ...fields }, signature);
+}
+
+/**
+ * Signs a transaction and makes sure that the chain will take it for this wallet's.
+ *
+ * @throws Error for a signature of another key, or with a high s (EIP-2): such bytes must not be stored.
+ */
+export async function signChecked(
+  signer: Signer,
+  order: SigningOrder,
+): Promise<{ raw: Hex; hash: Hash; signature: Hex }> {
+  const digest = keccak256(encodeTransaction(order.transaction));
+  const signature = await signer.sign(order);
+  const fault = async () => {
+    if (!/^0x[0-9a-f]{130}$/i.test(signature)) return "gave no signature of 65 bytes";
+    const { s, yParity } = partsOf(signature);
+    if (BigInt(s) > halfOrder) return "gave a signature with a high s";
+    if (yParity !== 0 && yParity !== 1) return "gave a signature with an unknown v";
+    if (signer.inProcess || signer.proven) return null;
+    const recovered = await recoverAddress({ hash: digest, signature }).catch(() => "nobody");
+    return recovered.toLowerCase() === signer.address.toLowerCase() ? null : `signed as ${recovered}`;
+  };
+  const why = await fault();
+  if (why !== null) throw signer.distrust?.(why) ?? new Error(`the signer of ${signer.address} ${why}`);
+  if (!signer.proven) signer.trust?.();
+  const raw = encodeTransaction(order.transaction, partsOf(signature));
+  return { raw, hash: keccak256(raw), signature };
+}
+
+/** Of 65 bytes. v is 27 or 28, or the parity itself. */
+export function partsOf(signature: Hex): { r: Hex; s: Hex; yParity: number } {
+  const v = Number.parseInt(signature.slice(130), 16);
+  return { r: `0x${signature.slice(2, 66)}`, s: `0x${signature.slice(66, 130)}`, yParity: v >= 27 ? v - 27 : v };
+}

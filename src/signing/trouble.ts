@@ -1,0 +1,48 @@
+import { ServiceError } from "../errors.ts";
+
+/** Why a signer elsewhere does not sign. */
+export type SignerTrouble =
+  /** No answer, or one that says it cannot: nothing is signed, and no nonce is given out, until it answers. */
+  | "unreachable"
+  /** It does not take this process's credential. */
+  | "unauthorized"
+  /** It forbids what it was asked for; other orders may pass. */
+  | "refused"
+  /** What came was not the signature that was asked for. */
+  | "wrong_answer";
+
+/** What whoever runs the service does about it. */
+export const signerActions: Record<SignerTrouble, string> = {
+  unreachable:
+    "start the signer (npm run signer, mintyard-signer.service) and compare SIGNER_URL with its SIGNER_LISTEN, or look at " +
+    "WEB3SIGNER_URL; accepted requests wait, and are signed when it is back",
+  unauthorized: "give this process the signer's token: SIGNER_TOKEN or SIGNER_TOKEN_FILE",
+  refused:
+    "compare FACTORY_<CHAIN>, MAX_FEE_GWEI_<CHAIN> and CHAIN_ID_<CHAIN> of the signer with those of this process",
+  wrong_answer:
+    "compare the signer's wallets with RELAYER_ADDRESS_<CHAIN>; nothing of such an answer was stored or sent",
+};
+
+const says: Record<SignerTrouble, string> = {
+  unreachable: "the signer does not answer",
+  unauthorized: "the signer does not accept this service's credential",
+  refused: "the signer refuses to sign it",
+  wrong_answer: "the signer gave a signature that cannot be used",
+};
+
+/** A signature that was not given. Clients read that it may come later; the cause has the rest, for the log. */
+export class SignerError extends ServiceError {
+  readonly trouble: SignerTrouble;
+
+  /** @param detail for operators: never a secret, and bounded. */
+  constructor(trouble: SignerTrouble, detail: string) {
+    const cause = new Error(`${says[trouble]} (${shown(detail)}): ${signerActions[trouble]}`);
+    super("service_unavailable", says[trouble], { retryAfterSeconds: 5, cause });
+    this.trouble = trouble;
+  }
+}
+
+/** A stranger's text for a log line: short, one line. */
+export function shown(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, 200);
+}

@@ -1,0 +1,165 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { addressBlock } from "../../src/accounts/address-block.ts";
+import { perDay } from "../../src/auth/rate-limit.ts";
+import { ApiServer } from "../setup/api-server.ts";
+
+let api: ApiServer;
+beforeAll(async () => {
+  api = await ApiServer.start({ TRUSTED_PROXIES: "127.0.0.1", SIGN_UPS_PER_HOUR: "5", SIGN_UPS_PER_DAY: "100" });
+});
+afterAll(() => api?.close());
+
+const goerli = 31337;
+
+/** What the relay inserts when it accepts a wish. @returns the intent's id. */
+async function accept(accountId: string, kind: "deploy" | "update"): Promise<string> {
+  const id = randomUUID();
+  await api.database.pool.query(
+    `INSERT INTO service.intent (id, root_id, tenant_id, idem_key, req_hash, chain_id, kind, payload, factory, template,
+       owner, init_data, salt, predicted_addr)
+     VALUES ($1, $1, $2, $3, $4, $5, $6, '{}', $7, $7, $7, '\\x', $4, $7)`,
+    [id, accountId, id, randomBytes(32), goerli, kind, randomBytes(20)],
+  );
+  return id;
+}
+
+async function move(id: string, ...states: string[]): Promise<void> {
+  for (const state of states)
+    await api.database.pool.query("UPDATE service.intent SET state = $2, version = version + 1 WHERE id = $1", [
+      id,
+      state,
+    ]);
+}
+
+let nextNonce = 0;
+/** The nonce that an intent got, filled by an empty transaction. */
+async function cancelWithNonce(id: string): Promise<void> {
+  const { pool } = api.database;
+  const addr = Buffer.alloc(20, 7);
+  await pool.query(
+    "INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES ($1, $2, $3, 1) ON CONFLICT DO NOTHING",
+    [goerli, addr, randomBytes(32)],
+  );
+  await pool.query(
+    "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES ($1, $2, $3, $4, 'update')",
+    [goerli, addr, nextNonce++, id],
+  );
+  await move(id, "assigned", "signed", "in_flight", "mined_noop", "cancelled");
+}
+
+async function signUpFrom(address: string): Promise<number> {
+  const response = await fetch(`${api.url}/v0/signup`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", "X-Forwarded-For": address },
+    body: JSON.stringify({ name: "Ada" }),
+  });
+  await response.text();
+  return response.status;
+}
+
+test("updates count like deployments: a free account has twenty of both in a day, however many come at once", async () => {
+  const { id } = await api.account("free");
+  for (let count = 0; count < 5; count += 1) await accept(id, "deploy");
+  const results = await Promise.allSettled(Array.from({ length: 30 }, () => accept(id, "update")));
+  expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(15);
+  for (const result of results)
+    if (result.status === "rejected")
+      expect(result.reason).toMatchObject({
+        code: "MY001",
+        message: expect.stringMatching(/20 deployments and updates/),
+      });
+  const paid = await api.account("growth");
+  for (let count = 0; count < 25; count += 1) await accept(paid.id, "update");
+});
+
+test("cancelling gives a place back only if it cost nothing", async () => {
+  const { id } = await api.account("free");
+  const made: string[] = [];
+  for (let count = 0; count < 20; count += 1) made.push(await accept(id, "update"));
+  const [first = "", second = ""] = made;
+  await cancelWithNonce(first);
+  await expect(accept(id, "update")).rejects.toMatchObject({ code: "MY001" });
+  await move(second, "cancelled");
+  await accept(id, "update");
+  await expect(accept(id, "update")).rejects.toMatchObject({ code: "MY001" });
+});
+
+test("a month has its own number, whatever the days allow", async () => {
+  const { pool } = api.database;
+  await pool.query("UPDATE service.plan SET transactions_per_month = 3 WHERE tier = 'free'");
+  const { id } = await api.account("free");
+  for (let count = 0; count < 3; count += 1) await accept(id, "update");
+  await expect(accept(id, "update")).rejects.toMatchObject({ code: "MY001", message: expect.stringMatching(/month/) });
+  await pool.query("UPDATE service.plan SET transactions_per_month = 100 WHERE tier = 'free'");
+});
+
+test.each([
+  ["192.0.2.77", "192.0.2.0/24"],
+  ["::ffff:192.0.2.77", "192.0.2.0/24"],
+  ["2001:db8:1:2:3:4:5:6", "2001:db8:1::/48"],
+  ["nobody", "?"],
+  [null, "?"],
+])("the block of %s is %s", (address, block) => expect(addressBlock(address)).toBe(block));
+
+test("open sign-up counts blocks of addresses, not addresses", async () => {
+  // A block has a twentieth of a day's hundred, three of them at once.
+  const wanted = [200, 200, 200, 429, 429, 429];
+  const statuses: number[] = [];
+  for (let last = 1; last <= 6; last += 1) statuses.push(await signUpFrom(`198.51.100.${last}`));
+  expect(statuses).toEqual(wanted);
+  const v6: number[] = [];
+  for (let last = 1; last <= 6; last += 1) v6.push(await signUpFrom(`2001:db8:7:${last}::1`));
+  expect(v6).toEqual(wanted);
+});
+
+test("all together have a day's number; whoever it refuses is not charged for the try", async () => {
+  const statuses: number[] = [];
+  for (let block = 0; block < 60; block += 1) statuses.push(await signUpFrom(`10.1.${block}.1`));
+  expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(perDay(100).burst + 1);
+  expect(statuses.at(-1)).toBe(429);
+  const { rows } = await api.database.pool.query(
+    "SELECT k FROM service.rate WHERE k LIKE 'signup%:10.1.59.%' AND tat > extract(epoch FROM clock_timestamp()) + 1",
+  );
+  expect(rows).toEqual([]);
+});
+
+test("eight keys made at once beside 98 others: an account never has more than a hundred", async () => {
+  const { id, key } = await api.account("free");
+  await api.database.pool.query(
+    "INSERT INTO service.api_key (account_id, name, scopes) SELECT $1, 'more', '{read}' FROM generate_series(1, 98)",
+    [id],
+  );
+  const make = () => api.graphql(key, `mutation { createKey(name: "k", scopes: [READ]) { key userErrors { code } } }`);
+  const answers = await Promise.all(Array.from({ length: 8 }, make));
+  const made = answers.filter(({ body }) => body.data?.createKey?.key);
+  expect(made).toHaveLength(1);
+  const { rows } = await api.database.pool.query(
+    "SELECT count(*)::int AS n FROM service.api_key WHERE account_id = $1 AND revoked_at IS NULL",
+    [id],
+  );
+  expect(rows).toEqual([{ n: 100 }]);
+});
+
+test("each mutation of a GraphQL operation takes a place of its own, whatever it is called", async () => {
+  const { pool } = api.database;
+  await pool.query("UPDATE service.plan SET deploy_requests_per_day = 20 WHERE tier = 'free'");
+  const { key } = await api.account("free");
+  const keys = Array.from({ length: 8 }, (_, index) => `k${index}: createKey(name: "k", scopes: [READ]) { key }`);
+  const first = await api.graphql(key, `mutation { ${keys.join("\n")} }`);
+  const second = await api.graphql(key, `mutation { ${keys.join("\n")} }`);
+  await pool.query("UPDATE service.plan SET deploy_requests_per_day = 500 WHERE tier = 'free'");
+  expect(Object.keys(first.body.data)).toHaveLength(8);
+  expect(second.body.errors).toMatchObject([{ extensions: { code: "rate_limit_exceeded" } }]);
+});
+
+test("a free account's requests that may spend have a day's number, whatever becomes of them", async () => {
+  const { pool } = api.database;
+  await pool.query("UPDATE service.plan SET deploy_requests_per_day = 6 WHERE tier = 'free'");
+  const { key } = await api.account("free");
+  const statuses: number[] = [];
+  for (let count = 0; count < 5; count += 1)
+    statuses.push((await api.send("POST", "/v0/contracts/collections", key, {})).status);
+  await pool.query("UPDATE service.plan SET deploy_requests_per_day = 500 WHERE tier = 'free'");
+  expect(statuses).toEqual([422, 422, 422, 429, 429]);
+});

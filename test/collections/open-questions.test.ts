@@ -1,0 +1,181 @@
+import { createHash } from "node:crypto";
+import type { Address } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { patient } from "../setup/patience.ts";
+import { DoorServer } from "./door-server.ts";
+import { LaunchStage } from "./launch-stage.ts";
+
+// What is asked without a key, over HTTP: each test comes from addresses of its own.
+const wallets = Array.from({ length: 31 }, (_, index) => walletOf(index));
+let stage: LaunchStage;
+let door: DoorServer;
+let collection: string;
+
+beforeAll(async () => {
+  stage = await LaunchStage.start();
+  door = await DoorServer.start(stage.h.process({ TRUSTED_PROXIES: "127.0.0.0/8" }));
+  await stage.deployed({ presale_whitelisted_addresses: wallets, presale_mint_start: "2022-07-01" });
+  const { rows } = await door.services.pool.query(
+    "SELECT '0x' || encode(predicted_addr, 'hex') AS address FROM service.intent WHERE kind = 'deploy'",
+  );
+  collection = rows[0].address;
+});
+afterAll(async () => {
+  await door?.stop();
+  await stage?.stop();
+});
+
+function walletOf(index: number): Address {
+  return `0x${createHash("sha256").update(`wallet ${index}`).digest("hex").slice(0, 40)}`;
+}
+
+/** One question for each wallet, in one operation. */
+async function ask(server: DoorServer, asked: readonly string[], headers: Record<string, string>) {
+  const fields = asked.map(
+    (wallet, index) =>
+      `a${index}: eligibility(chain: "goerli", collection: "${collection}", wallet: "${wallet}") { eligible reason proof }`,
+  );
+  return await server.post("/graphql", { query: `{ ${fields.join(" ")} }` }, { Authorization: "", ...headers });
+}
+const from = (address: string) => ({ "X-Forwarded-For": address });
+
+/** What the node was asked while `run` ran: calls of contracts, and requests that had any. */
+async function nodeWork(run: () => Promise<void>): Promise<{ calls: number; requests: number }> {
+  const { seen } = stage.h.proxy;
+  const before = seen.length;
+  await run();
+  const methods = seen.slice(before);
+  return {
+    calls: methods.filter((method) => method === "eth_call").length,
+    // Each begins with the chain's id, in the same breath.
+    requests: methods.filter((method) => method === "eth_chainId").length,
+  };
+}
+
+test("thirty aliases with one question are three calls of the contract; thirty wallets are two requests to the node", async () => {
+  const same = await nodeWork(async () => {
+    const { body, status } = await ask(door, Array(30).fill(wallets[0]), from("198.51.100.1"));
+    expect(status).toBe(200);
+    expect(Object.values(body["data"] as object)).toEqual(Array(30).fill(expect.objectContaining({ eligible: true })));
+  });
+  expect(same.calls).toBeLessThanOrEqual(3);
+  const different = await nodeWork(async () => {
+    const { body } = await ask(door, wallets.slice(1), from("198.51.100.2"));
+    expect(Object.values(body["data"] as object)).toEqual(Array(30).fill(expect.objectContaining({ eligible: true })));
+  });
+  expect(different.calls).toBeLessThanOrEqual(32);
+  // The root and start of the collection, if they are not known any more; then all wallets.
+  expect(different.requests).toBeLessThanOrEqual(2);
+  // Callers at once share as those of one request do.
+  const crowd = await nodeWork(async () => {
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) => ask(door, [wallets[0] ?? ""], from(`198.51.100.${100 + index}`))),
+    );
+  });
+  expect(crowd.calls).toBeLessThanOrEqual(6);
+});
+
+test.each([
+  ["eligibility", async (count: number, address: string) => await ask(door, wallets.slice(0, count), from(address))],
+  [
+    "status",
+    async (count: number, address: string) => {
+      const fields = Array.from({ length: count }, (_, index) => `s${index}: status { database }`);
+      return await door.post("/graphql", { query: `{ ${fields.join(" ")} }` }, { Authorization: "", ...from(address) });
+    },
+  ],
+])("each alias of %s is taken from the bucket of the caller's address", async (name, send) => {
+  const net = name === "status" ? "203.0.113" : "192.0.2";
+  const one = await send(1, `${net}.1`);
+  const thirty = await send(30, `${net}.2`);
+  expect(thirty.status).toBe(200);
+  const left = (reply: { headers: Headers }) => Number(reply.headers.get("ratelimit-remaining"));
+  expect([one.headers.get("ratelimit-bucket"), one.headers.get("ratelimit-limit")]).toEqual(["open", "60"]);
+  expect([left(one), left(thirty)]).toEqual([59, 30]);
+  // More at once than the bucket holds, whatever it gains meanwhile.
+  const flood = await Promise.all(Array.from({ length: 40 }, () => send(30, `${net}.3`)));
+  const refused = flood.filter(({ status }) => status === 429);
+  expect(refused.length).toBeGreaterThan(0);
+  for (const { headers, body } of refused) {
+    expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
+    const [error] = body["errors"] as unknown as { extensions: Record<string, string> }[];
+    expect(error?.extensions).toMatchObject({
+      code: "rate_limit_exceeded",
+      fix: expect.stringContaining("Retry-After"),
+    });
+  }
+  // Another address is not held up; nor is a caller with a key, who pays from the account's reads.
+  expect((await send(1, `${net}.4`)).status).toBe(200);
+  const keyed = await door.post("/graphql", { query: "{ status { database } }" }, from(`${net}.3`));
+  expect([keyed.status, keyed.headers.get("ratelimit-bucket")]).toEqual([200, "read"]);
+  // A key that is none does not change what anybody may ask.
+  const wrong = await door.post(
+    "/graphql",
+    { query: "{ status { database } }" },
+    {
+      Authorization: "<your API key>",
+      ...from(`${net}.5`),
+    },
+  );
+  expect([wrong.status, wrong.headers.get("ratelimit-bucket")]).toEqual([200, "open"]);
+});
+
+test("what is said of the service is read once for all who ask at once", async () => {
+  let statements = 0;
+  const count = () => {
+    statements += 1;
+  };
+  door.services.pool.on("acquire", count);
+  try {
+    await Promise.all(
+      Array.from({ length: 40 }, async () => {
+        const response = await fetch(`${door.base}/status`);
+        expect(response.status).toBe(200);
+      }),
+    );
+  } finally {
+    door.services.pool.off("acquire", count);
+  }
+  // Twice, if a second passed meanwhile; a busy machine may need some more.
+  expect(statements).toBeLessThan(20);
+});
+
+test("an address has 2,000 questions in a day, of IPv6 a whole /64; then it is told to take a key", async () => {
+  const { limiter } = door.services.auth;
+  const day = { perSecond: 2_000 / 86_400, burst: 2_000 };
+  for (const [client, address] of [
+    ["198.51.100.70", "198.51.100.70"],
+    ["2001:db8:7:1::/64", "2001:db8:7:1::9"],
+  ]) {
+    expect((await limiter.take(`open-day:${client}`, day, 1_980)).allowed).toBe(true);
+    expect((await ask(door, wallets.slice(0, 10), from(address ?? ""))).status).toBe(200);
+    const { status, body } = await ask(door, wallets.slice(0, 30), from(address ?? ""));
+    expect(status).toBe(429);
+    expect(JSON.stringify(body["errors"])).toContain("2000 questions without a key today; a free key asks more");
+  }
+});
+
+test("beyond what readers may ask of the node they are refused at once, and the relay is not", async () => {
+  const services = stage.h.process({ TRUSTED_PROXIES: "127.0.0.0/8", READER_CALLS_PER_SECOND: "1" });
+  const poor = await DoorServer.start(services);
+  // Not as long as a whole request may take.
+  stage.h.proxy.delay("eth_call", 300);
+  try {
+    // Two calls may come at once; root and start are both.
+    const { status, headers, body } = await ask(poor, wallets.slice(0, 10), from("198.51.100.50"));
+    expect([status, Number(headers.get("retry-after"))]).toEqual([503, 1]);
+    const [error] = body["errors"] as unknown as { message: string; extensions: Record<string, string> }[];
+    expect(error?.extensions["code"]).toBe("service_unavailable");
+    expect(error?.message).toContain("for readers");
+    const [chain] = services.chains;
+    if (!chain) throw new Error("no chain");
+    const [head] = await services.relay
+      .nodes(chain)
+      .first((node) => node.ask([{ method: "eth_blockNumber", params: [] }]));
+    expect(head).toHaveProperty("result");
+  } finally {
+    stage.h.proxy.heal();
+    await poor.stop();
+  }
+  await expect.poll(async () => (await ask(door, [wallets[0] ?? ""], from("198.51.100.60"))).status, patient).toBe(200);
+});

@@ -1,0 +1,93 @@
+import { createServer, request } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { createPool } from "../../src/db/pool.ts";
+import { ReadConnections } from "../../src/db/read-connections.ts";
+import { RequestEnd } from "../../src/db/request-end.ts";
+import { withReadScope } from "../../src/db/tenant.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { patient } from "../setup/patience.ts";
+
+// No time is over here by itself: what ends a statement is what the test does.
+const forEver = 600_000;
+let database: TestDatabase;
+let reads: ReadConnections;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  const options = { tenants: false, statementTimeout: forEver, reads: true } as const;
+  reads = new ReadConnections(createPool(database.url, "heavy-test", 1, options), { most: 1, waiting: 4 });
+});
+afterAll(async () => {
+  await reads?.end();
+  await database?.drop();
+});
+
+/** Texts of statements that the one connection runs now. */
+async function running(): Promise<string[]> {
+  const { rows } = await database.pool.query(
+    "SELECT query FROM pg_stat_activity WHERE application_name = 'mintyard-heavy-test' AND state = 'active'",
+  );
+  return rows.map(({ query }) => query);
+}
+
+const ask = (account: string, text: string, end = new RequestEnd(null)) =>
+  withReadScope(account, end, () => reads.query({ text }, forEver)).then(
+    () => text,
+    (error: Error & { code?: string }) => error.code,
+  );
+
+test("a statement is cancelled when nobody waits for it, and one that waits is never begun", async () => {
+  const [first, second] = [new RequestEnd(null), new RequestEnd(null)];
+  const sleeping = ask("a", "SELECT pg_sleep(599)", first);
+  await expect.poll(running, patient).toEqual(["SELECT pg_sleep(599)"]);
+  const waiting = ask("a", "CREATE TABLE public.begun ()", second);
+  expect([reads.running, reads.waiting]).toEqual([1, 1]);
+  second.end(new Error("gone"));
+  await waiting;
+  expect([reads.running, reads.waiting]).toEqual([1, 0]);
+  first.end(new Error("gone"));
+  await sleeping;
+  await expect.poll(running, patient).toEqual([]);
+  // The connection is free again, and what ended before it was asked for is not begun either.
+  expect(await ask("a", "SELECT 1")).toBe("SELECT 1");
+  await ask("a", "CREATE TABLE public.begun ()", first);
+  const { rows } = await database.pool.query("SELECT to_regclass('public.begun') AS begun");
+  expect(rows).toEqual([{ begun: null }]);
+});
+
+test("a client that goes away takes its statement with it", async () => {
+  const server = createServer((_request, response) => {
+    withReadScope("a", new RequestEnd(response), () => reads.query({ text: "SELECT pg_sleep(598)" }, forEver)).catch(
+      () => response.destroy(),
+    );
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  const client = request({ port: (server.address() as AddressInfo).port, host: "127.0.0.1" }).end();
+  client.on("error", () => undefined);
+  await expect.poll(running, patient).toEqual(["SELECT pg_sleep(598)"]);
+  client.destroy();
+  await expect.poll(running, patient).toEqual([]);
+  await new Promise((done) => server.close(done));
+});
+
+test("a statement whose time is over is cancelled and says so", async () => {
+  const outcome = reads.query({ text: "SELECT pg_sleep(597)" }, 50).catch((error: Error & { code: string }) => error);
+  expect(await outcome).toMatchObject({ code: "read_timeout", status: 503, retryAfterSeconds: 1 });
+  await expect.poll(running, patient).toEqual([]);
+  expect(await ask("a", "SELECT 1")).toBe("SELECT 1");
+});
+
+test("the queue is bounded, for one account by half, and accounts take turns", async () => {
+  const end = new RequestEnd(null);
+  const sleeping = ask("a", "SELECT pg_sleep(596)", end);
+  await expect.poll(running, patient).toEqual(["SELECT pg_sleep(596)"]);
+  const order: string[] = [];
+  const queue = (account: string, text: string) => ask(account, text).then((outcome) => order.push(outcome ?? ""));
+  const queued = [queue("a", "SELECT 'a1'"), queue("a", "SELECT 'a2'")];
+  expect(await ask("a", "SELECT 'a3'")).toBe("service_unavailable");
+  queued.push(queue("b", "SELECT 'b1'"), queue("c", "SELECT 'c1'"));
+  expect(await ask("d", "SELECT 'd1'")).toBe("service_unavailable");
+  end.end(new Error("gone"));
+  await Promise.all([sleeping, ...queued]);
+  expect(order).toEqual(["SELECT 'a1'", "SELECT 'b1'", "SELECT 'c1'", "SELECT 'a2'"]);
+});

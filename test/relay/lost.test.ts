@@ -1,0 +1,259 @@
+import { type Address, createTestClient, type Hash, http, walletActions } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
+import type { Caller } from "../../src/auth/caller.ts";
+import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
+import { checkDeployment } from "../../src/collections/check-deployment.ts";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
+import { getDeployment } from "../../src/collections/get-deployment.ts";
+import { driveFound } from "../../src/relay/drive-found.ts";
+import { takeBasis } from "../../src/relay/nonce-basis.ts";
+import { openLane } from "../../src/relay/open-lane.ts";
+import { createRelayMemory } from "../../src/relay/round-steps.ts";
+import { findSlot } from "../../src/relay/slots.ts";
+import { lookAtLanes } from "../../src/relay/watch-lanes.ts";
+import type { Services } from "../../src/services.ts";
+import { patient } from "../setup/patience.ts";
+import { goerli, launch, RelayHarness } from "./harness.ts";
+import { loseRows, nameOnChain } from "./lost-rows.ts";
+import { relayRound } from "./round.ts";
+
+let h: RelayHarness;
+let caller: Caller;
+const done = ["confirmed", "finalized"];
+
+beforeAll(async () => {
+  h = await RelayHarness.start();
+  caller = await h.caller();
+  const services = h.process();
+  const { deployment } = await deployCollection(services, caller, launch());
+  await h.until(services, deployment.id, done);
+});
+afterEach(async () => {
+  await mining(true);
+});
+afterAll(() => h?.stop());
+
+const node = () => createTestClient({ mode: "hardhat", transport: http(h.node.url) }).extend(walletActions);
+const mining = (on: boolean) => node().setAutomine(on);
+const bytesOf = async (hash: Hash) =>
+  (await h.database.pool.query("SELECT raw FROM service.attempt WHERE hash = $1", [Buffer.from(hash.slice(2), "hex")]))
+    .rows[0].raw as Buffer;
+const laneState = async () => (await h.database.pool.query("SELECT state FROM service.lane")).rows[0].state;
+const times = async (id: string) => (await h.announced()).filter(({ intentId }) => intentId === nameOnChain(id)).length;
+
+async function sent(hash: string): Promise<void> {
+  await expect.poll(() => h.chain.getTransaction({ hash: hash as Hash }).catch(() => null), patient).not.toBeNull();
+}
+
+/** Blocks and worker rounds until a deployment is done. */
+async function until(services: Services, id: string): Promise<void> {
+  const memory = createRelayMemory();
+  await h.untilState(id, done, async () => {
+    await node().mine({ blocks: 1 });
+    await relayRound(services, goerli(services), memory);
+  });
+}
+
+async function expectStanding(services: Services, id: string, hash: string): Promise<void> {
+  const { collection, predictedAddress, transactionHash } = await getDeployment(services, caller, { id });
+  expect({ collection, transactionHash }).toEqual({ collection: predictedAddress, transactionHash: hash });
+  expect(await times(id)).toBe(1);
+  const found = await findDeployedContract(services, caller, { chain: "goerli", transactionHash: hash });
+  expect(found.toLowerCase() as Address).toBe(predictedAddress);
+}
+
+test("a nonce that waits in a mempool is not given to another request after its rows were lost", async () => {
+  const before = h.process();
+  await mining(false);
+  const lost = launch({ idempotencyKey: "lost-in-the-pool" });
+  const first = await deployCollection(before, caller, lost);
+  await sent(first.deployment.transactionHash);
+  await loseRows(h.database.pool, [first.deployment.id], h.relayer);
+
+  const after = h.process();
+  const other = await deployCollection(after, caller, launch());
+  await sent(other.deployment.transactionHash);
+  const taken = await h.chain.getTransaction({ hash: first.deployment.transactionHash });
+  const given = await findSlot(after.db, other.deployment.id);
+  expect(given?.nonce).toBe(BigInt(taken.nonce) + 1n);
+  await until(after, other.deployment.id);
+  expect(await laneState()).toBe("open");
+  await expectStanding(after, other.deployment.id, other.deployment.transactionHash);
+
+  const again = await deployCollection(after, caller, lost);
+  await until(after, again.deployment.id);
+  await expectStanding(after, again.deployment.id, first.deployment.transactionHash);
+});
+
+test("a request that comes back while its lost transaction waits in a mempool that shows nothing is that transaction", async () => {
+  const before = h.process();
+  await mining(false);
+  const lost = launch({ idempotencyKey: "back-before-it-is-mined" });
+  const { id, transactionHash } = (await deployCollection(before, caller, lost)).deployment;
+  await sent(transactionHash);
+  await loseRows(h.database.pool, [id], h.relayer);
+
+  const after = h.process();
+  await expect(deployCollection(after, caller, lost)).rejects.toMatchObject({ code: "service_unavailable" });
+  await until(after, id);
+  expect((await deployCollection(after, caller, lost)).deployment.transactionHash).toBe(transactionHash);
+  await expectStanding(after, id, transactionHash);
+  await until(after, (await deployCollection(after, caller, launch())).deployment.id);
+  expect(await laneState()).toBe("open");
+});
+
+test("a nonce that an endpoint counts and nobody has bytes of is filled, and those behind it are mined", async () => {
+  const before = h.process();
+  await mining(false);
+  const lost = await deployCollection(before, caller, launch());
+  await sent(lost.deployment.transactionHash);
+  await loseRows(h.database.pool, [lost.deployment.id], h.relayer);
+  const after = h.process();
+  const other = await deployCollection(after, caller, launch());
+  await sent(other.deployment.transactionHash);
+  await node().dropTransaction({ hash: lost.deployment.transactionHash });
+  await until(after, other.deployment.id);
+  await expectStanding(after, other.deployment.id, other.deployment.transactionHash);
+  expect(await times(lost.deployment.id)).toBe(0);
+  const { rows } = await h.database.pool.query(
+    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense, bool_and(state = 'mined' OR state = 'foreign') AS used FROM service.slot",
+  );
+  expect(rows).toEqual([{ dense: true, used: true }]);
+});
+
+test("two workers that fill the same nonce at once sign one transaction for it", async () => {
+  const before = h.process();
+  await mining(false);
+  const lost = await deployCollection(before, caller, launch());
+  await sent(lost.deployment.transactionHash);
+  const nonce = (await findSlot(before.db, lost.deployment.id))?.nonce;
+  await loseRows(h.database.pool, [lost.deployment.id], h.relayer);
+  const workers = [h.process(), h.process()].map((services) => ({ services, memory: createRelayMemory(60_000) }));
+  await takeBasis(before, goerli(before), h.relayer);
+  await node().dropTransaction({ hash: lost.deployment.transactionHash });
+  // Each looked at the chain when its fees were others.
+  for (const { services, memory } of workers) {
+    await node().setNextBlockBaseFeePerGas({
+      baseFeePerGas: memory === workers[0]?.memory ? 10n ** 9n : 3n * 10n ** 9n,
+    });
+    await node().mine({ blocks: 1 });
+    await lookAtLanes(services, goerli(services), memory);
+  }
+  const count = async () => {
+    await Promise.all(workers.map(({ services, memory }) => driveFound(services, goerli(services), memory)));
+    const { rows } = await h.database.pool.query("SELECT FROM service.attempt WHERE nonce = $1", [nonce]);
+    return rows.length;
+  };
+  await expect.poll(count, patient).toBeGreaterThan(0);
+  expect(await count()).toBe(1);
+});
+
+test.each(["lost", "there, without its nonce"])(
+  "a lost transaction that no endpoint showed takes another request's nonce: both end, the wallet goes on (its row is %s)",
+  async (row) => {
+    const before = h.process();
+    await mining(false);
+    const lost = launch({ idempotencyKey: `unseen ${row}`.replaceAll(/\W+/g, "-") });
+    const first = await deployCollection(before, caller, lost);
+    const { transactionHash: hash, id } = first.deployment;
+    await sent(hash);
+    const bytes = await bytesOf(hash);
+    await node().dropTransaction({ hash });
+    await loseRows(h.database.pool, [id], h.relayer, row === "lost" ? "nothing" : "requests");
+
+    const after = h.process();
+    const other = await deployCollection(after, caller, launch());
+    await sent(other.deployment.transactionHash);
+    await node().dropTransaction({ hash: other.deployment.transactionHash });
+    await node().sendRawTransaction({ serializedTransaction: `0x${bytes.toString("hex")}` });
+    await node().mine({ blocks: 1 });
+    expect((await h.chain.getTransactionReceipt({ hash })).status).toBe("success");
+
+    // It is asked for again before anybody has looked at what took the nonce.
+    const again = await deployCollection(after, caller, lost);
+    expect(again.deployment.id).toBe(id);
+    const { rows } = await after.pool.query("SELECT id FROM service.intent WHERE root_id = $1", [other.deployment.id]);
+    expect(rows).toHaveLength(1);
+    await untilNewest(after, other.deployment.id);
+    await until(after, id);
+    await expectStanding(after, id, hash);
+    // Its first hash leads to it as well, whatever became of that nonce.
+    const { predictedAddress } = await getDeployment(after, caller, { id: other.deployment.id });
+    const found = await findDeployedContract(after, caller, {
+      chain: "goerli",
+      transactionHash: other.deployment.transactionHash,
+    });
+    expect(found.toLowerCase()).toBe(predictedAddress);
+    expect(await times(other.deployment.id)).toBe(1);
+    expect(await laneState()).toBe("open");
+    // A repeat of either is answered, not broken.
+    expect((await deployCollection(after, caller, lost)).deployment.transactionHash).toBe(hash);
+  },
+);
+
+test("a wallet whose lost transactions cannot be read for a while stays open, and goes on when they can be", async () => {
+  const before = h.process();
+  const lost = launch({ idempotencyKey: "mined-and-unreadable" });
+  const { id, transactionHash } = (await deployCollection(before, caller, lost)).deployment;
+  await until(before, id);
+  await loseRows(h.database.pool, [id], h.relayer);
+
+  const after = h.process();
+  h.proxy.loseAnswers("eth_getTransactionReceipt");
+  const other = launch({ idempotencyKey: "behind-the-unreadable" });
+  await acceptDeployment(after, caller, "behind-the-unreadable", await checkDeployment(after, caller, other));
+  const reads = () => h.proxy.seen.filter((method) => method === "eth_getTransactionReceipt").length;
+  const enough = reads() + 3;
+  await expect
+    .poll(() => relayRound(after, goerli(after), createRelayMemory()).then(reads), patient)
+    .toBeGreaterThanOrEqual(enough);
+  expect(await laneState()).toBe("open");
+
+  h.proxy.heal();
+  const next = await deployCollection(after, caller, other);
+  await until(after, next.deployment.id);
+  const again = await deployCollection(after, caller, lost);
+  await until(after, again.deployment.id);
+  await expectStanding(after, id, transactionHash);
+});
+
+/** The same for a request that may go on in a new generation. */
+async function untilNewest(services: Services, id: string): Promise<void> {
+  const memory = createRelayMemory();
+  await expect
+    .poll(async () => {
+      await node().mine({ blocks: 1 });
+      await relayRound(services, goerli(services), memory);
+      return (await getDeployment(services, caller, { id })).state;
+    }, patient)
+    .toBe("finalized");
+}
+
+test("a wallet that a person opens stays open, although somebody else has used a nonce that was found", async () => {
+  await mining(false);
+  const thief = privateKeyToAccount(h.relayerKey);
+  const nonce = await h.chain.getTransactionCount({ address: h.relayer, blockTag: "pending" });
+  const fees = { maxFeePerGas: 10n ** 12n, maxPriorityFeePerGas: 10n ** 10n };
+  const stolen = { chainId: goerli(h.process()).id, to: h.relayer, value: 1n, gas: 21_000n, nonce, ...fees };
+  await h.chain.sendRawTransaction({ serializedTransaction: await thief.signTransaction(stolen) });
+
+  // The node counts it and shows no mempool, so nobody knows yet whose it is.
+  const services = h.process();
+  await deployCollection(services, caller, launch());
+  const found = async () =>
+    (await h.database.pool.query("SELECT state FROM service.slot WHERE nonce = $1 AND intent_id IS NULL", [nonce]))
+      .rows;
+  expect(await found()).toEqual([{ state: "open" }]);
+  const memory = createRelayMemory();
+  const look = async () => {
+    await node().mine({ blocks: 1 });
+    await relayRound(services, goerli(services), memory);
+    return await laneState();
+  };
+  await expect.poll(look, patient).toBe("reconcile");
+  expect(await openLane(services, goerli(services), h.relayer)).toMatchObject({ skipped: 1n });
+  for (const end = Date.now() + 3_000; Date.now() < end; ) expect(await look()).toBe("open");
+  expect(await found()).toEqual([{ state: "foreign" }]);
+});

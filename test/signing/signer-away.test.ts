@@ -1,0 +1,127 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { readStatus } from "../../src/accounts/read-status.ts";
+import { watchStatus } from "../../src/accounts/status-gauges.ts";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { createRelayMemory } from "../../src/relay/round-steps.ts";
+import type { Services } from "../../src/services.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
+import { goerli, launch, RelayHarness } from "../relay/harness.ts";
+import { relayRound } from "../relay/round.ts";
+import { patient } from "../setup/patience.ts";
+import { RunningSigner } from "./signer-fixture.ts";
+
+const done = ["confirmed", "finalized"];
+
+let h: RelayHarness;
+let signer: RunningSigner;
+let services: Services;
+beforeAll(async () => {
+  h = await RelayHarness.start();
+  signer = await RunningSigner.start({ id: h.node.id, factory: h.factory.address }, { keys: [h.relayerKey] });
+  // The environment has the key too; nobody reads it there.
+  services = h.process(signer.access());
+});
+afterAll(async () => {
+  await signer?.stop();
+  await h?.stop();
+});
+
+/** Ends the signer; a process that has heard of it in the last second believes that it is there. */
+async function killed(): Promise<void> {
+  await signer.kill();
+  await expect.poll(() => services.relay.signing.look(), patient).toBe("unreachable");
+}
+
+const nonces = async () => {
+  const { rows } = await h.database.pool.query(
+    `SELECT count(*)::int AS slots, count(DISTINCT intent_id)::int AS intents, coalesce(max(nonce) - min(nonce) + 1, 0)::int AS span
+     FROM service.slot`,
+  );
+  return rows[0] as { slots: number; intents: number; span: number };
+};
+
+test("a deployment is signed by the other process", async () => {
+  const deployed = await deployCollection(services, await h.caller(), launch());
+  expect(services.relay.signing.kind).toBe("signer");
+  await h.until(services, deployed.deployment.id, done);
+  await expect.poll(() => signer.output, patient).toContain(String(deployed.deployment.transactionHash));
+  expect(await readStatus(services)).toMatchObject({ signer: { kind: "signer", trouble: null } });
+});
+
+test("without the signer requests are accepted and keep their place, no nonce is given out, and it is said so", async () => {
+  await killed();
+  const before = await nonces();
+  const announced = (await h.announced()).length;
+  const caller = await h.caller();
+  const waiting = Promise.all(
+    Array.from({ length: 4 }, () => deployCollection(services, caller, launch({ idempotencyKey: randomUUID() }))),
+  );
+  waiting.catch(() => undefined);
+  const queued = async () =>
+    (await h.database.pool.query("SELECT count(*)::int AS n FROM service.intent WHERE state = 'queued'")).rows[0].n;
+  await expect.poll(queued, patient).toBeGreaterThanOrEqual(4);
+  expect(await nonces()).toEqual(before);
+  // What is said may be a second old.
+  const said = async () => (await readStatus(services)).signer;
+  await expect.poll(said, patient).toEqual({ kind: "signer", trouble: "unreachable" });
+  const status = await readStatus(services);
+  expect(status.chains.find(({ chain }) => chain === "goerli")?.troubles).toContain("signer_unreachable");
+  const metrics = createMetrics("test");
+  watchStatus(metrics, services);
+  expect(await metrics.registry.metrics()).toMatch(/^mintyard_signer_up\{kind="signer",process="test"\} 0$/m);
+  await signer.restart();
+  // The very requests that waited get their hashes.
+  const answers = await waiting;
+  for (const { deployment } of answers) await h.until(services, deployment.id, done);
+  expect(await nonces()).toEqual({
+    slots: before.slots + 4,
+    intents: before.intents + 4,
+    span: before.span + 4,
+  });
+  expect(await h.announced()).toHaveLength(announced + 4);
+  await expect.poll(said, patient).toMatchObject({ trouble: null });
+});
+
+test("a signer that is killed while it signs loses nothing and doubles nothing", async () => {
+  const before = await nonces();
+  const announced = (await h.announced()).length;
+  const caller = await h.caller();
+  const asked = Array.from({ length: 8 }, () => deployCollection(services, caller, launch()));
+  for (const one of asked) one.catch(() => undefined);
+  const signed = async () => (await nonces()).slots > before.slots;
+  await expect.poll(signed, { ...patient, interval: 5 }).toBe(true);
+  await signer.kill();
+  await signer.restart();
+  const answers = await Promise.all(asked);
+  for (const { deployment } of answers) await h.until(services, deployment.id, done);
+  const after = await nonces();
+  expect(after).toEqual({ slots: before.slots + 8, intents: before.intents + 8, span: before.span + 8 });
+  expect(await h.announced()).toHaveLength(announced + 8);
+});
+
+test("a token that the signer does not know is said so, and costs no nonce", async () => {
+  const before = await nonces();
+  const wrong = h.process({ ...signer.access(), SIGNER_TOKEN: "x".repeat(43) });
+  expect(await readStatus(wrong)).toMatchObject({ signer: { trouble: "unauthorized" } });
+  await expect(wrong.relay.signing.requireAnswer()).rejects.toMatchObject({ trouble: "unauthorized" });
+  expect(await nonces()).toEqual(before);
+});
+
+test("a request that no signer served in ten seconds is told that it is accepted, and is signed later", async () => {
+  await killed();
+  const refused = await deployCollection(services, await h.caller(), launch()).catch((error: unknown) => error);
+  expect(refused).toMatchObject({
+    code: "service_unavailable",
+    message: expect.stringMatching(/^accepted but not sent yet: the signer does not answer\. It stays queued until /),
+    details: { deployment: expect.any(String), expiresAt: expect.any(String) },
+  });
+  // A worker says what keeps it, and what to do.
+  await expect(relayRound(services, goerli(services), createRelayMemory())).rejects.toMatchObject({
+    code: "service_unavailable",
+    trouble: "unreachable",
+    cause: { message: expect.stringContaining("start the signer") },
+  });
+  await signer.restart();
+  await h.until(services, (refused as { details: { deployment: string } }).details.deployment, done);
+});

@@ -1,0 +1,109 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Address } from "viem";
+import { generatePrivateKey } from "viem/accounts";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { type Chain, defaultRelayPolicy } from "../../src/chains.ts";
+import { createLogger } from "../../src/log.ts";
+import { keySigner } from "../../src/signing/local-keys.ts";
+import { deploySelector } from "../../src/signing/rules.ts";
+import { type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
+import { signerProcess } from "../../src/signing/signer-client.ts";
+import { createSignerServer } from "../../src/signing/signer-server.ts";
+import type { SigningPlace } from "../../src/signing/signing-place.ts";
+
+const factory: Address = `0x${"11".repeat(20)}`;
+const wallet = keySigner(generatePrivateKey());
+const token = "t".repeat(40);
+const log = createLogger("test", "silent");
+const order: SigningOrder = {
+  kind: "deploy",
+  transaction: {
+    ...{ chainId: 31337, nonce: 7, to: factory, data: `${deploySelector}0a`, value: 0n },
+    ...{ gas: 500_000n, maxFeePerGas: 100n, maxPriorityFeePerGas: 1n },
+  },
+};
+
+let dir: string;
+let place: SigningPlace;
+let signer: Signer;
+let server: Server | null = null;
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), "mintyard-signer-client-"));
+  place = signerProcess({ endpoint: { socketPath: join(dir, "signer.sock") }, token: { value: token } }, log);
+  const relay = { ...defaultRelayPolicy(31337, true), wallets: [wallet.address] };
+  const chain: Pick<Chain, "id" | "relay"> = { id: 31337, relay };
+  const [first] = place.wallets(chain as Chain);
+  if (!first) throw new Error("no wallet");
+  signer = first;
+});
+afterEach(async () => {
+  place.close();
+  await close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+async function listen(next: Server): Promise<void> {
+  server = next;
+  await new Promise<void>((ready) => next.listen(join(dir, "signer.sock"), ready));
+}
+
+async function close(): Promise<void> {
+  const closing = server;
+  server = null;
+  closing?.closeAllConnections();
+  await new Promise((done) => (closing ? closing.close(done) : done(null)));
+}
+
+/** The signer's own server over a wallet that signs as it is told here. */
+function serverOf(sign: Signer["sign"]): Server {
+  const policy = { chainId: 31337, maxFeeWei: 100n, factories: [factory], wallets: [wallet.address] };
+  const signers = [{ ...wallet, sign }];
+  return createSignerServer({ keyrings: [{ chain: "goerli", policy, signers }], token, adminToken: `${token}a`, log });
+}
+
+test("a signer with another key than the wallet's is found by its first signature, also after a restart", async () => {
+  const other = keySigner(generatePrivateKey());
+  await listen(serverOf(other.sign));
+  const wrong = { code: "service_unavailable", trouble: "wrong_answer" };
+  await expect(signChecked(signer, order)).rejects.toMatchObject(wrong);
+  expect(await place.look()).toBe("wrong_answer");
+  await close();
+  await listen(serverOf(wallet.sign));
+  await signChecked(signer, order);
+  await signChecked(signer, order);
+  expect(await place.look()).toBeNull();
+  await close();
+  await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "unreachable" });
+  await listen(serverOf(other.sign));
+  await expect(signChecked(signer, order)).rejects.toMatchObject(wrong);
+});
+
+test("a signature under another transaction is found each time", async () => {
+  await listen(serverOf(wallet.sign));
+  await signChecked(signer, order);
+  await close();
+  const lie: RequestListener = async (_, response) => {
+    const { signature, hash } = await signChecked(wallet, {
+      ...order,
+      transaction: { ...order.transaction, nonce: 8 },
+    });
+    response.end(JSON.stringify({ signature, hash }));
+  };
+  await listen(createServer(lie));
+  await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "wrong_answer" });
+});
+
+test.each<[string, RequestListener, string]>([
+  ["no JSON", (_, response) => void response.end("<html>"), "wrong_answer"],
+  ["no signature", (_, response) => void response.end("{}"), "wrong_answer"],
+  ["more than an answer has", (_, response) => void response.end("x".repeat(100_000)), "unreachable"],
+  ["an end of the connection", (_, response) => void response.destroy(), "unreachable"],
+  ["nothing", () => undefined, "unreachable"],
+  ["an error of its own", (_, response) => void response.writeHead(500).end(), "unreachable"],
+])("%s in the place of a signature is a trouble that is named", async (_, answer, trouble) => {
+  await listen(createServer(answer));
+  await expect(signChecked(signer, order)).rejects.toMatchObject({ code: "service_unavailable", trouble });
+});

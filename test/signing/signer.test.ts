@@ -1,0 +1,200 @@
+import { lstatSync, statSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Address,
+  encodeFunctionData,
+  type Hex,
+  keccak256,
+  parseSignature,
+  recoverTransactionAddress,
+  serializeTransaction,
+  stringToHex,
+  toFunctionSelector,
+  zeroHash,
+} from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
+import { loadConfig } from "../../src/config.ts";
+import { deploySelector, grantSelector, relayerRole, updateSelector } from "../../src/signing/rules.ts";
+import { loadSignerConfig } from "../../src/signing/signer-config.ts";
+import { patient } from "../setup/patience.ts";
+import { RunningSigner } from "./signer-fixture.ts";
+
+const factory: Address = `0x${"11".repeat(20)}`;
+const earlier: Address = `0x${"12".repeat(20)}`;
+const collection: Address = `0x${"33".repeat(20)}`;
+const stranger: Address = `0x${"44".repeat(20)}`;
+
+let signer: RunningSigner;
+let wallet: Address;
+let second: Address;
+let order: Record<string, unknown>;
+beforeAll(async () => {
+  const env = { MAX_FEE_GWEI_GOERLI: "50", FACTORIES_BEFORE_GOERLI: earlier };
+  signer = await RunningSigner.start({ id: 31337, factory }, { env });
+  [wallet = factory, second = factory] = signer.wallets;
+  order = {
+    ...{ kind: "deploy", wallet, chainId: 31337, nonce: 7, to: factory, data: `${deploySelector}00` },
+    ...{ value: "0", gas: "500000", maxFeePerGas: String(50n * 10n ** 9n), maxPriorityFeePerGas: "1" },
+  };
+});
+afterAll(() => signer?.stop());
+
+const grant = (account: Address, role: Hex = relayerRole) =>
+  encodeFunctionData({ abi: collectionFactoryAbi, functionName: "grantRole", args: [role, account] });
+const sign = (changes: Record<string, unknown> = {}, token?: string | null) =>
+  signer.ask("POST", "/v1/sign", { ...order, ...changes }, token);
+
+test("the selectors of the rules are those of the contracts", () => {
+  const config = "(string,bool,uint256,bool,uint256,bool,uint256,uint256,string,bytes32,uint256,address)";
+  expect(deploySelector).toBe(toFunctionSelector("deploy(bytes32,address,bytes)"));
+  expect(updateSelector).toBe(toFunctionSelector(`updateConfig(${config})`));
+  expect(grantSelector).toBe(toFunctionSelector("grantRole(bytes32,address)"));
+  expect(relayerRole).toBe(keccak256(stringToHex("RELAYER_ROLE")));
+});
+
+describe("the signer's process signs", () => {
+  test.each([
+    ["a deployment", () => ({})],
+    ["a deployment by an earlier factory", () => ({ to: earlier })],
+    ["an update of a collection", () => ({ kind: "update", to: collection, data: `${updateSelector}00` })],
+    ["nothing to oneself", () => ({ kind: "noop", to: wallet, data: "0x" })],
+  ])("%s, and logs it with chain, wallet, nonce, hash and kind", async (_, changes) => {
+    const asked = { ...order, ...changes() } as Record<string, string> & { nonce: number; chainId: number };
+    const { status, body } = await sign(changes());
+    expect(status).toBe(200);
+    const raw = serializeTransaction(
+      {
+        type: "eip1559",
+        ...{ chainId: asked.chainId, nonce: asked.nonce, to: asked["to"] as Address, data: asked["data"] as Hex },
+        ...{ value: 0n, gas: 500_000n, maxFeePerGas: 50n * 10n ** 9n, maxPriorityFeePerGas: 1n },
+      },
+      parseSignature(body["signature"] as Hex),
+    );
+    expect((await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })).toLowerCase()).toBe(
+      wallet,
+    );
+    expect(body["hash"]).toBe(keccak256(raw));
+    const line = () => signer.output.split("\n").find((text) => text.includes(keccak256(raw)));
+    await expect.poll(line, patient).toBeDefined();
+    const facts = { chain: "goerli", wallet, nonce: 7, kind: asked["kind"], msg: "signed" };
+    expect(JSON.parse(line() ?? "{}")).toMatchObject(facts);
+  });
+
+  test("a role for one of its wallets, for whoever has the operator's token", async () => {
+    const changes = { kind: "grant", data: grant(second) };
+    expect(await sign(changes)).toMatchObject({ status: 403, body: { refused: expect.stringContaining("operator") } });
+    expect((await sign(changes, signer.token("signer-admin-token"))).status).toBe(200);
+  });
+});
+
+describe("the signer's process refuses, whatever the asker says,", () => {
+  test.each<[string, () => Record<string, unknown>, string]>([
+    ["another chain", () => ({ chainId: 1 }), "no key of"],
+    ["a wallet that it does not have", () => ({ wallet: stranger }), "no key of"],
+    ["a factory that it was not told of", () => ({ to: stranger }), "no factory of this signer"],
+    ["another call of the factory", () => ({ data: "0x8456cb59" }), "of the factory"],
+    ["a role in the guise of a deployment", () => ({ data: grant(second) }), "of the factory"],
+    ["money", () => ({ value: "1" }), "moves money"],
+    ["a fee over the cap", () => ({ maxFeePerGas: String(51n * 10n ** 9n) }), "over the cap"],
+    ["a tip over the fee", () => ({ maxPriorityFeePerGas: String(51n * 10n ** 9n) }), "over its fee"],
+    ["too much gas", () => ({ gas: "16777217" }), "too much gas"],
+    ["an empty call of somebody else", () => ({ kind: "noop", data: "0x", to: stranger }), "oneself"],
+    ["data for oneself", () => ({ kind: "noop", to: wallet }), "no data"],
+    ["an update of a factory", () => ({ kind: "update", data: `${updateSelector}00` }), "no collection"],
+    [
+      "another call of a collection",
+      () => ({ kind: "update", to: collection, data: grant(second) }),
+      "of a collection",
+    ],
+  ])("%s", async (_, changes, rule) => {
+    // The operator's token changes none of these.
+    for (const token of [signer.token(), signer.token("signer-admin-token")]) {
+      const { status, body } = await sign(changes(), token);
+      expect({ status, refused: body["refused"] }).toEqual({ status: 403, refused: expect.stringContaining(rule) });
+      expect(body).not.toHaveProperty("signature");
+    }
+  });
+
+  test("a role for a stranger, and another role, even to the operator", async () => {
+    for (const data of [grant(stranger), grant(second, zeroHash), `${grant(second)}00`])
+      expect(await sign({ kind: "grant", data }, signer.token("signer-admin-token"))).toMatchObject({
+        status: 403,
+        body: { refused: expect.stringContaining("wallets of this signer only") },
+      });
+  });
+});
+
+test("who has no token, or another one, gets nothing; what is no order is refused", async () => {
+  for (const token of [null, "", "x".repeat(43), `${signer.token()}x`]) {
+    expect((await sign({}, token)).status).toBe(401);
+    expect((await signer.ask("GET", "/v1/wallets", undefined, token)).status).toBe(401);
+  }
+  expect(await signer.ask("GET", "/v1/wallets")).toMatchObject({
+    status: 200,
+    body: { wallets: { 31337: signer.wallets } },
+  });
+  for (const body of [
+    "",
+    "no json",
+    "[]",
+    { ...order, more: 1 },
+    { ...order, kind: "transfer" },
+    { ...order, nonce: -1 },
+  ])
+    expect((await signer.ask("POST", "/v1/sign", body)).status).toBe(400);
+  for (const member of ["wallet", "to", "data", "value", "gas", "maxFeePerGas", "maxPriorityFeePerGas"])
+    for (const value of [null, 5, "0xzz", "-1", undefined]) expect((await sign({ [member]: value })).status).toBe(400);
+  expect((await signer.ask("POST", "/v1/sign", { ...order, data: `0x${"00".repeat(200_000)}` })).status).toBe(413);
+  for (const path of ["/", "/v1/keys", "/v1/sign?x"]) expect((await signer.ask("GET", path)).status).toBe(404);
+});
+
+test("its socket and its tokens are its user's alone, and no answer or log line has a key", async () => {
+  expect(lstatSync(signer.socket).isSocket()).toBe(true);
+  const files = [signer.socket, join(signer.dir, "keys/signer-token"), join(signer.dir, "keys/signer-admin-token")];
+  expect(files.map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual(["600", "600", "600"]);
+  const texts = [signer.output, (await sign()).text, (await signer.ask("GET", "/v1/wallets")).text];
+  for (const key of signer.keys) for (const text of texts) expect(text).not.toContain(key.slice(2));
+});
+
+test("a second signer on the same socket does not start; after a kill the next one takes the socket over", async () => {
+  await expect(signer.startTwin()).rejects.toThrow(/SIGNER_LISTEN: another signer listens on/);
+  await signer.kill();
+  await signer.restart();
+  expect((await sign()).status).toBe(200);
+});
+
+test("wrong settings are named, without their value", () => {
+  const key = "ab".repeat(32);
+  const base = { MINTYARD_DATA_DIR: signer.dir, RELAYER_KEY_POLYGON: key };
+  const load = (env: Record<string, string>) => () => loadSignerConfig({ ...base, ...env });
+  expect(load({})).not.toThrow();
+  expect(load({ RELAYER_KEY_POLYGON: "" })).toThrow("RELAYER_KEY_FILE_<CHAIN>: missing");
+  expect(load({ RELAYER_KEY_POLYGON: `${key}00` })).toThrow(/^RELAYER_KEY_POLYGON: 32 bytes of hex are wanted$/);
+  expect(load({ RELAYER_KEY_BASE: key })).toThrow("CHAIN_ID_BASE: missing");
+  expect(load({ SIGNER_TOKEN: "short" })).toThrow("SIGNER_TOKEN: at least 32 characters");
+  expect(load({ SIGNER_LISTEN: "http://10.0.0.1:9000" })).toThrow("SIGNER_LISTEN: the signer is asked on this machine");
+  expect(load({ SIGNER_LISTEN: `unix:/${"x".repeat(120)}` })).toThrow("at most 107 bytes");
+  expect(load({ SIGNER_SOCKET_MODE: "666" })).toThrow("SIGNER_SOCKET_MODE: 600 or 660");
+  expect(load({ WEB3SIGNER_URL: "ftp://x" })).toThrow("WEB3SIGNER_URL: http");
+});
+
+test("where a signer is named, the service's configuration has no key, whatever its environment holds", () => {
+  const key = "ab".repeat(32);
+  const missing = "/nowhere/relayer";
+  const env = {
+    ...{ DATABASE_URL: "postgres://x", RPC_URL_POLYGON: "http://127.0.0.1:1", FACTORY_POLYGON: factory },
+    ...{ RELAYER_KEY_POLYGON: `${key},${key}`, RELAYER_KEY_FILE_POLYGON: missing, RELAYER_KEYSTORE_POLYGON: missing },
+    RELAYER_ADDRESS_POLYGON: wallet,
+  };
+  for (const place of [{ SIGNER_URL: `unix:${signer.socket}` }, { WEB3SIGNER_URL: "http://127.0.0.1:9000" }]) {
+    const config = loadConfig({ ...env, ...place });
+    const text = JSON.stringify(config, (_name, value) => (typeof value === "bigint" ? String(value) : value));
+    expect(text).not.toContain(key);
+    expect(text).not.toContain(missing);
+    expect(config.chains[0]).toMatchObject({
+      relayerKey: null,
+      relay: { moreKeys: [], keystores: [], wallets: [wallet] },
+    });
+  }
+});

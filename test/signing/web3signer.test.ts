@@ -1,0 +1,125 @@
+import { type Address, keccak256, recoverTransactionAddress } from "viem";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { createLogger } from "../../src/log.ts";
+import { deploySelector, type SigningPolicy } from "../../src/signing/rules.ts";
+import { encodeTransaction, type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
+import type { SigningPlace } from "../../src/signing/signing-place.ts";
+import type { SignerTrouble } from "../../src/signing/trouble.ts";
+import { web3Signer } from "../../src/signing/web3signer.ts";
+import { RunningSigner } from "./signer-fixture.ts";
+import { type Misbehaviour, Web3SignerStandIn } from "./web3signer-stand-in.ts";
+
+const key = generatePrivateKey();
+const wallet = privateKeyToAccount(key).address.toLowerCase() as Address;
+const factory: Address = `0x${"11".repeat(20)}`;
+const policy: SigningPolicy = { chainId: 31337, maxFeeWei: 100n, factories: [factory], wallets: [wallet] };
+const order: SigningOrder = {
+  kind: "deploy",
+  transaction: {
+    ...{ chainId: 31337, nonce: 7, to: factory, data: `${deploySelector}0a0b`, value: 0n },
+    ...{ gas: 500_000n, maxFeePerGas: 100n, maxPriorityFeePerGas: 1n },
+  },
+};
+
+let standIn: Web3SignerStandIn;
+beforeAll(async () => {
+  standIn = await Web3SignerStandIn.start(key, policy.chainId);
+});
+beforeEach(() => {
+  standIn.behaviour = "right";
+});
+afterAll(() => standIn?.stop());
+
+/** What is wrong with the answer, and what this process then says of the Web3Signer. */
+const wrong: [Misbehaviour, SignerTrouble][] = [
+  ["another nonce", "wrong_answer"],
+  ["another receiver", "wrong_answer"],
+  ["another sender", "wrong_answer"],
+  ["a high s", "wrong_answer"],
+  ["garbage", "wrong_answer"],
+  ["an empty answer", "wrong_answer"],
+  ["a huge answer", "unreachable"],
+  ["no answer", "unreachable"],
+  ["a closed connection", "unreachable"],
+  ["500", "unreachable"],
+  ["404", "refused"],
+];
+
+describe.each(["sign", "transaction"] as const)("a Web3Signer that is asked by %s", (method) => {
+  let place: SigningPlace & { walletsOf(chainId: number, addresses: readonly Address[]): Signer[] };
+  let signer: Signer;
+  beforeAll(() => {
+    place = web3Signer(
+      { url: standIn.url, method, timeoutMs: 2_000 },
+      () => policy,
+      createLogger("test", "silent"),
+      false,
+    );
+    const [first] = place.walletsOf(policy.chainId, [wallet]);
+    if (!first) throw new Error("no wallet");
+    signer = first;
+  });
+  afterAll(() => place.close());
+
+  test("signs exactly the transaction that it was given", async () => {
+    const { raw, hash } = await signChecked(signer, order);
+    expect(hash).toBe(keccak256(raw));
+    expect((await recoverTransactionAddress({ serializedTransaction: raw as `0x02${string}` })).toLowerCase()).toBe(
+      wallet,
+    );
+    // Taking the signature off gives the bytes that were to be signed.
+    const unsigned = encodeTransaction(order.transaction).slice(-40);
+    expect(raw).toContain(unsigned.slice(0, 30));
+    expect(await place.look()).toBeNull();
+  });
+
+  test.each(wrong)("is not believed when it gives %s: %s", async (behaviour, trouble) => {
+    standIn.behaviour = behaviour;
+    const failure = await signChecked(signer, order).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "service_unavailable", trouble });
+    standIn.behaviour = "right";
+    await signChecked(signer, order);
+    expect(await place.look()).toBeNull();
+  });
+
+  test("is not even asked for what the rules forbid", async () => {
+    const before = standIn.asked;
+    for (const changes of [{ value: 1n }, { to: wallet }, { maxFeePerGas: 101n }, { chainId: 1 }])
+      await expect(
+        signChecked(signer, { ...order, transaction: { ...order.transaction, ...changes } }),
+      ).rejects.toMatchObject({ name: "SigningRefused" });
+    await expect(signChecked(signer, { ...order, kind: "grant" })).rejects.toThrow("operator's own command");
+    expect(standIn.asked).toBe(before);
+  });
+
+  test("without the wallet's key is told of", async () => {
+    const [other] = place.walletsOf(policy.chainId, [factory]);
+    if (!other) throw new Error("no wallet");
+    const failure = await signChecked(other, order).catch((error: unknown) => error);
+    expect(failure).toMatchObject({ code: "service_unavailable" });
+    await signChecked(signer, order);
+  });
+});
+
+test("the signer's own process stands in front of a Web3Signer: its rules, the other's key", async () => {
+  const signer = await RunningSigner.start(
+    { id: policy.chainId, factory },
+    { keys: [key], env: { WEB3SIGNER_URL: standIn.url, RELAYER_ADDRESS_GOERLI: wallet, RELAYER_KEY_GOERLI: "" } },
+  );
+  try {
+    const { transaction } = order;
+    const asked = { kind: "deploy", wallet, chainId: 31337, nonce: 7, to: factory, data: transaction.data };
+    const amounts = { value: "0", gas: "500000", maxFeePerGas: "100", maxPriorityFeePerGas: "1" };
+    const before = standIn.asked;
+    expect(await signer.ask("POST", "/v1/sign", { ...asked, ...amounts })).toMatchObject({ status: 200 });
+    expect(standIn.asked).toBe(before + 1);
+    const money = await signer.ask("POST", "/v1/sign", { ...asked, ...amounts, value: "1" });
+    expect(money).toMatchObject({ status: 403, body: { refused: "it moves money" } });
+    expect(standIn.asked).toBe(before + 1);
+    standIn.behaviour = "another sender";
+    expect(await signer.ask("POST", "/v1/sign", { ...asked, ...amounts })).toMatchObject({ status: 503 });
+  } finally {
+    await signer.stop();
+  }
+});
