@@ -218,7 +218,8 @@ export function goerli(services: Services): Chain {
   return chain;
 }
 
-function directClient(node: TestChain) {
+/** The node itself, without the product's client. */
+export function directClient(node: TestChain) {
   return createTestClient({ mode: "hardhat", transport: http(node.url), pollingInterval: 20 }).extend(publicActions);
 }
 

@@ -12,7 +12,7 @@ import { createDatabase } from "../../src/db/pool.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
-import { RelayHarness } from "../relay/harness.ts";
+import { directClient, RelayHarness } from "../relay/harness.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/patience.ts";
@@ -82,6 +82,9 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
       ...{ url: primary.url, pool, db: createDatabase(pool) },
       drop: async () => undefined,
     }));
+    // A wallet opens once every endpoint counts as many transactions of it.
+    const nonce = await chain.chain.getTransactionCount({ address: chain.relayer });
+    await directClient(second).setNonce({ address: chain.relayer, nonce });
     prometheus = await Prometheus.start(dir, port, {
       "mintyard-api": [`127.0.0.1:${api}`],
       "mintyard-faulty": [`127.0.0.1:${faulty}`],
