@@ -77,7 +77,7 @@ export function onStop(close: () => Promise<void>, log: Logger, shutdown: { dela
  * Lets a heap fill two fifths of the room that V8 gives it before all of it is marked. By itself V8 begins when less is
  * left than the young generation has, and in a heap of 50 MB that is always: under load it marked everything up to twice
  * a second, beside the queries that want the same cores. It costs memory: old objects' buffers are freed as
- * seldom (docs/reading.md). Much later is too late: then the heap is full before the marking has begun, and
+ * seldom (docs/measurements/reads.md). Much later is too late: then the heap is full before the marking has begun, and
  * everything stands still for it.
  */
 export function markSeldom(): void {

@@ -1,4 +1,4 @@
-/** Which line of the fault matrix (docs/relayer.md) a fault of the run stands for. */
+/** Which line of the fault matrix a fault of the run stands for (docs/chaos.md). */
 const lines: Readonly<Record<string, string>> = {
   "crash accept-before-commit": "F1",
   "crash accept-after-commit": "F2",
