@@ -76,8 +76,8 @@ export interface Config {
   globalHourTransactions: number;
   /** Per cent of what a chain may spend that free accounts may use together. */
   freeShare: number;
-  /** Deliberate faults, for the relay's chaos run only; null anywhere else. */
-  chaos: { crash: string; defects: string } | null;
+  /** What `armFailpoints` takes: crashes for the relay's chaos run only; null anywhere else. */
+  failpoints: string | null;
   limits: {
     fileBytes: number;
     directoryFiles: number;
@@ -176,7 +176,7 @@ export function loadConfig(env: Env = process.env): Config {
     readerCallsPerSecond: read(env, "READER_CALLS_PER_SECOND", positive, 50),
     globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
     freeShare: read(env, "BUDGET_FREE_SHARE", percent, 25),
-    chaos: loadChaos(env, chains),
+    failpoints: loadFailpoints(env, chains),
     ipfs: {
       gatewayBase: read(env, "IPFS_GATEWAY_URL", url, "https://ipfs.io/ipfs"),
       fetchGateways: (env["IPFS_FETCH_GATEWAYS"] ?? "")
@@ -271,16 +271,15 @@ function loadTraces(env: Env): Config["traces"] {
   return endpoint === null ? null : { endpoint, ratio: read(env, "OTEL_TRACES_SAMPLER_ARG", share, 1) };
 }
 
-/** Crash points and seeded defects exist to prove that the chaos run can fail: nobody's money may be near. */
-function loadChaos(env: Env, chains: readonly Chain[]): Config["chaos"] {
-  const crash = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
-  const defects = env["MINTYARD_CHAOS_DEFECTS"]?.trim() ?? "";
-  if (!crash && !defects) return null;
+/** Failpoints kill the process, for the chaos run: never in production, and only beside local test chains. */
+function loadFailpoints(env: Env, chains: readonly Chain[]): string | null {
+  const setting = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
+  if (!setting) return null;
   const known = new Set(Object.values(knownChains).map(({ id }) => id));
   const harmless = (chain: Chain) => chain.local && !known.has(chain.id) && chain.rpcUrls.every(isLoopback);
   if (env["NODE_ENV"] === "production" || !chains.every(harmless))
-    throw new ConfigError("MINTYARD_CHAOS_…: deliberate faults are for local chains only; unset it");
-  return { crash, defects };
+    throw new ConfigError("MINTYARD_CHAOS_CRASH: failpoints are for local chains only; unset it");
+  return setting;
 }
 
 function isLoopback(text: string): boolean {

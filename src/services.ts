@@ -19,7 +19,7 @@ import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
 import { createLogger, type Logger } from "./log.ts";
 import { LogOnce } from "./log-once.ts";
 import { Looks } from "./metadata/looks.ts";
-import { armFaults } from "./relay/faults.ts";
+import { armFailpoints } from "./relay/failpoint.ts";
 import { createRelay, type Relay } from "./relay/relay.ts";
 import { createRpcClients, type RpcClients } from "./rpc/clients.ts";
 import { ReaderCalls } from "./rpc/reader-calls.ts";
@@ -76,7 +76,7 @@ export function createServices(
   const rpc = createRpcClients();
   const log = createLogger(processName, config.logLevel, secretsOf(config));
   const relay = createRelay(openSigning(config, log, options.operator ?? false));
-  armFaults(config.chaos);
+  armFailpoints(config.failpoints);
   return {
     config,
     log,

@@ -22,7 +22,7 @@ test("deploy/roles.sql is what the code gives an installation", () => {
 });
 
 /** Set by `npm start` and by chaos runs for their children, by nobody else. */
-const internal = ["LOCAL_POLYGON", "MINTYARD_CHAOS_CRASH", "MINTYARD_CHAOS_DEFECTS"];
+const internal = ["LOCAL_POLYGON", "MINTYARD_CHAOS_CRASH"];
 /** Read where the embedded parts are started, before there is a configuration. */
 const ofStart = ["MINTYARD_LOCAL_CHAINS"];
 

@@ -133,7 +133,7 @@ export function mistakes(place: Place): readonly Mistake[] {
     { mistake: "a proxy by its name", args: api, wrong: { TRUSTED_PROXIES: "nginx" } },
     { mistake: "a standby that is no URL", args: api, wrong: { DATABASE_REPLICA_URLS: "standby:5432" } },
     { mistake: "an unknown log level", args: api, wrong: { LOG_LEVEL: "verbose" } },
-    { mistake: "deliberate faults in production", args: worker, wrong: { MINTYARD_CHAOS_CRASH: "send-after:1" } },
+    { mistake: "failpoints in production", args: worker, wrong: { MINTYARD_CHAOS_CRASH: "send-after:1" } },
     {
       mistake: "a share of traces above one",
       args: api,

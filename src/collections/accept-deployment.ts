@@ -1,14 +1,12 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash } from "node:crypto";
 import { collectionSalt, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
 import { acceptIntent, findKey, type IntentKey, type NewIntent } from "../relay/accept-intent.ts";
 import { planReservation } from "../relay/budget.ts";
 import { intentName } from "../relay/encode-deploy.ts";
-import { hasDefect } from "../relay/faults.ts";
 import type { Intent } from "../relay/intents.ts";
 import { refreshFees } from "../relay/market.ts";
-import { weakPlace } from "../relay/seeded-defects.ts";
 import type { Services } from "../services.ts";
 import { keepTree } from "./allowlists.ts";
 import type { CheckedDeployment } from "./check-deployment.ts";
@@ -47,7 +45,7 @@ export async function draftIntent(
   key: IntentKey,
 ): Promise<NewIntent> {
   const { chain, payload, initData, allowlist } = checked;
-  const id = hasDefect("check-then-insert") ? randomUUID() : idOfKey(caller, key);
+  const id = idOfKey(caller, key);
   const { address: factory, template } = await services.relay.factory(chain);
   const owner = lowerCase(payload.ownerAddress);
   const intentId = intentName(id);
@@ -73,7 +71,6 @@ export async function draftIntent(
       kind: "deploy",
       bytes: usedBytes(initData),
     }),
-    ...(hasDefect("weak-salt") ? weakPlace(place) : {}),
   };
 }
 

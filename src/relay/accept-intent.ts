@@ -6,9 +6,8 @@ import { ServiceError } from "../errors.ts";
 import { batched } from "./batches.ts";
 import { keepLimits, type Reservation, wantedLimits } from "./budget.ts";
 import { toBytes } from "./bytes.ts";
-import { crashPoint, hasDefect } from "./faults.ts";
+import { failpoint } from "./failpoint.ts";
 import { type Intent, lostRequest, newestGeneration } from "./intents.ts";
-import { reserveAfterwards } from "./seeded-defects.ts";
 import { withRoom } from "./with-room.ts";
 
 /** What makes two requests one: see `findKey`. */
@@ -49,22 +48,18 @@ export interface NewIntent {
  * @throws ServiceError `value_error` when the key was used for another request; a limit of `planReservation`.
  */
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
-  const key = spoil(intent.key.stored);
-  const inserted = await withRoom(db, intent.reservation.limits, () => insertIntent(db, intent, key));
-  const accepted = inserted ?? (await findByKey(db, intent, key));
-  if (accepted.id === intent.id) {
-    crashPoint("accept-after-commit");
-    if (hasDefect("reserved-outside")) await reserveAfterwards(db, intent.id, intent.reservation);
-  }
+  const inserted = await withRoom(db, intent.reservation.limits, () => insertIntent(db, intent));
+  const accepted = inserted ?? (await findByKey(db, intent));
+  if (accepted.id === intent.id) failpoint("accept-after-commit");
   return await newestGeneration(db, accepted);
 }
 
-async function findByKey(db: Kysely<Database>, intent: NewIntent, key: string): Promise<Intent> {
+async function findByKey(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
   const earlier = await db
     .selectFrom("service.intent")
     .selectAll()
     .where("tenant_id", "=", intent.tenantId)
-    .where("idem_key", "=", key)
+    .where("idem_key", "=", intent.key.stored)
     .executeTakeFirstOrThrow(lostRequest);
   if (earlier.req_hash.equals(intent.requestHash)) return earlier;
   throw new ServiceError(
@@ -72,11 +67,6 @@ async function findByKey(db: Kysely<Database>, intent: NewIntent, key: string): 
     "this Idempotency-Key was used for another request; use a new key for a new deployment",
     { field: "idempotencyKey" },
   );
-}
-
-/** For the chaos run: the key looks different each time, as if only a look before the insert held repeats off. */
-function spoil(key: string): string {
-  return hasDefect("check-then-insert") ? `${key}${Math.random()}` : key;
 }
 
 /**
@@ -142,16 +132,15 @@ export function storedKey(given: string): IntentKey {
  *
  * @returns undefined when the key was used.
  */
-async function insertIntent(db: Kysely<Database>, intent: NewIntent, key: string): Promise<Intent | undefined> {
-  const { allowlist } = intent;
+async function insertIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent | undefined> {
+  const { allowlist, key } = intent;
   const listed = allowlist !== null && allowlist.entries.length > 0;
-  const reservation = hasDefect("reserved-outside") ? { ...intent.reservation, limits: [] } : intent.reservation;
   const asked = sql<Intent & { kept: string[] }>`
-    WITH ${wantedLimits(reservation)},
+    WITH ${wantedLimits(intent.reservation)},
     inserted AS (
       INSERT INTO service.intent (id, root_id, tenant_id, idem_key, idem_derived, req_hash, chain_id, kind, payload,
         allowlist_id, factory, template, owner, init_data, salt, predicted_addr, reserved_wei)
-      VALUES (${intent.id}, ${intent.id}, ${intent.tenantId}, ${key}, ${intent.key.derived}, ${intent.requestHash},
+      VALUES (${intent.id}, ${intent.id}, ${intent.tenantId}, ${key.stored}, ${key.derived}, ${intent.requestHash},
         ${intent.chainId}, ${intent.kind}, ${JSON.stringify(intent.payload)}, ${listed ? intent.id : null},
         ${toBytes(intent.factory)}, ${toBytes(intent.template)}, ${toBytes(intent.owner)}, ${toBytes(intent.initData)},
         ${toBytes(intent.salt)}, ${toBytes(intent.predicted)}, ${intent.reservation.wei})
@@ -164,7 +153,7 @@ async function insertIntent(db: Kysely<Database>, intent: NewIntent, key: string
     SELECT inserted.*, service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept)) AS kept
     FROM inserted`.execute(db);
   // Everything is decided and nothing is stored: the statement is not on its way yet.
-  crashPoint("accept-before-commit");
+  failpoint("accept-before-commit");
   const { rows } = await asked;
   const [row] = rows;
   if (!row) return undefined;

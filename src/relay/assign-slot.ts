@@ -6,7 +6,7 @@ import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
 import { batched } from "./batches.ts";
 import { toBytes } from "./bytes.ts";
-import { crashPoint, hasDefect } from "./faults.ts";
+import { failpoint } from "./failpoint.ts";
 import type { Fees } from "./fees.ts";
 import { asMoved, type Intent, type Moved } from "./intents.ts";
 import { lockLane, nameWallet, tooLittle } from "./lanes.ts";
@@ -51,7 +51,7 @@ export async function assignSlot(
   // A connection sees the rows of one account. Updates look at each other's rows, so each goes alone.
   const name = intent.kind === "update" ? intent.id : `${intent.tenant_id} ${chain.id} ${ready.sender} ${genesisHash}`;
   const assignment = await assignTogether(services, name, { chain, intent, ready, genesisHash });
-  if (assignment.kind === "assigned") crashPoint("assign-after-commit");
+  if (assignment.kind === "assigned") failpoint("assign-after-commit");
   return assignment;
 }
 
@@ -90,17 +90,16 @@ async function assignAll(services: Services, wishes: readonly Wish[]): Promise<A
         open.reservedWei += worstCase(ready);
       }
     }
-    const next = hasDefect("nonce-from-node") ? first.ready.pendingNonce : lane.next_nonce;
     const moved = await takeNonces(
       transaction,
       chosen.map(({ intent }) => intent),
-      { chain_id: chain.id, addr, next },
+      { chain_id: chain.id, addr, next: lane.next_nonce },
     );
     for (const { intent, index } of chosen) {
       const pair = moved.get(intent.id);
       assignments[index] = pair ? { kind: "assigned", ...pair } : { kind: "lost" };
     }
-    crashPoint("assign-before-commit");
+    failpoint("assign-before-commit");
     return assignments;
 
     async function refuse(intent: Intent, ready: Wish["ready"], ahead: number): Promise<Assignment | null> {
@@ -153,14 +152,11 @@ async function takeNonces(
   if (intents.length === 0) return new Map();
   const ids = intents.map(({ id }) => id);
   const versions = intents.map(({ version }) => version);
-  const compared = hasDefect("compare-and-set-dropped")
-    ? sql``
-    : sql`AND i.state = 'queued' AND i.version = seen.version`;
   const { rows } = await sql<Moved & { nonce: bigint; created_at: Date }>`
     WITH moved AS (
       UPDATE service.intent i SET state = 'assigned', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
       FROM unnest(${ids}::uuid[], ${versions}::int[]) AS seen (id, version)
-      WHERE i.id = seen.id ${compared}
+      WHERE i.id = seen.id AND i.state = 'queued' AND i.version = seen.version
       RETURNING i.id, i.seq, i.kind, i.state, i.version, i.updated_at, i.settled_at),
     taken AS (
       INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind)

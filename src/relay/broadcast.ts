@@ -5,10 +5,9 @@ import type { Services } from "../services.ts";
 import { batched } from "./batches.ts";
 import { toHex } from "./bytes.ts";
 import { calls } from "./chain-reads.ts";
-import { crashPoint, hasDefect } from "./faults.ts";
+import { failpoint } from "./failpoint.ts";
 import type { Intent } from "./intents.ts";
 import type { Node } from "./nodes.ts";
-import { sendWithNewNonce, takeForOurs } from "./seeded-defects.ts";
 import { type Attempt, listAttemptsOf } from "./slots.ts";
 
 /** Whatever is to be sent to an endpoint goes in one line, unless it hangs: one request shall not overtake another. */
@@ -45,7 +44,7 @@ export async function broadcast(
   const answers = await Promise.all(
     nodes.map((node) => sendTogether(services, `${chain.id} ${node.name}`, { chain, node, attempts })),
   );
-  crashPoint("send-after");
+  failpoint("send-after");
   // A connection sees the intents of one account.
   if (intent.state === "signed") await markTogether(services, intent.tenant_id, intent);
   return { early: isEarly(answers.flatMap((outcomes) => outcomes[0] ?? [])) };
@@ -72,13 +71,10 @@ async function sendAll(services: Services, sendings: readonly Sending[]): Promis
 
 /** What another process moved meanwhile stays as that one left it. @param sent of one account. */
 async function markSent(services: Services, sent: readonly Intent[]): Promise<null[]> {
-  const compared = hasDefect("compare-and-set-dropped")
-    ? sql``
-    : sql`AND i.state = 'signed' AND i.version = seen.version`;
   await sql`
     UPDATE service.intent i SET state = 'in_flight', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
     FROM unnest(${sent.map(({ id }) => id)}::uuid[], ${sent.map(({ version }) => version)}::int[]) AS seen (id, version)
-    WHERE i.id = seen.id ${compared}`.execute(services.db);
+    WHERE i.id = seen.id AND i.state = 'signed' AND i.version = seen.version`.execute(services.db);
   return sent.map(() => null);
 }
 
@@ -96,12 +92,6 @@ async function sendTo(
   const outcomes = chain.local ? await askOneByOne(node, attempts) : await ask(node, attempts);
   services.log.debug({ node: node.name, outcomes, hashes: attempts.map(({ hash }) => toHex(hash)) }, "sent");
   await note(services, node, attempts, outcomes);
-  for (const [index, attempt] of attempts.entries()) {
-    const detail = outcomes[index]?.detail ?? "";
-    if (hasDefect("new-nonce-on-error") && /nonce/i.test(detail))
-      await sendWithNewNonce(services, chain, node, attempt);
-    if (hasDefect("underpriced-is-ours") && /underpriced/i.test(detail)) takeForOurs(attempt);
-  }
   return outcomes;
 }
 

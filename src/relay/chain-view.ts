@@ -10,7 +10,6 @@ import {
   parseReceipt,
   type Receipt,
 } from "./chain-reads.ts";
-import { hasDefect } from "./faults.ts";
 import { type Fees, freshFees } from "./fees.ts";
 import type { Node, Nodes } from "./nodes.ts";
 
@@ -129,7 +128,6 @@ export async function readReceipts(nodes: Nodes, hashes: readonly Hash[]): Promi
     }
   }
   if (!answered && fault) throw fault;
-  if (hasDefect("receipt-not-canonical")) return found;
   const blocks = await readBlockHashes(
     nodes,
     [...found.values()].map((receipt) => receipt.blockNumber),

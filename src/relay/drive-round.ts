@@ -3,13 +3,11 @@ import type { Services } from "../services.ts";
 import { toHash } from "./bytes.ts";
 import { readReceipts } from "./chain-view.ts";
 import { driveFound } from "./drive-found.ts";
-import { hasDefect } from "./faults.ts";
 import type { Intent } from "./intents.ts";
 import { listOpen } from "./list-open.ts";
 import { freshMs } from "./list-waiting.ts";
 import { isStale, replaceAttempt } from "./replace-attempt.ts";
 import { attend, inParallel, type RelayMemory, send } from "./round-steps.ts";
-import { failAfterTries, isTakenForOurs } from "./seeded-defects.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./watch-intent.ts";
 import { lookAtLanes } from "./watch-lanes.ts";
 
@@ -69,7 +67,6 @@ function isDue(
 ): boolean {
   if (now.state === "assigned") return wantsNoop(now, attempts) || gaveUp(now, memory);
   if (now.state !== "signed" && now.state !== "in_flight") return false;
-  if (attempts.some((attempt) => isTakenForOurs(attempt))) return false;
   if (wantsNoop(now, attempts) || isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot))) return true;
   // What another process moved lately was sent by it a moment ago; its age is the database's.
   const last = memory.sent.get(now.id) ?? performance.now() - ageMs;
@@ -108,5 +105,4 @@ async function drive(
     return await send(services, chain, replaced, memory);
   }
   await send(services, chain, now, memory);
-  if (hasDefect("failed-after-tries")) await failAfterTries(services, now.id);
 }

@@ -4,7 +4,6 @@ import { adoptDeployment } from "./adopt-deployment.ts";
 import { toAddress } from "./bytes.ts";
 import type { ChainView } from "./chain-view.ts";
 import { encodeDeploy } from "./encode-deploy.ts";
-import { hasDefect } from "./faults.ts";
 import { findNonces, type SentTransaction } from "./find-nonces.ts";
 import { kindOnChain } from "./import-found.ts";
 import type { Intent } from "./intents.ts";
@@ -27,7 +26,6 @@ export async function explainUsedNonce(
   view: ChainView,
 ): Promise<Intent | null> {
   const { intent, slot } = lost;
-  if (hasDefect("lost-rows-unasked")) return await quarantine(services, chain, lost);
   const adopted = intent.kind === "deploy" ? await adoptDeployment(services, chain, intent) : null;
   if (adopted) return adopted;
   const wallet = toAddress(slot.addr);

@@ -1,5 +1,4 @@
 import type { Chain } from "../chains.ts";
-import { hasDefect } from "./faults.ts";
 
 export interface Fees {
   maxFeePerGas: bigint;
@@ -48,7 +47,6 @@ export function bumpFees(old: Fees, fresh: Fees, cap: bigint): Fees | null {
 
 /** An eighth more, rounded up. */
 function raised(value: bigint): bigint {
-  if (hasDefect("fees-in-floats")) return BigInt(Math.round(Number(value) * 1.1));
   return (value * 9n + 7n) / 8n;
 }
 

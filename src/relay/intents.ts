@@ -2,7 +2,6 @@ import type { Kysely, Selectable, UpdateObject } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors.ts";
-import { hasDefect } from "./faults.ts";
 
 /** A wish that will reach the chain once or not at all, as its row stands. */
 export type Intent = Selectable<Database["service.intent"]>;
@@ -71,11 +70,13 @@ export async function moveIntent(
   holdDetail: string | null = null,
   more: UpdateObject<Database, "service.intent"> = {},
 ): Promise<Intent | null> {
-  const update = db
+  const row = await db
     .updateTable("service.intent")
     .set({ state: to, version: seen.version + 1, hold_reason: holdReason, hold_detail: holdDetail, ...more })
-    .where("id", "=", seen.id);
-  const compared = update.where("state", "=", seen.state).where("version", "=", seen.version);
-  const row = await (hasDefect("compare-and-set-dropped") ? update : compared).returningAll().executeTakeFirst();
+    .where("id", "=", seen.id)
+    .where("state", "=", seen.state)
+    .where("version", "=", seen.version)
+    .returningAll()
+    .executeTakeFirst();
   return row ?? null;
 }

@@ -2,7 +2,6 @@ import { createClient, type Hash, webSocket } from "viem";
 import type { Chain } from "../chains.ts";
 import { askBatch, NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
 import { parseBlock } from "./chain-reads.ts";
-import { hasDefect } from "./faults.ts";
 
 /** One endpoint of a chain, proved to serve it. */
 export interface Node {
@@ -64,13 +63,7 @@ export function openNodes(chain: Chain): Nodes {
 function openNode(chain: Chain, url: string, index: number): Node {
   const name = `${chain.name}#${index} ${new URL(url).host}`;
   if (!/^ws/.test(url)) {
-    let asked = false;
-    const ask: Node["ask"] = async (calls) => {
-      const checkChain = !(asked && hasDefect("chain-id-at-start-only"));
-      asked = true;
-      return await askBatch(url, chain, calls, { checkChain });
-    };
-    return { name, ask };
+    return { name, ask: async (calls) => await askBatch(url, chain, calls) };
   }
   const client = createClient({ transport: webSocket(url, { timeout: 10_000, retryCount: 0 }) });
   const request = async ({ method, params }: RpcCall): Promise<RpcResult> => {

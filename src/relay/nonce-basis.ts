@@ -4,7 +4,6 @@ import type { Chain } from "../chains.ts";
 import type { Database } from "../db/database.ts";
 import type { Services } from "../services.ts";
 import { toBytes } from "./bytes.ts";
-import { hasDefect } from "./faults.ts";
 import { findNonces } from "./find-nonces.ts";
 import { noteSentElsewhere } from "./foreign-transactions.ts";
 import { lockLane, nameWallet } from "./lanes.ts";
@@ -33,7 +32,6 @@ export class NonceBasis {
 
   /** Whether a wallet may give out a nonce. */
   holds(name: string, lane: LaneBasis): boolean {
-    if (hasDefect("lost-rows-unasked")) return true;
     const known = this.#known.get(name);
     return known !== undefined && lane.basis === lane.incarnation && lane.next_nonce >= known;
   }

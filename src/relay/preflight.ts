@@ -8,7 +8,6 @@ import { batched } from "./batches.ts";
 import { calls, parseBlock, parseFeeHistory, parseQuantity } from "./chain-reads.ts";
 import { encodeDeployment, type IntentCall } from "./encode-call.ts";
 import { explainRevert } from "./explain-revert.ts";
-import { hasDefect } from "./faults.ts";
 import { type Fees, freshFees } from "./fees.ts";
 import type { Intent } from "./intents.ts";
 import { intrinsicGas } from "./intrinsic-gas.ts";
@@ -35,8 +34,6 @@ export interface Preflight {
   balanceWei: bigint;
   /** Transactions of the paying wallet in the newest block. */
   chainNonce: bigint;
-  /** The same with what waits in the node's pool. For the chaos run's defects only: it goes back. */
-  pendingNonce: bigint;
 }
 
 interface Question {
@@ -114,15 +111,12 @@ async function readAll(
   sender: Address,
   wanted: readonly { intent: Intent; call: IntentCall }[],
 ): Promise<(Preflight | Refusal | NotYet)[]> {
-  // With what waits in the pool the count goes back now and then: only a defect believes it.
-  const pendingCount = hasDefect("nonce-from-node");
   const [head, history, balance, count, ...rest] = await node.ask([
     calls.block("latest"),
     calls.feeHistory(),
     calls.balance(sender),
     calls.count(sender, "latest"),
     ...wanted.map(({ call }) => calls.estimate(sender, call.to, call.data)),
-    ...(pendingCount ? [calls.count(sender, "pending")] : []),
   ]);
   const block = parseBlock(head);
   const feeHistory = parseFeeHistory(history);
@@ -135,7 +129,6 @@ async function readAll(
     headBlock: block.number,
     balanceWei: parseQuantity(balance, "a balance"),
     chainNonce: parseQuantity(count, "a count"),
-    pendingNonce: pendingCount ? parseQuantity(rest.at(-1), "a count") : 0n,
   };
   const estimates = wanted.map(({ call }, index) => readEstimate(rest[index], intrinsicGas(call.data)));
   // Another endpoint may have time for all of them; for a few it is enough to come again.

@@ -2,7 +2,6 @@ import { parseTransaction } from "viem";
 import type { Chain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { toAddress, toHex } from "./bytes.ts";
-import { hasDefect } from "./faults.ts";
 import { bumpFees, type Fees } from "./fees.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import { feeCap } from "./preflight.ts";
@@ -33,7 +32,6 @@ export function isStale(
   nextNonce: bigint,
 ): boolean {
   if (!newest || newest.head_block === null || newest.kind === "adopted") return false;
-  if (hasDefect("host-clock")) return Date.now() - newest.created_at.getTime() > 60_000;
   return slot.nonce === nextNonce && head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
 }
 

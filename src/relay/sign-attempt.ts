@@ -5,11 +5,9 @@ import type { Services } from "../services.ts";
 import { signChecked } from "../signing/signer.ts";
 import { batched } from "./batches.ts";
 import { toAddress, toBytes } from "./bytes.ts";
-import { calls } from "./chain-reads.ts";
-import { crashPoint, hasDefect } from "./faults.ts";
+import { failpoint } from "./failpoint.ts";
 import type { Fees } from "./fees.ts";
 import { asMoved, type Intent, type Moved } from "./intents.ts";
-import { forgetAttempts } from "./seeded-defects.ts";
 import { checkProposal } from "./signing-rules.ts";
 import type { Slot } from "./slots.ts";
 
@@ -48,16 +46,14 @@ export async function signAttempt(
     gas: plan.gas,
     ...plan.fees,
   };
-  const nonce = hasDefect("nonce-recycled") ? await recycledNonce(services, slot) : slot.nonce;
-  const order = { kind: plan.kind, transaction: { ...transaction, nonce: Number(nonce) } };
+  const order = { kind: plan.kind, transaction: { ...transaction, nonce: Number(slot.nonce) } };
   checkProposal(chain, intent, sender, order);
   const { raw, hash } = await signChecked(signer, order);
   const first = intent.state === "assigned";
-  if (hasDefect("send-before-persist")) await services.relay.nodes(chain).first((node) => node.ask([calls.send(raw)]));
-  crashPoint(first ? "sign-before-persist" : "bump-before-persist");
+  failpoint(first ? "sign-before-persist" : "bump-before-persist");
   // A connection sees the rows of one account.
-  const signed = await storeTogether(services, intent.tenant_id, { intent, slot, plan, nonce, hash, raw });
-  if (signed) crashPoint(first ? "sign-after-persist" : "bump-after-persist");
+  const signed = await storeTogether(services, intent.tenant_id, { intent, slot, plan, hash, raw });
+  if (signed) failpoint(first ? "sign-after-persist" : "bump-after-persist");
   return signed;
 }
 
@@ -65,7 +61,6 @@ interface SignedBytes {
   intent: Intent;
   slot: Slot;
   plan: AttemptPlan;
-  nonce: bigint;
   hash: Hex;
   raw: Hex;
 }
@@ -80,20 +75,16 @@ const storeTogether = batched(storeAll, { most: 32, apart: true });
  * @returns null for an intent that another process moved first.
  */
 async function storeAll(services: Services, signed: readonly SignedBytes[]): Promise<(Intent | null)[]> {
-  if (hasDefect("old-attempts-forgotten"))
-    for (const { slot } of signed)
-      await services.db.transaction().execute((transaction) => forgetAttempts(transaction, slot));
   const first = new Map(signed.map((item) => [item.intent.id, item] as const).reverse());
   const items = [...first.values()];
   const column = <T>(read: (item: SignedBytes) => T) => items.map(read);
-  const compared = hasDefect("compare-and-set-dropped") ? sql`` : sql`AND i.state = s.state AND i.version = s.version`;
   // Answers name these hashes: they have to outlive a crash of the database, whatever that was set to.
   const { rows } = await sql<Moved & { synchronous: string }>`
     WITH signed AS (
       SELECT * FROM unnest(
         ${column(({ intent }) => intent.id)}::uuid[], ${column(({ intent }) => intent.state)}::text[],
         ${column(({ intent }) => intent.version)}::int[], ${column(({ hash }) => toBytes(hash))}::bytea[],
-        ${column(({ slot }) => slot.addr)}::bytea[], ${column(({ nonce }) => String(nonce))}::bigint[],
+        ${column(({ slot }) => slot.addr)}::bytea[], ${column(({ slot }) => String(slot.nonce))}::bigint[],
         ${column(({ plan }) => plan.kind)}::text[], ${column(({ raw }) => toBytes(raw))}::bytea[],
         ${column(({ plan }) => String(plan.fees.maxFeePerGas))}::numeric[],
         ${column(({ plan }) => String(plan.fees.maxPriorityFeePerGas))}::numeric[],
@@ -102,7 +93,7 @@ async function storeAll(services: Services, signed: readonly SignedBytes[]): Pro
     moved AS (
       UPDATE service.intent i SET state = CASE s.state WHEN 'assigned' THEN 'signed' ELSE s.state END,
         version = s.version + 1, hold_reason = NULL, hold_detail = NULL
-      FROM signed s WHERE i.id = s.id ${compared}
+      FROM signed s WHERE i.id = s.id AND i.state = s.state AND i.version = s.version
       RETURNING i.id, i.chain_id, i.state, i.version, i.updated_at, i.settled_at),
     kept AS (
       INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
@@ -116,18 +107,4 @@ async function storeAll(services: Services, signed: readonly SignedBytes[]): Pro
     // Of two signatures for one intent in a batch only the first was stored.
     return row && first.get(item.intent.id) === item ? asMoved(item.intent, row) : null;
   });
-}
-
-/** A defect for the chaos run: somebody else's nonce, because its transaction seems to be lost. */
-async function recycledNonce(services: Services, slot: Slot): Promise<bigint> {
-  const stale = await services.db
-    .selectFrom("service.slot")
-    .select("nonce")
-    .where("chain_id", "=", slot.chain_id)
-    .where("addr", "=", slot.addr)
-    .where("state", "=", "open")
-    .where("created_at", "<", sql<Date>`clock_timestamp() - interval '1 second'`)
-    .orderBy("nonce")
-    .executeTakeFirst();
-  return stale?.nonce ?? slot.nonce;
 }

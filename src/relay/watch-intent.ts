@@ -8,7 +8,7 @@ import type { Receipt } from "./chain-reads.ts";
 import { type ChainView, depthOf, readReceipts } from "./chain-view.ts";
 import { endAsFound } from "./end-as-found.ts";
 import { explainUsedNonce } from "./explain-used-nonce.ts";
-import { crashPoint, hasDefect } from "./faults.ts";
+import { failpoint } from "./failpoint.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 import { startNextGeneration } from "./quarantine.ts";
 import { lackedRole } from "./roles.ts";
@@ -105,16 +105,11 @@ async function lookForReceipt(
     }
     services.log.info({ intent: intent.id, hash, block: block.number, outcome: to }, "mined");
     missing.delete(intent.id);
-    const mined = await services.db.transaction().execute(async (transaction) => {
+    return await services.db.transaction().execute(async (transaction) => {
       const moved = await markMined(transaction, intent, to, hash, block, costOf(receipt));
-      crashPoint("mined-before-commit");
+      failpoint("mined-before-commit");
       return moved;
     });
-    if (mined && to === "mined" && hasDefect("final-at-once")) {
-      const confirmed = await moveIntent(services.db, mined, "confirmed");
-      return confirmed && (await moveIntent(services.db, confirmed, "finalized"));
-    }
-    return mined;
   }
   const wallet = view.wallets.get(`0x${slot.addr.toString("hex")}`);
   if (!wallet || wallet.finalNonce === null || wallet.finalNonce <= slot.nonce) {
@@ -155,7 +150,7 @@ async function followBlock(
   const now = blocks.get(number);
   // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
   if (number > view.head || now === undefined) return intent;
-  if (now !== toHash(slot.mined_block_hash) && !hasDefect("receipt-not-canonical")) {
+  if (now !== toHash(slot.mined_block_hash)) {
     const facts = { intent: intent.id, block: number, state: intent.state };
     if (intent.state === "confirmed")
       services.log.error(facts, "incident: a confirmed block is gone; the address is withdrawn");
@@ -165,7 +160,7 @@ async function followBlock(
   const isDue =
     intent.state === "mined" ? depthOf(view, number) >= BigInt(chain.confirmations) : number <= view.finalized;
   if (intent.state === "confirmed") {
-    crashPoint("finalize-before-commit");
+    failpoint("finalize-before-commit");
     return isDue ? await moveIntent(services.db, intent, "finalized") : intent;
   }
   if (!isDue) return intent;
@@ -244,7 +239,7 @@ async function confirm(
   const problem = intent.kind === "deploy" ? await verifyDeployment(services.rpc(chain), intent, number, hash) : null;
   if (problem === null) {
     services.log.info({ intent: intent.id, block: number }, "confirmed");
-    crashPoint("confirm-before-commit");
+    failpoint("confirm-before-commit");
     return await moveIntent(services.db, intent, "confirmed");
   }
   services.log.error({ intent: intent.id, problem }, "a deployment is not what was asked for; it stays unconfirmed");

@@ -25,18 +25,13 @@ const maxAnswerBytes = 32 * 1024 * 1024;
  * @returns one result per call, in the order of the calls.
  * @throws NodeFault; its text never contains the URL, which may hold a key.
  */
-export async function askBatch(
-  url: string,
-  chain: Chain,
-  calls: readonly RpcCall[],
-  options: { checkChain?: boolean } = {},
-): Promise<RpcResult[]> {
+export async function askBatch(url: string, chain: Chain, calls: readonly RpcCall[]): Promise<RpcResult[]> {
   const asked = [{ method: "eth_chainId", params: [] }, ...calls];
   const body = JSON.stringify(asked.map((call, id) => ({ jsonrpc: "2.0", id, ...call })));
   const answers = parseAnswers(await post(url, body), asked.length);
   const [id, ...results] = answers;
   const chainId = id && "result" in id ? Number(id.result) : Number.NaN;
-  if (chainId !== chain.id && options.checkChain !== false)
+  if (chainId !== chain.id)
     throw new NodeFault(`a node of ${chain.name} answered for chain ${chainId}, not ${chain.id}`);
   return results;
 }

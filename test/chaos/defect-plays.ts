@@ -5,7 +5,6 @@ import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
 import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { intentName } from "../../src/relay/encode-deploy.ts";
-import type { Defect } from "../../src/relay/faults.ts";
 import { submitIntent } from "../../src/relay/submit-intent.ts";
 import { loseRows } from "../relay/lost-rows.ts";
 import { rpc } from "./fleet.ts";
@@ -15,7 +14,10 @@ import type { FactoryKind } from "./test-factory.ts";
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 export interface Play extends StageOptions {
-  defect: Defect;
+  /** Name of the patch in `mutants/` that seeds the defect. */
+  defect: string;
+  /** Part of what the judge says of this defect. */
+  sign: string;
   /** Where the defect is in the factory too. */
   defectFactory?: FactoryKind;
   /** The situation that the defect cannot stand, and a sound relay can. */
@@ -24,9 +26,14 @@ export interface Play extends StageOptions {
 
 /** One for each way of getting it wrong, M1 to M17 of the relay's design. */
 export const plays: Readonly<Record<string, Play>> = {
-  "M1: sent before it is stored": { defect: "send-before-persist", act: (stage) => stage.post() },
+  "M1: sent before it is stored": {
+    defect: "send-before-persist",
+    sign: "bytes sent before they were stored",
+    act: (stage) => stage.post(),
+  },
   "M2: the nonce is what the node counts as pending": {
     defect: "nonce-from-node",
+    sign: "gaps between nonces",
     act: async (stage) => {
       await stage.post();
       stage.proxy.forced = "pending-ahead";
@@ -35,6 +42,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M3: final without confirmations": {
     defect: "final-at-once",
+    sign: "is called done, and nothing stands there",
     act: async (stage) => {
       await stage.post();
       await stage.mine();
@@ -44,6 +52,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M4: a new nonce because a node said `nonce too low`": {
     defect: "new-nonce-on-error",
+    sign: "doubled",
     act: async (stage) => {
       stage.proxy.forced = "nonce-too-low";
       await stage.post();
@@ -51,6 +60,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M5: the nonce of a transaction that seems lost is used again": {
     defect: "nonce-recycled",
+    sign: "attempts of another nonce than their intent's",
     act: async (stage) => {
       await stage.post();
       await sleep(1_200);
@@ -59,6 +69,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M6: failed after so many tries": {
     defect: "failed-after-tries",
+    sign: "intents that ended without their collection",
     act: async (stage) => {
       await stage.post();
       for (let tries = 0; tries < 5; tries += 1) {
@@ -69,6 +80,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M7: the replacement overwrites what it replaces": {
     defect: "old-attempts-forgotten",
+    sign: "adopted transactions",
     act: async (stage) => {
       const first = await outgrow(stage);
       await rpc(stage.ground.url, "anvil_dropAllTransactions");
@@ -79,6 +91,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M8: a receipt of a block that is not on the chain": {
     defect: "receipt-not-canonical",
+    sign: "intents that have not ended",
     act: async (stage) => {
       await stage.post();
       await stage.mine();
@@ -91,6 +104,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M9: `underpriced` taken for a better one of ours": {
     defect: "underpriced-is-ours",
+    sign: "intents that have not ended",
     act: async (stage) => {
       stage.proxy.forced = "underpriced";
       await stage.post();
@@ -99,6 +113,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M10: a salt without owner and configuration": {
     defect: "weak-salt",
+    sign: "intents that ended without their collection",
     factory: { open: true },
     defectFactory: { open: true, weakSalt: true },
     act: async (stage) => {
@@ -109,13 +124,19 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M11: a state is set without comparing": {
     defect: "compare-and-set-dropped",
+    sign: "an intent changes one version at a time",
     act: async (stage) => {
       for (let times = 0; times < 3; times += 1) await raceForOne(stage);
     },
   },
-  "M12: looked for first, inserted later": { defect: "check-then-insert", act: (stage) => stage.post(6) },
+  "M12: looked for first, inserted later": {
+    defect: "check-then-insert",
+    sign: "doubled",
+    act: (stage) => stage.post(6),
+  },
   "M13: the chain's id is asked for once": {
     defect: "chain-id-at-start-only",
+    sign: "answers of another chain were believed",
     act: async (stage) => {
       await stage.post();
       await stage.work();
@@ -126,12 +147,14 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M14: a tenth more, in floats": {
     defect: "fees-in-floats",
+    sign: "raise a fee by less than an eighth",
     act: async (stage) => {
       await outgrow(stage);
     },
   },
   "M15: the cost is reserved after the request was accepted": {
     defect: "reserved-outside",
+    sign: "intents without a reservation",
     env: { BUDGET_GLOBAL_HOUR: "1" },
     act: async (stage) => {
       await stage.post();
@@ -140,6 +163,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M16: patience by the host's clock": {
     defect: "host-clock",
+    sign: "replacements before their time in blocks",
     act: async (stage) => {
       await stage.post();
       const now = Date.now;
@@ -153,6 +177,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M17: after rows were lost nobody outside is asked for them": {
     defect: "lost-rows-unasked",
+    sign: "mined transactions that were never stored",
     factory: { permissive: false },
     lostRows: true,
     act: async (stage) => {

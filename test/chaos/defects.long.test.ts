@@ -1,42 +1,89 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { armFaults } from "../../src/relay/faults.ts";
+import { createTestDatabase } from "../setup/database.ts";
 import { plays } from "./defect-plays.ts";
-import { Ground, Stage, type StageOptions } from "./stage.ts";
+import { listMutants, MutantTree, mutantFile, ownTree } from "./mutant-tree.ts";
+import { filesOf, typeFaultsOf } from "./mutant-types.ts";
+import { type PlayOrder, PlayProcess } from "./play-process.ts";
+import { Ground } from "./stage.ts";
 
-let ground: Ground;
-beforeAll(async () => {
-  ground = await Ground.start();
-});
-afterAll(() => {
-  armFaults(null);
-  ground?.stop();
-});
-
-async function perform(options: StageOptions, act: (stage: Stage) => Promise<void>, patienceMs: number) {
-  const stage = await Stage.set(ground, options);
+test("the seeded defects are well typed: what the judge finds is the defect, and not a relay that stops", async () => {
+  const tree = await MutantTree.make();
+  const variants: Map<string, string>[] = [];
   try {
-    await act(stage);
-    return await stage.finish(patienceMs);
+    for (const name of listMutants()) {
+      await tree.apply(name);
+      const read = async (path: string) =>
+        [join(ownTree, path), await readFile(join(tree.root, path), "utf8")] as const;
+      variants.push(new Map(await Promise.all(filesOf(mutantFile(name)).map(read))));
+      await tree.revert(name);
+    }
   } finally {
-    await stage.strike();
+    await tree.remove();
   }
-}
+  const faults = typeFaultsOf(ownTree, variants);
+  expect(listMutants().filter((_, index) => faults[index]?.length !== 0)).toEqual([]);
+});
 
-for (const [name, { defect, defectFactory, act, ...options }] of Object.entries(plays))
-  describe(name, () => {
-    let healthyMs = 0;
-
-    test("a sound relay stands the situation", { timeout: 120_000 }, async () => {
-      const begun = performance.now();
-      expect(await perform(options, act, 90_000)).toEqual([]);
-      healthyMs = performance.now() - begun;
+// Plays mostly wait for blocks and times: two halves run beside each other, each with nodes and a tree of its own.
+const names = Object.keys(plays);
+const middle = Math.ceil(names.length / 2);
+for (const [index, half] of [names.slice(0, middle), names.slice(middle)].entries())
+  describe.concurrent(`half ${index + 1}`, () => {
+    let ground: Ground;
+    let tree: MutantTree;
+    let sound: PlayProcess;
+    const start = (root: string) => new PlayProcess(root, join(tree.root, "compile-cache"));
+    beforeAll(async () => {
+      tree = await MutantTree.make();
+      sound = start(ownTree);
+      ground = await Ground.start();
+    });
+    afterAll(async () => {
+      await sound?.stop();
+      ground?.stop();
+      await tree?.remove();
     });
 
-    test("the judge sees the defect", { timeout: 180_000 }, async () => {
-      const factory = defectFactory ?? options.factory;
-      const kind = factory ? { factory } : {};
-      const findings = await perform({ ...options, ...kind, defect }, act, 2_000 + healthyMs);
-      expect(findings).not.toEqual([]);
-      if (process.env["CHAOS_SHOW"]) process.stdout.write(`${name}: ${findings.join("; ")}\n`);
-    });
+    async function perform(actors: PlayProcess, order: Pick<PlayOrder, "play" | "defective" | "patienceMs">) {
+      const database = await createTestDatabase();
+      try {
+        const { url, otherUrl } = ground;
+        return await actors.perform({ ...order, nodes: { url, otherUrl }, databaseUrl: database.url });
+      } finally {
+        await database.drop();
+      }
+    }
+
+    for (const name of half)
+      describe(name, { concurrent: false }, () => {
+        const mutant = plays[name]?.defect ?? "";
+        const sign = plays[name]?.sign ?? "";
+        let broken: PlayProcess | undefined;
+        let healthyMs = 0;
+        // It loads its code while the sound relay plays.
+        beforeAll(async () => {
+          await tree.apply(mutant);
+          broken = start(tree.root);
+        });
+        afterAll(async () => {
+          if (!broken) return;
+          await broken.stop();
+          await tree.revert(mutant);
+        });
+
+        test("a sound relay stands the situation", { timeout: 120_000 }, async () => {
+          const begun = performance.now();
+          expect(await perform(sound, { play: name, defective: false, patienceMs: 90_000 })).toEqual([]);
+          healthyMs = performance.now() - begun;
+        });
+
+        test("the judge sees the defect", { timeout: 180_000 }, async () => {
+          if (!broken) throw new Error("the broken relay was not started");
+          const findings = await perform(broken, { play: name, defective: true, patienceMs: 3_000 + healthyMs });
+          expect(findings.join("; ")).toContain(sign);
+          if (process.env["CHAOS_SHOW"]) process.stdout.write(`${name}: ${findings.join("; ")}\n`);
+        });
+      });
   });

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { ownTree } from "./mutant-tree.ts";
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 type Program = "api" | "worker";
-const standby = join(import.meta.dirname, "standby.ts");
 
 /** One process of the service that comes back whenever it ends, until it is retired. */
 export class Restarting {
@@ -13,6 +13,7 @@ export class Restarting {
   readonly #program: Program;
   readonly #env: Record<string, string>;
   readonly #onLine: (line: string) => void;
+  readonly #tree: string;
   #spare: ChildProcess;
   #child: ChildProcess | undefined;
   #retired = false;
@@ -21,11 +22,19 @@ export class Restarting {
   up = false;
   restarts = -1;
 
-  constructor(name: string, program: Program, env: Record<string, string>, onLine: (line: string) => void) {
+  /** @param tree folder of the code that it runs. */
+  constructor(
+    name: string,
+    program: Program,
+    env: Record<string, string>,
+    onLine: (line: string) => void,
+    tree: string = ownTree,
+  ) {
     this.name = name;
     this.#program = program;
     this.#env = env;
     this.#onLine = onLine;
+    this.#tree = tree;
     this.#spare = this.#spawn();
     this.#launch();
   }
@@ -53,7 +62,7 @@ export class Restarting {
   }
 
   #spawn(): ChildProcess {
-    const child = spawn(process.execPath, [standby, this.#program], {
+    const child = spawn(process.execPath, [join(this.#tree, "test/chaos/standby.ts"), this.#program], {
       env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", ...this.#env },
       stdio: ["ignore", "pipe", "pipe", "ipc"],
     });

@@ -1,5 +1,5 @@
 // Deploys and updates through two API processes and two workers while everything around them breaks; then asks the chain.
-//   node test/chaos/relayer.ts --deployments 300 --seed 1 [--permissive] [--decks 1] [--lost-rows 10] [--defects NAME] [--seconds 900]
+//   node test/chaos/relayer.ts --deployments 300 --seed 1 [--permissive] [--decks 1] [--lost-rows 10] [--defects NAME,…] [--seconds 900]
 import { parseArgs } from "node:util";
 import { runChaos } from "./run.ts";
 
@@ -25,7 +25,7 @@ const { tally, faults, ...figures } = await runChaos({
   decks: Number(values.decks),
   lostRows: Number(values["lost-rows"]),
   permissive: values.permissive,
-  defects: values.defects,
+  defects: values.defects.split(",").filter(Boolean),
   onProgress: (text) => process.stderr.write(`${text}\n`),
   onLine: (line) => values.verbose && process.stderr.write(`${line}\n`),
 });

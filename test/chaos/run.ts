@@ -25,8 +25,8 @@ export interface ChaosOptions {
   decks: number;
   /** How often the database is put back to a state of some seconds earlier; nobody steals a key then. */
   lostRows?: number;
-  /** Mistakes to be seeded in the service, by name. */
-  defects?: string;
+  /** Seeded defects of the service: names of patches in `mutants/`. */
+  defects?: readonly string[];
   /** Receives every line that a process writes. */
   onLine?: (line: string) => void;
   /** Told every fifteen seconds how far the run is. */
@@ -52,7 +52,7 @@ const firstDay = Date.UTC(2023, 0, 1);
 export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
   const { seed, deployments } = options;
   const tally = new Tally();
-  const world = await World.start({ seed, permissive: options.permissive, defects: options.defects ?? "", onLine });
+  const world = await World.start({ seed, permissive: options.permissive, defects: options.defects ?? [], onLine });
   function onLine(line: string): void {
     options.onLine?.(line);
     const crash = /^CHAOS_CRASH (\S+)/.exec(line)?.[1];

@@ -13,11 +13,10 @@ import { findDeployedContract } from "../../src/collections/find-deployed-contra
 import { loadConfig } from "../../src/config.ts";
 import { ServiceError } from "../../src/errors.ts";
 import { freePorts } from "../../src/free-port.ts";
-import type { Defect } from "../../src/relay/faults.ts";
 import { createRelayMemory } from "../../src/relay/round-steps.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { relayRound } from "../relay/round.ts";
-import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import type { TestDatabase } from "../setup/database.ts";
 import { Dice } from "./dice.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 import { rpc, startAnvil, stopAnvil } from "./fleet.ts";
@@ -26,8 +25,14 @@ import { deployTestFactory, type FactoryKind, type TestFactory } from "./test-fa
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
+/** Where nodes listen; the second one is another chain. */
+export interface NodeUrls {
+  readonly url: string;
+  readonly otherUrl: string;
+}
+
 /** Two nodes, of which one is another chain; shared by the stages of a file. */
-export class Ground {
+export class Ground implements NodeUrls {
   readonly url: string;
   readonly otherUrl: string;
   readonly #nodes: readonly ChildProcess[];
@@ -50,7 +55,6 @@ export class Ground {
 }
 
 export interface StageOptions {
-  defect?: Defect | undefined;
   factory?: FactoryKind;
   /** Paying wallets; the first one is the admin of collections. */
   wallets?: number;
@@ -64,7 +68,7 @@ export interface StageOptions {
 /** One small play: a relay in this process, a chain whose blocks are made one by one, and a judge at the end. */
 export class Stage {
   readonly database: TestDatabase;
-  readonly ground: Ground;
+  readonly ground: NodeUrls;
   readonly proxy: FaultProxy;
   readonly factory: TestFactory;
   readonly wallets: readonly Address[];
@@ -97,18 +101,14 @@ export class Stage {
     this.#dir = dir;
   }
 
+  /** @param given a migrated database, which `strike` drops; without one the stage makes its own. */
   static async set(
-    ground: Ground,
-    {
-      defect,
-      factory: kind = { permissive: true },
-      wallets: count = 1,
-      honest,
-      env = {},
-      lostRows = false,
-    }: StageOptions,
+    ground: NodeUrls,
+    { factory: kind = { permissive: true }, wallets: count = 1, honest, env = {}, lostRows = false }: StageOptions,
+    given?: TestDatabase,
   ) {
-    const database = await createTestDatabase();
+    // Only the test runner's own processes can load the module that makes databases.
+    const database = given ?? (await (await import("../setup/database.ts")).createTestDatabase());
     const dir = await mkdtemp(join(tmpdir(), "mintyard-stage-"));
     const keys = Array.from({ length: count }, generatePrivateKey);
     const wallets = keys.map((key) => privateKeyToAddress(key).toLowerCase() as Address);
@@ -140,7 +140,6 @@ export class Stage {
       RELAYER_KEY_GOERLI: keys.join(","),
       FACTORY_GOERLI: factory.address,
       FACTORY_BLOCK_GOERLI: String(factory.block),
-      ...(defect ? { MINTYARD_CHAOS_DEFECTS: defect } : {}),
       ...env,
     });
     const services = createServices(config, "stage");

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { type Address, createTestClient, type Hex, http, publicActions, walletActions } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import { collectionFactoryAbi, collectionFactoryBytecode } from "../../contracts/abi/collection-factory.ts";
@@ -21,7 +21,8 @@ export interface FactoryKind {
   weakSalt?: boolean;
 }
 
-const folder = new URL("../../contracts/src/", import.meta.url).pathname;
+/** The same for a copy of the tree whose contracts are a link, so that one compilation serves both. */
+const folder = `${realpathSync(new URL("../../contracts/src", import.meta.url))}/`;
 
 /** The factory as it is, or changed in one way, with every wallet of `keys` as a relayer. */
 export async function deployTestFactory(

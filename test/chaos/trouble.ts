@@ -1,6 +1,6 @@
 import pg from "pg";
 import { type Hex, parseEther, toHex } from "viem";
-import type { CrashPoint } from "../../src/relay/faults.ts";
+import type { Failpoint } from "../../src/relay/failpoint.ts";
 import type { Dice } from "./dice.ts";
 import { Restarting, rpc } from "./fleet.ts";
 import { OlderState } from "./older-state.ts";
@@ -9,7 +9,7 @@ import type { Tally } from "./tally.ts";
 import type { World } from "./world.ts";
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
-const crashPoints: readonly CrashPoint[] = [
+const failpoints: readonly Failpoint[] = [
   "accept-before-commit",
   "accept-after-commit",
   "assign-before-commit",
@@ -77,7 +77,7 @@ export class Trouble {
       }
     };
     await Promise.all([dealer(), dealer()]);
-    for (const point of [...crashPoints, "bump-before-persist", "bump-after-persist"]) this.#world.recall(point);
+    for (const point of [...failpoints, "bump-before-persist", "bump-after-persist"]) this.#world.recall(point);
   }
 
   #cards(decks: number) {
@@ -92,7 +92,7 @@ export class Trouble {
       [34, "reorg", () => this.#alone(() => this.#reorg())],
       [34, "kill", () => this.#kill("SIGKILL")],
       [4, "restart", fault("restart", () => this.#kill("SIGTERM"))],
-      ...crashPoints.map((point): [number, string, Deed] => [3, `crash ${point}`, () => this.#crash(point)]),
+      ...failpoints.map((point): [number, string, Deed] => [3, `crash ${point}`, () => this.#crash(point)]),
       [2, "crash bump-before-persist", () => this.#crash("bump-before-persist")],
       [2, "crash bump-after-persist", () => this.#crash("bump-after-persist")],
       [4, "freeze", fault("freeze", () => this.#freeze())],
@@ -177,7 +177,7 @@ export class Trouble {
   }
 
   /** Waits for it for a while; a bump may come by only much later. */
-  async #crash(point: CrashPoint): Promise<void> {
+  async #crash(point: Failpoint): Promise<void> {
     await this.#bothUp(this.#world.apis);
     await this.#bothUp(this.#world.workers);
     this.#world.order(point);
@@ -252,7 +252,7 @@ export class Trouble {
   async #wrongChain(): Promise<void> {
     const [port] = await this.#world.freePort();
     const env = { ...this.#world.env, CHAIN_ID_GOERLI: "31338", PORT: String(port) };
-    const stray = new Restarting("stray", "api", env, () => undefined);
+    const stray = new Restarting("stray", "api", env, () => undefined, this.#world.tree);
     await stray.ready;
     const response = await fetch(`http://127.0.0.1:${port}/v0/contracts/collections`, {
       method: "POST",

@@ -14,14 +14,15 @@ import { CommitCutter } from "./commit-cutter.ts";
 import { Dice } from "./dice.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 import { Restarting, rpc, startAnvil, stopAnvil } from "./fleet.ts";
+import { MutantTree, ownTree } from "./mutant-tree.ts";
 import { deployTestFactory, type TestFactory } from "./test-factory.ts";
 
 export interface WorldOptions {
   seed: number;
   /** Accepts the same intent again: then nothing but the relay keeps a second contract away. */
   permissive: boolean;
-  /** Mistakes seeded in every process of the service (src/relay/faults.ts). */
-  defects: string;
+  /** Seeded defects of every process of the service: names of patches in `mutants/`. */
+  defects: readonly string[];
   onLine(line: string): void;
 }
 
@@ -41,6 +42,9 @@ export class World {
   readonly apiUrls: readonly string[];
   readonly apiKey: string;
   readonly env: Readonly<Record<string, string>>;
+  /** Folder of the code that the service runs: a copy where defects are seeded. */
+  readonly tree: string;
+  readonly #mutants: MutantTree | null;
   readonly #pgPort: number;
   #funds = parseEther("100000");
   readonly #nodes: readonly ChildProcess[];
@@ -65,6 +69,8 @@ export class World {
     this.apiUrls = parts.apiUrls;
     this.apiKey = parts.apiKey;
     this.env = parts.env;
+    this.tree = parts.tree;
+    this.#mutants = rest.mutants;
     this.unstored = parts.unstored;
     this.#pgPort = rest.pgPort;
     this.#nodes = rest.nodes;
@@ -77,6 +83,8 @@ export class World {
   }
 
   static async start({ seed, permissive, defects, onLine }: WorldOptions): Promise<World> {
+    const mutants = defects.length > 0 ? await MutantTree.make(defects) : null;
+    const tree = mutants?.root ?? ownTree;
     const dir = await mkdtemp(join(tmpdir(), "mintyard-chaos-"));
     const [pgPort = 0, nodePort = 0, otherPort = 0, ...apiPorts] = await freePorts(5);
     const postgres = await startPostgres(join(dir, "pg"), pgPort);
@@ -139,16 +147,17 @@ export class World {
       BUDGET_GLOBAL_HOUR: "1000000",
       RATE_LIMITS: "off",
       NODE_COMPILE_CACHE: join(tmpdir(), "mintyard-compile-cache"),
-      MINTYARD_CHAOS_DEFECTS: defects,
       MINTYARD_CHAOS_CRASH: `@${join(dir, "orders")}`,
     };
-    const apis = apiPorts.map((port, at) => new Restarting(`api${at}`, "api", { ...env, PORT: String(port) }, onLine));
-    const workers = [0, 1].map((at) => new Restarting(`worker${at}`, "worker", env, onLine));
+    const apis = apiPorts.map(
+      (port, at) => new Restarting(`api${at}`, "api", { ...env, PORT: String(port) }, onLine, tree),
+    );
+    const workers = [0, 1].map((at) => new Restarting(`worker${at}`, "worker", env, onLine, tree));
     await Promise.all([...apis, ...workers].map(({ ready }) => ready));
     const apiUrls = apiPorts.map((port) => `http://127.0.0.1:${port}`);
-    const open = { dir, nodeUrl, proxies, cutter, pool, factory, keys, apis, workers, apiUrls, apiKey, env };
+    const open = { dir, nodeUrl, proxies, cutter, pool, factory, keys, apis, workers, apiUrls, apiKey, env, tree };
     const databaseUrl = postgres.url;
-    return new World({ ...open, databaseUrl, unstored: () => unstored }, { pgPort, nodes, postgres });
+    return new World({ ...open, databaseUrl, unstored: () => unstored }, { pgPort, nodes, postgres, mutants });
   }
 
   get wallets(): Address[] {
@@ -214,6 +223,7 @@ export class World {
     await this.#postgres.stop();
     for (const node of this.#nodes) stopAnvil(node);
     await rm(this.dir, { recursive: true, force: true });
+    await this.#mutants?.remove();
   }
 }
 
@@ -243,4 +253,5 @@ interface Hidden {
   pgPort: number;
   nodes: readonly ChildProcess[];
   postgres: EmbeddedPostgres;
+  mutants: MutantTree | null;
 }

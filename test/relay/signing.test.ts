@@ -4,7 +4,6 @@ import { bytesToHex, type Hex, keccak256, parseTransaction, recoverTransactionAd
 import { generatePrivateKey, privateKeyToAccount, setSignEntropy, sign } from "viem/accounts";
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config.ts";
-import { ConfigError } from "../../src/config-values.ts";
 import { bumpFees } from "../../src/relay/fees.ts";
 import type { Intent } from "../../src/relay/intents.ts";
 import { checkProposal } from "../../src/relay/signing-rules.ts";
@@ -135,23 +134,6 @@ describe("a paying wallet signs nothing but", () => {
     expect(check({ data: deployData, maxFeePerGas: 51n * 10n ** 9n })).toThrow("over the cap");
     expect(check({ data: deployData, gas: 10n ** 8n })).toThrow("too much gas");
   });
-});
-
-test("deliberate faults are refused where a chain is not local", () => {
-  const env = {
-    DATABASE_URL: "postgres://x",
-    RPC_URL_GOERLI: "http://127.0.0.1:1",
-    CHAIN_ID_GOERLI: "31337",
-    MINTYARD_CHAOS_CRASH: "send-after:1",
-  };
-  expect(() => loadConfig(env)).toThrow(ConfigError);
-  expect(() =>
-    loadConfig({ ...env, LOCAL_GOERLI: "true", NODE_ENV: "production", KEY_PEPPER: "of this test" }),
-  ).toThrow(ConfigError);
-  // Somebody who calls a real chain local all the same: by its id, or by where it is.
-  for (const real of [{ CHAIN_ID_GOERLI: "1" }, { CHAIN_ID_GOERLI: "" }, { RPC_URL_GOERLI: "https://rpc.example/key" }])
-    expect(() => loadConfig({ ...env, LOCAL_GOERLI: "true", ...real })).toThrow(ConfigError);
-  expect(loadConfig({ ...env, LOCAL_GOERLI: "true" }).chaos).toMatchObject({ crash: "send-after:1" });
 });
 
 const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
