@@ -221,3 +221,15 @@ test("pauses grow in one place", () => {
     .filter((found) => !found.startsWith("src/ipfs/import-car.ts: "));
   expect(wrong).toEqual([]);
 });
+
+test("work is claimed in one place", () => {
+  // They delete or empty rows in the statement that finds them, and nobody holds one afterwards.
+  const notClaims = ["src/collections/clear-expired.ts", "src/metadata/apply-looks.ts"];
+  const wrong = [...sources("src"), ...sources("bin")].filter(
+    (file) =>
+      file !== "src/db/lease.ts" &&
+      !notClaims.includes(file) &&
+      /skip\s+locked|skipLocked\(/i.test(readFileSync(join(root, file), "utf8")),
+  );
+  expect(wrong).toEqual([]);
+});
