@@ -9,6 +9,7 @@ const useCases = ["accounts", "collections", "nfts", "transfers", "uploads"];
 const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "relay", "rpc", "signing"];
 const base = [
   "backoff.ts",
+  "cache-bounds.ts",
   "chains.ts",
   "compact-heap.ts",
   "config.ts",
@@ -25,7 +26,6 @@ const base = [
   "log-output.ts",
   "json-text.ts",
   "measure-json.ts",
-  "recent.ts",
   "services.ts",
   "telemetry",
   "unavailable.ts",

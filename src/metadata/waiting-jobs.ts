@@ -1,4 +1,6 @@
+import { LRUCache } from "lru-cache";
 import { backoffMs } from "../backoff.ts";
+import { entryBound } from "../cache-bounds.ts";
 import { toHex } from "../db/bytes.ts";
 import type { DueContract } from "./due-contracts.ts";
 import type { OutboundLimits } from "./outbound-limits.ts";
@@ -25,7 +27,7 @@ export class WaitingJobs {
   readonly #perContract: number;
   readonly #jobs = new Map<string, Waiting[]>();
   /** Contracts whose servers are busy. */
-  readonly #pauses = new Map<string, { until: number; times: number }>();
+  readonly #pauses = new LRUCache<string, { until: number; times: number }>(entryBound(10_000));
   /** Contracts whose last document came from a server. */
   readonly #remote = new Set<string>();
   #count = 0;
@@ -100,7 +102,6 @@ export class WaitingJobs {
   pause(key: string, atLeastMs: number): number {
     const times = (this.#pauses.get(key)?.times ?? 0) + 1;
     const pauseMs = Math.max(backoffMs(times, busyPause), Math.min(atLeastMs, busyPause.mostMs));
-    if (this.#pauses.size > 10_000) this.#pauses.clear();
     this.#pauses.set(key, { until: performance.now() + pauseMs, times });
     return pauseMs;
   }
