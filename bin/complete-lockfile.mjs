@@ -20,7 +20,9 @@ export function completeLockfile(file = ownFile) {
   const lock = JSON.parse(readFileSync(file, "utf8"));
   const added = addMissing(lock.packages);
   if (added.length === 0) return [];
-  lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
+  // The order in which npm itself writes them.
+  const inOrder = Object.entries(lock.packages).sort(([a], [b]) => a.localeCompare(b, "en"));
+  lock.packages = Object.fromEntries(inOrder);
   try {
     writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
   } catch (error) {

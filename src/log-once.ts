@@ -1,7 +1,8 @@
+import { LRUCache } from "lru-cache";
 import type { Logger } from "./log.ts";
 
 const minuteMs = 60_000;
-/** Causes that are remembered; beyond that all are forgotten, and each is written once more. */
+/** Causes that are remembered; beyond that the one that came longest ago is forgotten, and written once more when it comes. */
 const maxCauses = 200;
 
 /** What an error has in common with others of its cause: its code, or its text without numbers, hashes and ids. */
@@ -22,7 +23,7 @@ export function causeOf(error: unknown): string {
 export class LogOnce {
   readonly #log: Logger;
   readonly #now: () => number;
-  readonly #causes = new Map<string, { writtenAt: number; unwritten: number }>();
+  readonly #causes = new LRUCache<string, { writtenAt: number; unwritten: number }>({ max: maxCauses });
 
   constructor(log: Logger, now: () => number = Date.now) {
     this.#log = log;
@@ -39,7 +40,6 @@ export class LogOnce {
       known.unwritten += 1;
       return;
     }
-    if (this.#causes.size >= maxCauses) this.#causes.clear();
     this.#causes.set(cause, { writtenAt: this.#now(), unwritten: 0 });
     this.#log[level](known?.unwritten ? { ...fields, repeated: known.unwritten } : fields, message);
   }

@@ -1,4 +1,6 @@
+import { LRUCache } from "lru-cache";
 import { parseAuthorization } from "../auth/key-format.ts";
+import { entryBound } from "../cache-bounds.ts";
 import { ServiceError } from "../errors.ts";
 import { FairQueue } from "../fair-queue.ts";
 import type { Services } from "../services.ts";
@@ -40,7 +42,7 @@ interface Bucket {
  */
 export class DocumentBudget {
   readonly #limited: boolean;
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #buckets = new LRUCache<string, Bucket>(entryBound(maxBuckets));
   readonly #waiting = new FairQueue<() => void>(maxWaiting);
   #scheduled = false;
   /** Until when documents wait, by this process's clock. */
@@ -107,11 +109,7 @@ export class DocumentBudget {
     const known = this.#buckets.get(name);
     const left = known ? Math.min(most, known.left + ((now - known.at) / 1000) * perSecond) : most;
     const bucket = { left, at: now };
-    // A Map keeps the order of insertion: the last used stands at the end.
-    this.#buckets.delete(name);
     this.#buckets.set(name, bucket);
-    const [oldest] = this.#buckets.size > maxBuckets ? this.#buckets.keys() : [];
-    if (oldest !== undefined) this.#buckets.delete(oldest);
     return bucket;
   }
 

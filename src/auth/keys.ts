@@ -1,5 +1,7 @@
 import { hash } from "node:crypto";
 import { type Kysely, sql } from "kysely";
+import { LRUCache } from "lru-cache";
+import { entryBound } from "../cache-bounds.ts";
 import type { Database } from "../db/database.ts";
 import type { PlanTable, Scope, Tier } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors.ts";
@@ -56,7 +58,7 @@ interface Entry {
 export class KeyCache {
   readonly #db: Kysely<Database>;
   readonly #pepper: string;
-  readonly #entries = new Map<string, Entry>();
+  readonly #entries = new LRUCache<string, Entry>(entryBound(maxEntries));
 
   constructor(db: Kysely<Database>, pepper: string) {
     this.#db = db;
@@ -140,10 +142,7 @@ export class KeyCache {
     // A later question may have been answered first.
     const other = this.#entries.get(name);
     if (other && other.askedAt > entry.askedAt) return;
-    this.#entries.delete(name);
     this.#entries.set(name, entry);
-    const [oldest] = this.#entries.size > maxEntries ? this.#entries.keys() : [];
-    if (oldest) this.#entries.delete(oldest);
   }
 }
 

@@ -1,4 +1,6 @@
+import { LRUCache } from "lru-cache";
 import type pg from "pg";
+import { entryBound } from "../cache-bounds.ts";
 
 /** A bucket's size and how fast it fills. */
 export interface RateBudget {
@@ -63,8 +65,8 @@ interface Lease {
 export class RateLimiter {
   readonly #pool: pg.Pool;
   /** Until when, by this process's own steady clock. */
-  readonly #blocked = new Map<string, number>();
-  readonly #leases = new Map<string, Lease>();
+  readonly #blocked = new LRUCache<string, number>(entryBound(maxKnown));
+  readonly #leases = new LRUCache<string, Lease>(entryBound(maxKnown));
 
   constructor(pool: pg.Pool) {
     this.#pool = pool;
@@ -159,17 +161,12 @@ export class RateLimiter {
       lease.remaining += other.left;
       lease.takenAt = other.takenAt;
     }
-    this.#leases.delete(key);
     this.#leases.set(key, lease);
-    const [oldest] = this.#leases.size > maxKnown ? this.#leases.keys() : [];
-    if (oldest !== undefined) this.#leases.delete(oldest);
   }
 
   #block(key: string, seconds: number): void {
     if (seconds <= 0) return;
     this.#blocked.set(key, performance.now() + seconds * 1000);
-    const [oldest] = this.#blocked.size > maxKnown ? this.#blocked.keys() : [];
-    if (oldest !== undefined) this.#blocked.delete(oldest);
   }
 }
 

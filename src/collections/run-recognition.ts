@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import { loggable } from "../relay/node-failure.ts";
 import type { Services } from "../services.ts";
@@ -23,7 +24,7 @@ async function runChain(services: Services, chain: Chain, signal: AbortSignal): 
       failures += 1;
       services.log.warn({ chain: chain.name, failures, ...loggable(error) }, "looking for deployments failed");
     }
-    const waitMs = more ? 0 : Math.min(periodMs * 2 ** failures, slowestRetryMs);
+    const waitMs = more ? 0 : backoffMs(failures + 1, { firstMs: periodMs, mostMs: slowestRetryMs });
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);
   }
 }

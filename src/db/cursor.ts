@@ -1,4 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { ServiceError } from "../errors.ts";
 
 const macLength = 16;
@@ -39,7 +40,7 @@ function macOf(secret: string, list: string, position: Buffer): Buffer {
   return hash("sha256", Buffer.concat([outer, hash("sha256", message, "buffer")]), "buffer").subarray(0, macLength);
 }
 
-const pads = new Map<string, { inner: Buffer; outer: Buffer }>();
+const pads = new LRUCache<string, { inner: Buffer; outer: Buffer }>({ max: 100 });
 
 /** The key's two blocks of RFC 2104. */
 function padsOf(secret: string): { inner: Buffer; outer: Buffer } {
@@ -49,7 +50,6 @@ function padsOf(secret: string): { inner: Buffer; outer: Buffer } {
   const key = Buffer.from(secret);
   (key.length > block.length ? hash("sha256", key, "buffer") : key).copy(block);
   const made = { inner: block.map((byte) => byte ^ 0x36) as Buffer, outer: block.map((byte) => byte ^ 0x5c) as Buffer };
-  if (pads.size >= 100) pads.clear();
   pads.set(secret, made);
   return made;
 }

@@ -1,5 +1,6 @@
-const maxTexts = 2_000;
-const texts = new Map<string, string>();
+import { LRUCache } from "lru-cache";
+
+const texts = new LRUCache<string, string>({ max: 2_000 });
 const numbers = new WeakMap<object, number>();
 let numbered = 0;
 
@@ -13,7 +14,6 @@ export function knownText(variant: string, parts: readonly (object | undefined)[
   for (const part of parts) key += `|${part === undefined ? "" : numberOf(part)}`;
   const known = texts.get(key);
   if (known !== undefined) return known;
-  if (texts.size >= maxTexts) texts.clear();
   const text = write();
   texts.set(key, text);
   return text;

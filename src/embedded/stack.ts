@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { backoffMs } from "../backoff.ts";
 import { configuredSuffixes } from "../chains.ts";
 import { keepHeapSmall, returnMemory } from "../compact-heap.ts";
 import { ChainSetup, type FactoryRecord, type ServedChain } from "./chain-setup.ts";
@@ -22,6 +23,8 @@ export interface Stack {
 type Env = Record<string, string | undefined>;
 
 const secrets = new Set(["KEY_PEPPER", "MINTYARD_API_KEY"]);
+
+const restartPause = { firstMs: 100, mostMs: 5_000 };
 
 const host = join(import.meta.dirname, "program-host.ts");
 const entry = (file: string) => join(import.meta.dirname, "..", file);
@@ -254,14 +257,14 @@ class EmbeddedStack implements Stack {
   }
 
   async #restartPostgres(port: number): Promise<void> {
-    for (let delayMs = 100; !this.#stopping; delayMs = Math.min(delayMs * 2, 5_000)) {
+    for (let failures = 1; !this.#stopping; failures += 1) {
       try {
         await this.#startPostgres(port);
         this.#report(`mintyard: postgres is running again (process ${this.#postgres?.process.pid})`);
         return;
       } catch (error) {
         this.#report(`mintyard: ${(error as Error).message}`);
-        await new Promise((done) => setTimeout(done, delayMs));
+        await new Promise((done) => setTimeout(done, backoffMs(failures, restartPause)));
       }
     }
   }

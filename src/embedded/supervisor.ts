@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
+import { backoffMs } from "../backoff.ts";
 import { returnMemory } from "../compact-heap.ts";
 import { giveWay } from "./give-way.ts";
 import { withoutKeys } from "./signer-environment.ts";
@@ -28,6 +29,8 @@ export interface ChildSpec {
  * bin/bootstrap.mjs and deploy/ say the same.
  */
 export const nodeFlags = ["--disable-warning=ExperimentalWarning", "--max-semi-space-size=8"];
+
+const restartPause = { firstMs: 250, mostMs: 15_000 };
 
 type Report = (line: string) => void;
 
@@ -105,7 +108,7 @@ class SupervisedChild {
       if (this.#stopping()) return;
       this.#report(`mintyard: ${name} (process ${child.pid}) ended with ${signal ?? `code ${code}`}; restarting it`);
       this.#failures = Date.now() - started > 30_000 ? 0 : this.#failures + 1;
-      const delayMs = Math.min(250 * 2 ** this.#failures, 15_000);
+      const delayMs = backoffMs(this.#failures + 1, restartPause);
       setTimeout(() => void this.#restart(), delayMs);
     });
     await new Promise<void>((ready, failed) => {

@@ -1,4 +1,4 @@
-import { Recent } from "../recent.ts";
+import { LRUCache } from "lru-cache";
 
 /** Texts that were sent once, and texts that were sent again. */
 const maxNew = 100;
@@ -11,19 +11,19 @@ const maxText = 10_000;
  * One that was asked for again is kept apart from those that were not: however many new ones somebody sends, they take
  * each other's place.
  */
-export class DocumentCache<T> {
-  readonly #new = new Recent<T>(maxNew);
-  readonly #kept = new Recent<T>(maxKept);
+export class DocumentCache<T extends NonNullable<unknown>> {
+  readonly #new = new LRUCache<string, T>({ max: maxNew });
+  readonly #kept = new LRUCache<string, T>({ max: maxKept });
 
   get(text: string): T | undefined {
     const kept = this.#kept.get(text);
     if (kept !== undefined) return kept;
     const found = this.#new.get(text);
-    if (found !== undefined) this.#kept.set(text, found, 1);
+    if (found !== undefined) this.#kept.set(text, found);
     return found;
   }
 
   set(text: string, value: T): void {
-    if (text.length <= maxText) this.#new.set(text, value, 1);
+    if (text.length <= maxText) this.#new.set(text, value);
   }
 }

@@ -6,6 +6,7 @@ import {
   Kind,
   parse,
 } from "graphql";
+import { LRUCache } from "lru-cache";
 import type { Caller } from "../auth/caller.ts";
 import type { OperationCost } from "../http/app-env.ts";
 import type { JsonText } from "../json-text.ts";
@@ -44,7 +45,7 @@ export interface KnownCall {
  * at, takes the ordinary way.
  */
 export class KnownOperations {
-  readonly #known = new Map<string, Known>();
+  readonly #known = new LRUCache<string, Known>({ max: maxKnown });
 
   /** @returns null: execute it. */
   find(accept: string, operation: Operation): KnownCall | null {
@@ -72,13 +73,7 @@ export class KnownOperations {
     } catch {
       return;
     }
-    // The oldest goes first: an attacker's many documents then only cost the ordinary way.
-    if (this.#known.size >= maxKnown && !this.#known.has(key)) {
-      for (const oldest of this.#known.keys()) {
-        this.#known.delete(oldest);
-        break;
-      }
-    }
+    // What was not used for longest goes first: an attacker's many documents then only cost the ordinary way.
     this.#known.set(key, known);
   }
 }

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Recent } from "../recent.ts";
+import { LRUCache } from "lru-cache";
 import { corsHeaders } from "./common-headers.ts";
 import { newRequestId } from "./request-id.ts";
 
@@ -24,12 +24,16 @@ const deciding = ["range", "if-range", "if-none-match"] as const;
  * test/http/hot-files.test.ts compares both.
  */
 export class HotFiles {
-  readonly #files = new Recent<HotFile>(allBytes, keptMs);
+  readonly #files = new LRUCache<string, HotFile>({
+    ttl: keptMs,
+    maxSize: allBytes,
+    sizeCalculation: (file) => Math.max(file.bytes.length, 1),
+  });
 
   /** @param headers of the gateway; those of every answer come by themselves. */
   keep(request: IncomingMessage | undefined, headers: Record<string, string>, bytes: Uint8Array): void {
     if (bytes.length > largestFile || !request || !isPlain(request)) return;
-    this.#files.set(request.url ?? "", { headers, bytes }, bytes.length);
+    this.#files.set(request.url ?? "", { headers, bytes });
   }
 
   /** Answers what is known and hands everything else on. */

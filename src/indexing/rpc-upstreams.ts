@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { backoffMs } from "../backoff.ts";
 import type { Logger } from "../log.ts";
 import { LogOnce } from "../log-once.ts";
 import { AnswerTooLarge, type RpcAnswer, type RpcLimits, sendRpc, UnusableAnswer } from "./json-rpc.ts";
@@ -53,7 +54,7 @@ export interface EndpointState {
   reason: string | null;
 }
 
-const maxRestMs = 30_000;
+const rest = { firstMs: 500, mostMs: 30_000 };
 /** How often all nodes are asked when an answer is checked: a wrong one is often right the next time. */
 const checkedRounds = 4;
 const pauseMs = 25;
@@ -228,7 +229,7 @@ export class RpcUpstreams {
   #rest(upstream: Upstream, error: unknown): void {
     upstream.verified = false;
     upstream.failures += 1;
-    upstream.restsUntil = Date.now() + Math.min(maxRestMs, 250 * 2 ** upstream.failures);
+    upstream.restsUntil = Date.now() + backoffMs(upstream.failures, rest);
     const reason = error instanceof Error ? error.message : String(error);
     this.refusals.set(reason, (this.refusals.get(reason) ?? 0) + 1);
     if (this.refusals.size > 1_000) this.refusals.clear();

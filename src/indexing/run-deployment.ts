@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
+import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import type { Config } from "../config.ts";
 import type { Logger } from "../log.ts";
@@ -38,6 +39,7 @@ export interface DeploymentRun {
 }
 
 const pollMs = 50;
+const restartPause = { firstMs: 200, mostMs: 30_000 };
 const maxUnansweredChecks = 30;
 /** How often it is looked whether a withheld range is to be listed. */
 const lateRangeMs = 10_000;
@@ -105,7 +107,7 @@ async function supervise(
     }
     // Ponder keeps a dead process's lock for 25 s. This one was ours, we saw it end, and we hold the chain's lock.
     await unlockSchema(client, deployment.schema);
-    await wait(Math.min(30_000, 100 * 2 ** failures), undefined, { signal }).catch(() => undefined);
+    await wait(backoffMs(failures, restartPause), undefined, { signal }).catch(() => undefined);
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import type { Config } from "../config.ts";
 import { ConfigError } from "../config-values.ts";
@@ -12,7 +13,7 @@ import { WrongChain } from "./rpc-upstreams.ts";
 import { type IndexerReady, runDeployment } from "./run-deployment.ts";
 
 const startAttempts = 5;
-const maxPauseMs = 30_000;
+const retryPause = { firstMs: 500, mostMs: 30_000 };
 
 /**
  * Indexes one chain until the signal aborts: keeps a Ponder process running behind the RPC gateway
@@ -63,7 +64,7 @@ export async function runIndexer(
         logOnce.write("warn", "away", { chain: chain.name, reason }, message);
         await tellReaders(config, chain, reason);
       } else log.error({ error: reason, failures }, "indexer stopped; trying again");
-      await wait(Math.min(maxPauseMs, 250 * 2 ** failures), undefined, { signal }).catch(() => undefined);
+      await wait(backoffMs(failures, retryPause), undefined, { signal }).catch(() => undefined);
     }
   }
 }

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../log.ts";
 import { type Header, headerHash, isHex, readHeader } from "./header.ts";
@@ -26,10 +27,10 @@ export class VerifiedChain {
   readonly #mode: Verification;
   readonly #lagPatienceMs: number;
   readonly #log: Logger;
-  readonly #headers = new Map<Hex, Header>();
-  readonly #proven = new Map<Hex, Promise<RpcLog[]>>();
+  readonly #headers = new LRUCache<Hex, Header>({ max: keptHeaders });
+  readonly #proven = new LRUCache<Hex, Promise<RpcLog[]>>({ max: keptBlocks });
   /** Proven logs of the last blocks, for a look at their transactions. */
-  readonly #knownLogs = new Map<Hex, RpcLog[]>();
+  readonly #knownLogs = new LRUCache<Hex, RpcLog[]>({ max: keptBlocks });
   readonly #ranges = new Map<string, Promise<Header[]>>();
   #head: Header | null = null;
   #behindSince: number | null = null;
@@ -53,7 +54,10 @@ export class VerifiedChain {
 
   async #block(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
     const answer = await this.#upstreams.request(method, params, (block) => this.#checkBlock(block, params));
-    if (answer.result !== null && !answer.error) this.#keep(readHeader(answer.result as Record<string, unknown>));
+    if (answer.result !== null && !answer.error) {
+      const header = readHeader(answer.result as Record<string, unknown>);
+      this.#headers.set(header.hash, header);
+    }
     return answer;
   }
 
@@ -90,13 +94,6 @@ export class VerifiedChain {
     const { result } = await this.#block("eth_getBlockByHash", [hash, false]);
     if (result === null) throw new Refused(`no node has block ${hash}`);
     return readHeader(result as Record<string, unknown>);
-  }
-
-  #keep(header: Header): void {
-    this.#headers.delete(header.hash);
-    this.#headers.set(header.hash, header);
-    const [oldest] = this.#headers.keys();
-    if (this.#headers.size > keptHeaders && oldest) this.#headers.delete(oldest);
   }
 
   /**
@@ -166,19 +163,11 @@ export class VerifiedChain {
     if (known) return known;
     const logs = fetchProvenLogs(this.#upstreams, header);
     logs.then(
-      (known) => this.#rememberLogs(header.hash, known),
+      (known) => this.#knownLogs.set(header.hash, known),
       () => this.#proven.delete(header.hash),
     );
     this.#proven.set(header.hash, logs);
-    const [oldest] = this.#proven.keys();
-    if (this.#proven.size > keptBlocks && oldest) this.#proven.delete(oldest);
     return logs;
-  }
-
-  #rememberLogs(hash: Hex, logs: RpcLog[]): void {
-    this.#knownLogs.set(hash, logs);
-    const [oldest] = this.#knownLogs.keys();
-    if (this.#knownLogs.size > keptBlocks && oldest) this.#knownLogs.delete(oldest);
   }
 
   /** One walk serves all requests for a range: Ponder asks for each event at the same time. */

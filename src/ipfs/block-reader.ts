@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import type { Kysely } from "kysely";
+import { LRUCache } from "lru-cache";
 import type { CID } from "multiformats/cid";
+import { byteBound } from "../cache-bounds.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
-import { Recent } from "../recent.ts";
 import { type BlockAddress, findBlock } from "./content-index.ts";
 import { OpenFiles } from "./open-files.ts";
 import { countYoungBuffer } from "./young-buffers.ts";
@@ -19,7 +20,7 @@ export class BlockReader {
   readonly #db: Kysely<Database>;
   readonly #carPath: (file: string) => string;
   readonly #files = new OpenFiles(64);
-  readonly #hot = new Recent<Uint8Array>(hotBytes);
+  readonly #hot = new LRUCache<string, Uint8Array>(byteBound(hotBytes));
 
   constructor(db: Kysely<Database>, carPath: (file: string) => string) {
     this.#db = db;
@@ -41,7 +42,7 @@ export class BlockReader {
     const hot = this.#hot.get(key);
     if (hot) return hot;
     const bytes = await this.#find(cid);
-    if (bytes && bytes.length <= largestHotBlock) this.#hot.set(key, bytes, bytes.length);
+    if (bytes && bytes.length <= largestHotBlock) this.#hot.set(key, bytes);
     return bytes;
   }
 

@@ -1,21 +1,19 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../db/database.ts";
+import { claimRows, dueRows, type WorkQueue } from "../db/lease.ts";
 import type { StoredCar } from "./verify-car.ts";
+
+/** A check writes its result for the file that it read, whoever holds the claim (`noteCheck`). */
+const queue: WorkQueue = { table: "service.car", key: ["id"], due: "check_after" };
 
 /**
  * Takes the stored CAR whose check is due longest. Nobody else gets it until a check at this pace must be over, twice
  * the time and ten minutes; then a worker that died has lost it.
  */
 export async function claimCheck(db: Kysely<Database>, bytesPerSecond: number): Promise<StoredCar | null> {
-  const { rows } = await sql<StoredCar>`
-    UPDATE service.car AS car
-    SET check_after = clock_timestamp() + (600 + 2 * car.size / ${bytesPerSecond}::bigint) * interval '1 second'
-    FROM (
-      SELECT id FROM service.car WHERE check_after <= clock_timestamp()
-      ORDER BY check_after LIMIT 1 FOR UPDATE SKIP LOCKED
-    ) AS next
-    WHERE car.id = next.id
-    RETURNING car.id, car.root, car.file, car.size`.execute(db);
+  const seconds = sql`(600 + 2 * m.size / ${bytesPerSecond}::bigint)`;
+  const columns = sql`m.id, m.root, m.file, m.size`;
+  const { rows } = await claimRows<StoredCar>(queue, dueRows(queue, 1), { seconds }, columns).execute(db);
   return rows[0] ?? null;
 }
 

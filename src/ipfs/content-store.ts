@@ -2,13 +2,14 @@ import { openAsBlob } from "node:fs";
 import { mkdir, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Kysely, Transaction } from "kysely";
+import { LRUCache } from "lru-cache";
 import type { CID } from "multiformats/cid";
+import { entryBound } from "../cache-bounds.ts";
 import { type Config, ipfsDir } from "../config.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors.ts";
 import { createFetcher } from "../metadata/fetcher.ts";
 import { OutboundLimits } from "../metadata/outbound-limits.ts";
-import { Recent } from "../recent.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
 import { findCar, isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
@@ -44,7 +45,7 @@ export class ContentStore {
   readonly #folder: string;
   readonly #blocks: BlockReader;
   /** What was looked up last. Not for long: other processes write too. */
-  readonly #entries = new Recent<KnownEntry>(10_000, 5_000);
+  readonly #entries = new LRUCache<string, KnownEntry>({ ...entryBound(10_000), ttl: 5_000 });
   #prepared: Promise<string> | undefined;
   readonly #remote: RemoteBlocks | null;
 

@@ -1,5 +1,6 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type SqlBool, sql } from "kysely";
 import type { Database } from "../db/database.ts";
+import { claimRows, dueRows, inSeconds, isHeld, renewLease, type WorkQueue } from "../db/lease.ts";
 
 export interface PinJob {
   id: string;
@@ -12,30 +13,27 @@ export interface PinJob {
 
 export const claimSeconds = 900;
 
+const queue: WorkQueue = {
+  table: "service.upload",
+  key: ["id"],
+  open: sql<SqlBool>`pin_state = 'queued'`,
+  due: "pin_due_at",
+  attempts: "pin_attempts",
+};
+
 /** Takes the upload that waits longest; nobody else gets it for a quarter of an hour. */
 export async function claimPin(db: Kysely<Database>): Promise<PinJob | null> {
+  const columns = sql`m.id, m.cid, m.car_id, m.pin_attempts`;
   const { rows } = await sql<PinJob>`
-    UPDATE service.upload AS u
-    SET pin_attempts = u.pin_attempts + 1, pin_due_at = clock_timestamp() + ${claimSeconds} * interval '1 second'
-    FROM (
-      SELECT id FROM service.upload
-      WHERE pin_state = 'queued' AND pin_due_at <= clock_timestamp()
-      ORDER BY pin_due_at LIMIT 1 FOR UPDATE SKIP LOCKED
-    ) AS next, service.car AS car
-    WHERE u.id = next.id AND car.id = u.car_id
-    RETURNING u.id, u.cid, car.file, u.pin_attempts AS attempts`.execute(db);
+    WITH claimed AS (${claimRows(queue, dueRows(queue, 1), { seconds: claimSeconds }, columns)})
+    SELECT u.id, u.cid, car.file, u.pin_attempts AS attempts
+    FROM claimed AS u JOIN service.car AS car ON car.id = u.car_id`.execute(db);
   return rows[0] ?? null;
 }
 
 /** Says that the worker which claimed this upload is still at it. */
 export async function keepClaim(db: Kysely<Database>, job: PinJob): Promise<void> {
-  await db
-    .updateTable("service.upload")
-    .set({ pin_due_at: sql<Date>`clock_timestamp() + ${claimSeconds} * interval '1 second'` })
-    .where("id", "=", job.id)
-    .where("pin_state", "=", "queued")
-    .where("pin_attempts", "=", job.attempts)
-    .execute();
+  await renewLease(db, queue, heldRow(job), claimSeconds);
 }
 
 /** Every upload of the same content is pinned with it. */
@@ -51,12 +49,8 @@ export async function pinDone(db: Kysely<Database>, cid: string): Promise<void> 
 export async function pinLater(db: Kysely<Database>, job: PinJob, error: string, waitMs: number): Promise<void> {
   await db
     .updateTable("service.upload")
-    .set({
-      pin_error: error.slice(0, 1_000),
-      pin_due_at: sql<Date>`clock_timestamp() + ${waitMs} * interval '1 millisecond'`,
-    })
-    .where("id", "=", job.id)
-    .where("pin_state", "=", "queued")
+    .set({ pin_error: error.slice(0, 1_000), pin_due_at: inSeconds(waitMs / 1_000) })
+    .where(isHeld(queue, heldRow(job)))
     .execute();
 }
 
@@ -64,7 +58,10 @@ export async function pinFailed(db: Kysely<Database>, job: PinJob, error: string
   await db
     .updateTable("service.upload")
     .set({ pin_state: "failed", pin_error: error.slice(0, 1_000) })
-    .where("id", "=", job.id)
-    .where("pin_state", "=", "queued")
+    .where(isHeld(queue, heldRow(job)))
     .execute();
+}
+
+function heldRow({ id, attempts }: PinJob) {
+  return { key: [id], lease: attempts };
 }

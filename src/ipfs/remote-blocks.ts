@@ -1,10 +1,11 @@
 import { hash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import type { CID } from "multiformats/cid";
+import { byteBound, entryBound } from "../cache-bounds.ts";
 import { ServiceError } from "../errors.ts";
 import { isFault } from "../metadata/fault.ts";
 import type { Fetcher } from "../metadata/fetcher.ts";
 import { Busy } from "../metadata/outbound-limits.ts";
-import { Recent } from "../recent.ts";
 import type { BlockSource } from "./missing-block.ts";
 
 const sha256 = 0x12;
@@ -29,8 +30,8 @@ export interface RemoteSettings {
 /** Blocks of other people's content, from the operator's gateways, each checked against its hash; nothing is stored. */
 export class RemoteBlocks {
   readonly #settings: RemoteSettings;
-  readonly #known = new Recent<Uint8Array>(cacheBytes);
-  readonly #missing = new Recent<true>(10_000, missingMs);
+  readonly #known = new LRUCache<string, Uint8Array>(byteBound(cacheBytes));
+  readonly #missing = new LRUCache<string, true>({ ...entryBound(10_000), ttl: missingMs });
   #minute = 0;
   #bytesOfMinute = 0;
 
@@ -82,10 +83,10 @@ export class RemoteBlocks {
     for (const base of this.#settings.gateways) {
       const bytes = await this.#fetch(`${base.replace(/\/+$/, "")}/${key}?format=raw`);
       if (!bytes || !hash("sha256", bytes, "buffer").equals(cid.multihash.digest)) continue;
-      this.#known.set(key, bytes, bytes.length);
+      this.#known.set(key, bytes);
       return bytes;
     }
-    this.#missing.set(key, true, 1);
+    this.#missing.set(key, true);
     return null;
   }
 

@@ -1,8 +1,8 @@
 import { exporter } from "ipfs-unixfs-exporter";
 import type { Kysely } from "kysely";
+import type { LRUCache } from "lru-cache";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
-import type { Recent } from "../recent.ts";
 import type { BlockReader } from "./block-reader.ts";
 import { findEntry, type KnownEntry, listEntries } from "./content-index.ts";
 import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
@@ -54,7 +54,7 @@ export function parseCid(text: string): CID | null {
 export async function resolveContent(
   db: Kysely<Database>,
   blocks: BlockReader,
-  recent: Recent<KnownEntry>,
+  recent: LRUCache<string, KnownEntry>,
   cidText: string,
   path: readonly string[],
 ): Promise<ResolvedContent | null> {
@@ -67,7 +67,7 @@ export async function resolveContent(
   const remembered = recent.get(key);
   const known = remembered ?? (await findEntry(db, root, entryPath));
   // Only what was looked up: what is asked for all the time would be believed for ever.
-  if (known?.entry && !remembered) recent.set(key, known, 1);
+  if (known?.entry && !remembered) recent.set(key, known);
   if (known?.entry) {
     const { entry } = known;
     return fileOf(blocks, CID.parse(entry.cid), entry.sizeBytes, entry.contentType);

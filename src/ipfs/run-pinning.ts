@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../backoff.ts";
 import { causeOf } from "../log-once.ts";
 import type { Services } from "../services.ts";
 import { createKubo } from "./kubo.ts";
@@ -7,8 +8,7 @@ import { claimPin, claimSeconds, keepClaim, type PinJob, pinDone, pinFailed, pin
 import { createPinata } from "./pinata.ts";
 
 const pollMs = 1_000;
-const firstRetryMs = 5_000;
-const longestRetryMs = 3_600_000;
+const retryPause = { firstMs: 5_000, mostMs: 3_600_000 };
 
 /**
  * Hands uploads on to the remote pinning service until `signal` ends it; several workers share the queue.
@@ -56,7 +56,7 @@ async function pinOne({ db, log, logOnce, content }: Services, driver: PinDriver
       log.error({ ...facts, err: error }, "a pin was refused");
       return await pinFailed(db, job, message);
     }
-    const waitMs = Math.min(firstRetryMs * 2 ** (attempts - 1), longestRetryMs);
+    const waitMs = backoffMs(attempts, retryPause);
     logOnce.write("warn", `pin ${causeOf(error)}`, { ...facts, waitMs, err: error }, "a pin is tried again later");
     return await pinLater(db, job, message, waitMs);
   } finally {

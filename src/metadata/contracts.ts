@@ -3,6 +3,7 @@ import { type Kysely, sql } from "kysely";
 import type { Hex, PublicClient } from "viem";
 import { toHex } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
+import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../db/lease.ts";
 import { callContract, decodeLabel, type PinnedBlock } from "./call-contract.ts";
 import { readContractDocument } from "./contract-document.ts";
 import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "./fault.ts";
@@ -21,20 +22,25 @@ interface ContractJob {
   attempts: number;
 }
 
+type Row = Pick<ContractJob, "address" | "attempts">;
+
+const leaseSeconds = 60;
+const queueOf = (chainId: number): WorkQueue => ({
+  table: "service.contract_metadata",
+  scope: { chain_id: chainId },
+  key: ["address"],
+  due: "next_attempt_at",
+  attempts: "attempts",
+  named: true,
+});
+
 /** Takes up to `limit` contracts whose name, symbol and document are due. */
 export async function claimContracts(db: Kysely<Database>, chainId: number, limit: number): Promise<ContractJob[]> {
   const leaseId = randomUUID();
-  const { rows } = await sql<{ address: Buffer; attempts: number }>`
-    UPDATE service.contract_metadata m SET
-      lease_id = ${leaseId}, lease_until = clock_timestamp() + interval '60 seconds',
-      next_attempt_at = clock_timestamp() + interval '60 seconds', attempts = m.attempts + 1
-    FROM (
-      SELECT address FROM service.contract_metadata
-      WHERE chain_id = ${chainId} AND next_attempt_at <= clock_timestamp()
-      ORDER BY next_attempt_at LIMIT ${limit} FOR UPDATE SKIP LOCKED
-    ) due
-    WHERE m.chain_id = ${chainId} AND m.address = due.address
-    RETURNING m.address, m.attempts`.execute(db);
+  const queue = queueOf(chainId);
+  const lease = { seconds: leaseSeconds, id: leaseId };
+  const claim = claimRows<Row>(queue, dueRows(queue, limit), lease, sql`m.address, m.attempts`);
+  const { rows } = await claim.execute(db);
   return rows.map((row) => ({ chainId, leaseId, ...row }));
 }
 
@@ -72,22 +78,19 @@ export async function readContract(
   await db
     .updateTable("service.contract_metadata")
     .set({
-      lease_id: null,
-      lease_until: null,
+      ...noLease,
       attempted_at: now,
       fetched_block: block.number,
       error_code: isFault(name) ? name.fault : isFault(symbol) ? symbol.fault : null,
       uri_error: document.fault,
       status: again ? "failed" : "fresh",
-      next_attempt_at: delayMs == null ? null : sql<Date>`clock_timestamp() + make_interval(secs => ${delayMs / 1000})`,
+      next_attempt_at: delayMs == null ? null : inSeconds(delayMs / 1000),
       ...(again ? {} : { ...said, fetched_at: now }),
       ...(retry ? {} : { attempts: 0 }),
       ...(document.fault && mayPass(document.fault) ? {} : document.columns),
       ...(document.uri === null ? {} : { contract_uri: document.uri }),
     })
-    .where("chain_id", "=", job.chainId)
-    .where("address", "=", job.address)
-    .where("lease_id", "=", job.leaseId)
+    .where(isHeld(queueOf(job.chainId), { key: [job.address], lease: job.leaseId }))
     .execute();
 }
 

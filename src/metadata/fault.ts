@@ -1,3 +1,5 @@
+import { backoffMs } from "../backoff.ts";
+
 /**
  * Why a token's metadata could not be read. A stranger's bad contract, server or file is a result to
  * store in the token's row, not an exception.
@@ -47,6 +49,9 @@ export function mayPass(fault: FaultCode): boolean {
 
 /** The last try is some four days after the first, and eight hours where the contract's call failed. */
 const mostAttempts = 8;
+const silentNode = { firstMs: 2_000, mostMs: 300_000 };
+/** Tokens of one contract fail together; they need not all come back together. `mostAttempts` is the bound. */
+const growing = { factor: 4, jitter: 0.1, mostMs: Number.POSITIVE_INFINITY };
 
 /**
  * When to try again after a fault: in a minute, then four times as long each time.
@@ -55,12 +60,10 @@ const mostAttempts = 8;
  * @returns null after the last try: it is read again when somebody asks for it, or when the contract announces a change.
  */
 export function retryAfterMs(fault: FaultCode, attempts: number): number | null {
-  const steps = Math.min(attempts - 1, 12);
   // A silent node says nothing about the token; and a node that lags behind its siblings refuses a
   // block that it will know in seconds.
-  if (fault === "rpc_unavailable") return Math.min(2_000 * 2 ** steps, 300_000);
+  if (fault === "rpc_unavailable") return backoffMs(attempts, silentNode);
   if (attempts >= mostAttempts) return null;
-  const first = fault === "call_failed" || fault === "call_timeout" ? 5_000 : 60_000;
-  // Tokens of one contract fail together; they need not all come back together.
-  return first * 4 ** steps * (0.9 + Math.random() * 0.2);
+  const firstMs = fault === "call_failed" || fault === "call_timeout" ? 5_000 : 60_000;
+  return backoffMs(attempts, { ...growing, firstMs });
 }

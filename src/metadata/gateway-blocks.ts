@@ -1,7 +1,9 @@
 import { exporter } from "ipfs-unixfs-exporter";
+import { LRUCache } from "lru-cache";
 import { CID } from "multiformats/cid";
 import { identity } from "multiformats/hashes/identity";
 import { sha256 } from "multiformats/hashes/sha2";
+import { byteBound } from "../cache-bounds.ts";
 import { type Fault, type FaultCode, isFault } from "./fault.ts";
 import { type Fetched, type Fetcher, readCapped } from "./fetcher.ts";
 import type { IpfsLocation } from "./ipfs-location.ts";
@@ -26,9 +28,8 @@ export interface Gateway {
  */
 export class GatewayBlocks {
   readonly #fetcher: Fetcher;
-  /** Directories: thousands of tokens share them. Insertion order is age. */
-  readonly #cache = new Map<string, Uint8Array>();
-  #cached = 0;
+  /** Directories: thousands of tokens share them. */
+  readonly #cache = new LRUCache<string, Uint8Array>(byteBound(cacheBytes));
 
   constructor(fetcher: Fetcher) {
     this.#fetcher = fetcher;
@@ -79,18 +80,8 @@ export class GatewayBlocks {
     if (isFault(answer)) throw new BlockFault(answer.fault);
     const { digest } = await sha256.digest(answer.bytes);
     if (!Buffer.from(digest).equals(Buffer.from(cid.multihash.digest))) throw new BlockFault("cid_mismatch");
-    if (cid.code === dagPbCodec) this.#keep(key, answer.bytes);
+    if (cid.code === dagPbCodec) this.#cache.set(key, answer.bytes);
     return answer.bytes;
-  }
-
-  #keep(key: string, bytes: Uint8Array): void {
-    this.#cache.set(key, bytes);
-    this.#cached += bytes.byteLength;
-    for (const [oldest, old] of this.#cache) {
-      if (this.#cached <= cacheBytes) return;
-      this.#cache.delete(oldest);
-      this.#cached -= old.byteLength;
-    }
   }
 }
 

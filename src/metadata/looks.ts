@@ -1,4 +1,6 @@
+import { LRUCache } from "lru-cache";
 import type pg from "pg";
+import { entryBound } from "../cache-bounds.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Logger } from "../log.ts";
 
@@ -27,8 +29,8 @@ export class Looks {
   readonly #pool: Pick<pg.Pool, "query" | "ended">;
   readonly #log: Logger;
   #waiting = new Map<string, Look>();
-  /** When each look may be noted again, in ms of `performance.now()`. */
-  #noted = new Map<string, number>();
+  /** Looks that are not noted again yet. */
+  readonly #noted = new LRUCache<string, true>(entryBound(most));
   #timer: NodeJS.Timeout | null = null;
 
   constructor(pool: Pick<pg.Pool, "query" | "ended">, log: Logger) {
@@ -62,10 +64,8 @@ export class Looks {
   #note(kind: LookKind, chainId: number, anyCase: string, tokenId: string): void {
     const address = anyCase.toLowerCase();
     const key = `${kind}:${chainId}:${address}:${tokenId}`;
-    const now = performance.now();
-    if ((this.#noted.get(key) ?? 0) > now || this.#waiting.size >= most) return;
-    if (this.#noted.size >= most) this.#noted.clear();
-    this.#noted.set(key, now + quietMs[kind]);
+    if (this.#noted.has(key) || this.#waiting.size >= most) return;
+    this.#noted.set(key, true, { ttl: quietMs[kind] });
     this.#waiting.set(key, { chainId, kind, address, tokenId });
     this.#timer ??= setTimeout(() => void this.flush(), flushMs).unref();
   }

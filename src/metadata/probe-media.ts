@@ -1,4 +1,5 @@
 import { disableTypes, imageSize } from "image-size";
+import { LRUCache } from "lru-cache";
 import { sniffType } from "../ipfs/sniff-type.ts";
 import { decodeDataUri } from "./data-uri.ts";
 import { type Fault, isFault } from "./fault.ts";
@@ -33,7 +34,7 @@ type Answer = MediaInformation | Fault;
  * image before a reveal: answers are kept for five minutes.
  */
 export class MediaProbe {
-  readonly #answers = new Map<string, { answer: Promise<Answer>; until: number }>();
+  readonly #answers = new LRUCache<string, Promise<Answer>>({ max: remembered, ttl: rememberMs });
 
   constructor() {
     disableTypes(ignoredFormats);
@@ -43,38 +44,24 @@ export class MediaProbe {
   async probeHere(sources: Sources, url: string, signal: AbortSignal): Promise<Answer | null> {
     if (/^data:/i.test(url)) return await this.probe(sources, url, signal);
     const location = url.length > 2_048 ? null : parseIpfsUri(url);
-    if (this.#known(url)) return await this.probe(sources, url, signal);
+    if (this.#answers.has(url)) return await this.probe(sources, url, signal);
     const own = location && (await sources.content.resolve(location.cid, location.path));
     return own?.kind === "file" ? await this.probe(sources, url, signal) : null;
   }
 
   /** @throws never: an image that cannot be read is a fault. */
   async probe(sources: Sources, url: string, signal: AbortSignal): Promise<Answer> {
-    const known = this.#known(url);
+    const known = this.#answers.get(url);
     if (known) return await known;
     const answer = read(sources, url, signal).catch(
       (error: unknown): Fault => ({
         fault: error instanceof Busy ? "host_busy" : "fetch_failed",
       }),
     );
-    if (url.length <= 2_048) this.#remember(url, answer);
+    if (url.length <= 2_048) this.#answers.set(url, answer);
     const done = await answer;
     if (isFault(done) && done.fault === "host_busy") this.#answers.delete(url);
     return done;
-  }
-
-  #known(url: string): Promise<Answer> | undefined {
-    const known = this.#answers.get(url);
-    return known && known.until > performance.now() ? known.answer : undefined;
-  }
-
-  #remember(url: string, answer: Promise<Answer>): void {
-    this.#answers.delete(url);
-    this.#answers.set(url, { answer, until: performance.now() + rememberMs });
-    for (const oldest of this.#answers.keys()) {
-      if (this.#answers.size <= remembered) return;
-      this.#answers.delete(oldest);
-    }
   }
 }
 

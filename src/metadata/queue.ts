@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type SqlBool, sql } from "kysely";
 import { toBytes } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
+import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../db/lease.ts";
 import type { Standard } from "../db/tables/nft.ts";
 import type { PinnedBlock } from "./call-contract.ts";
 import type { DueContract } from "./due-contracts.ts";
@@ -27,7 +28,15 @@ const rawHeadBytes = 65_536;
 /** An image's server is asked this often; then a refresh has to ask again. */
 const fileAttempts = 5;
 const now = sql<Date>`clock_timestamp()`;
-const leaseEnd = sql<Date>`clock_timestamp() + make_interval(secs => ${leaseSeconds})`;
+
+const queueOf = (chainId: number): WorkQueue => ({
+  table: "service.token_metadata",
+  scope: { chain_id: chainId },
+  key: ["contract", "token_id"],
+  due: "next_attempt_at",
+  attempts: "attempts",
+  named: true,
+});
 
 /** How many tokens of a contract to take. */
 export interface Pick extends DueContract {
@@ -37,23 +46,16 @@ export interface Pick extends DueContract {
 /** Takes due tokens of the given contracts, per contract those that wait longest. Other workers skip them for a minute. */
 export async function claimTokens(db: Kysely<Database>, chainId: number, picks: readonly Pick[]): Promise<TokenJob[]> {
   const leaseId = randomUUID();
+  const queue = queueOf(chainId);
+  const ofContract = sql<SqlBool>`q.contract = w.contract AND q.priority = w.priority`;
+  const due = sql`
+    SELECT d.contract, d.token_id
+    FROM unnest(${picks.map(({ contract }) => contract)}::bytea[], ${picks.map(({ priority }) => priority)}::smallint[],
+      ${picks.map(({ count }) => count)}::integer[]) AS w (contract, priority, count)
+    CROSS JOIN LATERAL (${dueRows(queue, sql<number>`w.count`, ofContract)}) d`;
+  const columns = sql`m.contract, m.token_id, m.attempts`;
   const { rows } = await sql<ClaimedRow>`
-    WITH due AS (
-      SELECT d.contract, d.token_id
-      FROM unnest(${picks.map(({ contract }) => contract)}::bytea[], ${picks.map(({ priority }) => priority)}::smallint[],
-        ${picks.map(({ count }) => count)}::integer[]) AS w (contract, priority, count)
-      CROSS JOIN LATERAL (
-        SELECT q.contract, q.token_id FROM service.token_metadata q
-        WHERE q.chain_id = ${chainId} AND q.contract = w.contract AND q.priority = w.priority
-          AND q.next_attempt_at <= clock_timestamp()
-        ORDER BY q.next_attempt_at LIMIT w.count FOR UPDATE SKIP LOCKED
-      ) d
-    ), claimed AS (
-      UPDATE service.token_metadata m SET
-        lease_id = ${leaseId}, lease_until = ${leaseEnd}, next_attempt_at = ${leaseEnd}, attempts = m.attempts + 1
-      FROM due WHERE m.chain_id = ${chainId} AND m.contract = due.contract AND m.token_id = due.token_id
-      RETURNING m.contract, m.token_id, m.attempts
-    )
+    WITH claimed AS (${claimRows(queue, due, { seconds: leaseSeconds, id: leaseId }, columns)})
     SELECT m.contract, m.token_id, m.attempts, t.standard, t.mint_block
     FROM claimed m
     LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = m.contract AND t.token_id = m.token_id`.execute(
@@ -94,8 +96,8 @@ export async function finishToken(
   const isStale = sql<boolean>`(coalesce(wanted_block > ${block.number}, false) OR NOT EXISTS (
     SELECT FROM service.metadata_read_block b
     WHERE b.chain_id = ${job.chainId} AND b.number = ${block.number} AND b.hash = ${toBytes(block.hash)}))`;
-  const soon = sql<Date>`clock_timestamp() + interval '1 second'`;
-  const read = { fetched_block: block.number, attempted_at: now, lease_id: null, lease_until: null };
+  const soon = inSeconds(1);
+  const read = { fetched_block: block.number, attempted_at: now, ...noLease };
   const update = leased(db, job);
   if (reading.outcome === "failed") {
     const raw = reading.raw && { raw: reading.raw, hash: hashOf(reading.raw) };
@@ -204,9 +206,7 @@ async function keepRaw(db: Kysely<Database>, hash: Buffer, bytes: Uint8Array): P
 
 function later(fault: FaultCode, attempts: number) {
   const ms = retryAfterMs(fault, attempts);
-  return ms === null
-    ? sql<Date | null>`NULL::timestamptz`
-    : sql<Date | null>`clock_timestamp() + make_interval(secs => ${ms / 1000})`;
+  return ms === null ? sql<Date | null>`NULL::timestamptz` : inSeconds(ms / 1000);
 }
 
 /** Gives jobs of one claim back that were not begun. */
@@ -218,30 +218,22 @@ export async function releaseTokens(db: Kysely<Database>, jobs: readonly TokenJo
 export async function releaseToken(db: Kysely<Database>, job: TokenJob, delayMs: number): Promise<void> {
   await leased(db, job)
     .set((eb) => ({
-      lease_id: null,
-      lease_until: null,
+      ...noLease,
       attempts: eb("attempts", "-", 1),
-      next_attempt_at: sql<Date>`clock_timestamp() + make_interval(secs => ${delayMs / 1000})`,
+      next_attempt_at: inSeconds(delayMs / 1000),
     }))
     .execute();
 }
 
 /** Forgets a token the index has lost; should it come back, it is found like a new one. */
 export async function dropToken(db: Kysely<Database>, job: TokenJob): Promise<void> {
-  await db
-    .deleteFrom("service.token_metadata")
-    .where("chain_id", "=", job.chainId)
-    .where("contract", "=", job.contract)
-    .where("token_id", "=", job.tokenId)
-    .where("lease_id", "=", job.leaseId)
-    .execute();
+  await db.deleteFrom("service.token_metadata").where(held(job)).execute();
 }
 
 function leased(db: Kysely<Database>, job: TokenJob) {
-  return db
-    .updateTable("service.token_metadata")
-    .where("chain_id", "=", job.chainId)
-    .where("contract", "=", job.contract)
-    .where("token_id", "=", job.tokenId)
-    .where("lease_id", "=", job.leaseId);
+  return db.updateTable("service.token_metadata").where(held(job));
+}
+
+function held({ chainId, contract, tokenId, leaseId }: TokenJob) {
+  return isHeld(queueOf(chainId), { key: [contract, tokenId], lease: leaseId });
 }

@@ -1,3 +1,6 @@
+import { LRUCache } from "lru-cache";
+import { backoffMs } from "../backoff.ts";
+import { entryBound } from "../cache-bounds.ts";
 import { toHex } from "../db/bytes.ts";
 import type { DueContract } from "./due-contracts.ts";
 import type { OutboundLimits } from "./outbound-limits.ts";
@@ -10,8 +13,7 @@ const perPlace = 8;
 const patienceMs = 20_000;
 /** Every so often a contract's turn comes whatever its priority, so that a flood of mints starves nobody. */
 const outOfTurn = 0.125;
-const firstPauseMs = 500;
-const longestPauseMs = 30_000;
+const busyPause = { firstMs: 500, mostMs: 30_000 };
 
 interface Waiting {
   job: TokenJob;
@@ -25,7 +27,7 @@ export class WaitingJobs {
   readonly #perContract: number;
   readonly #jobs = new Map<string, Waiting[]>();
   /** Contracts whose servers are busy. */
-  readonly #pauses = new Map<string, { until: number; ms: number }>();
+  readonly #pauses = new LRUCache<string, { until: number; times: number }>(entryBound(10_000));
   /** Contracts whose last document came from a server. */
   readonly #remote = new Set<string>();
   #count = 0;
@@ -98,10 +100,9 @@ export class WaitingJobs {
 
   /** The contract's server, or its minute, allows nothing now: the next try comes later each time. */
   pause(key: string, atLeastMs: number): number {
-    const ms = Math.min(Math.max(firstPauseMs, (this.#pauses.get(key)?.ms ?? 0) * 2), longestPauseMs);
-    const pauseMs = Math.max(ms, Math.min(atLeastMs, longestPauseMs));
-    if (this.#pauses.size > 10_000) this.#pauses.clear();
-    this.#pauses.set(key, { until: performance.now() + pauseMs, ms });
+    const times = (this.#pauses.get(key)?.times ?? 0) + 1;
+    const pauseMs = Math.max(backoffMs(times, busyPause), Math.min(atLeastMs, busyPause.mostMs));
+    this.#pauses.set(key, { until: performance.now() + pauseMs, times });
     return pauseMs;
   }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import type { Logger } from "../log.ts";
 import { causeOf, LogOnce } from "../log-once.ts";
@@ -54,7 +55,7 @@ async function repeat(round: () => Promise<void>, periodMs: number, log: Logger,
       failures += 1;
       logOnce.write("warn", causeOf(error), { failures, ...loggable(error) }, "relay round failed");
     }
-    const waitMs = failures === 0 ? periodMs : Math.min(periodMs * 2 ** failures, slowestRetryMs);
+    const waitMs = backoffMs(failures + 1, { firstMs: periodMs, mostMs: slowestRetryMs });
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);
   }
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
@@ -10,6 +11,9 @@ import { type Submission, submitIntent } from "./submit-intent.ts";
 
 const signWithinMs = 10_000;
 const retryAfterMs = 200;
+/** A transaction that a node refuses because an earlier nonce has not reached it. Later tries are the worker's. */
+const earlyPause = { firstMs: 50, mostMs: 1_600 };
+const mostTries = 6;
 
 /**
  * Takes an accepted intent to signed, and starts sending it, as long as a request may last: when this returns, its
@@ -97,11 +101,11 @@ function sendMeanwhile(services: Services, chain: Chain, intent: Intent): void {
 async function sendInTurn(services: Services, chain: Chain, intent: Intent): Promise<void> {
   const { order } = services.relay;
   await order.before(intent.id);
-  for (let waitMs = 50; waitMs < 2_000; waitMs *= 2) {
+  for (let tries = 1; tries <= mostTries; tries += 1) {
     const sending = broadcast(services, chain, intent);
     order.pass(intent.id);
     const { early } = await sending;
     if (!early) return;
-    await sleep(waitMs);
+    await sleep(backoffMs(tries, earlyPause));
   }
 }

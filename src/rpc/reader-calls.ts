@@ -1,7 +1,8 @@
+import { LRUCache } from "lru-cache";
 import type { Address, Hex } from "viem";
+import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
-import { Recent } from "../recent.ts";
 import type { RpcCall, RpcResult } from "./batch.ts";
 
 /** What the readers of one chain may take of its nodes, by one process. */
@@ -58,7 +59,7 @@ class ChainCalls {
   readonly #chain: Chain;
   readonly #ask: Ask;
   readonly #budget: ReaderBudget;
-  readonly #kept: Recent<RpcResult>;
+  readonly #kept: LRUCache<string, RpcResult>;
   /** By contract and data, until they are answered. */
   readonly #asking = new Map<string, Promise<RpcResult>>();
   readonly #waiting: Waiting[] = [];
@@ -70,7 +71,7 @@ class ChainCalls {
     this.#chain = chain;
     this.#ask = ask;
     this.#budget = budget;
-    this.#kept = new Recent(maxKept, budget.keptMs);
+    this.#kept = new LRUCache({ ...entryBound(maxKept), ttl: budget.keptMs });
     this.#tokens = 2 * budget.perSecond;
   }
 
@@ -83,7 +84,8 @@ class ChainCalls {
     this.#asking.set(name, answer);
     try {
       const result = await answer;
-      this.#kept.set(name, result, 1);
+      // The library takes a time of nothing for one without an end.
+      if (this.#budget.keptMs > 0) this.#kept.set(name, result);
       return result;
     } finally {
       this.#asking.delete(name);

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import type { Caller } from "../auth/caller.ts";
 import type { JsonText } from "../json-text.ts";
 import { accountPage, chainPage, contractPage, nftDetails } from "../nfts/json-lists.ts";
@@ -137,7 +138,8 @@ const plainUrl = /^\/v0\/(?:nfts|accounts)(?:\/(0x[0-9a-fA-F]{40})(?:\/(\d{1,78}
 
 /** What queries ask for, by their text: few are sent again and again, for ever other accounts and contracts. */
 const maxQueries = 1_000;
-const queries = new WeakMap<Services, Map<string, QuickQuery | null>>();
+const queries = new WeakMap<Services, LRUCache<string, QuickQuery | typeof unusual>>();
+const unusual = "unusual";
 
 interface QuickQuery {
   chain: string | null;
@@ -157,14 +159,13 @@ export function quickReadOf(services: Services, url: string): QuickRead | null {
 }
 
 function queryOf(services: Services, kind: keyof typeof makers, text: string): QuickQuery | null {
-  const known = queries.get(services) ?? new Map<string, QuickQuery | null>();
+  const known = queries.get(services) ?? new LRUCache<string, QuickQuery | typeof unusual>({ max: maxQueries });
   queries.set(services, known);
   const key = `${kind} ${text}`;
   const found = known.get(key);
-  if (found !== undefined) return found;
+  if (found !== undefined) return found === unusual ? null : found;
   const made = parseQuery(services, kind, new URLSearchParams(text));
-  if (known.size >= maxQueries) known.clear();
-  known.set(key, made);
+  known.set(key, made ?? unusual);
   return made;
 }
 

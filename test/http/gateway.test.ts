@@ -78,6 +78,7 @@ test("one range is served, from the first, the middle and the end", async () => 
     ["bytes=1048570-1048589", 1_048_570, 1_048_590],
     ["bytes=1499990-", 1_499_990, 1_500_000],
     ["bytes=-7", 1_499_993, 1_500_000],
+    ["bytes=-9999999", 0, 1_500_000],
     ["bytes=1499990-9999999", 1_499_990, 1_500_000],
   ] as const) {
     const answer = await get(file, { Range: range });

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { claimPin, pinFailed, pinLater } from "../../src/ipfs/pin-queue.ts";
 import { createPinata } from "../../src/ipfs/pinata.ts";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
 import { patient } from "../setup/patience.ts";
@@ -119,6 +120,24 @@ test("while a slow service works, the upload is queued and no second worker send
   expect(pinata.requests).toBe(1);
   stop.abort();
   await second;
+});
+
+test("a worker whose claim was over takes nothing from the one that has it now", async () => {
+  const { db } = server.services;
+  await upload("twice");
+  const late = await claimPin(db);
+  await db
+    .updateTable("service.upload")
+    .set({ pin_due_at: new Date(0) })
+    .execute();
+  const current = await claimPin(db);
+  if (!late || !current) throw new Error("nothing was due");
+  await pinLater(db, late, "late", 0);
+  await pinFailed(db, late, "late");
+  expect(await rows()).toMatchObject([{ pin_state: "queued", pin_error: null, pin_attempts: 2 }]);
+  expect(await claimPin(db)).toBeNull();
+  await pinLater(db, current, "in time", 0);
+  expect(await rows()).toMatchObject([{ pin_state: "queued", pin_error: "in time" }]);
 });
 
 test("413 fails for good, and is not called pinned", async () => {
