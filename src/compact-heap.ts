@@ -52,13 +52,16 @@ export function compactHeapLater(compact = compactHeap): void {
   setTimeout(() => void compact(), settledMs).unref();
 }
 
+/** Two arenas for the C library's memory, where it would make one for every few threads and keep what each had at most. */
+export const fewArenas = { MALLOC_ARENA_MAX: "2" };
+
 /**
  * The same for what is not JavaScript's, as variables for a process in which nobody waits for an answer. By itself the C
  * library keeps what large buffers took (sources, compiled code) as room for others, in an arena for every few
  * threads. For glibc; other C libraries do not know these.
  */
 export const returnMemory = {
-  MALLOC_ARENA_MAX: "2",
+  ...fewArenas,
   MALLOC_MMAP_THRESHOLD_: "131072",
   MALLOC_TRIM_THRESHOLD_: "131072",
 };
