@@ -2,7 +2,7 @@
 import { watchService } from "./accounts/service-gauges.ts";
 import { watchStatus } from "./accounts/status-gauges.ts";
 import { ensureDevAccount } from "./auth/keys.ts";
-import { compactHeap } from "./compact-heap.ts";
+import { compactHeap, keepGarbageLow } from "./compact-heap.ts";
 import { loadConfig, requireOwnPepper, secretsOf } from "./config.ts";
 import { createDatabase, createPool, hasApiRole } from "./db/pool.ts";
 import { prepareDatabase } from "./db/prepare.ts";
@@ -17,6 +17,7 @@ import { createMetrics, watchPool, watchReplicas } from "./telemetry/metrics.ts"
 import { startTracing } from "./telemetry/tracing.ts";
 
 endOnFailure("api");
+keepGarbageLow();
 const config = loadConfig();
 requireOwnPepper(config);
 makeDataFolder(config.dataDir);

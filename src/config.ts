@@ -70,7 +70,7 @@ export interface Config {
   };
   /** Seconds between two audits of the RPC endpoints and notes of what became final, by each indexer. */
   rpcCheckSeconds: number;
-  /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`. */
+  /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`, and as many for accounts. */
   readerCallsPerSecond: number;
   /** Most transactions that all accounts together may ask for in an hour, on all chains. */
   globalHourTransactions: number;

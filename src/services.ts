@@ -21,6 +21,7 @@ import { LogOnce } from "./log-once.ts";
 import { Looks } from "./metadata/looks.ts";
 import { armFailpoints } from "./relay/failpoint.ts";
 import { createRelay, type Relay } from "./relay/relay.ts";
+import { AccountCalls } from "./rpc/account-calls.ts";
 import { createRpcClients, type RpcClients } from "./rpc/clients.ts";
 import { ReaderCalls } from "./rpc/reader-calls.ts";
 import { openSigning } from "./signing/open-signing.ts";
@@ -41,6 +42,8 @@ export interface Services {
   rpc: RpcClients;
   /** Calls of contracts that callers of the API without a deployment of their own cause. */
   readerCalls: ReaderCalls;
+  /** What requests with a key may ask of the nodes beside those. */
+  accountCalls: AccountCalls;
   relay: Relay;
   /** Keys, rates, usage and streams of the requests of this process. */
   auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; slots: UploadSlots; streams: StreamSlots };
@@ -100,6 +103,7 @@ export function createServices(
       perSecond: config.readerCallsPerSecond,
       keptMs: 2_000,
     }),
+    accountCalls: new AccountCalls(config.readerCallsPerSecond),
     content: openContentStore(config, db),
     disk: new DiskRoom(config, pool, log),
     looks: new Looks(pool, log),

@@ -2,7 +2,7 @@
 
 import { runClearing } from "./collections/clear-expired.ts";
 import { runRecognition } from "./collections/run-recognition.ts";
-import { compactHeapLater } from "./compact-heap.ts";
+import { compactHeapLater, keepGarbageLow } from "./compact-heap.ts";
 import { loadConfig } from "./config.ts";
 import { prepareDatabase } from "./db/prepare.ts";
 import { AnalystWatch } from "./db/watch-analysts.ts";
@@ -57,4 +57,5 @@ onStop(
 );
 services.log.info({ chains: services.chains.map((chain) => chain.name) }, "working");
 process.send?.({ type: "ready" });
+keepGarbageLow();
 compactHeapLater();

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { collectionSalt, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors.ts";
-import { acceptIntent, findKey, type IntentKey, type NewIntent } from "../relay/accept-intent.ts";
+import { acceptIntent, findKey, type IntentKey, isAccepted, type NewIntent } from "../relay/accept-intent.ts";
 import { planReservation } from "../relay/budget.ts";
 import { intentName } from "../relay/encode-deploy.ts";
 import type { Intent } from "../relay/intents.ts";
@@ -10,9 +10,15 @@ import { refreshFees } from "../relay/market.ts";
 import type { Services } from "../services.ts";
 import { keepTree } from "./allowlists.ts";
 import type { CheckedDeployment } from "./check-deployment.ts";
+import { checkTreasury } from "./check-treasury.ts";
 import { lowerCase } from "./collection-config.ts";
 
-/** The first stage: the request is on disk, with the one address it can end at; nothing was signed. */
+/**
+ * The first stage: the request is on disk, with the one address it can end at; nothing was signed.
+ *
+ * @returns the deployment that was accepted before, for a request that comes again.
+ * @throws ServiceError `storage_full` for a new presale list; what `checkTreasury` and `acceptIntent` throw.
+ */
 export async function acceptDeployment(
   services: Services,
   caller: Caller,
@@ -25,6 +31,8 @@ export async function acceptDeployment(
       refreshFees(services, checked.chain),
     ]);
     if ("id" in found) return found;
+    if (checked.allowlist.entries.length > 0) await requireRoom(services, caller, found);
+    await checkTreasury(services, checked.chain, checked.payload.treasuryAddress);
     try {
       const intent = await acceptIntent(services.db, await draftIntent(services, caller, checked, found));
       // After the statement that everybody waits for, and nobody waits for this.
@@ -34,6 +42,16 @@ export async function acceptDeployment(
       // The same key at the same moment made the row, and the id, in between: now it is found by its key.
       if (pass > 2 || (error as { code?: unknown }).code !== "23505") throw error;
     }
+  }
+}
+
+/** Room for a presale list, unless the request comes again under its key: its list is kept already. */
+async function requireRoom(services: Services, caller: Caller, key: IntentKey): Promise<void> {
+  try {
+    await services.disk.requireRoom(caller.tier === "free");
+  } catch (error) {
+    // Asked only now: acceptance is one statement, and nearly always there is room.
+    if (!(await isAccepted(services.db, caller.accountId, key))) throw error;
   }
 }
 

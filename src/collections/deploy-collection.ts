@@ -4,7 +4,6 @@ import { asLost, untilSigned, withoutHash } from "../relay/until-signed.ts";
 import type { Services } from "../services.ts";
 import { acceptDeployment, checkKey, hashRequest } from "./accept-deployment.ts";
 import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
-import { checkTreasury } from "./check-treasury.ts";
 import { type Deployment, getFreshDeployment } from "./get-deployment.ts";
 import { SharedRequests } from "./shared-requests.ts";
 
@@ -79,8 +78,6 @@ async function deployChecked(
   key: string | null,
   checked: CheckedDeployment,
 ): Promise<Deployed> {
-  if (checked.allowlist.entries.length > 0) await services.disk.requireRoom(caller.tier === "free");
-  await checkTreasury(services, checked.chain, checked.payload.treasuryAddress);
   const intent = await acceptDeployment(services, caller, key, checked);
   await untilSigned(services, checked.chain, intent);
   const deployment = await getFreshDeployment(services, caller, intent.id).catch(asLost);

@@ -30,6 +30,9 @@ export interface PreparedDeployment {
   warnings: string[];
 }
 
+/** Of a node: the treasury's code and a payment to it, the head, the sender's nonce, an estimate. */
+const mostCalls = 5;
+
 /**
  * Makes the transaction with which a creator's own wallet deploys a collection, and notes it, so that the
  * worker recognises the collection on the chain as one of this account.
@@ -40,7 +43,7 @@ export interface PreparedDeployment {
  *
  * @param sender the wallet that will send it, if that is known; the owner counts anyway.
  * @throws ServiceError the input's faults; `plan_limit_exceeded` for more requests or lists than the plan keeps;
- *   `storage_full`; `service_unavailable` while the node does not answer.
+ *   `storage_full`; what `AccountCalls` throws; `service_unavailable` while the node does not answer.
  */
 export async function prepareDeployment(
   services: Services,
@@ -51,6 +54,7 @@ export async function prepareDeployment(
   const checked = await checkDeployment(services, caller, { ...input, grantServiceAdmin: false }, "SIGN");
   const { chain, payload } = checked;
   await services.disk.requireRoom(caller.tier === "free");
+  services.accountCalls.take(chain, caller.accountId, mostCalls);
   await checkTreasury(services, chain, payload.treasuryAddress);
   const client = services.rpc(chain);
   const [head, nonce] = await askNode(chain, () =>

@@ -21,7 +21,7 @@ export interface ReportedDeployment {
  * @param input `transactionHash` in any letter case.
  * @throws ServiceError `value_error` for what is no hash, for a transaction that does not consist of exactly the bytes
  *   of a request of this account, and once the collection of an earlier report stands; `not_found` for one that the
- *   node does not know (yet); `service_unavailable` while it does not answer.
+ *   node does not know (yet); `service_unavailable` while it does not answer; what `AccountCalls` throws.
  */
 export async function reportDeployment(
   services: Services,
@@ -33,6 +33,7 @@ export async function reportDeployment(
   if (!/^0x[0-9a-f]{64}$/i.test(input.transactionHash))
     throw new ServiceError("value_error", "a transaction hash is 0x and 64 hex digits", field);
   const hash = input.transactionHash.toLowerCase() as Hash;
+  services.accountCalls.take(chain, caller.accountId, 1);
   const transaction = await askNode(chain, () => readTransaction(services.rpc(chain), hash));
   if (!transaction)
     throw new ServiceError(

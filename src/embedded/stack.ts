@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { backoffMs } from "../backoff.ts";
 import { configuredSuffixes } from "../chains.ts";
-import { keepHeapSmall, returnMemory } from "../compact-heap.ts";
+import { fewArenas, keepHeapSmall, returnMemory } from "../compact-heap.ts";
 import { ChainSetup, type FactoryRecord, type ServedChain } from "./chain-setup.ts";
 import { childEnvironment, rpcVariable } from "./child-environment.ts";
 import { compileCacheKept, keepCompileCache } from "./compile-cache.ts";
@@ -172,7 +172,7 @@ class EmbeddedStack implements Stack {
         this.#supervisor.start({
           name,
           args: [host, ...args],
-          env: name === "signer" ? { ...returnMemory, ...early } : early,
+          env: { ...(name === "signer" ? returnMemory : fewArenas), ...early },
           told: when,
           readyWithinMs,
           keys: name === "signer",

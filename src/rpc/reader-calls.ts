@@ -4,6 +4,7 @@ import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
 import type { RpcCall, RpcResult } from "./batch.ts";
+import { TokenBucket } from "./token-bucket.ts";
 
 /** What the readers of one chain may take of its nodes, by one process. */
 export interface ReaderBudget {
@@ -58,21 +59,18 @@ interface Waiting {
 class ChainCalls {
   readonly #chain: Chain;
   readonly #ask: Ask;
-  readonly #budget: ReaderBudget;
+  readonly #tokens: TokenBucket;
   readonly #kept: LRUCache<string, RpcResult>;
   /** By contract and data, until they are answered. */
   readonly #asking = new Map<string, Promise<RpcResult>>();
   readonly #waiting: Waiting[] = [];
   #running = 0;
-  #tokens: number;
-  #filledAt = performance.now();
 
   constructor(chain: Chain, ask: Ask, budget: ReaderBudget) {
     this.#chain = chain;
     this.#ask = ask;
-    this.#budget = budget;
+    this.#tokens = new TokenBucket(budget.perSecond, 2 * budget.perSecond);
     this.#kept = new LRUCache({ ...entryBound(maxKept), ttl: budget.keptMs });
-    this.#tokens = 2 * budget.perSecond;
   }
 
   async call(to: Address, data: Hex): Promise<RpcResult> {
@@ -93,13 +91,9 @@ class ChainCalls {
   }
 
   #takeToken(): void {
-    const { perSecond } = this.#budget;
-    const now = performance.now();
-    this.#tokens = Math.min(2 * perSecond, this.#tokens + ((now - this.#filledAt) / 1_000) * perSecond);
-    this.#filledAt = now;
     // Beyond that a node hangs, and its answers would come when nobody waits for them any more.
-    if (this.#tokens >= 1 && this.#waiting.length < 4 * maxInBatch) {
-      this.#tokens -= 1;
+    if (this.#tokens.tokens >= 1 && this.#waiting.length < 4 * maxInBatch) {
+      this.#tokens.take(1);
       return;
     }
     throw new ServiceError(

@@ -103,6 +103,21 @@ describe("one request is one deployment", () => {
     expect(stranger.deployment.id).not.toBe(first.deployment.id);
   });
 
+  test("with a presale list, answered while storage is full; a new one is refused", async () => {
+    const input = launch({ idempotencyKey: "before-it-was-full", allowlist: [randomAddress()] });
+    const first = await deployCollection(services, caller, input);
+    const unnamed = launch({ allowlist: [randomAddress()] });
+    const second = await deployCollection(services, caller, unnamed);
+    const full = h.process({ DATABASE_MAX_BYTES: "1" });
+    expect((await deployCollection(full, caller, input)).deployment.id).toBe(first.deployment.id);
+    expect((await deployCollection(full, caller, unnamed)).deployment.id).toBe(second.deployment.id);
+    await expect(deployCollection(full, caller, { ...input, idempotencyKey: "when-it-is-full" })).rejects.toMatchObject(
+      {
+        code: "storage_full",
+      },
+    );
+  });
+
   test("without a key, until ten minutes after it ended", async () => {
     const input = launch();
     const first = await deployCollection(services, caller, input);

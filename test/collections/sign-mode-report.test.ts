@@ -1,6 +1,9 @@
 import { getAddress, type Hash, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { prepareDeployment } from "../../src/collections/prepare-deployment.ts";
+import { reportDeployment } from "../../src/collections/report-deployment.ts";
+import { launch } from "../relay/harness.ts";
 import { newKey } from "./door-server.ts";
 import { input } from "./launch-stage.ts";
 import { SignStage } from "./sign-stage.ts";
@@ -85,4 +88,28 @@ test("a report of anything else is refused: another account's bytes, other bytes
   expect((await report(carried.transactionHash)).userErrors).toMatchObject([{ code: "value_error" }]);
   expect((await report(`0x${"ab".repeat(32)}`)).userErrors).toMatchObject([{ code: "not_found" }]);
   expect((await report("0x12")).userErrors).toMatchObject([{ code: "value_error" }]);
+});
+
+test("one account makes the node answer so often and no more, and others are answered beside it", async () => {
+  const { h } = stage.launch;
+  // For one account a fifth of it in a second, and all of it at once.
+  const services = h.process({ READER_CALLS_PER_SECOND: "20" });
+  const [greedy, other] = [await h.caller("free"), await h.caller("free")];
+  let hashes = 0n;
+  const unknown = () => ({ chain: "goerli", transactionHash: `0x${(++hashes).toString(16).padStart(64, "c")}` });
+  const codeOf = (asked: Promise<unknown>) => asked.then(() => "ok").catch((error: { code: string }) => error.code);
+  const asked = h.proxy.seen.length;
+  const codes = await Promise.all(
+    Array.from({ length: 60 }, () => codeOf(reportDeployment(services, greedy, unknown()))),
+  );
+  expect(new Set(codes)).toEqual(new Set(["not_found", "rate_limit_exceeded"]));
+  const answered = codes.filter((code) => code === "not_found").length;
+  expect(h.proxy.seen.slice(asked).filter((method) => method === "eth_getTransactionByHash")).toHaveLength(answered);
+  expect(answered).toBeLessThan(60);
+  await expect(prepareDeployment(services, greedy, launch())).rejects.toMatchObject({
+    code: "rate_limit_exceeded",
+    retryAfterSeconds: expect.any(Number),
+  });
+  expect(await codeOf(reportDeployment(services, other, unknown()))).toBe("not_found");
+  expect(await codeOf(prepareDeployment(services, other, launch()))).toBe("ok");
 });

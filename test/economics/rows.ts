@@ -70,7 +70,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "RPC call",
       who: "free account",
       worst: `${coarse(calls("deployment", "update"), [100, 250])} calls until it is final, ${calls("dry run")} for a dry run`,
-      bound: `${perDay}; ${requests}`,
+      bound: `${perDay}; ${requests}; for mode SIGN a fifth of READER_CALLS_PER_SECOND of a chain in a process`,
     },
     {
       thing: "RPC call",

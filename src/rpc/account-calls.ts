@@ -1,0 +1,58 @@
+import type { Chain } from "../chains.ts";
+import { ServiceError } from "../errors.ts";
+import { Recent } from "../recent.ts";
+import { TokenBucket } from "./token-bucket.ts";
+
+/** Of a chain's budget, what one account may take for good; at once it may take half. */
+const accountShare = 0.2;
+/** However small a budget is, a few requests fit at once. */
+const leastAtOnce = 12;
+/** Accounts and chains that are remembered; one that is forgotten begins anew, within the chain's budget. */
+const maxKept = 10_000;
+
+/**
+ * What requests with a key may ask of a chain's nodes while somebody waits, such as preparing a creator's own deployment:
+ * for each chain and process as much as readers have, apart from them, and for one account a fifth of that. Without it
+ * a single key could ask as often as requests are answered, and the relay would wait for the node.
+ */
+export class AccountCalls {
+  readonly #perSecond: number;
+  readonly #chains = new Map<number, TokenBucket>();
+  readonly #accounts = new Recent<TokenBucket>(maxKept);
+
+  /** @param perSecond calls of one chain by all accounts; twice as many may come at once. */
+  constructor(perSecond: number) {
+    this.#perSecond = perSecond;
+  }
+
+  /**
+   * Counts calls that are about to be made, all or none of them.
+   *
+   * @throws ServiceError `rate_limit_exceeded` at the account's share, `service_unavailable` at the chain's budget.
+   */
+  take(chain: Chain, account: string, calls: number): void {
+    const ofChain = this.#chains.get(chain.id) ?? bucket(this.#perSecond, 2 * this.#perSecond);
+    this.#chains.set(chain.id, ofChain);
+    const name = `${chain.id} ${account}`;
+    const ofAccount = this.#accounts.get(name) ?? bucket(this.#perSecond * accountShare, this.#perSecond);
+    this.#accounts.set(name, ofAccount, 1);
+    if (ofAccount.tokens < calls)
+      throw new ServiceError(
+        "rate_limit_exceeded",
+        `your account makes this server ask the ${chain.name} node as often as it may; ask again in a moment`,
+        { retryAfterSeconds: ofAccount.secondsUntil(calls) },
+      );
+    if (ofChain.tokens < calls)
+      throw new ServiceError(
+        "service_unavailable",
+        `this server asks the ${chain.name} node for accounts as often as it may; ask again in a moment`,
+        { retryAfterSeconds: ofChain.secondsUntil(calls) },
+      );
+    ofAccount.take(calls);
+    ofChain.take(calls);
+  }
+}
+
+function bucket(perSecond: number, atOnce: number): TokenBucket {
+  return new TokenBucket(perSecond, Math.max(atOnce, leastAtOnce));
+}
