@@ -1,6 +1,7 @@
+import { LRUCache } from "lru-cache";
+import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors.ts";
-import { Recent } from "../recent.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 /** Of a chain's budget, what one account may take for good; at once it may take half. */
@@ -18,7 +19,7 @@ const maxKept = 10_000;
 export class AccountCalls {
   readonly #perSecond: number;
   readonly #chains = new Map<number, TokenBucket>();
-  readonly #accounts = new Recent<TokenBucket>(maxKept);
+  readonly #accounts = new LRUCache<string, TokenBucket>(entryBound(maxKept));
 
   /** @param perSecond calls of one chain by all accounts; twice as many may come at once. */
   constructor(perSecond: number) {
@@ -35,7 +36,7 @@ export class AccountCalls {
     this.#chains.set(chain.id, ofChain);
     const name = `${chain.id} ${account}`;
     const ofAccount = this.#accounts.get(name) ?? bucket(this.#perSecond * accountShare, this.#perSecond);
-    this.#accounts.set(name, ofAccount, 1);
+    this.#accounts.set(name, ofAccount);
     if (ofAccount.tokens < calls)
       throw new ServiceError(
         "rate_limit_exceeded",

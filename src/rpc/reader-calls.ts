@@ -59,6 +59,7 @@ interface Waiting {
 class ChainCalls {
   readonly #chain: Chain;
   readonly #ask: Ask;
+  readonly #keptMs: number;
   readonly #tokens: TokenBucket;
   readonly #kept: LRUCache<string, RpcResult>;
   /** By contract and data, until they are answered. */
@@ -69,6 +70,7 @@ class ChainCalls {
   constructor(chain: Chain, ask: Ask, budget: ReaderBudget) {
     this.#chain = chain;
     this.#ask = ask;
+    this.#keptMs = budget.keptMs;
     this.#tokens = new TokenBucket(budget.perSecond, 2 * budget.perSecond);
     this.#kept = new LRUCache({ ...entryBound(maxKept), ttl: budget.keptMs });
   }
@@ -83,7 +85,7 @@ class ChainCalls {
     try {
       const result = await answer;
       // The library takes a time of nothing for one without an end.
-      if (this.#budget.keptMs > 0) this.#kept.set(name, result);
+      if (this.#keptMs > 0) this.#kept.set(name, result);
       return result;
     } finally {
       this.#asking.delete(name);
