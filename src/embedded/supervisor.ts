@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { returnMemory } from "../compact-heap.ts";
-import { giveWay } from "./give-way.ts";
+import { giveWay } from "../give-way.ts";
 import { withoutKeys } from "./signer-environment.ts";
 
 export interface ChildSpec {
