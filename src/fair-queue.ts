@@ -26,9 +26,14 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** The oldest item of the account whose turn it is. */
-  shift(): T | undefined {
+  /**
+   * The oldest item of the account whose turn it is.
+   *
+   * @param isReady whether an account may have its turn now; one that may not keeps its place.
+   */
+  shift(isReady: (account: string) => boolean = () => true): T | undefined {
     for (const [account, own] of this.#waiting) {
+      if (!isReady(account)) continue;
       for (const item of own) {
         this.#take(account, own, item);
         // A Map keeps the order of insertion: its next turn comes after everybody else's.

@@ -70,7 +70,9 @@ export function createServices(
 ): Services {
   const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
   const pool = createPool(databaseUrl, processName, 10, options);
-  const reads = openReads(databaseUrl, processName, { tenants: options.tenants, heavyReads: config.maxHeavyReads });
+  const reads = openReads(databaseUrl, processName, {
+    ...{ tenants: options.tenants, heavyReads: config.maxHeavyReads, giveWay: config.heavyReadsGiveWay },
+  });
   // What every request waits for, or may: no flood of other statements may keep it waiting.
   const admission = createPool(databaseUrl, `${processName}-admission`, 3, { tenants: options.tenants, reads: true });
   const primary: Server = { pool: admission, ...reads };

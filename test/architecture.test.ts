@@ -21,6 +21,7 @@ const base = [
   "errors.ts",
   "fair-queue.ts",
   "free-port.ts",
+  "give-way.ts",
   "log.ts",
   "log-once.ts",
   "log-output.ts",

@@ -67,3 +67,4 @@ process.on("message", ({ port, attacks }: { port: number; attacks: Attack[] | nu
   for (const one of attacks) for (let at = 0; at < one.connections; at += 1) void attack(port, one);
 });
 process.on("disconnect", () => process.exit(0));
+process.send?.({ type: "ready" });

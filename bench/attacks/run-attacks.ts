@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
-import { availableParallelism } from "node:os";
+import { availableParallelism, getPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -41,6 +41,8 @@ export interface Phase {
   attackerCores: number;
   /** Most heavy statements that ran at once. */
   heavy: number;
+  /** Nice values of the server's processes that ran them, as last seen. */
+  heavyNice: number[];
 }
 
 const kilobytes = (text: string) => text.repeat(Math.ceil(5_000 / text.length));
@@ -113,8 +115,9 @@ export async function runAttacks(options: AttackOptions, say: (line: string) => 
         MINTYARD_API_KEY: key,
       },
       ...{ MINTYARD_DATA_DIR: join(options.dir, "service"), LOG_LEVEL: "error" },
-      // As in `npm start`: half of the cores that the database shares with the rest.
+      // As in `npm start`: half of the cores that the database shares with the rest, and after everybody else.
       ...{ MAX_HEAVY_READS: String(Math.max(1, Math.floor(availableParallelism() / 2))) },
+      ...{ HEAVY_READS_GIVE_WAY: "true" },
       ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337" },
     };
     await start(children, "../../src/api.ts", env);
@@ -150,11 +153,11 @@ async function start(children: ChildProcess[], file: string, env: NodeJS.Process
     execArgv: [...nodeFlags, ...(process.env["BENCH_API_FLAGS"]?.split(" ") ?? [])],
   });
   children.push(child);
-  if (file.endsWith("api.ts"))
-    await new Promise<void>((ready, failed) => {
-      child.once("message", () => ready());
-      child.once("exit", (code) => failed(new Error(`the API ended with code ${code}`)));
-    });
+  // What a start takes of the processor is no part of any figure.
+  await new Promise<void>((ready, failed) => {
+    child.once("message", () => ready());
+    child.once("exit", (code) => failed(new Error(`${file} ended with code ${code}`)));
+  });
   return child;
 }
 
@@ -206,6 +209,7 @@ async function measure(facts: {
   const honest = new Samples();
   const livez = new Samples();
   let heavy = 0;
+  const nice = new Map<number, number>();
   const attackers = attacks.length > 0 ? await start(children, "attackers.ts", { PATH: process.env["PATH"] }) : null;
   attackers?.send({ port, attacks });
   const open: Promise<unknown>[] = [];
@@ -214,9 +218,10 @@ async function measure(facts: {
   const look = () => open.push(livez.take(ask(port, agent, { method: "GET", path: "/livez", headers: {} })));
   const count = async () => {
     const { rows } = await client.query(
-      "SELECT count(*)::int AS heavy FROM pg_stat_activity WHERE application_name LIKE '%-heavy' AND state = 'active'",
+      "SELECT pid FROM pg_stat_activity WHERE application_name LIKE '%-heavy' AND state = 'active'",
     );
-    heavy = Math.max(heavy, rows[0].heavy);
+    heavy = Math.max(heavy, rows.length);
+    for (const { pid } of rows) nice.set(pid, niceOf(pid));
   };
   const timers = [
     setInterval(read, readEveryMs),
@@ -236,8 +241,18 @@ async function measure(facts: {
     livez: livez.sum(),
     outcomes,
     heavy,
+    heavyNice: [...nice.values()].filter((one) => !Number.isNaN(one)),
     attackerCores: cpuMs / options.seconds / 1_000,
   };
+}
+
+/** NaN: it has ended. */
+function niceOf(pid: number): number {
+  try {
+    return getPriority(pid);
+  } catch {
+    return Number.NaN;
+  }
 }
 
 function ended(attackers: ChildProcess, port: number): Promise<Attacked> {

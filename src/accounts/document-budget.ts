@@ -23,6 +23,12 @@ const leastMs = 0.5;
 /** After a document as many times what it took pass before the next one: so much of the process stays for others. */
 const pauseTimes = 3;
 const maxPauseMs = 100;
+/** So long pass between the beginnings of two at least: reading a request and writing its answer are not measured. */
+const aroundMs = 3;
+/** From an owner that has used so much of its time at once, the next document comes that late at the earliest. */
+const [atOnceMs, betweenMs] = [20, 5];
+/** And costs so much more: what reading its request and writing its answer take. */
+const aroundCostMs = 1;
 const maxBuckets = 20_000;
 const maxWaiting = 128;
 /** A refusal comes that late: whoever sends on at once would have this process do little else than refuse. */
@@ -33,6 +39,8 @@ const everybody = "";
 interface Bucket {
   left: number;
   at: number;
+  /** When the owner's next document may be looked at. */
+  nextAt: number;
 }
 
 /**
@@ -47,6 +55,7 @@ export class DocumentBudget {
   #scheduled = false;
   /** Until when documents wait, by this process's clock. */
   #pausedUntil = 0;
+  #nextAt = 0;
   /** Refusals that are held back now. */
   #refused = 0;
 
@@ -108,7 +117,7 @@ export class DocumentBudget {
     const now = performance.now();
     const known = this.#buckets.get(name);
     const left = known ? Math.min(most, known.left + ((now - known.at) / 1000) * perSecond) : most;
-    const bucket = { left, at: now };
+    const bucket = { left, at: now, nextAt: known?.nextAt ?? 0 };
     this.#buckets.set(name, bucket);
     return bucket;
   }
@@ -119,12 +128,25 @@ export class DocumentBudget {
     this.#scheduled = true;
     const begin = () => {
       this.#scheduled = false;
-      this.#waiting.shift()?.();
+      const resume = this.#waiting.shift((owner) => this.#mayBegin(owner));
+      this.#nextAt = performance.now() + aroundMs;
+      resume?.();
       this.#schedule();
     };
-    const pauseMs = this.#pausedUntil - performance.now();
+    const pauseMs = Math.max(this.#pausedUntil, this.#nextAt) - performance.now();
     if (pauseMs > 0) setTimeout(begin, pauseMs);
     else setImmediate(begin);
+  }
+
+  /** Many cheap documents of one owner come at a pace; whoever else sends one goes in between. */
+  #mayBegin(owner: string): boolean {
+    const now = performance.now();
+    const bucket = this.#bucket(owner);
+    if (bucket.left > budgetOf(owner).most - atOnceMs) return true;
+    if (bucket.nextAt > now) return false;
+    bucket.nextAt = now + betweenMs;
+    bucket.left -= aroundCostMs;
+    return true;
   }
 }
 

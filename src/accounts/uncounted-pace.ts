@@ -1,6 +1,8 @@
 /** Requests that come back in a second, and how many there are at most. */
 const perSecond = 25;
 const most = 100;
+/** Of these so many are begun as they come, and one every so many milliseconds from then on. */
+const [atOnce, betweenMs] = [20, 8];
 /** Requests of one owner that wait for their turn: with those in front of it the last waits two seconds. */
 const maxWaiting = 50;
 const maxWaitingInAll = 1_000;
@@ -9,6 +11,8 @@ const maxOwners = 20_000;
 interface Owner {
   left: number;
   at: number;
+  /** When the next one may begin. */
+  nextAt: number;
   waiting: (() => void)[];
 }
 
@@ -16,10 +20,13 @@ interface Owner {
  * Slows down whoever sends what no rate counts: requests that fail before they are counted (a rate that is used up, a
  * wrong key, a document that is refused) and questions that cost nothing. Such a request takes about a millisecond of the
  * process, and a client that repeats it without a pause sends the next one as soon as it is answered. From an owner that
- * sent many of them, one request is begun every 40 ms; what is counted costs nothing here.
+ * sent twenty of them, one request is begun every 8 ms, and after a hundred one every 40 ms; what is counted costs nothing
+ * here.
  */
 export class UncountedPace {
   readonly #owners = new Map<string, Owner>();
+  /** Those of them for whom requests wait, in the order in which they came. */
+  readonly #queues = new Set<Owner>();
   #waiting = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -31,20 +38,23 @@ export class UncountedPace {
    */
   begin(owner: string, start: () => void): boolean {
     const known = this.#owners.get(owner);
-    if (!known || (this.#fill(known) > 0 && known.waiting.length === 0)) {
+    if (!known || (known.waiting.length === 0 && this.#fill(known) > 0 && this.#mayBegin(known))) {
       start();
       return true;
     }
-    if (known.waiting.length >= maxWaiting || this.#waiting >= maxWaitingInAll) return false;
+    // Whoever has requests left may have as many more waiting.
+    const room = maxWaiting + Math.max(0, this.#fill(known));
+    if (known.waiting.length >= room || this.#waiting >= maxWaitingInAll) return false;
     known.waiting.push(start);
+    this.#queues.add(known);
     this.#waiting += 1;
-    this.#timer ??= setInterval(() => this.#next(), 1_000 / perSecond);
+    this.#timer ??= setInterval(() => this.#next(), betweenMs);
     return true;
   }
 
   /** Says that a request of this owner was counted by nothing else. */
   charge(owner: string): void {
-    const known = this.#owners.get(owner) ?? { left: most, at: performance.now(), waiting: [] };
+    const known = this.#owners.get(owner) ?? { left: most, at: performance.now(), nextAt: 0, waiting: [] };
     // One that has requests under way when it is used up owes a second at most.
     known.left = Math.max(this.#fill(known) - 1, -perSecond);
     // A Map keeps the order of insertion: the last used stands at the end.
@@ -61,10 +71,21 @@ export class UncountedPace {
     return owner.left;
   }
 
-  /** One of each owner. */
+  /** Takes the owner's turn, if it has one now. */
+  #mayBegin(owner: Owner): boolean {
+    const left = this.#fill(owner);
+    if (left > most - atOnce) return true;
+    if (owner.nextAt > owner.at) return false;
+    owner.nextAt = owner.at + (left > 0 ? betweenMs : 1_000 / perSecond);
+    return true;
+  }
+
+  /** One of each owner that has its turn. */
   #next(): void {
-    for (const { waiting } of this.#owners.values()) {
-      const start = waiting.shift();
+    for (const owner of this.#queues) {
+      if (!this.#mayBegin(owner)) continue;
+      const start = owner.waiting.shift();
+      if (owner.waiting.length === 0) this.#queues.delete(owner);
       if (!start) continue;
       this.#waiting -= 1;
       start();

@@ -1,3 +1,4 @@
+import { backendGivesWay } from "./backend-gives-way.ts";
 import { connectionOptions, createPool } from "./pool.ts";
 import { ReadConnections } from "./read-connections.ts";
 import { openReadLanes, type ReadLanes } from "./read-lanes.ts";
@@ -21,23 +22,24 @@ const cancelMs = 1_000;
  * Opens them, each kind apart from the others and from what writes, so that none waits for a dearer one.
  *
  * @param heavyReads that run at once. Each takes one core of the database.
+ * @param giveWay the server's processes run on this machine: those of heavy reads have the processor after others.
  */
 export function openReads(
   databaseUrl: string,
   name: string,
-  { tenants, heavyReads }: { tenants: boolean; heavyReads: number },
+  { tenants, heavyReads, giveWay = false }: { tenants: boolean; heavyReads: number; giveWay?: boolean },
 ): Reads {
   const pool = (kind: string, most: number, statementTimeout: number) =>
     createPool(databaseUrl, `${name}-${kind}`, most, { tenants, statementTimeout, reads: true });
+  const heavy = pool("heavy", heavyReads, reportLimitMs + cancelMs);
+  if (giveWay) heavy.on("connect", (client) => void backendGivesWay(client));
   return {
     lanes: openReadLanes(connectionOptions(databaseUrl, name, { tenants, statementTimeout: readLimitMs })),
     reads: new ReadConnections(pool("reads", maxReads, readLimitMs + cancelMs), {
       most: maxReads,
       waiting: maxWaiting,
     }),
-    heavy: new ReadConnections(pool("heavy", heavyReads, reportLimitMs + cancelMs), {
-      ...{ most: heavyReads, waiting: maxWaiting },
-    }),
+    heavy: new ReadConnections(heavy, { most: heavyReads, waiting: maxWaiting }),
   };
 }
 

@@ -71,6 +71,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
   async function answer(request: IncomingMessage, response: ServerResponse, quick: Quick): Promise<void> {
     let admission: { state: Admission; refusal: unknown } | undefined;
     load.running += 1;
+    load.hot += 1;
     let text: JsonText | null = null;
     const headers: Record<string, string> = {};
     try {
@@ -99,6 +100,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
         admission = { ...admission, refusal: error };
     }
     load.running -= 1;
+    load.hot -= 1;
     if (text === null) {
       handOver(request, {
         ...(quick.body === undefined ? {} : { body: quick.body }),

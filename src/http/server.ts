@@ -13,6 +13,7 @@ import { limitServer, serverOptions } from "./limits.ts";
 import { observeRequests } from "./observe.ts";
 import { paceUncounted } from "./pace-uncounted.ts";
 import { quickReads } from "./quick-reads.ts";
+import { takeTurns } from "./take-turns.ts";
 
 /** The HTTP server, not listening yet: hot reads answered directly, everything else by the app; `drain` ends it. */
 export function createHttpServer(
@@ -25,16 +26,11 @@ export function createHttpServer(
 ): Server {
   const front = new KnownOperations();
   const files = new HotFiles();
-  const ordinary = getRequestListener(createApp(services, { drain, front, files, metrics, streams }).fetch);
+  const app = getRequestListener(createApp(services, { drain, front, files, metrics, streams }).fetch);
+  const ordinary = takeTurns(services, (request, response) => void app(request, response));
   const server = createServer(
     serverOptions,
-    files.inFrontOf(
-      quickReads(
-        services,
-        front,
-        paceUncounted(services, new UncountedPace(), (request, response) => void ordinary(request, response)),
-      ),
-    ),
+    files.inFrontOf(quickReads(services, front, paceUncounted(services, new UncountedPace(), ordinary))),
   );
   limitServer(server);
   drain.watch(server);

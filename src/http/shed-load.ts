@@ -3,11 +3,17 @@ import { ServiceError } from "../errors.ts";
 import type { Services } from "../services.ts";
 import type { AppEnv } from "./app-env.ts";
 
-const loads = new WeakMap<Services, { running: number }>();
+interface Load {
+  /** Requests under way in this process, whichever way they take. */
+  running: number;
+  /** Hot reads among them. */
+  hot: number;
+}
 
-/** Requests under way in this process, whichever way they take. */
-export function loadOf(services: Services): { running: number } {
-  const load = loads.get(services) ?? { running: 0 };
+const loads = new WeakMap<Services, Load>();
+
+export function loadOf(services: Services): Load {
+  const load = loads.get(services) ?? { running: 0, hot: 0 };
   loads.set(services, load);
   return load;
 }

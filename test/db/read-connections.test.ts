@@ -1,6 +1,8 @@
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { constants, getPriority } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { closeReads, openReads } from "../../src/db/open-reads.ts";
 import { createPool } from "../../src/db/pool.ts";
 import { ReadConnections } from "../../src/db/read-connections.ts";
 import { RequestEnd } from "../../src/db/request-end.ts";
@@ -90,4 +92,14 @@ test("the queue is bounded, for one account by half, and accounts take turns", a
   end.end(new Error("gone"));
   await Promise.all([sleeping, ...queued]);
   expect(order).toEqual(["SELECT 'a1'", "SELECT 'b1'", "SELECT 'c1'", "SELECT 'a2'"]);
+});
+
+test("the server's process of heavy reads has the processor after those of others", async () => {
+  const { lanes, reads, heavy } = openReads(database.url, "give-way", { tenants: false, heavyReads: 1, giveWay: true });
+  const pidOf = async (one: ReadConnections) =>
+    Number((await one.query({ text: "SELECT pg_backend_pid() AS pid" })).rows[0]?.["pid"]);
+  const [quick, slow] = await Promise.all([pidOf(reads), pidOf(heavy)]);
+  await expect.poll(() => getPriority(slow), patient).toBe(constants.priority.PRIORITY_BELOW_NORMAL);
+  expect(getPriority(quick)).toBeLessThan(getPriority(slow));
+  await closeReads({ lanes, reads, heavy });
 });

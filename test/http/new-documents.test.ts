@@ -129,3 +129,19 @@ test("after a document that took long, others are answered before the next one",
   await budget.admit("address of somebody else");
   expect(performance.now() - before).toBeGreaterThan(45);
 });
+
+test("cheap documents of one owner come at a pace once it has used some time, and others do not wait for them", async () => {
+  const budget = new DocumentBudget(true);
+  budget.charge("address u", 100);
+  await budget.admit("address u");
+  const before = performance.now();
+  let waiting = 6;
+  const documents = Array.from({ length: 6 }, async () => {
+    await budget.admit("address u");
+    waiting -= 1;
+  });
+  await budget.admit("address v");
+  expect(waiting).toBeGreaterThan(0);
+  await Promise.all(documents);
+  expect(performance.now() - before).toBeGreaterThan(25);
+});

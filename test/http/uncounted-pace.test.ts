@@ -90,3 +90,16 @@ test("what an account's rate counts is never slowed, however it ends", async () 
     expect([...statuses].filter((status) => status < 400 || status === 429)).toEqual([]);
   }
 });
+
+test("more than twenty of them are begun one after the other, and those of others in between", async () => {
+  const pace = new UncountedPace();
+  for (let at = 0; at < 30; at += 1) pace.charge("address x");
+  let begun = 0;
+  const letIn = Array.from({ length: 60 }, () => pace.begin("address x", () => (begun += 1)));
+  expect(begun).toBe(1);
+  // It has seventy left, so none is refused.
+  expect(letIn).not.toContain(false);
+  pace.begin("address y", () => (begun += 100));
+  expect(begun).toBe(101);
+  await expect.poll(() => begun, { timeout: 20_000 }).toBe(160);
+});

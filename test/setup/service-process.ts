@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
-import { giveWay } from "../../src/embedded/give-way.ts";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
+import { giveWay } from "../../src/give-way.ts";
 
 const sources = join(import.meta.dirname, "../../src");
 
