@@ -1,10 +1,10 @@
 // Logins of analysts; docs/analysts.md.
 import { administratorScript } from "../schema/analyst-admin.ts";
-import { loadConfig } from "../src/config.ts";
-import { createAnalystLogin, dropAnalystLogin } from "../src/db/analyst-logins.ts";
-import { ensureAnalystRole } from "../src/db/analyst-role.ts";
-import { prepareDatabase } from "../src/db/prepare.ts";
-import { createLogger } from "../src/log.ts";
+import { loadConfig } from "../src/config/config.ts";
+import { createAnalystLogin, dropAnalystLogin } from "../src/db/admin/analyst-logins.ts";
+import { ensureAnalystRole } from "../src/db/admin/analyst-role.ts";
+import { prepareDatabase } from "../src/processes/prepare-database.ts";
+import { createLogger } from "../src/telemetry/log.ts";
 
 /** Prints the login's connection string, which holds its password: it is shown this once. */
 export async function createAnalyst(name: string): Promise<number> {

@@ -1,6 +1,6 @@
-import { ipfsDir, loadConfig } from "../src/config.ts";
-import { takeBackup } from "../src/db/backup.ts";
-import { restoreBackup } from "../src/db/restore.ts";
+import { ipfsDir, loadConfig } from "../src/config/config.ts";
+import { takeBackup } from "../src/db/admin/backup.ts";
+import { restoreBackup } from "../src/db/admin/restore.ts";
 
 /** `mintyard backup FOLDER` and `mintyard restore FOLDER`. */
 export async function runBackup(verb: "backup" | "restore", folder: string): Promise<number> {

@@ -1,8 +1,8 @@
 // Checks of `mintyard doctor` that compare settings with the world around the service: clocks, blocks, factories.
 import type pg from "pg";
 import type { Chain } from "../src/chains.ts";
-import type { Config } from "../src/config.ts";
-import { clockAction, clockToleranceSeconds, clockTrouble, readClockLead } from "../src/db/clock.ts";
+import type { Config } from "../src/config/config.ts";
+import { clockAction, clockToleranceSeconds, clockTrouble, readClockLead } from "../src/db/pool/clock.ts";
 import type { Finding } from "../src/indexing/invariants.ts";
 import { sendRpc } from "../src/indexing/json-rpc.ts";
 

@@ -2,8 +2,8 @@ import { createReadStream } from "node:fs";
 import { open, rename, unlink } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { loadConfig } from "../src/config.ts";
-import { createDatabase, createPool } from "../src/db/pool.ts";
+import { loadConfig } from "../src/config/config.ts";
+import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import { type ContentStore, openContentStore } from "../src/ipfs/content-store.ts";
 
 /** `mintyard import FILE.car`: the whole file tree, each block checked, or nothing of it. */

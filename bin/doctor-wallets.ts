@@ -1,10 +1,10 @@
-import type { Config } from "../src/config.ts";
-import { createDatabase, createPool } from "../src/db/pool.ts";
+import type { Config } from "../src/config/config.ts";
+import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import type { Finding } from "../src/indexing/invariants.ts";
-import { createLogger } from "../src/log.ts";
-import { listSharedWallets, sharedWalletAction } from "../src/relay/foreign-transactions.ts";
 import { createRelay, isDeployable } from "../src/relay/relay.ts";
+import { listSharedWallets, sharedWalletAction } from "../src/relay/submit/external-transactions.ts";
 import { openSigning } from "../src/signing/open-signing.ts";
+import { createLogger } from "../src/telemetry/log.ts";
 
 const dayMs = 86_400_000;
 

@@ -1,16 +1,16 @@
 import pg from "pg";
 import type { Chain } from "../src/chains.ts";
-import { type Config, loadConfig } from "../src/config.ts";
-import { DiskRoom } from "../src/db/disk-room.ts";
-import { createDatabase, createPool } from "../src/db/pool.ts";
-import { readReplication } from "../src/db/replication.ts";
+import { type Config, loadConfig } from "../src/config/config.ts";
+import { DiskRoom } from "../src/db/pool/disk-room.ts";
+import { createDatabase, createPool } from "../src/db/pool/pool.ts";
+import { readReplication } from "../src/db/replicas/replication.ts";
 import { checkInvariants, type Finding } from "../src/indexing/invariants.ts";
 import { sampleOwners } from "../src/indexing/sample-owners.ts";
 import { readContentHealth } from "../src/ipfs/check-queue.ts";
-import { createLogger } from "../src/log.ts";
 import { isDeployable } from "../src/relay/relay.ts";
 import { openSigning } from "../src/signing/open-signing.ts";
 import { SignerError, signerActions } from "../src/signing/trouble.ts";
+import { createLogger } from "../src/telemetry/log.ts";
 import { blocksAreOfThePast, clocksAgree, factoriesStand } from "./check-surroundings.ts";
 import { checkWallets } from "./doctor-wallets.ts";
 

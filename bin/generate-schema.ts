@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { rolesFile } from "../schema/analyst-admin.ts";
 import { createSchema } from "../src/graphql/schema.ts";
-import { createOpenApi } from "../src/v0/openapi.ts";
+import { createOpenApi } from "../src/rest/openapi.ts";
 
 const folder = join(import.meta.dirname, "../schema");
 writeFileSync(join(folder, "schema.graphql"), `${printSchema(lexicographicSortSchema(createSchema()))}\n`);

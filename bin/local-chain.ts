@@ -8,7 +8,7 @@ import type { NetworkConnection } from "hardhat/types/network";
 import { compactHeapLater, keepGarbageLow } from "../src/compact-heap.ts";
 import { ChainJournal, changesChain } from "../src/embedded/chain-journal.ts";
 import { compileCacheKept } from "../src/embedded/compile-cache.ts";
-import { leave } from "../src/process-life.ts";
+import { leave } from "../src/processes/lifecycle.ts";
 
 const { values } = parseArgs({
   options: { "chain-id": { type: "string" }, port: { type: "string" }, dir: { type: "string" } },

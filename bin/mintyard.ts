@@ -29,7 +29,7 @@ async function main(argv: readonly string[]): Promise<number> {
     if (!command.alone) joinRunningStack(process.env);
     return await run();
   } catch (error) {
-    const { describeFailure } = await import("../src/config.ts");
+    const { describeFailure } = await import("../src/config/config.ts");
     const name = found?.name ?? words?.[0] ?? argv[0];
     process.stderr.write(`mintyard ${name}: ${describeFailure(error)}\n`);
     if (!(error instanceof UsageError)) return 1;

@@ -1,5 +1,5 @@
 import { findChain } from "../src/chains.ts";
-import { loadConfig } from "../src/config.ts";
+import { loadConfig } from "../src/config/config.ts";
 import { orderRebuild } from "../src/indexing/deployments.ts";
 import { connect } from "../src/indexing/nft-views.ts";
 

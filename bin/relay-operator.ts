@@ -1,6 +1,6 @@
-import { loadConfig } from "../src/config.ts";
-import { createDatabase, createPool } from "../src/db/pool.ts";
-import { explainIntent } from "../src/relay/explain-intent.ts";
+import { loadConfig } from "../src/config/config.ts";
+import { createDatabase, createPool } from "../src/db/pool/pool.ts";
+import { explainIntent } from "../src/relay/requests/explain-intent.ts";
 
 /** Prints the whole story of one deployment or update. */
 export async function showDeployment(wanted: string): Promise<number> {

@@ -1,12 +1,12 @@
 import { type Address, formatEther } from "viem";
-import { loadConfig } from "../src/config.ts";
-import { listSharedWallets } from "../src/relay/foreign-transactions.ts";
-import { type AdminCall, GrantUnfinished, grantWallets } from "../src/relay/grant-wallets.ts";
-import { type Lane, listLanes } from "../src/relay/lanes.ts";
-import { openLane } from "../src/relay/open-lane.ts";
-import { reconcileLane } from "../src/relay/reconcile-lane.ts";
+import { loadConfig } from "../src/config/config.ts";
+import { readRoles } from "../src/relay/chain/roles.ts";
+import { type AdminCall, GrantUnfinished, grantWallets } from "../src/relay/operator/grant-wallets.ts";
+import { openLane } from "../src/relay/operator/open-wallet.ts";
+import { reconcileLane } from "../src/relay/operator/reconcile-wallet.ts";
 import { isDeployable } from "../src/relay/relay.ts";
-import { readRoles } from "../src/relay/roles.ts";
+import { type Lane, listLanes } from "../src/relay/store/wallets.ts";
+import { listSharedWallets } from "../src/relay/submit/external-transactions.ts";
 import { createServices, type Services } from "../src/services.ts";
 import { relayerRole } from "../src/signing/rules.ts";
 

@@ -1,5 +1,5 @@
 import type { Address, Hash, Hex } from "viem";
-import { ServiceError } from "./errors.ts";
+import { ServiceError } from "./errors/errors.ts";
 
 /** One EVM chain as this installation knows it. */
 export interface Chain {

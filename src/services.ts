@@ -6,25 +6,25 @@ import { StreamSlots } from "./auth/stream-slots.ts";
 import { UploadSlots } from "./auth/upload-slots.ts";
 import { UsageCounter } from "./auth/usage.ts";
 import type { Chain } from "./chains.ts";
-import { type Config, secretsOf } from "./config.ts";
+import { type Config, secretsOf } from "./config/config.ts";
 import type { Database } from "./db/database.ts";
-import { DiskRoom } from "./db/disk-room.ts";
-import { openReads } from "./db/open-reads.ts";
-import { createDatabase, createPool } from "./db/pool.ts";
-import { PrimaryPositions } from "./db/primary-positions.ts";
-import type { ReadLanes } from "./db/read-lanes.ts";
-import { ReadPool, type Server } from "./db/read-pool.ts";
-import { Replica, type ReplicaTrouble } from "./db/replica.ts";
+import type { ReadLanes } from "./db/pipeline/pipelined-connections.ts";
+import { DiskRoom } from "./db/pool/disk-room.ts";
+import { openReads } from "./db/pool/open-reads.ts";
+import { createDatabase, createPool } from "./db/pool/pool.ts";
+import { ReadPool, type Server } from "./db/pool/read-pool.ts";
+import { PrimaryPositions } from "./db/replicas/primary-positions.ts";
+import { Replica, type ReplicaTrouble } from "./db/replicas/replica.ts";
 import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
-import { createLogger, type Logger } from "./log.ts";
-import { LogOnce } from "./log-once.ts";
-import { Looks } from "./metadata/looks.ts";
-import { armFailpoints } from "./relay/failpoint.ts";
+import { Looks } from "./metadata/discover/looks.ts";
 import { createRelay, type Relay } from "./relay/relay.ts";
+import { armFailpoints } from "./relay/store/failpoint.ts";
 import { AccountCalls } from "./rpc/account-calls.ts";
 import { createRpcClients, type RpcClients } from "./rpc/clients.ts";
 import { ReaderCalls } from "./rpc/reader-calls.ts";
 import { openSigning } from "./signing/open-signing.ts";
+import { createLogger, type Logger } from "./telemetry/log.ts";
+import { LogOnce } from "./telemetry/log-once.ts";
 
 /** What use cases and workers work with; built once per process and passed in. */
 export interface Services {

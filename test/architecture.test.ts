@@ -119,7 +119,7 @@ test("the indexer sees only schema/ and contracts/abi", () => {
 test("the environment is read in one place", () => {
   const wrong = sources("src").filter(
     (file) =>
-      file !== "src/config.ts" &&
+      file !== "src/config/config.ts" &&
       // Of the signer's process, which loads nothing else of the service.
       file !== "src/signing/signer-config.ts" &&
       !file.startsWith("src/embedded/") &&
@@ -150,9 +150,9 @@ test("no file is a circle's part", () => {
 test("only processes and commands have effects on import", () => {
   // Those of `indexing` are Ponder's process and what is loaded into it before Ponder; the last is a thread.
   const entries = [
-    "src/api.ts",
-    "src/worker.ts",
-    "src/indexer.ts",
+    "src/processes/api.ts",
+    "src/processes/worker.ts",
+    "src/processes/indexer.ts",
     "src/processes/signer.ts",
     "src/embedded/program-host.ts",
     "src/embedded/chain-setup-process.ts",
@@ -225,7 +225,7 @@ test("pauses grow in one place", () => {
 
 test("work is claimed in one place", () => {
   // They delete or empty rows in the statement that finds them, and nobody holds one afterwards.
-  const notClaims = ["src/collections/clear-expired.ts", "src/metadata/apply-looks.ts"];
+  const notClaims = ["src/collections/clear-expired.ts", "src/metadata/discover/apply-looks.ts"];
   const wrong = [...sources("src"), ...sources("bin")].filter(
     (file) =>
       file !== "src/db/lease.ts" &&

@@ -2,10 +2,10 @@ import { readFileSync } from "node:fs";
 import { lexicographicSortSchema, printSchema } from "graphql";
 import { expect, test } from "vitest";
 import { rolesFile } from "../schema/analyst-admin.ts";
-import { loadConfig } from "../src/config.ts";
+import { loadConfig } from "../src/config/config.ts";
 import { createSchema } from "../src/graphql/schema.ts";
+import { createOpenApi } from "../src/rest/openapi.ts";
 import { loadSignerConfig } from "../src/signing/signer-config.ts";
-import { createOpenApi } from "../src/v0/openapi.ts";
 
 const committed = (name: string) => readFileSync(new URL(`../schema/${name}`, import.meta.url), "utf8");
 

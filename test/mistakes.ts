@@ -19,9 +19,9 @@ export interface Mistake {
   finding?: string;
 }
 
-const api = ["src/api.ts"];
-const worker = ["src/worker.ts"];
-const indexer = ["src/indexer.ts", "--chain", "base"];
+const api = ["src/processes/api.ts"];
+const worker = ["src/processes/worker.ts"];
+const indexer = ["src/processes/indexer.ts", "--chain", "base"];
 const command = (...words: string[]) => ["bin/mintyard.ts", ...words];
 const doctor = command("doctor");
 const key = `0x${"11".repeat(32)}`;
@@ -87,10 +87,10 @@ export function mistakes(place: Place): readonly Mistake[] {
     },
     {
       mistake: "an indexer for a chain without an endpoint",
-      args: ["src/indexer.ts", "--chain", "polygon"],
+      args: ["src/processes/indexer.ts", "--chain", "polygon"],
       wrong: {},
     },
-    { mistake: "an indexer without its chain", args: ["src/indexer.ts"], wrong: {} },
+    { mistake: "an indexer without its chain", args: ["src/processes/indexer.ts"], wrong: {} },
     { mistake: "more endpoints have to agree than there are", args: worker, wrong: { RPC_QUORUM_BASE: "2" } },
     {
       mistake: "another chain's block 0 is pinned",

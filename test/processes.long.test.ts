@@ -52,10 +52,10 @@ describe("npm start", () => {
   });
 
   test.each([
-    ["api", "src/api.ts"],
-    ["worker", "src/worker.ts"],
+    ["api", "src/processes/api.ts"],
+    ["worker", "src/processes/worker.ts"],
     ["signer", "src/processes/signer.ts"],
-    ["indexer-goerli", "src/indexer.ts"],
+    ["indexer-goerli", "src/processes/indexer.ts"],
     ["chain-goerli", "bin/local-chain.ts"],
     ["postgres", "postgres -D"],
   ])("kill -9 of %s is reported, and it runs again", async (name, command) => {

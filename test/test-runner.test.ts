@@ -53,10 +53,10 @@ test("failures, files that do not load and skipped tests are counted, and each f
 test("a change reaches the tests that import it, start it or read it, and no others", () => {
   const files = listTestFiles();
   const reached = (changed: string) => testsReachedBy([changed], files);
-  expect(reached("src/v0/dates.ts")).toEqual(
+  expect(reached("src/rest/dates.ts")).toEqual(
     expect.arrayContaining(["test/v0/data.test.ts", "test/launch-flow.test.ts"]),
   );
-  expect(reached("src/v0/dates.ts")).not.toContain("test/relay/signing.test.ts");
+  expect(reached("src/rest/dates.ts")).not.toContain("test/relay/signing.test.ts");
   expect(reached("src/indexing/stall-watch.ts")).toContain("test/indexing/indexer.test.ts");
   expect(reached("docs/reading.md")).toContain("test/graphql/reading-guide.test.ts");
   expect(reached("docs/reading.md")).not.toContain("test/relay/crash.test.ts");

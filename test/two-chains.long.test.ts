@@ -79,7 +79,7 @@ test("two chains at once, each with its own indexer: one stands still and is kil
   await untilOwned(goerli, ["0"]);
   await untilOwned(polygon, ["0"]);
 
-  const indexers = processesOf(stack).filter(({ command }) => command.includes("src/indexer.ts --chain"));
+  const indexers = processesOf(stack).filter(({ command }) => command.includes("src/processes/indexer.ts --chain"));
   expect(indexers).toHaveLength(2);
   const victim = indexers.find(({ command }) => command.endsWith("--chain polygon"))?.pid ?? 0;
   process.kill(victim, "SIGSTOP");

@@ -6,9 +6,9 @@ import { availableParallelism, getPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
+import { freePorts } from "../../src/embedded/free-port.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
-import { freePorts } from "../../src/free-port.ts";
 import { generate } from "../reads/generate.ts";
 import type { Attack, Attacked, Outcomes } from "./attackers.ts";
 
@@ -120,7 +120,7 @@ export async function runAttacks(options: AttackOptions, say: (line: string) => 
       ...{ HEAVY_READS_GIVE_WAY: "true" },
       ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337" },
     };
-    await start(children, "../../src/api.ts", env);
+    await start(children, "../../src/processes/api.ts", env);
     await client.connect();
     const { rows } = await client.query(
       "SELECT address, token_count FROM nft.contracts ORDER BY token_count DESC LIMIT 1",

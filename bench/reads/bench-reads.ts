@@ -12,9 +12,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import autocannon from "autocannon";
 import pg from "pg";
+import { freePorts } from "../../src/embedded/free-port.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
-import { freePorts } from "../../src/free-port.ts";
 import type { BareRead } from "./bare-server.ts";
 import { generate } from "./generate.ts";
 import { makeScenarios, type Scenario } from "./scenarios.ts";
@@ -51,7 +51,7 @@ try {
     writeFileSync(done, JSON.stringify(size));
   }
   const apiKey = randomUUID();
-  await start("../../src/api.ts", [], {
+  await start("../../src/processes/api.ts", [], {
     DATABASE_URL: postgres.url,
     KEY_PEPPER: "of the tests",
     PORT: String(apiPort),

@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
-import { migrate } from "../../src/db/migrate.ts";
+import { migrate } from "../../src/db/admin/migrate.ts";
 import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createLedger } from "../../test/indexing/ledger-fixture.ts";
 

@@ -1,11 +1,11 @@
 import { getOperationAST, parse } from "graphql";
 import type pg from "pg";
-import { loadConfig } from "../../src/config.ts";
-import { planOf } from "../../src/graphql/known-plan.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { planOf } from "../../src/graphql/fast-path/compile-plan.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { accountPage, contractPage, nftDetails } from "../../src/nfts/json-lists.ts";
+import { accountItemShape, contractMembers, detailsShape, listItemShape } from "../../src/rest/token-shape.ts";
 import { createServices } from "../../src/services.ts";
-import { accountItemShape, contractMembers, detailsShape, listItemShape } from "../../src/v0/token-shape.ts";
 import type { BareRead } from "./bare-server.ts";
 
 export interface Scenario {

@@ -1,6 +1,6 @@
 import type { Session } from "../auth/caller.ts";
 import { perDay, type RateAnswer, type RateBudget } from "../auth/rate-limit.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import type { Bucket, Operation } from "./operations.ts";
 

@@ -1,7 +1,7 @@
 import type { Session } from "../auth/caller.ts";
 import { parseAuthorization } from "../auth/key-format.ts";
-import { setTenant } from "../db/tenant.ts";
-import { ServiceError } from "../errors.ts";
+import { setTenant } from "../db/tenancy/tenant.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";
 

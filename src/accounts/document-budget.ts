@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { parseAuthorization } from "../auth/key-format.ts";
 import { entryBound } from "../cache-bounds.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { FairQueue } from "../fair-queue.ts";
 import type { Services } from "../services.ts";
 import { tooFast } from "./admit.ts";

@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Session } from "../auth/caller.ts";
 import { type Plan, planOf } from "../auth/plans.ts";
 import type { ChargeState } from "../db/tables/accounts.ts";
-import { ServiceError } from "../errors.ts";
-import { accountDayWei, accountScope } from "../relay/budget.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { accountDayWei, accountScope } from "../relay/submit/budget.ts";
 import type { Services } from "../services.ts";
 
 /** What an account did on one chain; failed and expired wishes do not count. */

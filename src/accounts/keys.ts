@@ -5,7 +5,7 @@ import { newSpellings } from "../auth/key-format.ts";
 import { insertKey } from "../auth/keys.ts";
 import type { Database } from "../db/database.ts";
 import type { Scope } from "../db/tables/accounts.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { checkName } from "./sign-up.ts";
 

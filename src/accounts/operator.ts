@@ -3,7 +3,7 @@ import { type AuditEntry, writeAudit } from "../auth/audit.ts";
 import { newSpellings } from "../auth/key-format.ts";
 import { createAccount, insertKey } from "../auth/keys.ts";
 import type { ChargeState, Scope, Tier } from "../db/tables/accounts.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
 /** What an operator's commands need; they run without the rest of the service. */

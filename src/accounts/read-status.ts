@@ -1,7 +1,7 @@
 import { sql } from "kysely";
-import { clockLead, clockToleranceSeconds, clockTrouble } from "../db/clock.ts";
-import type { ReplicaStatus } from "../db/replica.ts";
-import { explainFailure } from "../explain-failure.ts";
+import { clockLead, clockToleranceSeconds, clockTrouble } from "../db/pool/clock.ts";
+import type { ReplicaStatus } from "../db/replicas/replica.ts";
+import { explainFailure } from "../errors/explain-failure.ts";
 import { isDeployable } from "../relay/relay.ts";
 import type { Services } from "../services.ts";
 import type { SignerTrouble } from "../signing/trouble.ts";

@@ -1,6 +1,6 @@
-import { readLimitMs, readTimeout, reportLimitMs } from "../db/read-limits.ts";
-import { type Answer, RequestEnd } from "../db/request-end.ts";
-import { requestEnd, withReadScope, withTenantScope } from "../db/tenant.ts";
+import { readLimitMs, readTimeout, reportLimitMs } from "../db/pool/read-limits.ts";
+import { type Answer, RequestEnd } from "../db/pool/request-end.ts";
+import { requestEnd, withReadScope, withTenantScope } from "../db/tenancy/tenant.ts";
 
 /**
  * Runs what serves one request; the database shows it the rows of the account that `authenticate` finds within.

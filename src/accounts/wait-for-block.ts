@@ -1,6 +1,6 @@
 import { chainAliases, findChain } from "../chains.ts";
-import { readOwnWrites } from "../db/tenant.ts";
-import { ServiceError } from "../errors.ts";
+import { readOwnWrites } from "../db/tenancy/tenant.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
 /** Longer than a block of most chains takes to be indexed, shorter than clients wait for an answer. */

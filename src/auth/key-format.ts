@@ -1,6 +1,6 @@
 import { createHmac, randomInt, randomUUID } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Published, so that scanners of leaked secrets can find our keys: prefix, 178 random bits, CRC-32. */

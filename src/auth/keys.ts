@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import { entryBound } from "../cache-bounds.ts";
 import type { Database } from "../db/database.ts";
 import type { PlanTable, Scope, Tier } from "../db/tables/accounts.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Session } from "./caller.ts";
 import { keyDigest } from "./key-format.ts";
 import { planOfRow } from "./plans.ts";

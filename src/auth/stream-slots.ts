@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 
 interface StreamBounds {
   /** Streams that one account may have open. */

@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../telemetry/log.ts";
 
 const flushMs = 1_000;
 

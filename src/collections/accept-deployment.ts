@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { collectionSalt, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
-import { acceptIntent, findKey, type IntentKey, isAccepted, type NewIntent } from "../relay/accept-intent.ts";
-import { planReservation } from "../relay/budget.ts";
-import { intentName } from "../relay/encode-deploy.ts";
-import type { Intent } from "../relay/intents.ts";
-import { refreshFees } from "../relay/market.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { refreshFees } from "../relay/chain/current-fees.ts";
+import { intentName } from "../relay/chain/encode-deploy.ts";
+import { acceptIntent, findKey, type IntentKey, isAccepted, type NewIntent } from "../relay/requests/accept-intent.ts";
+import type { Intent } from "../relay/store/intents.ts";
+import { planReservation } from "../relay/submit/budget.ts";
 import type { Services } from "../services.ts";
 import { keepTree } from "./allowlists.ts";
 import type { CheckedDeployment } from "./check-deployment.ts";

@@ -1,5 +1,5 @@
 import { bytesToHex, type Hex, zeroHash } from "viem";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { growTree, type StoredTree } from "./stored-tree.ts";
 
 export interface AllowlistTree {

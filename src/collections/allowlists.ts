@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import { type Address, bytesToHex, type Hex } from "viem";
 import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
-import { toBytes, toHex } from "../relay/bytes.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { toBytes, toHex } from "../relay/store/bytes.ts";
 import { gathered } from "../rpc/gathered.ts";
 import type { Services } from "../services.ts";
 import { buildAllowlistTree, climb } from "./allowlist-tree.ts";

@@ -1,5 +1,5 @@
 import type { Caller } from "../auth/caller.ts";
-import { cancelIntent } from "../relay/cancel-intent.ts";
+import { cancelIntent } from "../relay/requests/cancel-intent.ts";
 import type { Services } from "../services.ts";
 import { type Deployment, getDeployment } from "./get-deployment.ts";
 

@@ -1,9 +1,9 @@
 import { keccak256, stringToHex } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
-import { applyChanges, type ConfigChanges } from "../relay/config-changes.ts";
-import { askNode } from "../relay/node-failure.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { askNode } from "../relay/chain/node-failure.ts";
+import { applyChanges, type ConfigChanges } from "../relay/store/config-changes.ts";
 import type { Services } from "../services.ts";
 import type { Collection } from "./collections.ts";
 import { Problems } from "./problems.ts";

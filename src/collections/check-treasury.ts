@@ -1,8 +1,8 @@
 import { type Address, BaseError, ExecutionRevertedError } from "viem";
 import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
-import { batched } from "../relay/batches.ts";
-import { calls, parseHex } from "../relay/chain-reads.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { calls, parseHex } from "../relay/chain/reads.ts";
+import { batched } from "../relay/store/batch.ts";
 import type { Services } from "../services.ts";
 import { lowerCase } from "./collection-config.ts";
 

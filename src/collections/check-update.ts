@@ -1,8 +1,8 @@
 import type { Address, Hex } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
-import type { ConfigChanges } from "../relay/config-changes.ts";
+import { ServiceError } from "../errors/errors.ts";
+import type { ConfigChanges } from "../relay/store/config-changes.ts";
 import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
 import { checkTextTogether, maxAllowlist, startSeconds } from "./check-deployment.ts";
 import { lowerCase } from "./collection-config.ts";

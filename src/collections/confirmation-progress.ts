@@ -1,5 +1,5 @@
 import type { Chain } from "../chains.ts";
-import { readChainPace } from "../relay/chain-pace.ts";
+import { readChainPace } from "../relay/chain/block-pace.ts";
 import type { Services } from "../services.ts";
 
 /** How far a transaction is on its way to being confirmed. */

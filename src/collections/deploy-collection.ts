@@ -1,6 +1,6 @@
 import type { Hex } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import { asLost, untilSigned, withoutHash } from "../relay/until-signed.ts";
+import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
 import type { Services } from "../services.ts";
 import { acceptDeployment, checkKey, hashRequest } from "./accept-deployment.ts";
 import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";

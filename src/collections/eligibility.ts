@@ -1,7 +1,7 @@
 import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, zeroHash } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { type Chain, findChain } from "../chains.ts";
-import { askNode } from "../relay/node-failure.ts";
+import { askNode } from "../relay/chain/node-failure.ts";
 import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { listAllowlists, readProof } from "./allowlists.ts";

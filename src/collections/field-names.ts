@@ -1,4 +1,4 @@
-import { type ErrorFacts, ServiceError } from "../errors.ts";
+import { type ErrorFacts, ServiceError } from "../errors/errors.ts";
 
 /**
  * Renames the input members in a failure of a use case to what a door's clients call them.

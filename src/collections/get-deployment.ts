@@ -5,9 +5,9 @@ import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
 import type { Database } from "../db/database.ts";
 import type { IntentState } from "../db/tables/relay.ts";
-import { ServiceError } from "../errors.ts";
-import { batched } from "../relay/batches.ts";
-import { toAddress, toBytes, toHash } from "../relay/bytes.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { batched } from "../relay/store/batch.ts";
+import { toAddress, toBytes, toHash } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import type { DeploymentPayload } from "./check-deployment.ts";
 

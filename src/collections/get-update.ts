@@ -3,8 +3,8 @@ import type { Address, Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
 import type { IntentState } from "../db/tables/relay.ts";
-import { ServiceError } from "../errors.ts";
-import { toAddress, toHash } from "../relay/bytes.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { toAddress, toHash } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import { isUuid } from "./get-deployment.ts";
 

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { type Deployment, selectDeployments, toDeployment } from "./get-deployment.ts";
 

@@ -1,4 +1,4 @@
-import { type ErrorCode, ServiceError } from "../errors.ts";
+import { type ErrorCode, ServiceError } from "../errors/errors.ts";
 
 /** Shape before range before plan: the order in which clients of the original service expect faults. */
 const ranks: Partial<Record<ErrorCode, number>> = {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
-import { loggable } from "../relay/node-failure.ts";
+import { loggable } from "../relay/chain/node-failure.ts";
 import type { Services } from "../services.ts";
 import { recogniseDeployments } from "./recognise-deployments.ts";
 

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 
 const macLength = 16;
 

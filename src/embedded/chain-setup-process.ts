@@ -2,9 +2,9 @@
  * Prepares chains for a launcher that starts (chain-setup.ts): node src/embedded/chain-setup-process.ts, with an IPC
  * channel. It ends with that channel.
  */
-import { loadChains } from "../config-chains.ts";
-import { createLogger } from "../log.ts";
+import { loadChains } from "../config/chain-settings.ts";
 import { openKeySigners } from "../signing/in-process.ts";
+import { createLogger } from "../telemetry/log.ts";
 import type { SetupReply, SetupRequest } from "./chain-setup.ts";
 import { prepareLocalChain } from "./local-chains.ts";
 

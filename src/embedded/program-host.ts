@@ -1,5 +1,5 @@
 /*
- * Runs one program of the service below the launcher: node src/embedded/program-host.ts src/api.ts [arguments]
+ * Runs one program of the service below the launcher: node src/embedded/program-host.ts src/processes/api.ts [arguments]
  *
  * Half of a program's start is loading its modules, which needs neither a database nor a chain. So the launcher starts
  * this before those are up: it loads what the program will import, and the program itself once the launcher says what
@@ -12,10 +12,10 @@ import { compileCacheKept } from "./compile-cache.ts";
 const modules: Partial<Record<string, () => Promise<unknown>>> = {
   api: () =>
     Promise.all([
-      import("../http/server.ts"),
+      import("../server/http-server.ts"),
       import("../services.ts"),
       import("../accounts/status-gauges.ts"),
-      import("../db/prepare.ts"),
+      import("../processes/prepare-database.ts"),
       import("../telemetry/metrics.ts"),
     ]),
   signer: () =>
@@ -26,21 +26,21 @@ const modules: Partial<Record<string, () => Promise<unknown>>> = {
     ]),
   worker: () =>
     Promise.all([
-      import("../relay/run-relay.ts"),
+      import("../relay/track/run-relay.ts"),
       import("../services.ts"),
-      import("../metadata/run-metadata.ts"),
+      import("../metadata/schedule/run-metadata.ts"),
       import("../ipfs/run-pinning.ts"),
       import("../collections/run-recognition.ts"),
       import("../accounts/status-gauges.ts"),
-      import("../db/prepare.ts"),
+      import("../processes/prepare-database.ts"),
       import("../telemetry/metrics.ts"),
     ]),
   indexer: async () => {
     (await import("../indexing/ponder-process.ts")).preparePonder();
     await Promise.all([
       import("../indexing/run-indexer.ts"),
-      import("../config.ts"),
-      import("../db/prepare.ts"),
+      import("../config/config.ts"),
+      import("../processes/prepare-database.ts"),
       import("../telemetry/metrics.ts"),
     ]);
   },

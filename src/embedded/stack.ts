@@ -182,7 +182,7 @@ class EmbeddedStack implements Stack {
     };
     const served = { ...this.#env, ...Object.fromEntries(locals.map((name) => [rpcVariable(name), "local"])) };
     const indexer = (name: string, when = told) =>
-      child(`indexer-${name}`, [entry("indexer.ts"), "--chain", name], 300_000, when);
+      child(`indexer-${name}`, [entry("processes/indexer.ts"), "--chain", name], 300_000, when);
     const [first, ...others] = configuredSuffixes(served).map((suffix) => suffix.toLowerCase());
     // The first indexer alone on a fresh database: two that make their shared tables at once collide.
     const leading = first === undefined ? Promise.resolve() : indexer(first);
@@ -191,8 +191,8 @@ class EmbeddedStack implements Stack {
     await Promise.all([
       leading,
       ...(signerTold ? [child("signer", [entry("processes/signer.ts")], 60_000, signerTold)] : []),
-      child("api", [entry("api.ts")], 60_000),
-      child("worker", [entry("worker.ts")], 60_000),
+      child("api", [entry("processes/api.ts")], 60_000),
+      child("worker", [entry("processes/worker.ts")], 60_000),
       ...others.map((name) => indexer(name, afterIt)),
     ]);
   }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { backoffMs } from "../backoff.ts";
 import { returnMemory } from "../compact-heap.ts";
-import { giveWay } from "../give-way.ts";
+import { giveWay } from "../lower-priority.ts";
 import { withoutKeys } from "./signer-environment.ts";
 
 export interface ChildSpec {

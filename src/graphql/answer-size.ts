@@ -1,6 +1,6 @@
 import type { GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { textOfRaw } from "./raw-text.ts";
 
 /**

@@ -2,7 +2,7 @@ import SchemaBuilder from "@pothos/core";
 import ComplexityPlugin from "@pothos/plugin-complexity";
 import RelayPlugin from "@pothos/plugin-relay";
 import type { Caller, Session } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { addScalars, type Scalars } from "./scalars.ts";
 

@@ -1,5 +1,5 @@
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { maxPageSize, type Page, type PageRequest } from "../nfts/page.ts";
 
 const defaultPageSize = 20;

@@ -5,7 +5,7 @@ import { withFieldNames } from "../collections/field-names.ts";
 import type { Deployment } from "../collections/get-deployment.ts";
 import { type DeploymentPlan, planDeployment } from "../collections/plan-deployment.ts";
 import { type PreparedDeployment, prepareDeployment } from "../collections/prepare-deployment.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Builder, GraphQLContext } from "./builder.ts";
 import type { DeploymentRef } from "./deployment-type.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";

@@ -6,7 +6,7 @@ import { findDeployedContract } from "../collections/find-deployed-contract.ts";
 import { type Deployment, getDeployment } from "../collections/get-deployment.ts";
 import { type DeploymentPage, listDeployments } from "../collections/list-deployments.ts";
 import { watchDeployment } from "../collections/watch-deployment.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Builder } from "./builder.ts";
 import type { DeploymentRef } from "./deployment-type.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";

@@ -3,11 +3,11 @@ import type { GraphQLError } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import type { Context } from "hono";
 import { type DocumentBudget, documentOwner } from "../accounts/document-budget.ts";
-import { ServiceError } from "../errors.ts";
+import { noteCounted } from "../admission/pace-uncounted.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
 import { rawHeaderValues } from "../http/headers.ts";
-import { noteCounted } from "../http/pace-uncounted.ts";
 import type { Services } from "../services.ts";
 
 interface ServerContext {

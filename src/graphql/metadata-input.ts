@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { type DisplayType, displayTypes, type MetadataInput, type Trait } from "../uploads/metadata-document.ts";
 import type { Builder } from "./builder.ts";
 

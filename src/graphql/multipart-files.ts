@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Part } from "../http/multipart.ts";
 import type { FileInput } from "../uploads/upload-record.ts";
 

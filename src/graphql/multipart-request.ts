@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { processRequest, Upload } from "graphql-upload-ts";
 import type { Context } from "hono";
 import type { Caller } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { announcedBytes, type Part, readMultipart } from "../http/multipart.ts";
 import type { Services } from "../services.ts";

@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { getContracts } from "../nfts/get-contracts.ts";
 import { getNfts } from "../nfts/get-nfts.ts";
 import type { ContractRecord, Nft } from "../nfts/nft-record.ts";

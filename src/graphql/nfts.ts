@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { getContracts } from "../nfts/get-contracts.ts";
 import { getNft } from "../nfts/get-nft.ts";
 import { getNfts } from "../nfts/get-nfts.ts";

@@ -6,7 +6,7 @@ import { requireScope } from "../accounts/admit.ts";
 import { authenticate } from "../accounts/authenticate.ts";
 import { readFreshness } from "../accounts/freshness.ts";
 import { operationOfField } from "../accounts/operations.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { corsHeaders } from "../http/common-headers.ts";
 import type { EventStreams } from "../http/event-streams.ts";

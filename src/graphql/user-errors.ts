@@ -1,5 +1,5 @@
-import { type ErrorCode, errorTable, ServiceError } from "../errors.ts";
-import { asUnavailable } from "../unavailable.ts";
+import { type ErrorCode, errorTable, ServiceError } from "../errors/errors.ts";
+import { asUnavailable } from "../errors/unavailable.ts";
 import type { Builder } from "./builder.ts";
 
 /** A failure that the person behind a mutation can mend. */

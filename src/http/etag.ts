@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { JsonText } from "../json-text.ts";
+import type { JsonText } from "../json/json-text.ts";
 
 /** How reads may be kept: by the client alone, which asks each time whether they still hold. */
 export const revalidated = "private, no-cache";

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 
 /** What a stream sends, and how it is judged while it is open. */
 export interface EventSource {

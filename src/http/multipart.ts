@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Readable } from "node:stream";
 import { Writable } from "node:stream";
 import { Dicer } from "@fastify/busboy";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { type PartHeader, parseBoundary, parsePartHeader } from "./part-header.ts";
 
 /** One part of a form, to be read before the next one is asked for; what is left of it is dropped. */

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import ipaddr from "ipaddr.js";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import { isWithin } from "./client-address.ts";
 
 /** Linux' routing table; other systems have no containers of this kind. */

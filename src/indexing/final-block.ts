@@ -1,5 +1,5 @@
 import type pg from "pg";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
 /** How the newest block that we hold as final stands with the node. */

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { type LiveSchema, nftViewStatements } from "../../schema/nft-views.ts";
-import { withClearLocks } from "../db/clear-locks.ts";
+import { withClearLocks } from "../db/admin/clear-locks.ts";
 import { endAnalystsOn, publishAnalytics } from "./analytics.ts";
 
 /** Any constant does: whoever changes schema `nft` takes turns. */

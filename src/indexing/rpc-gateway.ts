@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { Logger } from "../log.ts";
-import { LogOnce } from "../log-once.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { LogOnce } from "../telemetry/log-once.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, type RpcAnswer } from "./json-rpc.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { backoffMs } from "../backoff.ts";
-import type { Logger } from "../log.ts";
-import { LogOnce } from "../log-once.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { LogOnce } from "../telemetry/log-once.ts";
 import { AnswerTooLarge, type RpcAnswer, type RpcLimits, sendRpc, UnusableAnswer } from "./json-rpc.ts";
 
 /** A node serves another chain than the one it is configured for: nothing of it may be indexed. */

@@ -1,10 +1,10 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
-import type { Config } from "../config.ts";
-import { ConfigError } from "../config-values.ts";
-import type { Logger } from "../log.ts";
-import { LogOnce } from "../log-once.ts";
+import type { Config } from "../config/config.ts";
+import { ConfigError } from "../config/values.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { LogOnce } from "../telemetry/log-once.ts";
 import { noteNodeFault } from "./chain-journal.ts";
 import { UnusableAnswer } from "./json-rpc.ts";
 import { connect } from "./nft-views.ts";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import { type Header, headerHash, isHex, readHeader } from "./header.ts";
 import type { RpcAnswer } from "./json-rpc.ts";
 import { checkLogs, fetchProvenLogs, type LogFilter, matches, mayMatch, type RpcLog } from "./proven-logs.ts";

@@ -4,7 +4,7 @@ import { LRUCache } from "lru-cache";
 import type { CID } from "multiformats/cid";
 import { byteBound } from "../cache-bounds.ts";
 import type { Database } from "../db/database.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { type BlockAddress, findBlock } from "./content-index.ts";
 import { OpenFiles } from "./open-files.ts";
 import { countYoungBuffer } from "./young-buffers.ts";

@@ -5,7 +5,7 @@ import { UnixFS } from "ipfs-unixfs";
 import type { WritableStorage } from "ipfs-unixfs-importer";
 import { CID } from "multiformats/cid";
 import { create as createDigest } from "multiformats/hashes/digest";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { importerOptions } from "./profile.ts";
 
 /** What a name of a directory leads to. */

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { asyncIterableReader, readBlockHead, readHeader } from "@ipld/car/decoder";
 import type { CID } from "multiformats/cid";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { CarFile } from "./car-file.ts";
 import { linksOf } from "./dag-links.ts";
 

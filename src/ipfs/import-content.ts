@@ -3,7 +3,7 @@ import { importer, type WritableStorage } from "ipfs-unixfs-importer";
 import { base32 } from "multiformats/bases/base32";
 import { CID } from "multiformats/cid";
 import { create as createDigest } from "multiformats/hashes/digest";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { type LinkTarget, storeDirectory } from "./directory-tree.ts";
 import { chunkBytes, importerOptions } from "./profile.ts";
 import { guessTextType, sniffedBytes, sniffType } from "./sniff-type.ts";

@@ -1,6 +1,6 @@
 import { CID } from "multiformats/cid";
 import { z } from "zod";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { PinDriver } from "./pin-driver.ts";
 
 /** One line of the answer; lines of other kinds (statistics) have no `Root`. */

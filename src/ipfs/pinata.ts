@@ -1,6 +1,6 @@
 import { CID } from "multiformats/cid";
 import { PinataSDK } from "pinata";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import type { PinDriver } from "./pin-driver.ts";
 
 /** Answers that say: not in this form. A limit of size or a full account are no such answers. */

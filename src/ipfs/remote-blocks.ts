@@ -2,10 +2,10 @@ import { hash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import type { CID } from "multiformats/cid";
 import { byteBound, entryBound } from "../cache-bounds.ts";
-import { ServiceError } from "../errors.ts";
-import { isFault } from "../metadata/fault.ts";
-import type { Fetcher } from "../metadata/fetcher.ts";
-import { Busy } from "../metadata/outbound-limits.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { isFault } from "../outbound/fault.ts";
+import type { Fetcher } from "../outbound/fetcher.ts";
+import { Busy } from "../outbound/outbound-limits.ts";
 import type { BlockSource } from "./missing-block.ts";
 
 const sha256 = 0x12;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../backoff.ts";
-import { causeOf } from "../log-once.ts";
 import type { Services } from "../services.ts";
+import { causeOf } from "../telemetry/log-once.ts";
 import { createKubo } from "./kubo.ts";
 import type { PinDriver } from "./pin-driver.ts";
 import { claimPin, claimSeconds, keepClaim, type PinJob, pinDone, pinFailed, pinLater } from "./pin-queue.ts";

@@ -1,4 +1,4 @@
-import type { Logger } from "../log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import type { ContentStore } from "./content-store.ts";
 
 const everyMs = 600_000;

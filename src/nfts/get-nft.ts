@@ -3,7 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { NftViews } from "../db/tables/nft.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { contractColumns, fetchedAtMicros, tokenColumns } from "./columns.ts";
 import { type ContractRecord, cachedBase, isPresent, type Nft, toContractRecord, toNft } from "./nft-record.ts";

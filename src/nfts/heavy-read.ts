@@ -1,5 +1,5 @@
 import type { CompiledQuery, QueryExecutorProvider } from "kysely";
-import { readLimitMs, reportLimitMs } from "../db/read-limits.ts";
+import { readLimitMs, reportLimitMs } from "../db/pool/read-limits.ts";
 import type { Services } from "../services.ts";
 
 /** Rows that a page number may skip before its read counts as heavy. */

@@ -1,8 +1,8 @@
 import { sealCursor } from "../db/cursor.ts";
-import { knownText } from "../db/known-text.ts";
+import type { WireValue } from "../db/pipeline/wire.ts";
+import { knownText } from "../db/pool/statement-text.ts";
 import { type PositionShape, packPosition, unpackPosition } from "../db/position.ts";
-import type { WireValue } from "../db/wire.ts";
-import { JsonText } from "../json-text.ts";
+import { JsonText } from "../json/json-text.ts";
 import type { Services } from "../services.ts";
 import { lightOffset } from "./heavy-read.ts";
 import {

@@ -3,7 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { bytesToUint, toBytes, uintToBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { fetchedAtMicros, listedContractColumns, listedMetadata, listedTokenColumns } from "./columns.ts";
 import { lightOffset, readHeavy } from "./heavy-read.ts";

@@ -3,7 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes, toHex } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { readHeavy } from "./heavy-read.ts";
 import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";

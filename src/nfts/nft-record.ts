@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { toHex } from "../db/bytes.ts";
 import type { Standard } from "../db/tables/nft.ts";
 

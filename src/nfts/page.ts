@@ -1,5 +1,5 @@
 import { openCursor } from "../db/cursor.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 
 /** Which page of a list: from a cursor, or by number. Without either, the first one. */
 export interface PageRequest {

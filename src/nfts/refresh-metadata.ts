@@ -3,7 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
 export interface RefreshMetadataInput {

@@ -4,12 +4,12 @@ import { chmodSync, lstatSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import { connect } from "node:net";
 import { compactHeapLater, keepHeapSmall } from "../compact-heap.ts";
-import { createLogger } from "../log.ts";
-import { endWithParent, onStop } from "../process-life.ts";
 import type { Endpoint } from "../signing/http-ask.ts";
 import { openKeyrings } from "../signing/open-keyrings.ts";
 import { loadSignerConfig } from "../signing/signer-config.ts";
 import { createSignerServer } from "../signing/signer-server.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { endWithParent, onStop } from "./lifecycle.ts";
 
 const config = loadSignerConfig();
 const { token, adminToken, listen } = config;

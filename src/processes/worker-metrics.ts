@@ -1,9 +1,9 @@
 import { watchService } from "../accounts/service-gauges.ts";
 import { watchStatus } from "../accounts/status-gauges.ts";
-import { type AnalystWatch, watchAnalystSessions } from "../db/watch-analysts.ts";
+import { type AnalystWatch, watchAnalystSessions } from "../db/admin/watch-analysts.ts";
 import { watchContent } from "../ipfs/run-checks.ts";
 import { isDeployable } from "../relay/relay.ts";
-import { watchRelay } from "../relay/relay-gauges.ts";
+import { watchRelay } from "../relay/track/relay-gauges.ts";
 import type { Services } from "../services.ts";
 import { createMetrics, type Metrics, watchPool } from "../telemetry/metrics.ts";
 

@@ -1,17 +1,17 @@
 import { type Address, encodeFunctionData, type Hash } from "viem";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { NodeFault } from "../rpc/batch.ts";
 import type { Signer } from "../signing/signer.ts";
 import type { SigningPlace } from "../signing/signing-place.ts";
-import { calls, parseBlock, parseHex } from "./chain-reads.ts";
-import { askNode } from "./node-failure.ts";
-import { type Nodes, openNodes } from "./nodes.ts";
-import { NonceBasis } from "./nonce-basis.ts";
-import { RelayFigures } from "./relay-figures.ts";
-import { WalletRoles } from "./roles.ts";
-import { SendingOrder } from "./sending-order.ts";
+import { askNode } from "./chain/node-failure.ts";
+import { calls, parseBlock, parseHex } from "./chain/reads.ts";
+import { WalletRoles } from "./chain/roles.ts";
+import { type Nodes, openNodes } from "./chain/rpc-nodes.ts";
+import { RelayFigures } from "./store/relay-figures.ts";
+import { NonceBasis } from "./submit/nonce-basis.ts";
+import { SendingOrder } from "./submit/sending-order.ts";
 
 /** The factory that new intents are accepted with, and what its clones run. */
 export interface FactoryFacts {

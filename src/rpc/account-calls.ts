@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { TokenBucket } from "./token-bucket.ts";
 
 /** Of a chain's budget, what one account may take for good; at once it may take half. */

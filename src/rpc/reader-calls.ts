@@ -2,7 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { Address, Hex } from "viem";
 import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { RpcCall, RpcResult } from "./batch.ts";
 import { TokenBucket } from "./token-bucket.ts";
 

@@ -36,7 +36,7 @@ export function inProcessSigning(admin: boolean): SigningPlace {
   };
 }
 
-/** The rules where the same process compares the factory with the request's own (src/relay/signing-rules.ts). */
+/** The rules where the same process compares the factory with the request's own (src/relay/submit/signing-policy.ts). */
 export function callersPolicy({ id, relay }: Chain): SigningPolicy {
   return { chainId: id, maxFeeWei: relay.maxFeeWei, factories: null, wallets: relay.wallets };
 }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import { keySigner } from "./local-keys.ts";
 import type { ChainKeys, SignerConfig } from "./signer-config.ts";
 import type { Keyring } from "./signer-server.ts";

@@ -1,5 +1,5 @@
-import type { Config } from "../config.ts";
-import type { Logger } from "../log.ts";
+import type { Config } from "../config/config.ts";
+import type { Logger } from "../telemetry/log.ts";
 import { callersPolicy, inProcessSigning } from "./in-process.ts";
 import { signerProcess } from "./signer-client.ts";
 import type { SigningPlace } from "./signing-place.ts";

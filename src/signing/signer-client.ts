@@ -1,6 +1,6 @@
 import type { Address, Hex } from "viem";
 import { keccak256 } from "viem/utils";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import { type Token, tokenOf } from "./endpoint.ts";
 import { type Endpoint, openAsking } from "./http-ask.ts";
 import { paths, writeOrder } from "./protocol.ts";

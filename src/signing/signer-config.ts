@@ -11,7 +11,7 @@ import type { Web3SignerAccess } from "./web3signer.ts";
 
 /*
  * What the signer's process reads of its environment. It has a small reader of its own: that of the service
- * (src/config.ts) loads four times the memory that signing takes, and wants a database.
+ * (src/config/config.ts) loads four times the memory that signing takes, and wants a database.
  */
 
 type Env = Readonly<Record<string, string | undefined>>;

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { Logger } from "../log.ts";
-import { LogOnce } from "../log-once.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { LogOnce } from "../telemetry/log-once.ts";
 import { mostOrderBytes, paths, readOrder, type WalletOrder } from "./protocol.ts";
 import { checkOrder, type SigningPolicy, SigningRefused } from "./rules.ts";
 import { type Signer, signChecked } from "./signer.ts";

@@ -1,5 +1,5 @@
 import type { Chain } from "../chains.ts";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import type { Signer } from "./signer.ts";
 import { SignerError, type SignerTrouble, signerActions } from "./trouble.ts";
 

@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 
 /** Why a signer elsewhere does not sign. */
 export type SignerTrouble =

@@ -1,7 +1,7 @@
 import type { Address, Hex } from "viem";
 import { publicKeyToAddress } from "viem/accounts";
 import { numberToHex, parseTransaction } from "viem/utils";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../telemetry/log.ts";
 import { openAsking } from "./http-ask.ts";
 import { underRules } from "./local-keys.ts";
 import type { SigningPolicy } from "./rules.ts";

@@ -1,5 +1,5 @@
 import type { Context, Span } from "@opentelemetry/api";
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { setRecorder } from "./span.ts";
 
 /**

@@ -1,6 +1,6 @@
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
 /** Of an announced length, what may be something else than files: the form around them. */

@@ -1,4 +1,4 @@
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 
 /** In bytes, as file systems have it; a directory must be extractable. */
 const longestName = 255;

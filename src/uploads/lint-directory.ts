@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
-import { type ErrorCode, ServiceError } from "../errors.ts";
-import { type IpfsLocation, parseIpfsUri } from "../metadata/ipfs-location.ts";
-import { isTooComplex } from "../metadata/parse-document.ts";
+import { type ErrorCode, ServiceError } from "../errors/errors.ts";
+import { type IpfsLocation, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
+import { isTooComplex } from "../metadata/read/parse-document.ts";
 import { baseName, entryNames } from "./entry-names.ts";
 import { lintDocument, type Remark } from "./lint-document.ts";
 

@@ -1,5 +1,5 @@
 import type { Caller } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { inUploadSlot, storageMeter } from "./admit-upload.ts";
 import { baseName } from "./entry-names.ts";

@@ -1,5 +1,5 @@
 import type { Caller } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { NewDirectoryFile } from "../ipfs/content-store.ts";
 import type { Services } from "../services.ts";
 import { inUploadSlot, storageMeter } from "./admit-upload.ts";

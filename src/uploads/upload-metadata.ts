@@ -1,5 +1,5 @@
 import type { Caller } from "../auth/caller.ts";
-import { ServiceError } from "../errors.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { chunkBytes } from "../ipfs/profile.ts";
 import type { Services } from "../services.ts";
 import { refuseOverQuota } from "./admit-upload.ts";

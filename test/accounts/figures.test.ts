@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFigures } from "../../src/accounts/service-figures.ts";
-import { takeBackup } from "../../src/db/backup.ts";
+import { takeBackup } from "../../src/db/admin/backup.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/patience.ts";
 import { furnish } from "../tenants/tenant.ts";

@@ -1,7 +1,7 @@
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { analystSettings, analystSuperuserSettings } from "../../schema/analyst-role.ts";
-import { createAnalystLogin, dropAnalystLogin } from "../../src/db/analyst-logins.ts";
+import { createAnalystLogin, dropAnalystLogin } from "../../src/db/admin/analyst-logins.ts";
 import { type AnalyticsFixture, createAnalyticsFixture, outcome } from "./analytics-fixture.ts";
 import { type Attempt, attempts } from "./attempts.ts";
 

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import pg from "pg";
 import { pino } from "pino";
-import { createAnalystLogin, dropAnalystLogin } from "../../src/db/analyst-logins.ts";
-import { prepareDatabase } from "../../src/db/prepare.ts";
+import { createAnalystLogin, dropAnalystLogin } from "../../src/db/admin/analyst-logins.ts";
 import { changeNft, connect } from "../../src/indexing/nft-views.ts";
+import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import type { NftFixture } from "../setup/nft-fixture.ts";
 

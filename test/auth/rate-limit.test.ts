@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { admit } from "../../src/accounts/admit.ts";
 import { allScopes, createAccount, insertKey } from "../../src/auth/keys.ts";
 import { RateLimiter } from "../../src/auth/rate-limit.ts";
-import { loadConfig } from "../../src/config.ts";
-import { createPool } from "../../src/db/pool.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { createPool } from "../../src/db/pool/pool.ts";
 import { createServices } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 

@@ -4,8 +4,8 @@ import { encodeInitData, initDataParameters } from "../../contracts/abi/config.t
 import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
 import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { intentName } from "../../src/relay/encode-deploy.ts";
-import { submitIntent } from "../../src/relay/submit-intent.ts";
+import { intentName } from "../../src/relay/chain/encode-deploy.ts";
+import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { loseRows } from "../relay/lost-rows.ts";
 import { rpc } from "./fleet.ts";
 import { request, type Stage, type StageOptions } from "./stage.ts";

@@ -1,5 +1,5 @@
 // A process that performs plays with the relay of its own tree, one at a time: see play-process.ts.
-import { createDatabase, createPool } from "../../src/db/pool.ts";
+import { createDatabase, createPool } from "../../src/db/pool/pool.ts";
 import { plays } from "./defect-plays.ts";
 import type { PlayAnswer, PlayOrder } from "./play-process.ts";
 import { Stage } from "./stage.ts";

@@ -1,6 +1,6 @@
 import type { Address } from "viem";
-import { loadConfig } from "../../src/config.ts";
-import { openLane } from "../../src/relay/open-lane.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { openLane } from "../../src/relay/operator/open-wallet.ts";
 import { createServices } from "../../src/services.ts";
 import { type Ask, Clients } from "./clients.ts";
 import { Dice } from "./dice.ts";

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { type Hex, parseEther, toHex } from "viem";
-import type { Failpoint } from "../../src/relay/failpoint.ts";
+import type { Failpoint } from "../../src/relay/store/failpoint.ts";
 import type { Dice } from "./dice.ts";
 import { Restarting, rpc } from "./fleet.ts";
 import { OlderState } from "./older-state.ts";

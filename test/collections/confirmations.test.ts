@@ -6,7 +6,7 @@ import { createTestClient, http } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { createApp } from "../../src/http/app.ts";
+import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { launch, RelayHarness } from "../relay/harness.ts";

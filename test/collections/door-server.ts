@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { createAccount } from "../../src/auth/keys.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
-import { createApp } from "../../src/http/app.ts";
+import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
 
 /** Any member of an answer: tests compare it, or read on. */

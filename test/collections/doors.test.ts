@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { createApp } from "../../src/http/app.ts";
+import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli, RelayHarness, randomAddress } from "../relay/harness.ts";
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { Address, Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
-import { runRelay } from "../../src/relay/run-relay.ts";
+import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
 import { RelayHarness, randomAddress } from "../relay/harness.ts";
 import { patient } from "../setup/patience.ts";

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { clockLead, clockTrouble } from "../../src/db/clock.ts";
+import { clockLead, clockTrouble } from "../../src/db/pool/clock.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
@@ -29,8 +29,8 @@ test("what a question took is no difference of clocks", () => {
 
 test("a process whose clock is an hour ahead says so at its start", async () => {
   const text = `
-    import { prepareDatabase } from "./src/db/prepare.ts";
-    import { createLogger } from "./src/log.ts";
+    import { prepareDatabase } from "./src/processes/prepare-database.ts";
+    import { createLogger } from "./src/telemetry/log.ts";
     await prepareDatabase(process.env["DATABASE_URL"], createLogger("test", "warn"));`;
   const said = async (...flags: string[]) => {
     const child = spawn(process.execPath, [...flags, "--input-type=module-typescript", "-e", text], {

@@ -1,6 +1,6 @@
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { migrate } from "../../src/db/migrate.ts";
+import { migrate } from "../../src/db/admin/migrate.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;

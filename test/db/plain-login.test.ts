@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createAnalystLogin, dropAnalystLogin } from "../../src/db/analyst-logins.ts";
-import { hasApiRole } from "../../src/db/pool.ts";
-import { prepareDatabase } from "../../src/db/prepare.ts";
+import { createAnalystLogin, dropAnalystLogin } from "../../src/db/admin/analyst-logins.ts";
+import { hasApiRole } from "../../src/db/pool/pool.ts";
+import { freePorts } from "../../src/embedded/free-port.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
-import { freePorts } from "../../src/free-port.ts";
-import { createLogger } from "../../src/log.ts";
+import { prepareDatabase } from "../../src/processes/prepare-database.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
 
 const root = join(import.meta.dirname, "../..");
 const password = "of-this-test";

@@ -2,11 +2,11 @@ import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { constants, getPriority } from "node:os";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { closeReads, openReads } from "../../src/db/open-reads.ts";
-import { createPool } from "../../src/db/pool.ts";
-import { ReadConnections } from "../../src/db/read-connections.ts";
-import { RequestEnd } from "../../src/db/request-end.ts";
-import { withReadScope } from "../../src/db/tenant.ts";
+import { closeReads, openReads } from "../../src/db/pool/open-reads.ts";
+import { createPool } from "../../src/db/pool/pool.ts";
+import { ReadConnections } from "../../src/db/pool/read-connections.ts";
+import { RequestEnd } from "../../src/db/pool/request-end.ts";
+import { withReadScope } from "../../src/db/tenancy/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { patient } from "../setup/patience.ts";
 

@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connectionOptions } from "../../src/db/pool.ts";
-import { openReadLanes, type ReadLanes } from "../../src/db/read-lanes.ts";
-import { wireValue } from "../../src/db/wire.ts";
-import { asUnavailable } from "../../src/unavailable.ts";
+import { openReadLanes, type ReadLanes } from "../../src/db/pipeline/pipelined-connections.ts";
+import { wireValue } from "../../src/db/pipeline/wire.ts";
+import { connectionOptions } from "../../src/db/pool/pool.ts";
+import { asUnavailable } from "../../src/errors/unavailable.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { patient } from "../setup/patience.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { connectionOptions } from "../../src/db/pool.ts";
-import { openReadLanes } from "../../src/db/read-lanes.ts";
+import { openReadLanes } from "../../src/db/pipeline/pipelined-connections.ts";
+import { connectionOptions } from "../../src/db/pool/pool.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;

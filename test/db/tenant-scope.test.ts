@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { createPool } from "../../src/db/pool.ts";
-import { setTenant, withTenantScope } from "../../src/db/tenant.ts";
+import { createPool } from "../../src/db/pool/pool.ts";
+import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;

@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 import { expect } from "vitest";
-import { createOpenApi } from "../../src/v0/openapi.ts";
+import { createOpenApi } from "../../src/rest/openapi.ts";
 import { type FuzzRequest, graphqlRequest, rawExchange, restRequest, seeded } from "./generate.ts";
 import { type ServerUnderFuzz, startServer } from "./server-process.ts";
 

@@ -3,7 +3,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { createHttpServer } from "../../src/http/server.ts";
+import { createHttpServer } from "../../src/server/http-server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/patience.ts";

@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { serverAudits } from "graphql-http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createHttpServer } from "../../src/http/server.ts";
+import { createHttpServer } from "../../src/server/http-server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { openReadDoors } from "../setup/read-doors.ts";
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { Drain } from "../../src/http/drain.ts";
 import { EventStreams } from "../../src/http/event-streams.ts";
-import { createHttpServer } from "../../src/http/server.ts";
+import { createHttpServer } from "../../src/server/http-server.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/patience.ts";
 import { furnish, type Tenant } from "../tenants/tenant.ts";

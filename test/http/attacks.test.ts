@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { loadConfig } from "../../src/config.ts";
-import { createApp } from "../../src/http/app.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { createApp } from "../../src/server/app.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 

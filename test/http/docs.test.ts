@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { errorTable } from "../../src/errors.ts";
+import { errorTable } from "../../src/errors/errors.ts";
 import { samples, sampleVariables } from "../../src/graphql/samples.ts";
-import { guides } from "../../src/http/start-page.ts";
+import { guides } from "../../src/server/start-page.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 

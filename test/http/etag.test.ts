@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { crc32 } from "node:zlib";
 import { expect, test } from "vitest";
 import { etagOf, matchesEtag } from "../../src/http/etag.ts";
-import { JsonText } from "../../src/json-text.ts";
+import { JsonText } from "../../src/json/json-text.ts";
 
 test("texts of one length and one check sum have different ETags", () => {
   const [one, other] = ["plumless", "buckeroo"] as const;

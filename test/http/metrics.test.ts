@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Chain } from "../../src/chains.ts";
-import { AnalystWatch } from "../../src/db/watch-analysts.ts";
+import { AnalystWatch } from "../../src/db/admin/watch-analysts.ts";
 import { workerMetrics } from "../../src/processes/worker-metrics.ts";
 import { createMetrics, watchRefusals } from "../../src/telemetry/metrics.ts";
 import { serveMetrics } from "../../src/telemetry/serve-metrics.ts";

@@ -2,9 +2,9 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { KnownOperations } from "../../src/graphql/front.ts";
-import { createApp } from "../../src/http/app.ts";
-import { quickReads } from "../../src/http/quick-reads.ts";
+import { KnownOperations } from "../../src/graphql/fast-path/precompiled-operations.ts";
+import { createApp } from "../../src/server/app.ts";
+import { quickReads } from "../../src/server/fast-path.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { hasOwnGuide } from "../../src/error-guide.ts";
-import { type ErrorCode, errorTable } from "../../src/errors.ts";
+import { hasOwnGuide } from "../../src/errors/error-guide.ts";
+import { type ErrorCode, errorTable } from "../../src/errors/errors.ts";
 import { ApiServer } from "../setup/api-server.ts";
 
 let api: ApiServer;

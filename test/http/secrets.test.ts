@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { freePorts } from "../../src/free-port.ts";
+import { freePorts } from "../../src/embedded/free-port.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { OtlpCollector } from "../setup/otlp-collector.ts";
 
@@ -47,7 +47,7 @@ test("twenty planted secrets and one more are in no log line, error, metric or t
   const metricsToken = word();
   const collector = await OtlpCollector.start();
   const [port = 0] = await freePorts(1);
-  const child = spawn(process.execPath, [join(import.meta.dirname, "../../src/api.ts")], {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "../../src/processes/api.ts")], {
     env: {
       ...{ PATH: process.env["PATH"], PORT: String(port), DATABASE_URL: database.url, MINTYARD_DATA_DIR: dir },
       ...environment,

@@ -1,8 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { loadOf } from "../../src/http/shed-load.ts";
-import { takeTurns } from "../../src/http/take-turns.ts";
+import { loadOf } from "../../src/admission/shed-load.ts";
+import { takeTurns } from "../../src/server/take-turns.ts";
 import { ApiServer } from "../setup/api-server.ts";
 
 let api: ApiServer;

@@ -1,14 +1,14 @@
 import type pg from "pg";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import type { Chain } from "../../src/chains.ts";
-import { loadChains } from "../../src/config-chains.ts";
+import { loadChains } from "../../src/config/chain-settings.ts";
 import { sealFinalRange } from "../../src/indexing/final-ranges.ts";
 import { readGenesis } from "../../src/indexing/genesis.ts";
 import { checkInvariants } from "../../src/indexing/invariants.ts";
 import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { StallWatch } from "../../src/indexing/stall-watch.ts";
-import { createLogger } from "../../src/log.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { word } from "./hostile-cases.ts";

@@ -8,7 +8,7 @@ import type pg from "pg";
 import { type Abi, createTestClient, type Hex, http, publicActions, walletActions } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { hardhat } from "viem/chains";
-import { freePorts } from "../../src/free-port.ts";
+import { freePorts } from "../../src/embedded/free-port.ts";
 import { type CompiledContract, compileSolidity } from "../setup/compile.ts";
 
 /** Accounts that a development node funds. */
@@ -118,7 +118,7 @@ export async function startIndexer(
   const suffix = chain.toUpperCase();
   const directory = await mkdtemp(join(tmpdir(), "mintyard-indexer-"));
   const started = Date.now();
-  const child = spawn(process.execPath, ["src/indexer.ts", "--chain", chain], {
+  const child = spawn(process.execPath, ["src/processes/indexer.ts", "--chain", chain], {
     stdio: ["ignore", "inherit", process.env["SHOW_LOG"] ? "inherit" : "pipe", "ipc"],
     env: {
       PATH: "",

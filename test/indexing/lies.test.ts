@@ -1,7 +1,7 @@
 import { encodeFunctionData, type Hex } from "viem";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
-import { createLogger } from "../../src/log.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { hostileContract, transferTopic, word } from "./hostile-cases.ts";
 import { html, type Liar, type Lie, startLiar } from "./liar.ts";

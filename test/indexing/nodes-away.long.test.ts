@@ -1,8 +1,8 @@
 import { createServer, type Server } from "node:http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type ChainStatus, readStatus } from "../../src/accounts/read-status.ts";
-import { loadConfig } from "../../src/config.ts";
-import { freePorts } from "../../src/free-port.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { freePorts } from "../../src/embedded/free-port.ts";
 import { createServices, type Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { type Chain, type Indexer, startChain, startIndexer, until } from "./indexed-chain.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { encodeFunctionData, type Hex, toHex } from "viem";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { discover } from "../../src/metadata/discover.ts";
+import { discover } from "../../src/metadata/discover/discover.ts";
 import type { Anvil } from "./anvil.ts";
 import { consecutiveTopic, hostileContract, type Log, transferTopic, word, words } from "./hostile-cases.ts";
 import { IndexedAnvil } from "./indexed-anvil.ts";

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { afterEach, expect, test } from "vitest";
 import { startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
-import { createLogger } from "../../src/log.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
 
 const log = createLogger("test", "silent");
 const chain = { name: "goerli", id: 31337, verification: "off", requestsPerSecond: 0, lagPatienceMs: 0 } as const;

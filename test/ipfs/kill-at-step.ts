@@ -34,7 +34,7 @@ for (const name of ["writeFile", "write", "sync"]) watch(handle, name);
 watch(pg.Client.prototype, "query");
 syncBuiltinESMExports();
 
-const { loadConfig } = await import("../../src/config.ts");
+const { loadConfig } = await import("../../src/config/config.ts");
 const { createServices } = await import("../../src/services.ts");
 const { uploadFile } = await import("../../src/uploads/upload-file.ts");
 const { uploadMetadataDirectory } = await import("../../src/uploads/upload-metadata-directory.ts");

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isPublicAddress } from "../../src/metadata/address-guard.ts";
-import { createFetcher, type Fetcher } from "../../src/metadata/fetcher.ts";
+import { isPublicAddress } from "../../src/outbound/address-guard.ts";
+import { createFetcher, type Fetcher } from "../../src/outbound/fetcher.ts";
 import { fitsHeader, resolverOf, ssrfCases } from "./ssrf-cases.ts";
 import { listen, type Serving } from "./strange-server.ts";
 

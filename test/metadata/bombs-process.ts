@@ -1,8 +1,9 @@
 // Run by bombs.test.ts: reads each URL of the arguments through the real fetcher and parser, and
 // reports what came of it, how long it took and how far the process grew.
-import { createFetcher } from "../../src/metadata/fetcher.ts";
-import { parseDocument } from "../../src/metadata/parse-document.ts";
-import { inspect } from "../../src/metadata/probe-media.ts";
+
+import { parseDocument } from "../../src/metadata/read/parse-document.ts";
+import { inspect } from "../../src/metadata/read/probe-media.ts";
+import { createFetcher } from "../../src/outbound/fetcher.ts";
 
 const fetcher = createFetcher({ allowPrivate: true });
 const [warmUp = "", ...urls] = process.argv.slice(2);

@@ -7,7 +7,7 @@ import { importer } from "ipfs-unixfs-importer";
 import { CID } from "multiformats/cid";
 import { identity } from "multiformats/hashes/identity";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runMetadata } from "../../src/metadata/run-metadata.ts";
+import { runMetadata } from "../../src/metadata/schedule/run-metadata.ts";
 import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";

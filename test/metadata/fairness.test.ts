@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { runMetadata } from "../../src/metadata/run-metadata.ts";
+import { runMetadata } from "../../src/metadata/schedule/run-metadata.ts";
 import { type Chain, startChain, until } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";

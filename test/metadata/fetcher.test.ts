@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createFetcher, type Fetcher } from "../../src/metadata/fetcher.ts";
+import { createFetcher, type Fetcher } from "../../src/outbound/fetcher.ts";
 
 const bomb = gzipSync(Buffer.alloc(200_000_000, 32));
 let server: Server;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { applyLooks } from "../../src/metadata/apply-looks.ts";
-import { discover, sweep } from "../../src/metadata/discover.ts";
-import { Looks } from "../../src/metadata/looks.ts";
-import { claimTokens, finishToken } from "../../src/metadata/queue.ts";
+import { applyLooks } from "../../src/metadata/discover/apply-looks.ts";
+import { discover, sweep } from "../../src/metadata/discover/discover.ts";
+import { Looks } from "../../src/metadata/discover/looks.ts";
+import { claimTokens, finishToken } from "../../src/metadata/store/queue.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";

@@ -1,10 +1,10 @@
 import { encodeAbiParameters } from "viem";
 import { expect, test } from "vitest";
-import { decodeLabel, decodeText } from "../../src/metadata/call-contract.ts";
-import { decodeDataUri } from "../../src/metadata/data-uri.ts";
-import { retryAfterMs } from "../../src/metadata/fault.ts";
-import { parseIpfsUri } from "../../src/metadata/ipfs-location.ts";
-import { parseDocument } from "../../src/metadata/parse-document.ts";
+import { decodeLabel, decodeText } from "../../src/metadata/read/call-contract.ts";
+import { decodeDataUri } from "../../src/metadata/read/data-uri.ts";
+import { parseIpfsUri } from "../../src/metadata/read/ipfs-location.ts";
+import { parseDocument } from "../../src/metadata/read/parse-document.ts";
+import { retryAfterMs } from "../../src/outbound/fault.ts";
 
 const v0 = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG";
 const v1 = "bafybeie5nqv6kd3qnfjupgvz34woh3oksc3iau6abmyajn7qvtf6d2ho34";

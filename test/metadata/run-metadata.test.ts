@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import { runMetadata } from "../../src/metadata/run-metadata.ts";
+import { runMetadata } from "../../src/metadata/schedule/run-metadata.ts";
 import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";

@@ -4,8 +4,8 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { isPublicAddress } from "../../src/metadata/address-guard.ts";
-import { createFetcher } from "../../src/metadata/fetcher.ts";
+import { isPublicAddress } from "../../src/outbound/address-guard.ts";
+import { createFetcher } from "../../src/outbound/fetcher.ts";
 import { fitsHeader, resolverOf, ssrfCases } from "./ssrf-cases.ts";
 import { listen } from "./strange-server.ts";
 

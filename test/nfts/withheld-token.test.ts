@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readStatus } from "../../src/accounts/read-status.ts";
-import { applyLooks } from "../../src/metadata/apply-looks.ts";
+import { applyLooks } from "../../src/metadata/discover/apply-looks.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { batched } from "../../src/relay/batches.ts";
-import { SendingOrder } from "../../src/relay/sending-order.ts";
+import { batched } from "../../src/relay/store/batch.ts";
+import { SendingOrder } from "../../src/relay/submit/sending-order.ts";
 import { patient } from "../setup/patience.ts";
 
 afterEach(() => {

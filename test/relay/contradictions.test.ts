@@ -1,9 +1,9 @@
 import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
-import type { ConfigChanges } from "../../src/relay/config-changes.ts";
-import { submitIntent } from "../../src/relay/submit-intent.ts";
-import { acceptUpdate } from "../../src/relay/update-intent.ts";
+import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
+import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
+import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { Ground, Stage } from "../chaos/stage.ts";
 
 let ground: Ground;

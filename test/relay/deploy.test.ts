@@ -3,7 +3,7 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
-import { runRelay } from "../../src/relay/run-relay.ts";
+import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
 import { launch, RelayHarness } from "./harness.ts";
 

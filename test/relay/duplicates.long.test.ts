@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePorts } from "../../src/free-port.ts";
-import { runRelay } from "../../src/relay/run-relay.ts";
+import { freePorts } from "../../src/embedded/free-port.ts";
+import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
 import { RelayHarness } from "./harness.ts";
 
@@ -23,7 +23,7 @@ beforeAll(async () => {
   const ports = await freePorts(2);
   urls = ports.map((port) => `http://127.0.0.1:${port}/v0/contracts/collections`);
   apis = ports.map((port) =>
-    fork(join(import.meta.dirname, "../../src/api.ts"), {
+    fork(join(import.meta.dirname, "../../src/processes/api.ts"), {
       execArgv: [],
       stdio: ["ignore", "ignore", "inherit", "ipc"],
       env: {

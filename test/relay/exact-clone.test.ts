@@ -5,12 +5,12 @@ import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts"
 import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
 import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { adoptDeployment } from "../../src/relay/adopt-deployment.ts";
-import { toAddress, toHash, toHex } from "../../src/relay/bytes.ts";
-import { intentName } from "../../src/relay/encode-deploy.ts";
-import { getIntent } from "../../src/relay/intents.ts";
-import { findSlot } from "../../src/relay/slots.ts";
-import { verifyDeployment } from "../../src/relay/verify-deployment.ts";
+import { intentName } from "../../src/relay/chain/encode-deploy.ts";
+import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
+import { toAddress, toHash, toHex } from "../../src/relay/store/bytes.ts";
+import { getIntent } from "../../src/relay/store/intents.ts";
+import { findSlot } from "../../src/relay/store/nonces.ts";
+import { adoptDeployment } from "../../src/relay/submit/import-deployment.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 

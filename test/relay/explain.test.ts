@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { cancelIntent } from "../../src/relay/cancel-intent.ts";
+import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Ground, Stage, type StageOptions } from "../chaos/stage.ts";
 

@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
-import { ConfigError } from "../../src/config-values.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { ConfigError } from "../../src/config/values.ts";
 
 const source = join(import.meta.dirname, "../../src");
 const local = {
@@ -19,7 +19,7 @@ async function pass(env: Record<string, string>): Promise<{ signal: string | nul
   const module = (file: string) => JSON.stringify(join(source, file));
   const program = `
     import { loadConfig } from ${module("config.ts")};
-    import { armFailpoints, failpoint } from ${module("relay/failpoint.ts")};
+    import { armFailpoints, failpoint } from ${module("relay/store/failpoint.ts")};
     armFailpoints(loadConfig(process.env).failpoints);
     failpoint("send-after");
     console.log("passed");`;
@@ -60,7 +60,7 @@ test("failpoints are refused in production and where a chain is not local", () =
 test("only what the configuration accepted arms failpoints", () => {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const containing = (text: string) => files.filter((file) => readFileSync(join(source, file), "utf8").includes(text));
-  expect(containing("armFailpoints(").sort()).toEqual(["relay/failpoint.ts", "services.ts"]);
+  expect(containing("armFailpoints(").sort()).toEqual(["relay/store/failpoint.ts", "services.ts"]);
   expect(containing("armFailpoints(config.failpoints)")).toEqual(["services.ts"]);
   expect(containing('env["MINTYARD_CHAOS_CRASH"]')).toEqual(["config.ts"]);
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { findSlot } from "../../src/relay/slots.ts";
+import { findSlot } from "../../src/relay/store/nonces.ts";
 import { Dice } from "../chaos/dice.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
 import { launch, RelayHarness } from "./harness.ts";

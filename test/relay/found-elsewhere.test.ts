@@ -18,11 +18,11 @@ import { type DeployCollectionInput, deployCollection } from "../../src/collecti
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { updateCollection } from "../../src/collections/update-collection.ts";
-import { encodeDeploy } from "../../src/relay/encode-deploy.ts";
-import { getIntent } from "../../src/relay/intents.ts";
-import { openLane } from "../../src/relay/open-lane.ts";
-import { reconcileLane } from "../../src/relay/reconcile-lane.ts";
-import { createRelayMemory } from "../../src/relay/round-steps.ts";
+import { encodeDeploy } from "../../src/relay/chain/encode-deploy.ts";
+import { openLane } from "../../src/relay/operator/open-wallet.ts";
+import { reconcileLane } from "../../src/relay/operator/reconcile-wallet.ts";
+import { getIntent } from "../../src/relay/store/intents.ts";
+import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
 import { patient } from "../setup/patience.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";

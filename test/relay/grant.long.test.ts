@@ -4,8 +4,8 @@ import { type Address, createTestClient, createWalletClient, type Hex, http, par
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { toAddress } from "../../src/relay/bytes.ts";
-import { findSlot } from "../../src/relay/slots.ts";
+import { toAddress } from "../../src/relay/store/bytes.ts";
+import { findSlot } from "../../src/relay/store/nonces.ts";
 import { patient } from "../setup/patience.ts";
 import { RunningSigner } from "../signing/signer-fixture.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";

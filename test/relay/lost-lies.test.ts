@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { updateCollection } from "../../src/collections/update-collection.ts";
-import { reconcileLane } from "../../src/relay/reconcile-lane.ts";
+import { reconcileLane } from "../../src/relay/operator/reconcile-wallet.ts";
 import { Ground, request, Stage } from "../chaos/stage.ts";
 import { patient } from "../setup/patience.ts";
 import { loseRows } from "./lost-rows.ts";

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
-import { findSlot } from "../../src/relay/slots.ts";
+import { findSlot } from "../../src/relay/store/nonces.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Ground, request, Stage } from "../chaos/stage.ts";
 import { patient } from "../setup/patience.ts";

@@ -3,10 +3,10 @@ import fc from "fast-check";
 import { bytesToHex, type Hex, keccak256, parseTransaction, recoverTransactionAddress, serializeSignature } from "viem";
 import { generatePrivateKey, privateKeyToAccount, setSignEntropy, sign } from "viem/accounts";
 import { describe, expect, test } from "vitest";
-import { loadConfig } from "../../src/config.ts";
-import { bumpFees } from "../../src/relay/fees.ts";
-import type { Intent } from "../../src/relay/intents.ts";
-import { checkProposal } from "../../src/relay/signing-rules.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { bumpFees } from "../../src/relay/chain/fees.ts";
+import type { Intent } from "../../src/relay/store/intents.ts";
+import { checkProposal } from "../../src/relay/submit/signing-policy.ts";
 import { decryptKeystore } from "../../src/signing/keystore.ts";
 import { keySigner } from "../../src/signing/local-keys.ts";
 import {

@@ -3,11 +3,11 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { cancelIntent } from "../../src/relay/cancel-intent.ts";
-import type { ConfigChanges } from "../../src/relay/config-changes.ts";
-import { runRelay } from "../../src/relay/run-relay.ts";
-import { untilSigned } from "../../src/relay/until-signed.ts";
-import { acceptUpdate } from "../../src/relay/update-intent.ts";
+import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
+import { untilSigned } from "../../src/relay/requests/until-signed.ts";
+import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
+import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
+import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 

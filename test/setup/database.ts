@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import type { Kysely } from "kysely";
 import pg from "pg";
 import { inject } from "vitest";
+import { migrate } from "../../src/db/admin/migrate.ts";
 import type { Database } from "../../src/db/database.ts";
-import { migrate } from "../../src/db/migrate.ts";
-import { createDatabase, createPool } from "../../src/db/pool.ts";
+import { createDatabase, createPool } from "../../src/db/pool/pool.ts";
 import { NftFixture } from "./nft-fixture.ts";
 
 export interface TestDatabase {

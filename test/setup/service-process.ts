@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
-import { giveWay } from "../../src/give-way.ts";
+import { giveWay } from "../../src/lower-priority.ts";
 
 const sources = join(import.meta.dirname, "../../src");
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readStatus } from "../../src/accounts/read-status.ts";
 import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { createRelayMemory } from "../../src/relay/round-steps.ts";
+import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { goerli, launch, RelayHarness } from "../relay/harness.ts";

@@ -6,13 +6,13 @@ import type { Address } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Chain, defaultRelayPolicy } from "../../src/chains.ts";
-import { createLogger } from "../../src/log.ts";
 import { keySigner } from "../../src/signing/local-keys.ts";
 import { deploySelector } from "../../src/signing/rules.ts";
 import { type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
 import { signerProcess } from "../../src/signing/signer-client.ts";
 import { createSignerServer } from "../../src/signing/signer-server.ts";
 import type { SigningPlace } from "../../src/signing/signing-place.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
 
 const factory: Address = `0x${"11".repeat(20)}`;
 const wallet = keySigner(generatePrivateKey());

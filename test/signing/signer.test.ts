@@ -14,7 +14,7 @@ import {
 } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
-import { loadConfig } from "../../src/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import { deploySelector, grantSelector, relayerRole, updateSelector } from "../../src/signing/rules.ts";
 import { loadSignerConfig } from "../../src/signing/signer-config.ts";
 import { patient } from "../setup/patience.ts";

@@ -1,12 +1,12 @@
 import { type Address, keccak256, recoverTransactionAddress } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { createLogger } from "../../src/log.ts";
 import { deploySelector, type SigningPolicy } from "../../src/signing/rules.ts";
 import { encodeTransaction, type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
 import type { SigningPlace } from "../../src/signing/signing-place.ts";
 import type { SignerTrouble } from "../../src/signing/trouble.ts";
 import { web3Signer } from "../../src/signing/web3signer.ts";
+import { createLogger } from "../../src/telemetry/log.ts";
 import { RunningSigner } from "./signer-fixture.ts";
 import { type Misbehaviour, Web3SignerStandIn } from "./web3signer-stand-in.ts";
 

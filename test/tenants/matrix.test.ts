@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { setTenant, withTenantScope } from "../../src/db/tenant.ts";
-import { createV0 } from "../../src/v0/routes.ts";
+import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
+import { createV0 } from "../../src/rest/routes.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { furnish, type Tenant } from "./tenant.ts";
 

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { createPool } from "../../src/db/pool.ts";
-import { setTenant, withTenantScope } from "../../src/db/tenant.ts";
+import { createPool } from "../../src/db/pool/pool.ts";
+import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 // What the role of the HTTP process sees of tenants' relations when a use case forgets to ask for its own account's rows.

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
-import type { Manifest } from "../../src/db/backup.ts";
+import type { Manifest } from "../../src/db/admin/backup.ts";
 
 /** Where the dumps of all versions lie, one file each: `VERSION.json.gz`. */
 export const dumps = join(import.meta.dirname, "../fixtures/upgrade");

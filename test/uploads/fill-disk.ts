@@ -1,8 +1,8 @@
 // Stores a file that is larger than the disk, then one that fits, and prints what came of it.
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { loadConfig } from "../../src/config.ts";
-import { ServiceError } from "../../src/errors.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { ServiceError } from "../../src/errors/errors.ts";
 import { createServices } from "../../src/services.ts";
 
 const [folder = "", url = ""] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { fileSizeMb } from "../../src/rest/files.ts";
 import { entryNames } from "../../src/uploads/entry-names.ts";
-import { fileSizeMb } from "../../src/v0/files.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
 interface DirectoryVectors {

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { UploadSlots } from "../../src/auth/upload-slots.ts";
-import { setTenant, withTenantScope } from "../../src/db/tenant.ts";
+import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/patience.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";

@@ -7,15 +7,15 @@ import { join } from "node:path";
 import { createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { createAccount } from "../../src/auth/keys.ts";
-import { loadConfig } from "../../src/config.ts";
-import { ServiceError } from "../../src/errors.ts";
-import { createGateway } from "../../src/http/gateway.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { ServiceError } from "../../src/errors/errors.ts";
+import { nok } from "../../src/rest/answer.ts";
+import { createV0App } from "../../src/rest/app.ts";
+import { addFiles } from "../../src/rest/files.ts";
+import { addMetadata } from "../../src/rest/metadata.ts";
+import { addStorage } from "../../src/rest/storage.ts";
+import { createGateway } from "../../src/server/gateway.ts";
 import { createServices, type Services } from "../../src/services.ts";
-import { nok } from "../../src/v0/answer.ts";
-import { createV0App } from "../../src/v0/app.ts";
-import { addFiles } from "../../src/v0/files.ts";
-import { addMetadata } from "../../src/v0/metadata.ts";
-import { addStorage } from "../../src/v0/storage.ts";
 import { createTestDatabase } from "../setup/database.ts";
 
 export interface UploadServer {

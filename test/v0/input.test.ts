@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { formatUnits } from "viem";
 import { describe, expect, test } from "vitest";
-import { decimalToWei, Input, parseIsoDate } from "../../src/v0/input.ts";
-import { parseJsonObject } from "../../src/v0/json-body.ts";
-import { decimalOf } from "../../src/v0/native-amount.ts";
+import { decimalToWei, Input, parseIsoDate } from "../../src/rest/input.ts";
+import { parseJsonObject } from "../../src/rest/json-body.ts";
+import { decimalOf } from "../../src/rest/native-amount.ts";
 
 describe("prices", () => {
   test.each([

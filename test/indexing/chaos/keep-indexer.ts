@@ -20,7 +20,7 @@ export function keepIndexer(databaseUrl: string, rpcUrl: string, directory: stri
       LOCAL_GOERLI: "true",
       LOG_LEVEL: process.env["CHAOS_LOG"] ? "debug" : "warn",
     };
-    const started = spawn(process.execPath, ["src/indexer.ts", "--chain", "goerli"], {
+    const started = spawn(process.execPath, ["src/processes/indexer.ts", "--chain", "goerli"], {
       env,
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });

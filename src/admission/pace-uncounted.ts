@@ -1,0 +1,69 @@
+import { AsyncResource } from "node:async_hooks";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { documentOwner } from "../accounts/document-budget.ts";
+import type { UncountedPace } from "../accounts/uncounted-pace.ts";
+import { guideOf } from "../errors/error-guide.ts";
+import { clientAddress } from "../http/client-address.ts";
+import { corsHeaders } from "../http/common-headers.ts";
+import { rawHeaderValues } from "../http/headers.ts";
+import { newRequestId } from "../http/request-id.ts";
+import type { Services } from "../services.ts";
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+const counted = new WeakSet<IncomingMessage>();
+
+/** Says that an account's or an address's rate has counted a request, or that its document is paid for in time. */
+export function noteCounted(request: IncomingMessage): void {
+  counted.add(request);
+}
+
+/**
+ * Puts `UncountedPace` in front of the ways to answer `/graphql` and `/v0`. Hot reads do not come here: they are counted
+ * and answered before (`fast-path.ts`), so a client that shares an account or address with one that is slowed down
+ * keeps them.
+ */
+export function paceUncounted(services: Services, pace: UncountedPace, ordinary: Listener): Listener {
+  const { rateLimits, trustedProxies } = services.config;
+  if (!rateLimits) return ordinary;
+  return (request, response) => {
+    const { method, url = "" } = request;
+    if (method === "OPTIONS" || !/^\/(graphql|v0)\b/.test(url)) return ordinary(request, response);
+    const address = clientAddress(request, trustedProxies);
+    if (address === null) return ordinary(request, response);
+    const owner = documentOwner(services, rawHeaderValues(request, "authorization"), address);
+    const start = () => {
+      // Whoever waited for its turn may have left.
+      if (response.destroyed) return;
+      response.once("close", () => {
+        if (!counted.has(request)) pace.charge(owner);
+      });
+      ordinary(request, response);
+    };
+    if (!pace.begin(owner, AsyncResource.bind(start))) refuse(request, response);
+  };
+}
+
+const message =
+  "too many requests that failed, or that nothing counts; wait 2 s, and send them one after the other from then on";
+
+/** In few steps, and the connection ends: the next request costs its sender a new one. */
+function refuse({ url = "" }: IncomingMessage, response: ServerResponse): void {
+  const requestId = newRequestId();
+  const code = "rate_limit_exceeded";
+  const docs = `/docs/errors/${code}`;
+  const guide = guideOf(code);
+  const body = url.startsWith("/v0")
+    ? {
+        response: "NOK",
+        error: { status_code: 429, code, message, request_id: requestId, fix: guide.fix, docs },
+      }
+    : { errors: [{ message, extensions: { code, ...guide, docs, retryAfterSeconds: 2, requestId } }] };
+  const text = JSON.stringify(body);
+  response.writeHead(429, {
+    ...corsHeaders,
+    ...{ "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) },
+    ...{ "Retry-After": "2", "X-Request-Id": requestId, Connection: "close" },
+  });
+  response.end(text);
+}

@@ -1,0 +1,161 @@
+import { readFileSync } from "node:fs";
+import type { Address, Hash, Hex } from "viem";
+import { privateKeyToAddress } from "viem/accounts";
+import { z } from "zod";
+import { type Chain, configuredSuffixes, defaultRelayPolicy, knownChains, type RelayPolicy } from "../chains.ts";
+import { isSignedElsewhere } from "../signing/endpoint.ts";
+import { parseAddresses, parseKeys } from "../signing/signer-config.ts";
+import { ConfigError, count, type Env, evmAddress, hash32, read, readWith, units, url } from "./values.ts";
+
+const indexScope = z
+  .string()
+  .regex(
+    /^(all|factory|0x[0-9a-fA-F]{40}(\s*,\s*0x[0-9a-fA-F]{40})*)$/,
+    "all, factory or a list of addresses is wanted",
+  )
+  .transform((text): Chain["indexScope"] =>
+    text === "all" || text === "factory"
+      ? text
+      : text
+          .toLowerCase()
+          .split(",")
+          .map((item) => item.trim() as Address)
+          .sort(),
+  );
+
+/**
+ * The chains this process serves: each name with an `RPC_URL_<NAME>`.
+ * `CHAIN_ID_<NAME>` makes any further EVM chain known.
+ */
+export function loadChains(env: Env): Chain[] {
+  const chains = configuredSuffixes(env).map((suffix) => loadChain(env, suffix));
+  return limitFreeAccounts(chains, read(env, "FREE_ACCOUNT_DAY_EUR", units(6), 10n ** 6n));
+}
+
+/** Of what a free account may cost in a day, per cent that are gas; the rest is everything else (docs/limits.md). */
+const gasShare = 85n;
+
+/**
+ * The one number of what a free account may cost, as gas on each chain: chains whose coin is worth something and that
+ * free accounts may deploy on share it alike.
+ *
+ * @param dayMicroEur in millionths of a euro.
+ */
+function limitFreeAccounts(chains: readonly Chain[], dayMicroEur: bigint): Chain[] {
+  const dear = chains.filter(({ relay, paidTierOnly }) => relay.coinMicroEur > 0n && !paidTierOnly);
+  return chains.map((chain) => {
+    if (!dear.includes(chain)) return chain;
+    const freeAccountDayWei =
+      (dayMicroEur * gasShare * 10n ** 18n) / (100n * chain.relay.coinMicroEur * BigInt(dear.length));
+    return { ...chain, relay: { ...chain.relay, freeAccountDayWei } };
+  });
+}
+
+function loadChain(env: Env, suffix: string): Chain {
+  const name = suffix.toLowerCase();
+  const known = knownChains[name];
+  const id = read(env, `CHAIN_ID_${suffix}`, count, known?.id ?? 0);
+  if (id === 0) throw new ConfigError(`CHAIN_ID_${suffix}: missing; ${name} is not a chain whose id is known`);
+  const rpcUrls = (env[`RPC_URL_${suffix}`] ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean);
+  for (const item of rpcUrls)
+    if (!/^(https?|wss?):\/\//.test(item))
+      throw new ConfigError(`RPC_URL_${suffix}: each entry must be an http(s) or ws(s) URL`);
+  const factory = read<Address | null>(env, `FACTORY_${suffix}`, evmAddress, null);
+  const quorum = read(env, `RPC_QUORUM_${suffix}`, count, 1);
+  if (quorum > rpcUrls.length)
+    throw new ConfigError(
+      `RPC_QUORUM_${suffix}: ${quorum} endpoints have to agree, and RPC_URL_${suffix} names ${rpcUrls.length}; name more, or lower it`,
+    );
+  // Where another process signs, this one does not even look at keys.
+  const elsewhere = isSignedElsewhere(env);
+  const [relayerKey = null, ...moreKeys] = elsewhere ? [] : readKeys(env, suffix);
+  const local = env[`LOCAL_${suffix}`] === "true";
+  return {
+    name,
+    id,
+    local,
+    rpcUrls,
+    explorerTxUrl: read(env, `EXPLORER_TX_URL_${suffix}`, url, known?.explorerTxUrl ?? `https://blockscan.com/tx`),
+    factory: factory && {
+      address: factory.toLowerCase() as Address,
+      block: BigInt(read(env, `FACTORY_BLOCK_${suffix}`, count, 0)),
+    },
+    relayerKey,
+    relay: {
+      ...loadRelayPolicy(env, suffix, id, local),
+      moreKeys,
+      keystores: elsewhere ? [] : readKeystores(env, suffix),
+      wallets: elsewhere ? readWallets(env, suffix) : [],
+    },
+    confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
+    startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),
+    indexScope: read<Chain["indexScope"]>(env, `INDEX_SCOPE_${suffix}`, indexScope, "all"),
+    verification: read<Chain["verification"]>(
+      env,
+      `VERIFY_${suffix}`,
+      z.enum(["proofs", "logs", "off"], { error: "one of proofs, logs, off is wanted" }),
+      env[`LOCAL_${suffix}`] === "true" ? "proofs" : "logs",
+    ),
+    requestsPerSecond: read(env, `RPC_RATE_${suffix}`, count, 0),
+    paidTierOnly: (env[`PAID_TIER_ONLY_${suffix}`] ?? String(known?.paidTierOnly ?? false)) === "true",
+  };
+}
+
+function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): RelayPolicy {
+  const defaults = defaultRelayPolicy(id, local);
+  const finality = z.union([z.literal("tag"), count], "`tag` or a number of blocks is wanted");
+  return {
+    ...defaults,
+    maxFeeWei: read(env, `MAX_FEE_GWEI_${suffix}`, units(9), defaults.maxFeeWei),
+    bumpAfterBlocks: read(env, `BUMP_AFTER_BLOCKS_${suffix}`, count, defaults.bumpAfterBlocks),
+    maxPending: read(env, `MAX_PENDING_${suffix}`, count, defaults.maxPending),
+    finality: read<"tag" | number>(env, `FINALITY_${suffix}`, finality, defaults.finality),
+    quorum: read(env, `RPC_QUORUM_${suffix}`, count, defaults.quorum),
+    genesisHash: read<Hash | null>(env, `GENESIS_HASH_${suffix}`, hash32, null),
+    tenantDayWei: read(env, `BUDGET_TENANT_DAY_${suffix}`, units(18), defaults.tenantDayWei),
+    chainHourWei: read(env, `BUDGET_CHAIN_HOUR_${suffix}`, units(18), defaults.chainHourWei),
+    chainDayWei: read(env, `BUDGET_CHAIN_DAY_${suffix}`, units(18), defaults.chainDayWei),
+    coinMicroEur: read(env, `COIN_EUR_${suffix}`, units(6), defaults.coinMicroEur),
+  };
+}
+
+/** In the variable, then in the file. */
+function readKeys(env: Env, suffix: string): Hex[] {
+  const file = env[`RELAYER_KEY_FILE_${suffix}`]?.trim();
+  const texts = [[`RELAYER_KEY_${suffix}`, env[`RELAYER_KEY_${suffix}`] ?? ""]];
+  if (file)
+    texts.push([
+      `RELAYER_KEY_FILE_${suffix}`,
+      readWith(`RELAYER_KEY_FILE_${suffix}`, () => readFileSync(file, "utf8")),
+    ]);
+  const keys = texts.flatMap(([name = "", text = ""]) => readWith(name, () => parseKeys(name, text)));
+  for (const key of keys) checkKey(key, suffix);
+  return keys;
+}
+
+function readKeystores(env: Env, suffix: string): RelayPolicy["keystores"] {
+  const passwordFile = env[`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}`]?.trim() ?? "";
+  const paths = (env[`RELAYER_KEYSTORE_${suffix}`] ?? "")
+    .split(",")
+    .map((item) => item.trim())
+    .filter(Boolean);
+  if (paths.length > 0 && !passwordFile)
+    throw new ConfigError(`RELAYER_KEYSTORE_PASSWORD_FILE_${suffix}: missing; it names the file with the password`);
+  return paths.map((path) => ({ path, passwordFile }));
+}
+
+function readWallets(env: Env, suffix: string): Address[] {
+  const name = `RELAYER_ADDRESS_${suffix}`;
+  return readWith(name, () => parseAddresses(name, env[name]));
+}
+
+function checkKey(key: Hex, suffix: string): void {
+  try {
+    privateKeyToAddress(key);
+  } catch {
+    throw new ConfigError(`RELAYER_KEY_${suffix}: not a usable secp256k1 key`);
+  }
+}

@@ -1,0 +1,331 @@
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { type Chain, knownChains } from "../chains.ts";
+import { explainFailure } from "../errors/explain-failure.ts";
+import { loadChains } from "./chain-settings.ts";
+import { loadSigning, type SigningConfig } from "./signing-settings.ts";
+import {
+  ConfigError,
+  count,
+  type Env,
+  logLevel,
+  percent,
+  portNumber,
+  positive,
+  read,
+  readDatabaseUrls,
+  readRanges,
+  url,
+} from "./values.ts";
+
+/** Everything the processes read from their environment, parsed once. See `.env.example` for each variable. */
+export interface Config {
+  /** Folder of every file the service writes. */
+  dataDir: string;
+  host: string;
+  port: number;
+  /** Base of URLs that point at this server, without a slash at the end. */
+  publicUrl: string;
+  databaseUrl: string;
+  /** Logins of single processes, by process name; the others, and migrations, use `databaseUrl`. */
+  databaseUrls: Partial<Record<string, string>>;
+  /** Standbys that the HTTP process reads the index from, and how old what they say may be. */
+  replicas: { urls: readonly string[]; maxLagSeconds: number };
+  /** False: the HTTP process works under its login, and only use cases keep tenants apart. */
+  rowSecurity: boolean;
+  /** Longest transaction of an analyst; a worker ends the session of a longer one. */
+  analystTransactionSeconds: number;
+  /** Key material for the digests of API keys; without it a stolen table of digests is useless. */
+  keyPepper: string;
+  /** A UUID accepted as an enterprise key; set on embedded parts only. */
+  devApiKey: string | null;
+  chains: readonly Chain[];
+  signing: SigningConfig;
+  ipfs: {
+    /** Base of the `ipfs_url` in answers, without a slash at the end. */
+    gatewayBase: string;
+    /** Gateways asked for content that this installation does not hold, best first. */
+    fetchGateways: readonly string[];
+    /** Whether our gateway asks them too; otherwise what is not stored here is 404. */
+    gatewayFetch: boolean;
+    /** How fast a worker reads stored content again, 0 for never, and after how many days anew. */
+    check: { bytesPerSecond: number; days: number };
+    pinata: {
+      jwt: string;
+      uploadUrl: string | null;
+      endpointUrl: string | null;
+      legacyUploadUrl: string | null;
+    } | null;
+    /** RPC interface of a kubo node; `authorization` is the whole header. Pinata or kubo, not both. */
+    kubo: { url: string; authorization: string | null } | null;
+  };
+  /** Marks from which on nothing more is kept, in bytes; 0: no such mark. */
+  disk: {
+    /** Free on the file system of the data folder. */
+    minFreeBytes: number;
+    /** Size of the database, whose disk may be elsewhere. */
+    databaseBytes: number;
+    /** Uploads and presale lists of all accounts of tier free together. */
+    freeAccountsBytes: number;
+  };
+  /** Seconds between two audits of the RPC endpoints and notes of what became final, by each indexer. */
+  rpcCheckSeconds: number;
+  /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`, and as many for accounts. */
+  readerCallsPerSecond: number;
+  /** Most transactions that all accounts together may ask for in an hour, on all chains. */
+  globalHourTransactions: number;
+  /** Per cent of what a chain may spend that free accounts may use together. */
+  freeShare: number;
+  /** What `armFailpoints` takes: crashes for the relay's chaos run only; null anywhere else. */
+  failpoints: string | null;
+  limits: {
+    fileBytes: number;
+    directoryFiles: number;
+    directoryBytes: number;
+    directoryFileBytes: number;
+    jsonBodyBytes: number;
+  };
+  /** Accounts that one block of addresses may open in an hour; 0: only the operator opens accounts. */
+  signUpsPerHour: number;
+  /** Accounts that may be opened in a day (any 24 hours); one block of addresses gets a twentieth. */
+  signUpsPerDay: number;
+  /** False: a gateway in front of this service limits rates; plans' monthly quotas hold all the same. */
+  rateLimits: boolean;
+  /** Requests that one process works on at a time; a further one is refused at once. */
+  maxRequestsInFlight: number;
+  /** Reads that may touch many rows and run at once, of one process; further ones wait. */
+  maxHeavyReads: number;
+  /** The database lies on this machine, under this login: its processes for such reads have the processor after everybody else. */
+  heavyReadsGiveWay: boolean;
+  /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
+  trustedProxies: readonly string[];
+  /** Whether the schema is told to whoever asks, or to callers with a key. */
+  introspection: "open" | "key";
+  /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
+  allowPrivateFetch: boolean;
+  /** Bounds of one worker process; what strangers' servers and contracts may take of it. */
+  metadata: {
+    /** Tokens that are read at the same time. One contract gets a twentieth of them. */
+    concurrency: number;
+    /** Requests to one host at the same time. */
+    perHost: number;
+    /** Tokens of one contract whose reading asks servers, per minute. What this installation holds is free. */
+    perContractMinute: number;
+    /** A stranger's contract that announces changes has its tokens read again once in this time. */
+    refreshWindowSeconds: number;
+    /** Tokens of a contract that are read before anybody looked at it. */
+    firstTokens: number;
+  };
+  /** Blocks that an index may be behind its node until that is called a trouble. */
+  maxIndexLagBlocks: number;
+  /** The worker and the indexer serve `/metrics` on this port (0: not); the token opens it, and the API's. */
+  metrics: { host: string; port: number; token: string | null };
+  /** Where OpenTelemetry traces go, and the share of requests that are traced; null: nowhere. */
+  traces: { endpoint: string; ratio: number } | null;
+  logLevel: string;
+  /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
+  shutdown: { delayMs: number; graceMs: number };
+}
+
+/**
+ * Parses the environment of one process.
+ *
+ * @throws ConfigError naming the first variable that is missing or wrong. Secrets are never in its text.
+ */
+export function loadConfig(env: Env = process.env): Config {
+  const databaseUrl = env["DATABASE_URL"]?.trim();
+  if (!databaseUrl)
+    throw new ConfigError(
+      "DATABASE_URL: missing; set it, or run `npm start` for an embedded database, with the same MINTYARD_DATA_DIR",
+    );
+  if (!/^postgres(ql)?:\/\//.test(databaseUrl) || !URL.canParse(databaseUrl))
+    throw new ConfigError("DATABASE_URL: postgres://login:password@host:5432/database is wanted");
+  const port = read(env, "PORT", portNumber, 3000);
+  const devApiKey = read<string | null>(env, "MINTYARD_API_KEY", z.uuid(), null);
+  const dataDir = resolve(env["MINTYARD_DATA_DIR"]?.trim() || ".mintyard");
+  const pinataJwt = env["PINATA_JWT"]?.trim();
+  const chains = loadChains(env);
+  const kuboUrl = read<string | null>(env, "KUBO_RPC_URL", url, null);
+  if (pinataJwt && kuboUrl) throw new ConfigError("KUBO_RPC_URL: PINATA_JWT is set too; pin with one of them");
+  return {
+    dataDir,
+    host: env["HOST"]?.trim() || "127.0.0.1",
+    port,
+    publicUrl: read(env, "PUBLIC_URL", url, `http://127.0.0.1:${port}`),
+    databaseUrl,
+    databaseUrls: Object.fromEntries(
+      ["api", "worker", "indexer"].flatMap((name) => {
+        const own = env[`DATABASE_URL_${name.toUpperCase()}`]?.trim();
+        return own ? [[name, own]] : [];
+      }),
+    ),
+    replicas: {
+      urls: readDatabaseUrls(env, "DATABASE_REPLICA_URLS"),
+      maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
+    },
+    rowSecurity: env["DATABASE_ROW_SECURITY"] !== "off",
+    analystTransactionSeconds: read(env, "ANALYST_TRANSACTION_SECONDS", positive, 300),
+    keyPepper: loadPepper(env),
+    devApiKey: devApiKey?.toLowerCase() ?? null,
+    chains,
+    signing: loadSigning(env, dataDir),
+    disk: {
+      minFreeBytes: read(env, "MIN_FREE_DISK_BYTES", count, 536_870_912),
+      databaseBytes: read(env, "DATABASE_MAX_BYTES", count, 0),
+      freeAccountsBytes: read(env, "FREE_ACCOUNTS_MAX_BYTES", count, 107_374_182_400),
+    },
+    rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
+    readerCallsPerSecond: read(env, "READER_CALLS_PER_SECOND", positive, 50),
+    globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
+    freeShare: read(env, "BUDGET_FREE_SHARE", percent, 25),
+    failpoints: loadFailpoints(env, chains),
+    ipfs: {
+      gatewayBase: read(env, "IPFS_GATEWAY_URL", url, "https://ipfs.io/ipfs"),
+      fetchGateways: (env["IPFS_FETCH_GATEWAYS"] ?? "")
+        .split(",")
+        .map((item) => item.trim())
+        .filter(Boolean),
+      gatewayFetch: env["IPFS_GATEWAY_FETCH"] === "on",
+      check: {
+        bytesPerSecond: read(env, "IPFS_CHECK_BYTES_PER_SECOND", count, 1_048_576),
+        days: read(env, "IPFS_CHECK_DAYS", positive, 30),
+      },
+      pinata: pinataJwt
+        ? {
+            jwt: pinataJwt,
+            uploadUrl: read<string | null>(env, "PINATA_UPLOAD_URL", url, null),
+            endpointUrl: read<string | null>(env, "PINATA_ENDPOINT_URL", url, null),
+            legacyUploadUrl: read<string | null>(env, "PINATA_LEGACY_UPLOAD_URL", url, null),
+          }
+        : null,
+      kubo: kuboUrl ? { url: kuboUrl, authorization: env["KUBO_RPC_AUTHORIZATION"]?.trim() || null } : null,
+    },
+    limits: {
+      fileBytes: read(env, "MAX_FILE_BYTES", count, 20_971_520),
+      directoryFiles: read(env, "MAX_DIRECTORY_FILES", count, 25_000),
+      directoryBytes: read(env, "MAX_DIRECTORY_BYTES", count, 52_428_800),
+      directoryFileBytes: read(env, "MAX_DIRECTORY_FILE_BYTES", count, 1_048_576),
+      jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
+    },
+    signUpsPerHour: env["SIGN_UP"] === "off" ? 0 : read(env, "SIGN_UPS_PER_HOUR", count, 20),
+    signUpsPerDay: read(env, "SIGN_UPS_PER_DAY", positive, 1_000),
+    rateLimits: env["RATE_LIMITS"] !== "off",
+    maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
+    maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
+    heavyReadsGiveWay: env["HEAVY_READS_GIVE_WAY"] === "true",
+    trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
+    introspection: env["NODE_ENV"] === "production" ? "key" : "open",
+    allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
+    metadata: {
+      concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
+      perHost: read(env, "METADATA_PER_HOST", positive, 4),
+      perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
+      refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
+      firstTokens: read(env, "METADATA_FIRST_TOKENS", count, 100),
+    },
+    maxIndexLagBlocks: read(env, "MAX_INDEX_LAG_BLOCKS", count, 50),
+    metrics: {
+      host: env["METRICS_HOST"]?.trim() || "127.0.0.1",
+      port: read(env, "METRICS_PORT", portNumber, 0),
+      token: env["METRICS_TOKEN"]?.trim() || null,
+    },
+    traces: loadTraces(env),
+    logLevel: read(env, "LOG_LEVEL", logLevel, "info"),
+    shutdown: {
+      delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
+      graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),
+    },
+  };
+}
+
+/**
+ * Without a pepper of its own an installation digests keys and signs cursors with a text that everybody can read. That
+ * is for trying; keys made with it stop working once one is set, so production refuses before the first is made.
+ */
+function loadPepper(env: Env): string {
+  const pepper = env["KEY_PEPPER"]?.trim();
+  if (!pepper && env["NODE_ENV"] === "production") throw missingPepper();
+  return pepper || publicPepper;
+}
+
+const publicPepper = "mintyard-embedded";
+
+function missingPepper(): ConfigError {
+  return new ConfigError(
+    "KEY_PEPPER: missing; set a long random text (openssl rand -base64 32), and keep it: without it no API key works",
+  );
+}
+
+/**
+ * For whatever makes keys. `npm start` gives its parts a pepper of their own; beside another database nobody did.
+ *
+ * @throws ConfigError when keys would be made with the text that everybody can read.
+ */
+export function requireOwnPepper(config: Config): void {
+  if (config.keyPepper === publicPepper) throw missingPepper();
+}
+
+function loadTraces(env: Env): Config["traces"] {
+  const endpoint = read<string | null>(env, "OTEL_EXPORTER_OTLP_ENDPOINT", url, null);
+  const share = z
+    .string()
+    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, "a number from 0 to 1 is wanted")
+    .transform(Number);
+  return endpoint === null ? null : { endpoint, ratio: read(env, "OTEL_TRACES_SAMPLER_ARG", share, 1) };
+}
+
+/** Failpoints kill the process, for the chaos run: never in production, and only beside local test chains. */
+function loadFailpoints(env: Env, chains: readonly Chain[]): string | null {
+  const setting = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
+  if (!setting) return null;
+  const known = new Set(Object.values(knownChains).map(({ id }) => id));
+  const harmless = (chain: Chain) => chain.local && !known.has(chain.id) && chain.rpcUrls.every(isLoopback);
+  if (env["NODE_ENV"] === "production" || !chains.every(harmless))
+    throw new ConfigError("MINTYARD_CHAOS_CRASH: failpoints are for local chains only; unset it");
+  return setting;
+}
+
+function isLoopback(text: string): boolean {
+  const { hostname } = new URL(text);
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}
+
+/** Where the content-addressed archives lie. */
+export function ipfsDir(config: Config): string {
+  return join(config.dataDir, "ipfs");
+}
+
+/** Every value of a configuration that must appear in no log, answer or metric. */
+export function secretsOf(config: Config): string[] {
+  const databases = [config.databaseUrl, ...Object.values(config.databaseUrls), ...config.replicas.urls];
+  const passwords = databases.flatMap((text) =>
+    text && URL.canParse(text) ? [decodeURIComponent(new URL(text).password)] : [],
+  );
+  const chains = config.chains.flatMap(({ relayerKey, relay, rpcUrls, local }) => [
+    ...[...(relayerKey ? [relayerKey] : []), ...relay.moreKeys].flatMap((key) => [key, key.slice(2)]),
+    // Of a provider's URL the path and query are the account's key.
+    ...(local ? [] : rpcUrls.flatMap((url) => [new URL(url).pathname.slice(1), new URL(url).search.slice(1)])),
+  ]);
+  return [
+    config.keyPepper,
+    config.devApiKey ?? "",
+    config.metrics.token ?? "",
+    ...[config.signing.signer?.token, config.signing.signer?.adminToken].map((token) =>
+      token && "value" in token ? token.value : "",
+    ),
+    config.ipfs.pinata?.jwt ?? "",
+    config.ipfs.kubo?.authorization ?? "",
+    ...passwords,
+    ...chains,
+  ].filter((secret) => secret.length >= 8 && secret !== publicPepper);
+}
+
+/** Why this process or command ended, for its operator (src/errors/explain-failure.ts). */
+export function describeFailure(error: unknown): string {
+  return explainFailure(error, process.env);
+}
+
+/** The level of the log before the configuration is read, which may be what is wrong. */
+export function earlyLogLevel(): string {
+  return process.env["LOG_LEVEL"] === "debug" ? "debug" : "info";
+}

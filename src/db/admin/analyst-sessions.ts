@@ -1,0 +1,72 @@
+import pg from "pg";
+import { isAnalystSql } from "../../../schema/analyst-role.ts";
+
+/** Why a session of an analyst is in the service's way. */
+export type Hindrance = "blocks_service" | "notification_queue" | "old_transaction";
+
+export interface HinderingSession {
+  pid: number;
+  role: string;
+  database: string;
+  reason: Hindrance;
+  /** Age of its transaction; null when that just ended. */
+  seconds: number | null;
+  /** Its last statement, cut. */
+  statement: string;
+}
+
+/** A share of the queue of notifications, which the whole server has in common; full, every commit that notifies fails. */
+export const fullestQueue = 0.1;
+
+/** A session of the service that waits longer than this for an analyst's lock has waited long enough. */
+const longestWaitSeconds = 1;
+
+export interface Looked {
+  sessions: HinderingSession[];
+  /** 0 to 1. */
+  queueUsage: number;
+}
+
+/**
+ * The analysts' sessions, in any database of the server, that hold a transaction open for too long (it keeps dead rows
+ * and transaction ids of everybody), keep the queue of notifications from being emptied, or hold a lock that another
+ * session of this database waits for. A session outside a transaction does none of it.
+ */
+export async function findHinderingAnalysts(client: pg.ClientBase, transactionSeconds: number): Promise<Looked> {
+  const { rows } = await client.query<HinderingSession & { usage: number }>(
+    `WITH queue AS (SELECT pg_notification_queue_usage() AS usage),
+     analyst AS (
+       SELECT a.pid, a.usename AS role, coalesce(a.datname, '') AS database,
+         extract(epoch FROM clock_timestamp() - a.xact_start)::float8 AS seconds, left(a.query, 200) AS statement
+       FROM pg_stat_activity a WHERE ${isAnalystSql("a.usesysid")}),
+     blocking AS (
+       SELECT unnest(pg_blocking_pids(l.pid)) AS pid FROM pg_locks l
+       JOIN pg_stat_activity w ON w.pid = l.pid AND w.datname = current_database()
+       WHERE NOT l.granted AND l.waitstart < clock_timestamp() - make_interval(secs => $3)
+         AND l.pid NOT IN (SELECT pid FROM analyst)),
+     hindering AS (
+       SELECT analyst.*, CASE
+         WHEN pid IN (SELECT pid FROM blocking) THEN 'blocks_service'
+         WHEN seconds IS NOT NULL AND usage > $2 THEN 'notification_queue'
+         WHEN seconds > $1 THEN 'old_transaction' END AS reason
+       FROM analyst, queue)
+     SELECT usage, h.* FROM queue LEFT JOIN hindering h ON h.reason IS NOT NULL`,
+    [transactionSeconds, fullestQueue, longestWaitSeconds],
+  );
+  const sessions = rows.filter(({ pid }) => pid !== null).map(({ usage: _, ...session }) => session);
+  return { sessions, queueUsage: rows[0]?.usage ?? 0 };
+}
+
+/** Usually a few milliseconds; whoever does not read what it is sent takes longer, and goes all the same. */
+const endWithinMs = 2_000;
+
+/** Ends a session and waits until it is gone, two seconds at most. @returns false when this login may not end that session. */
+export async function endSession(client: pg.ClientBase, pid: number): Promise<boolean> {
+  try {
+    await client.query("SELECT pg_terminate_backend($1, $2)", [pid, endWithinMs]);
+    return true;
+  } catch (error) {
+    if (error instanceof pg.DatabaseError && error.code === "42501") return false;
+    throw error;
+  }
+}

@@ -1,0 +1,127 @@
+import { readdir, readFile } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
+import { isLockTimeout, withClearLocks } from "./clear-locks.ts";
+
+const ownFolder = new URL("../../../schema/migrations/", import.meta.url);
+/** Any constant does; two processes that start together take turns. */
+const lockKey = 7_241_903_155;
+
+interface LockWait {
+  /** Of one try. */
+  seconds: number;
+  tries: number;
+  /** Tries before these that give up sooner. */
+  shortTries?: number;
+}
+
+/** About a minute and a half in all. */
+const usualLockWait: LockWait = { seconds: 5, tries: 12, shortTries: 20 };
+/**
+ * Of a short try. Where a migration and a request wait for each other, PostgreSQL ends one of them after a second: by then
+ * the migration has given up, and the request goes on.
+ */
+const shortSeconds = 0.4;
+
+/** A migration of this name leaves nothing that an older version could work with (docs/operations.md, "Upgrades"). */
+const breaking = ".breaking.sql";
+
+interface MigrateOptions {
+  folder?: URL;
+  lockWait?: LockWait;
+  /** Applies these alone: what another version had. */
+  only?: ReadonlySet<string>;
+  /** Is told the migrations of a newer version that the database has, and that this version can work with. */
+  onNewer?: (names: readonly string[]) => void;
+}
+
+/**
+ * Brings schema `service` up to the newest of `schema/migrations/NNNN_subject.sql`, in order, each in
+ * its own transaction. Forward only: an applied file must not change any more. An analyst's session that holds a lock in
+ * its way is ended.
+ *
+ * @returns the names applied now.
+ * @throws Error when an applied migration is no longer the file it was, when a newer version has changed the database so
+ *   that this one cannot work with it, and when a session that is no analyst's keeps a
+ *   lock for too long: it is named.
+ */
+export async function migrate(
+  databaseUrl: string,
+  { folder = ownFolder, lockWait = usualLockWait, only, onNewer }: MigrateOptions = {},
+): Promise<string[]> {
+  const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-migrate" });
+  await client.connect();
+  try {
+    await client.query("SELECT pg_advisory_lock($1)", [lockKey]);
+    await client.query(`CREATE SCHEMA IF NOT EXISTS service`);
+    await client.query(`CREATE TABLE IF NOT EXISTS service.migration (
+      name text PRIMARY KEY, digest text NOT NULL, applied_at timestamptz NOT NULL DEFAULT clock_timestamp())`);
+    const { rows } = await client.query<{ name: string; digest: string }>("SELECT name, digest FROM service.migration");
+    const applied = new Map(rows.map((row) => [row.name, row.digest]));
+    const done: string[] = [];
+    const files = await migrationNames(folder);
+    refuseNewer([...applied.keys()].filter((name) => !files.includes(name)).sort(), onNewer);
+    for (const name of files) {
+      if (only && !only.has(name)) continue;
+      const sql = await readFile(new URL(name, folder), "utf8");
+      const digest = await sha256(sql);
+      const before = applied.get(name);
+      if (before === digest) continue;
+      if (before !== undefined) throw new Error(`migration ${name} was changed after it ran; add a new one instead`);
+      await withClearLocks(client, `migration ${name}`, () => apply(client, { name, sql, digest }, lockWait));
+      done.push(name);
+    }
+    return done;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The migrations that this version has, in their order. */
+export async function migrationNames(folder = ownFolder): Promise<string[]> {
+  return (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
+}
+
+function refuseNewer(names: readonly string[], onNewer: MigrateOptions["onNewer"]): void {
+  const barrier = names.find((name) => name.endsWith(breaking));
+  if (barrier)
+    throw new Error(
+      `the database in DATABASE_URL was changed by a newer version (migration ${barrier}) and this version cannot work ` +
+        "with it: start the newer version, or restore a backup of this one into another database",
+    );
+  if (names.length > 0) onNewer?.(names);
+}
+
+/** A try waits for locks for a short time, since all readers of the relation wait behind it, and is then made again. */
+async function apply(
+  client: pg.Client,
+  { name, sql, digest }: { name: string; sql: string; digest: string },
+  { seconds, tries, shortTries = 0 }: LockWait,
+): Promise<void> {
+  for (let tried = 1; ; tried += 1) {
+    const waitSeconds = tried <= shortTries ? shortSeconds : seconds;
+    await client.query("BEGIN");
+    try {
+      await client.query(`SET LOCAL lock_timeout = '${waitSeconds * 1_000}ms'`);
+      await client.query(sql);
+      await client.query("INSERT INTO service.migration (name, digest) VALUES ($1, $2)", [name, digest]);
+      await client.query("COMMIT");
+      return;
+    } catch (error) {
+      await client.query("ROLLBACK");
+      if (!isLockTimeout(error) && !isDeadlock(error)) throw new Error(`migration ${name} failed`, { cause: error });
+      if (tried >= shortTries + tries) throw error;
+      await wait(waitSeconds * 500);
+    }
+  }
+}
+
+/** PostgreSQL chose the migration to be the one that gives up. */
+function isDeadlock(error: unknown): boolean {
+  return error instanceof pg.DatabaseError && error.code === "40P01";
+}
+
+async function sha256(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
+  return Buffer.from(digest).toString("hex");
+}

@@ -1,0 +1,209 @@
+import { Socket } from "node:net";
+import pg from "pg";
+import { RawRow } from "../pool/raw-row.ts";
+import type { RequestEnd } from "../pool/request-end.ts";
+import { touchesOwned } from "../tenancy/tenant.ts";
+import {
+  errorFields,
+  MessageReader,
+  type Pieces,
+  parseMessage,
+  runMessage,
+  terminateMessage,
+  type WireValue,
+} from "./wire.ts";
+
+/** Statements that a lane keeps prepared. Then a new one takes its place: which of them are still used is not known. */
+const maxPrepared = 300;
+/** A lane that gives no answer for so long has lost its server: every statement ends within 15 s there. */
+const stuckMs = 25_000;
+const idleMs = 60_000;
+
+/** In the words of pg, by which `asUnavailable` knows it. */
+export const lateError = () => new Error("timeout exceeded when trying to connect");
+
+/** What is asked. */
+export interface Read {
+  text: string;
+  values: readonly WireValue[];
+  once: boolean;
+}
+
+/** What is asked, who waits for it, and what has come of it. */
+export interface Question extends Read {
+  end: RequestEnd | null;
+  askedAt: number;
+  row: RawRow | null;
+  error: pg.DatabaseError | null;
+  resolve: (row: RawRow | null) => void;
+  reject: (error: Error) => void;
+}
+
+/** One connection: opened and authenticated by `pg`, then spoken to directly. */
+export class Lane {
+  usable = true;
+  #corked = false;
+  readonly #onRoom: () => void;
+  readonly #onGone: (error: Error) => void;
+  /** Asked and not answered, in the order in which they are answered. */
+  readonly #questions: Question[] = [];
+  /** Of the questions above. */
+  readonly #unsent: Buffer[] = [];
+  readonly #prepared = new Map<string, string>();
+  #stream: Socket | null = null;
+  #usedAt = performance.now();
+
+  constructor(options: pg.ClientConfig, onRoom: () => void, onGone: (error: Error) => void) {
+    this.#onRoom = onRoom;
+    this.#onGone = onGone;
+    const client = new pg.Client(options);
+    // A connection that breaks closes its stream too, which is where it is seen here.
+    client.on("error", () => undefined);
+    client.connect().then(
+      () => this.#open(client.connection.stream),
+      (error: Error) => this.#fail(error.message === "timeout expired" ? lateError() : error),
+    );
+  }
+
+  get waiting(): number {
+    return this.#questions.length;
+  }
+
+  ask(question: Question): void {
+    if (!this.#prepared.has(question.text) && touchesOwned(question.text)) {
+      question.reject(new Error("rows of tenants are not read through a lane"));
+      return;
+    }
+    // Built before the question counts as asked: an answer belongs to the oldest question, so one that was never sent
+    // would take the answer of the next, and so on.
+    let messages: readonly Buffer[];
+    try {
+      messages = this.#messagesOf(question);
+    } catch (error) {
+      question.reject(error instanceof Error ? error : new Error(String(error)));
+      return;
+    }
+    // How long it waited for a lane says nothing of this one's server.
+    question.askedAt = performance.now();
+    this.#questions.push(question);
+    this.#unsent.push(...messages);
+    this.#guarded(() => {
+      // Only what somebody waits for keeps the process.
+      if (this.#questions.length === 1) this.#stream?.ref();
+      this.#flush();
+    });
+  }
+
+  end(): void {
+    this.usable = false;
+    this.#stream?.end(terminateMessage);
+  }
+
+  /** Ends a lane that nobody uses, or that nobody answers. */
+  check(now: number): void {
+    const [oldest] = this.#questions;
+    if (oldest && now - oldest.askedAt > stuckMs) this.#stream?.destroy();
+    else if (!oldest && now - this.#usedAt > idleMs) this.end();
+  }
+
+  #open(stream: pg.Connection["stream"]): void {
+    if (!(stream instanceof Socket)) {
+      this.#fail(new Error("Connection terminated: it is no socket"));
+      return;
+    }
+    this.#stream = stream;
+    stream.removeAllListeners("data");
+    const reader = new MessageReader((kind, body) => this.#hear(kind, body));
+    stream.on("data", (chunk: Buffer) => this.#guarded(() => reader.take(chunk)));
+    stream.once("close", () => this.#fail(new Error("Connection terminated unexpectedly")));
+    if (!this.usable) {
+      this.end();
+      return;
+    }
+    if (this.#questions.length === 0) stream.unref();
+    this.#guarded(() => this.#flush());
+  }
+
+  /** What asks a question, and notes that its statement is prepared with it. */
+  #messagesOf({ text, values, once }: Read): readonly Buffer[] {
+    const known = this.#prepared.get(text);
+    if (known !== undefined) return [runMessage(known, values)];
+    const name = once ? "" : `r${this.#prepared.size}`;
+    const messages = [parseMessage(name, text), runMessage(name, values)];
+    if (!once) this.#prepared.set(text, name);
+    if (this.#prepared.size >= maxPrepared) this.usable = false;
+    return messages;
+  }
+
+  #flush(): void {
+    const stream = this.#stream;
+    if (!stream || this.#unsent.length === 0) return;
+    // What comes in one turn of the event loop goes out in one write: each wakes the server.
+    if (!this.#corked) {
+      this.#corked = true;
+      stream.cork();
+      setImmediate(() => {
+        this.#corked = false;
+        this.#guarded(() => stream.uncork());
+      });
+    }
+    for (const message of this.#unsent.splice(0)) stream.write(message);
+  }
+
+  /** After a failure in between nobody knows which answer belongs to whom: the connection ends, with all that wait in it. */
+  #guarded(run: () => void): void {
+    try {
+      run();
+    } catch {
+      this.usable = false;
+      this.#stream?.destroy();
+    }
+  }
+
+  #hear(kind: number, body: Pieces): void {
+    const [question] = this.#questions;
+    if (!question) return;
+    if (kind === letter.dataRow) {
+      if (question.row) return;
+      const columns = Array.from({ length: body.int16() }, () => {
+        const length = body.int32();
+        return length < 0 ? null : body.take(length);
+      });
+      question.row = new RawRow(columns);
+    } else if (kind === letter.error) question.error = databaseError(body);
+    else if (kind === letter.ready) this.#answer(question);
+  }
+
+  #answer(question: Question): void {
+    this.#questions.shift();
+    if (this.#questions.length === 0) {
+      this.#usedAt = performance.now();
+      this.#stream?.unref();
+    }
+    if (question.error) {
+      // Whether the statement is prepared now is not known, and a changed view spoils it for good: a new lane
+      // starts afresh. What was sent behind it is still answered here. Values do not spoil anything.
+      if (!/^(22|57014)/.test(question.error.code ?? "")) this.usable = false;
+      question.reject(question.error);
+    } else question.resolve(question.row);
+    if (!this.usable && this.#questions.length === 0) this.end();
+    // The server begins with the next one only now.
+    const [next] = this.#questions;
+    if (next) next.askedAt = performance.now();
+    this.#onRoom();
+  }
+
+  #fail(error: Error): void {
+    this.usable = false;
+    this.#stream = null;
+    for (const question of this.#questions.splice(0)) question.reject(question.error ?? error);
+    this.#onGone(error);
+  }
+}
+
+const letter = { dataRow: 0x44, error: 0x45, ready: 0x5a };
+
+function databaseError(body: Pieces): pg.DatabaseError {
+  const { C: code = "", M: message = "", D: detail } = errorFields(body);
+  return Object.assign(new pg.DatabaseError(message, message.length, "error"), { code, detail });
+}

@@ -1,0 +1,120 @@
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import type pg from "pg";
+import type { Config } from "../../config/config.ts";
+import { ServiceError } from "../../errors/errors.ts";
+import type { Logger } from "../../telemetry/log.ts";
+
+/** What one look is believed for; the marks are far enough from the end for what is written meanwhile. */
+const keptMs = 5_000;
+
+/** Which mark is passed, for logs and readiness. */
+export type FullPlace = "data_folder" | "database" | "free_accounts";
+
+export interface DiskStatus {
+  /** Of the file system of the data folder. */
+  freeBytes: number;
+  /** Size of it; 0 while it cannot be measured. */
+  sizeBytes: number;
+  /** Null while it is not asked for, or not known. */
+  databaseBytes: number | null;
+  /** Uploads and lists of all accounts of tier free; null while not known. */
+  freeAccountsBytes: number | null;
+  full: FullPlace[];
+}
+
+/**
+ * Whether there is room for more: on the file system of the data folder, in the database, and for free accounts together.
+ * What would take more is refused before the disk is full, since PostgreSQL and the relayer need the rest for work
+ * that is under way.
+ */
+export class DiskRoom {
+  readonly #limits: Config["disk"];
+  readonly #folder: string;
+  readonly #pool: pg.Pool;
+  readonly #log: Logger;
+  #kept: { until: number; status: Promise<DiskStatus> } | null = null;
+  #told: string = "";
+
+  constructor(config: Pick<Config, "disk" | "dataDir">, pool: pg.Pool, log: Logger) {
+    this.#limits = config.disk;
+    this.#folder = config.dataDir;
+    this.#pool = pool;
+    this.#log = log;
+  }
+
+  /** Never fails: what cannot be measured passes no mark, and the write itself says what is wrong. */
+  async look(): Promise<DiskStatus> {
+    const now = performance.now();
+    if (!this.#kept || this.#kept.until < now) this.#kept = { until: now + keptMs, status: this.#measure() };
+    return await this.#kept.status;
+  }
+
+  /**
+   * Says no to a write that would keep more. Reads, and what was accepted before, go on.
+   *
+   * @param ofFreeAccount whether what is kept would be a free account's: these share a bound of their own.
+   * @throws ServiceError `storage_full`.
+   */
+  async requireRoom(ofFreeAccount: boolean): Promise<void> {
+    const { full } = await this.look();
+    if (full.some((place) => place !== "free_accounts"))
+      throw new ServiceError(
+        "storage_full",
+        "this installation's storage is nearly full: it takes no uploads, presale lists and accounts until its operator makes room; reads and deployments under way go on",
+        { retryAfterSeconds: 60 },
+      );
+    if (ofFreeAccount && full.includes("free_accounts"))
+      throw new ServiceError(
+        "storage_full",
+        "what this installation keeps for free accounts together is used up; ask the operator, or use an account of another plan",
+        { retryAfterSeconds: 60 },
+      );
+  }
+
+  async #measure(): Promise<DiskStatus> {
+    const { minFreeBytes, databaseBytes: databaseLimit, freeAccountsBytes: freeLimit } = this.#limits;
+    const [{ freeBytes, sizeBytes }, used] = await Promise.all([measure(this.#folder), this.#used(databaseLimit > 0)]);
+    const databaseBytes = used?.database ?? null;
+    const freeAccountsBytes = used?.free ?? null;
+    const full: FullPlace[] = [];
+    if (freeBytes < minFreeBytes) full.push("data_folder");
+    if (databaseLimit > 0 && databaseBytes !== null && databaseBytes >= databaseLimit) full.push("database");
+    if (freeLimit > 0 && freeAccountsBytes !== null && freeAccountsBytes >= freeLimit) full.push("free_accounts");
+    const status = { freeBytes, sizeBytes, databaseBytes, freeAccountsBytes, full };
+    this.#tell(status);
+    return status;
+  }
+
+  async #used(measureDatabase: boolean): Promise<{ free: number; database: number | null } | null> {
+    if (this.#pool.ended) return null;
+    const asked = this.#pool.query<{ free: string; database: string | null }>({
+      name: "storage-in-use",
+      text: "SELECT free_bytes::text AS free, database_bytes::text AS database FROM service.storage_in_use($1)",
+      values: [measureDatabase],
+    });
+    const row = await asked.then(
+      ({ rows }) => rows[0],
+      () => undefined,
+    );
+    return row ? { free: Number(row.free), database: row.database === null ? null : Number(row.database) } : null;
+  }
+
+  #tell({ full, ...sizes }: DiskStatus): void {
+    const now = full.join(" ");
+    if (now === this.#told) return;
+    this.#told = now;
+    if (full.length > 0)
+      this.#log.error({ full, ...sizes }, "storage is nearly full: uploads, presale lists and sign-ups are refused");
+    else this.#log.info(sizes, "storage has room again");
+  }
+}
+
+/** A folder that is not there yet will lie where its parent does. */
+async function measure(folder: string): Promise<Pick<DiskStatus, "freeBytes" | "sizeBytes">> {
+  for (let place = folder; ; place = dirname(place)) {
+    const info = await statfs(place).catch(() => null);
+    if (info) return { freeBytes: info.bavail * info.bsize, sizeBytes: info.blocks * info.bsize };
+    if (dirname(place) === place) return { freeBytes: Number.POSITIVE_INFINITY, sizeBytes: 0 };
+  }
+}

@@ -1,0 +1,49 @@
+import { openReadLanes, type ReadLanes } from "../pipeline/pipelined-connections.ts";
+import { backendGivesWay } from "./lower-priority-of-backend.ts";
+import { connectionOptions, createPool } from "./pool.ts";
+import { ReadConnections } from "./read-connections.ts";
+import { readLimitMs, reportLimitMs } from "./read-limits.ts";
+
+/** The connections of one server that read the index, by what the reads cost. */
+export interface Reads {
+  lanes: ReadLanes;
+  reads: ReadConnections;
+  heavy: ReadConnections;
+}
+
+/** Connections for reads that are neither hot nor heavy. */
+const maxReads = 4;
+/** Reads of one kind that wait for a connection. */
+const maxWaiting = 256;
+/** A cancel request ends a read in time; the server does when no such request arrives. */
+const cancelMs = 1_000;
+
+/**
+ * Opens them, each kind apart from the others and from what writes, so that none waits for a dearer one.
+ *
+ * @param heavyReads that run at once. Each takes one core of the database.
+ * @param giveWay the server's processes run on this machine: those of heavy reads have the processor after others.
+ */
+export function openReads(
+  databaseUrl: string,
+  name: string,
+  { tenants, heavyReads, giveWay = false }: { tenants: boolean; heavyReads: number; giveWay?: boolean },
+): Reads {
+  const pool = (kind: string, most: number, statementTimeout: number) =>
+    createPool(databaseUrl, `${name}-${kind}`, most, { tenants, statementTimeout, reads: true });
+  const heavy = pool("heavy", heavyReads, reportLimitMs + cancelMs);
+  if (giveWay) heavy.on("connect", (client) => void backendGivesWay(client));
+  return {
+    lanes: openReadLanes(connectionOptions(databaseUrl, name, { tenants, statementTimeout: readLimitMs })),
+    reads: new ReadConnections(pool("reads", maxReads, readLimitMs + cancelMs), {
+      most: maxReads,
+      waiting: maxWaiting,
+    }),
+    heavy: new ReadConnections(heavy, { most: heavyReads, waiting: maxWaiting }),
+  };
+}
+
+export async function closeReads({ lanes, reads, heavy }: Reads): Promise<void> {
+  lanes.close();
+  await Promise.all([reads.end(), heavy.end()]);
+}

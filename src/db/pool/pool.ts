@@ -1,0 +1,94 @@
+import { AsyncResource } from "node:async_hooks";
+import { Kysely, PostgresDialect, type PostgresPool } from "kysely";
+import pg from "pg";
+import { traceStatements } from "../../telemetry/trace-sql.ts";
+import type { Database } from "../database.ts";
+import { bindToTenant } from "../tenancy/tenant.ts";
+
+// bigint columns (block numbers, counters) stay far below 2^53 except where a column says otherwise;
+// numeric (token ids, wei) arrives as text and is parsed to bigint by whoever reads it.
+pg.types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
+
+/** The role of the HTTP process: bound to the rows of one tenant at a time. */
+const apiRole = "mintyard_api";
+
+export interface ConnectionOptions {
+  /** Every connection works under the role that sees one tenant's rows only. */
+  tenants: boolean;
+  /** Milliseconds after which the server ends a statement. */
+  statementTimeout?: number;
+  /** For reads of the index: a statement takes one core of the server, and idle connections do not keep the process. */
+  reads?: true;
+}
+
+/** How a process connects; see `createPool`. */
+export function connectionOptions(
+  databaseUrl: string,
+  name: string,
+  { tenants, statementTimeout = 15_000, reads }: ConnectionOptions = { tenants: false },
+): pg.ClientConfig {
+  const settings = [...(tenants ? [`role=${apiRole}`] : []), ...(reads ? ["max_parallel_workers_per_gather=0"] : [])];
+  return {
+    connectionString: databaseUrl,
+    application_name: `mintyard-${name}`,
+    ...(settings.length > 0 ? { options: settings.map((setting) => `-c ${setting}`).join(" ") } : {}),
+    connectionTimeoutMillis: 5_000,
+    statement_timeout: statementTimeout,
+    idle_in_transaction_session_timeout: 15_000,
+  };
+}
+
+/**
+ * One pool per process.
+ *
+ * @param name shown in `pg_stat_activity`, so that an operator can tell the processes apart.
+ */
+export function createPool(
+  databaseUrl: string,
+  name: string,
+  max = 10,
+  options: ConnectionOptions = { tenants: false },
+): pg.Pool {
+  const pool = new pg.Pool({
+    ...connectionOptions(databaseUrl, name, options),
+    ...{ max, idleTimeoutMillis: 30_000, allowExitOnIdle: options.reads === true },
+  });
+  // An idle connection that Postgres closes (restart, failover) raises here; the next query opens a new one.
+  pool.on("error", () => undefined);
+  // While a connection is lent out, losing it raises here instead; whoever uses it sees its query fail.
+  pool.on("connect", (client) => client.on("error", () => undefined));
+  if (options.tenants) pool.on("connect", bindToTenant);
+  keepContext(pool);
+  pool.on("connect", traceStatements);
+  return pool;
+}
+
+/**
+ * `pool.query` that has to wait is run from within whatever gives its connection back, which is another
+ * request: of another tenant, and of another trace.
+ */
+function keepContext(pool: pg.Pool): void {
+  const connect = pool.connect.bind(pool) as (callback?: (...args: unknown[]) => void) => unknown;
+  pool.connect = ((callback?: (...args: unknown[]) => void) =>
+    connect(callback && AsyncResource.bind(callback))) as typeof pool.connect;
+}
+
+/** Whether this login may work under the role of the HTTP process. */
+export async function hasApiRole(databaseUrl: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const { rows } = await client.query(
+      `SELECT pg_has_role(oid, 'MEMBER') AND has_schema_privilege(oid, 'service', 'USAGE') AS usable
+       FROM pg_roles WHERE rolname = $1`,
+      [apiRole],
+    );
+    return rows[0]?.usable === true;
+  } finally {
+    await client.end();
+  }
+}
+
+export function createDatabase(pool: PostgresPool): Kysely<Database> {
+  return new Kysely<Database>({ dialect: new PostgresDialect({ pool }) });
+}

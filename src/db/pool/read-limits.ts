@@ -1,0 +1,26 @@
+import { ServiceError } from "../../errors/errors.ts";
+
+/** Milliseconds that a read of the index may take, the wait for a connection included. */
+export const readLimitMs = 2_000;
+/** The same for reports: statistics, lists of owners and holders, summaries of traits, search. */
+export const reportLimitMs = 5_000;
+
+/** What a read that took too long fails with. */
+export function readTimeout(limitMs: number, cause?: unknown): ServiceError {
+  return new ServiceError("read_timeout", `this read was ended after ${limitMs / 1000} s`, {
+    retryAfterSeconds: 1,
+    cause,
+  });
+}
+
+/** What a read fails with that would wait behind too many others. */
+export function tooManyReads(): ServiceError {
+  return new ServiceError("service_unavailable", "too many reads of this cost are waiting; try again in a moment", {
+    retryAfterSeconds: 1,
+  });
+}
+
+/** PostgreSQL's own `statement_timeout`, and an answer to a cancel request. */
+export function isCancelled(error: unknown): boolean {
+  return error instanceof Error && (error as Error & { code?: unknown }).code === "57014";
+}

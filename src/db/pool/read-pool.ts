@@ -1,0 +1,193 @@
+import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
+import pg from "pg";
+import { ServiceError } from "../../errors/errors.ts";
+import type { ReadLanes } from "../pipeline/pipelined-connections.ts";
+import type { WireValue } from "../pipeline/wire.ts";
+import type { PrimaryPositions } from "../replicas/primary-positions.ts";
+import type { Replica, ReplicaStatus } from "../replicas/replica.ts";
+import { readsOwnWrites } from "../tenancy/tenant.ts";
+import { type RawRow, textRow } from "./raw-row.ts";
+import type { StatementRunner } from "./read-connections.ts";
+import { isCancelled, readLimitMs } from "./read-limits.ts";
+
+const betweenLooksMs = 1_000;
+
+/** The ways to ask one server. */
+export interface Server {
+  /** For what every read waits for: how far the index is. */
+  pool: Pick<pg.Pool, "query" | "end">;
+  lanes: ReadLanes;
+  /** Reads that are not in the hot few. */
+  reads: StatementRunner;
+  /** Reads that may touch many rows: few at once, so that no other read waits for them. */
+  heavy: StatementRunner;
+}
+
+/** Column values as PostgreSQL writes them. */
+const asText = { getTypeParser: () => (text: string) => text };
+
+/**
+ * Answers reads of the index: in turn from the replicas that are fit to, else from the primary. What fails
+ * at a replica is asked again at the primary, so losing one costs a request time and nothing else.
+ *
+ * Looks like `pg.Pool` to Kysely, and like the lanes to hot reads. Every statement finds a server of its own, so there
+ * are no transactions, and a page may come from a server that is up to `REPLICA_MAX_LAG_SECONDS` older than
+ * the page before.
+ */
+export class ReadPool implements PostgresPool, ReadLanes {
+  readonly options = {};
+  readonly #primary: Server;
+  readonly #replicas: readonly Replica[];
+  readonly #positions: PrimaryPositions | null;
+  #turn = 0;
+  #timer: NodeJS.Timeout | null = null;
+  #ended = false;
+  /** Reads that a replica failed and the primary answered. */
+  fallbacks = 0;
+
+  constructor(primary: Server, replicas: readonly Replica[] = [], positions: PrimaryPositions | null = null) {
+    this.#primary = primary;
+    this.#replicas = replicas;
+    this.#positions = positions;
+    if (positions) void this.#watch(positions);
+  }
+
+  query<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<R>> {
+    return this.#ask(({ reads }) => reads.query<R>(query));
+  }
+
+  /**
+   * A read that may touch many rows.
+   *
+   * @param limitMs `readLimitMs` or `reportLimitMs`.
+   * @param options `current`: from the primary.
+   */
+  heavy<R extends pg.QueryResultRow>(
+    query: pg.QueryConfig,
+    limitMs: number = readLimitMs,
+    options: { current?: boolean } = {},
+  ): Promise<pg.QueryResult<R>> {
+    return options.current
+      ? this.#primary.heavy.query<R>(query, limitMs)
+      : this.#ask(({ heavy }) => heavy.query<R>(query, limitMs));
+  }
+
+  /** Such a read whose answer is one row of JSON; see `first`. */
+  async heavyFirst(text: string, values: readonly WireValue[]): Promise<RawRow | null> {
+    const query: pg.QueryArrayConfig = { text, values: [...values], rowMode: "array", types: asText };
+    const { rows } = await this.heavy(query);
+    const row = rows[0] as (string | null)[] | undefined;
+    return row ? textRow(row) : null;
+  }
+
+  first(text: string, values: readonly WireValue[], once?: boolean): Promise<RawRow | null> {
+    return this.#ask(({ lanes }) => lanes.first(text, values, once));
+  }
+
+  /**
+   * The same question to every replica that answers reads, or will before the next look; without one, to the
+   * primary. What all of them say holds for whichever answers a read; the primary is never behind them.
+   */
+  async askEach<R extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<R[][]> {
+    const asked = this.#replicas
+      .filter(({ counts }) => counts)
+      .map((replica) => replica.ask(({ pool }) => pool.query<R>(query)));
+    const answers = (await Promise.allSettled(asked)).flatMap((answer) =>
+      answer.status === "fulfilled" ? [answer.value.rows] : [],
+    );
+    return answers.length > 0 ? answers : [(await this.#primary.pool.query<R>(query)).rows];
+  }
+
+  async connect(): Promise<PostgresPoolClient> {
+    return new ReadClient(this);
+  }
+
+  /** Each replica, in the order of `DATABASE_REPLICA_URLS`. */
+  replicas(): ReplicaStatus[] {
+    return this.#replicas.map(({ status }) => status);
+  }
+
+  /** Reads that may touch many rows, at all servers together. */
+  heavyReads(): { running: number; waiting: number } {
+    const all = [this.#primary.heavy, ...this.#replicas.map(({ heavyReads }) => heavyReads)];
+    const sum = (key: "running" | "waiting") => all.reduce((total, one) => total + one[key], 0);
+    return { running: sum("running"), waiting: sum("waiting") };
+  }
+
+  close(): void {
+    this.#primary.lanes.close();
+  }
+
+  /** Ends all connections. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    if (this.#timer) clearTimeout(this.#timer);
+    const { pool, reads, heavy } = this.#primary;
+    await Promise.all([
+      pool.end(),
+      reads.end(),
+      heavy.end(),
+      this.#positions?.end(),
+      ...this.#replicas.map((replica) => replica.end()),
+    ]);
+  }
+
+  async #ask<T>(question: (server: Server) => Promise<T>): Promise<T> {
+    const replica = this.#replicas.length === 0 || readsOwnWrites() ? null : this.#next();
+    if (!replica) return await question(this.#primary);
+    try {
+      return await replica.ask(question);
+    } catch (error) {
+      // What took too long there would take as long again.
+      if (isCancelled(error) || error instanceof ServiceError) throw error;
+      if (isGone(error)) replica.giveUp();
+      this.fallbacks += 1;
+      return await question(this.#primary);
+    }
+  }
+
+  #next(): Replica | null {
+    const { length } = this.#replicas;
+    for (let tried = 0; tried < length; tried += 1) {
+      this.#turn = (this.#turn + 1) % length;
+      const replica = this.#replicas[this.#turn];
+      if (replica?.answersReads) return replica;
+    }
+    return null;
+  }
+
+  async #watch(positions: PrimaryPositions): Promise<void> {
+    // The primary first: what a replica has replayed by then may be newer, and is not behind.
+    await positions.look();
+    await Promise.all(this.#replicas.map((replica) => replica.look(positions)));
+    if (this.#ended) return;
+    this.#timer = setTimeout(() => void this.#watch(positions), betweenLooksMs);
+    this.#timer.unref();
+  }
+}
+
+/** Whether an error says that the server is away, and not that it did not like a statement. */
+function isGone(error: unknown): boolean {
+  if (error instanceof pg.DatabaseError) return /^(08|57P)/.test(error.code ?? "");
+  // All of the pool's connections are lent out: the server is busy, and there.
+  return !(error instanceof Error && error.message.startsWith("timeout exceeded when trying to connect"));
+}
+
+/** A connection as Kysely sees one. */
+class ReadClient implements PostgresPoolClient {
+  readonly #pool: ReadPool;
+
+  constructor(pool: ReadPool) {
+    this.#pool = pool;
+  }
+
+  query<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  query(): never;
+  query(sql?: unknown, parameters: readonly unknown[] = []): unknown {
+    if (typeof sql !== "string" || /^\s*(begin|start transaction)/i.test(sql))
+      throw new Error("reads of the index have neither transactions nor cursors");
+    return this.#pool.query({ text: sql, values: [...parameters] });
+  }
+
+  release(): void {}
+}

@@ -1,0 +1,56 @@
+import { ServiceError } from "../../errors/errors.ts";
+
+/** The answer of a request, as Node's server has it. */
+export interface Answer {
+  readonly destroyed: boolean;
+  readonly writableFinished: boolean;
+  once(event: "close", listener: () => void): unknown;
+}
+
+/**
+ * Tells whether somebody still waits for a request's answer: until its client has gone, or its time is over. It costs
+ * nothing until somebody listens.
+ */
+export class RequestEnd {
+  readonly #answer: Answer | null;
+  readonly #listeners = new Set<(reason: Error) => void>();
+  #reason: Error | null = null;
+  #watching = false;
+
+  /** @param answer null: the request has no client that could go. */
+  constructor(answer: Answer | null) {
+    this.#answer = answer;
+  }
+
+  /** Why nobody waits any more; null: somebody does. */
+  get reason(): Error | null {
+    return this.#reason ?? (this.#isGone() ? goneError() : null);
+  }
+
+  /** @returns takes the listener back. */
+  onEnd(listener: (reason: Error) => void): () => void {
+    this.#listeners.add(listener);
+    if (!this.#watching) {
+      this.#watching = true;
+      this.#answer?.once("close", () => {
+        if (this.#isGone()) this.end(goneError());
+      });
+    }
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Nobody waits from now on: every statement of the request that runs is cancelled. */
+  end(reason: Error): void {
+    if (this.#reason) return;
+    this.#reason = reason;
+    for (const listener of [...this.#listeners]) listener(reason);
+    this.#listeners.clear();
+  }
+
+  #isGone(): boolean {
+    return this.#answer?.destroyed === true && !this.#answer.writableFinished;
+  }
+}
+
+// Nobody reads it: the client has gone.
+const goneError = () => new ServiceError("service_unavailable", "the client has gone");

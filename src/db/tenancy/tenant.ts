@@ -1,0 +1,116 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type pg from "pg";
+import type { RequestEnd } from "../pool/request-end.ts";
+
+interface Scope {
+  /** The account that the running request belongs to, as soon as that is known: whose rows it sees. */
+  tenant: string;
+  /** Whose turn its reads of the index take. */
+  account: string;
+  end: RequestEnd | null;
+  ownWrites?: true;
+}
+
+const running = new AsyncLocalStorage<Scope>();
+
+/** Runs one request: what it asks the database is bound to the account that `setTenant` names within. */
+export function withTenantScope<T>(run: () => T, end: RequestEnd | null = null): T {
+  return running.run({ tenant: "", account: "", end }, run);
+}
+
+/** Runs reads of the index for an account. They see no tenant's rows, its own neither. */
+export function withReadScope<T>(account: string, end: RequestEnd, run: () => T): T {
+  return running.run({ tenant: "", account, end }, run);
+}
+
+export function setTenant(accountId: string): void {
+  const scope = running.getStore();
+  if (!scope) return;
+  scope.tenant = accountId;
+  scope.account = accountId;
+}
+
+/** Empty: the request has no key, or it is no request. */
+export function requestAccount(): string {
+  return running.getStore()?.account ?? "";
+}
+
+/** When nobody waits for the running request any more; null: it is no request. */
+export function requestEnd(): RequestEnd | null {
+  return running.getStore()?.end ?? null;
+}
+
+/** From here on the running request is answered by the primary: a replica may not have yet what it waited for. */
+export function readOwnWrites(): void {
+  const scope = running.getStore();
+  if (scope) scope.ownWrites = true;
+}
+
+export function readsOwnWrites(): boolean {
+  return running.getStore()?.ownWrites === true;
+}
+
+/** Relations whose rows belong to a tenant; row-level security compares them with `app.tenant`. */
+const ownedRelation =
+  /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|account_storage|upload|intent|self_deployment|collection)\b/;
+
+interface Statement {
+  text?: string;
+  name?: string;
+}
+
+/** By name of a prepared statement: texts of reads are long, and looking through one costs as much as sending it. */
+const owned = new Map<string, boolean>();
+
+/** @param name of the statement, if it is prepared: its answer is kept. */
+export function touchesOwned(text: string, name?: string): boolean {
+  if (name === undefined) return ownedRelation.test(text);
+  const known = owned.get(name);
+  if (known !== undefined) return known;
+  const found = ownedRelation.test(text);
+  owned.set(name, found);
+  return found;
+}
+
+/**
+ * Makes a connection tell Postgres whose request it serves, before each statement on tenants' rows. It
+ * costs a round trip only when the tenant is another than the connection's last, and none for reads of
+ * the index.
+ */
+export function bindToTenant(client: pg.ClientBase): void {
+  const query = client.query.bind(client) as (...args: unknown[]) => unknown;
+  let told: string | null = null;
+  client.query = ((...args: unknown[]) => {
+    const [first] = args;
+    const { text = "", name } = (typeof first === "string" ? { text: first } : (first ?? {})) as Statement;
+    const tenant = running.getStore()?.tenant ?? "";
+    if (tenant !== told && touchesOwned(text, name)) {
+      told = tenant;
+      // Queued in front of the statement. When it fails, the statement finds no rows: the wall stands.
+      (query("SELECT set_config('app.tenant', $1, false)", [tenant]) as Promise<unknown>).catch(() => {
+        told = null;
+      });
+    }
+    // A transaction that is taken back takes the setting back.
+    if (name === undefined && /^\s*rollback/i.test(text)) told = null;
+    const answer = query(...args);
+    if (name === undefined && /^\s*commit/i.test(text)) forgetUnlessCommitted(answer);
+    return answer;
+  }) as typeof client.query;
+
+  /** A transaction with a failed statement is taken back by its commit too. First to hear of it, before the caller. */
+  function forgetUnlessCommitted(answer: unknown): void {
+    if (!(answer instanceof Promise)) {
+      told = null;
+      return;
+    }
+    answer.then(
+      ({ command }: { command?: string }) => {
+        if (command !== "COMMIT") told = null;
+      },
+      () => {
+        told = null;
+      },
+    );
+  }
+}

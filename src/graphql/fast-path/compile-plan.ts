@@ -1,0 +1,315 @@
+import {
+  type FieldNode,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  Kind,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from "graphql";
+import type { Caller } from "../../auth/caller.ts";
+import { JsonText } from "../../json/json-text.ts";
+import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../../nfts/json-lists.ts";
+import type { JsonPage } from "../../nfts/json-page.ts";
+import type { ContractField, FileField, JsonMember, NftField, NftShape } from "../../nfts/nft-json.ts";
+import { countConditions, type TraitFilter } from "../../nfts/traits.ts";
+import type { Services } from "../../services.ts";
+import { encodeId } from "../builder.ts";
+import { type ConnectionArgs, pageRequestOf } from "../connection.ts";
+import { compileArguments, compileVariables } from "./compile-values.ts";
+
+/** An operation that is answered without executing it: its reads make the text of `data`. */
+export interface KnownPlan {
+  /**
+   * What the costs of a call depend on; null: these variables are not for the plan.
+   *
+   * @returns the coerced arguments with it.
+   */
+  prepare(variables: Record<string, unknown>): { size: string; run: Run } | null;
+}
+
+type Run = (services: Services, caller: Caller) => Promise<JsonText>;
+type Args = ConnectionArgs & Record<string, unknown>;
+type Fragments = Record<string, FragmentDefinitionNode>;
+
+interface Member {
+  name: string;
+  field: string;
+  node: FieldNode;
+}
+
+const same = ["id", "chain", "tokenId", "standard", "owner", "supply", "creator", "mintedAt", "name", "description"];
+const nftNames: Record<string, NftField> = {
+  ...(Object.fromEntries(same.map((name) => [name, name])) as Record<string, NftField>),
+  contractAddress: "contract",
+  metadataUrl: "metadataUrl",
+  metadata: "metadata",
+  fileUrl: "fileUrl",
+  animationUrl: "animationUrl",
+  cachedFileUrl: "cachedFileUrl",
+  cachedAnimationUrl: "cachedAnimationUrl",
+  metadataUpdatedAt: "metadataUpdatedAt",
+  __typename: "nftTypename",
+};
+const contractNames: Record<string, ContractField> = {
+  ...Object.fromEntries(["id", "chain", "address", "standard", "name", "symbol", "description"].map((n) => [n, n])),
+  thumbnailUrl: "thumbnailUrl",
+  cachedThumbnailUrl: "cachedThumbnailUrl",
+  bannerUrl: "bannerUrl",
+  cachedBannerUrl: "cachedBannerUrl",
+  __typename: "contractTypename",
+};
+const fileNames: Record<string, FileField> = {
+  width: "width",
+  height: "height",
+  sizeBytes: "sizeBytes",
+  __typename: "fileTypename",
+};
+
+/** Fields of the root that an operation may have for a plan: each is a statement of its own. */
+const maxRoots = 5;
+
+/**
+ * Makes the plan of a valid operation, when it is reads of tokens only: `account { nfts }`, `nfts`, `nft`,
+ * `contract`, with whatever selection, but no directives.
+ *
+ * @returns null for every other operation; those are executed.
+ */
+export function planOf(
+  schema: GraphQLSchema,
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+): KnownPlan | null {
+  if (operation.operation !== "query" || (operation.directives ?? []).length > 0) return null;
+  const roots = flatten(operation.selectionSet, "Query", fragments) ?? [];
+  if (roots.length === 0 || roots.length > maxRoots) return null;
+  const makers = { account: planAccount, nfts: planNfts, nft: planNft, contract: planContract };
+  const answers = roots.map((root) => {
+    const make = Object.hasOwn(makers, root.field) ? makers[root.field as keyof typeof makers] : null;
+    return make?.(schema, root, fragments) ?? null;
+  });
+  const planned = answers.filter((answer) => answer !== null);
+  if (planned.length < answers.length) return null;
+  const readVariables = compileVariables(schema, operation);
+  return {
+    prepare(variables) {
+      const values = readVariables(variables);
+      const calls = planned.map((answer) => answer(values)).filter((call) => call !== null);
+      if (calls.length < planned.length) return null;
+      const run: Run = async (services, caller) => {
+        const texts = await Promise.all(calls.map((call) => call.run(services, caller)));
+        const data = new JsonText();
+        for (const [index, text] of texts.entries())
+          data.add(`${index === 0 ? "{" : ","}"${roots[index]?.name}":`).add(text);
+        return data.add("}");
+      };
+      return { size: calls.map(({ size }) => size).join(), run };
+    },
+  };
+}
+
+type Prepare = (variables: Record<string, unknown>) => { size: string; run: Run } | null;
+
+function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
+  const members = root.node.selectionSet && flatten(root.node.selectionSet, "Account", fragments);
+  const lists = members?.filter(({ field }) => field === "nfts") ?? [];
+  const [list] = lists;
+  if (!members || !list || lists.length > 1) return null;
+  if (!members.every(({ field }) => ["nfts", "id", "address", "__typename"].includes(field))) return null;
+  const write = connectionWriter(list.node.selectionSet, fragments, true);
+  if (!write) return null;
+  const [rootArguments, listArguments] = [argumentsOf(schema, "Query", root), argumentsOf(schema, "Account", list)];
+  return (variables) => {
+    const account = String(rootArguments(variables)["address"]);
+    const args = listArguments(variables);
+    if (!forwards(args)) return null;
+    const exclude = (args["exclude"] ?? []) as ("ERC721" | "ERC1155")[];
+    const run: Run = async (services, caller) => {
+      const page = await accountPage(services, caller, {
+        ...{ chain: String(args["chain"]), account, exclude, page: pageRequestOf(args), ...write.request },
+        ...(args["contract"] == null ? {} : { contract: String(args["contract"]) }),
+      });
+      const values: Record<string, string | JsonText> = {
+        nfts: write.text(page),
+        id: JSON.stringify(encodeId("Account", account)),
+        address: JSON.stringify(account),
+        __typename: '"Account"',
+      };
+      return object(members, values);
+    };
+    return { size: sizeOf(args), run };
+  };
+}
+
+function planNfts(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
+  const write = connectionWriter(root.node.selectionSet, fragments, false);
+  if (!write) return null;
+  const readArguments = argumentsOf(schema, "Query", root);
+  return (variables) => {
+    const args = readArguments(variables);
+    const contract = args["contract"] == null ? null : String(args["contract"]);
+    const traits = (args["traits"] ?? undefined) as TraitFilter | undefined;
+    if (!forwards(args) || (traits && !contract)) return null;
+    const request = { chain: String(args["chain"]), page: pageRequestOf(args), ...write.request };
+    const run: Run = async (services, caller) =>
+      write.text(
+        contract
+          ? await contractPage(services, caller, { ...request, contract, traits })
+          : { ...(await chainPage(services, caller, request)), total: null },
+      );
+    // What its conditions cost was looked at with as many of them.
+    return { size: `${sizeOf(args)}/${countConditions(traits)}`, run };
+  };
+}
+
+function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
+  const shape = nftShape(root.node.selectionSet, fragments, false);
+  if (!shape) return null;
+  const readArguments = argumentsOf(schema, "Query", root);
+  return (variables) => {
+    const args = readArguments(variables);
+    const key = {
+      chain: String(args["chain"]),
+      contract: String(args["contract"]),
+      tokenId: args["tokenId"] as bigint,
+    };
+    return { size: "", run: async (services, caller) => (await nftDetails(services, caller, { ...key, shape })).nft };
+  };
+}
+
+function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
+  const members = contractMembersOf(root.node, fragments);
+  if (!members) return null;
+  const readArguments = argumentsOf(schema, "Query", root);
+  return (variables) => {
+    const args = readArguments(variables);
+    const key = { chain: String(args["chain"]), address: String(args["address"]) };
+    const run: Run = async (services, caller) =>
+      (await contractDetails(services, caller, { ...key, members })) ?? new JsonText().add("null");
+    return { size: "", run };
+  };
+}
+
+function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragments, ofAccount: boolean) {
+  const members = set && flatten(set, "NftConnection", fragments);
+  if (!members?.every(({ field }) => ["nodes", "edges", "pageInfo", "totalCount", "__typename"].includes(field)))
+    return null;
+  const lists = members.filter(({ field }) => field === "nodes" || field === "edges");
+  const infos = members.filter(({ field }) => field === "pageInfo");
+  if (lists.length > 1 || infos.length > 1) return null;
+  const [list] = lists;
+  const edge =
+    list?.field === "edges" ? list.node.selectionSet && flatten(list.node.selectionSet, "NftEdge", fragments) : [];
+  if (!edge?.every(({ field }) => ["cursor", "node", "__typename"].includes(field))) return null;
+  const info = infos[0]?.node.selectionSet ? flatten(infos[0].node.selectionSet, "PageInfo", fragments) : [];
+  const node = list?.field === "edges" ? edge?.find(({ field }) => field === "node")?.node : list?.node;
+  const shape = node ? nftShape(node.selectionSet, fragments, ofAccount) : [];
+  if (!edge || !info || !shape || edge.filter(({ field }) => field === "node").length > 1) return null;
+  const asEdges = list?.field === "edges";
+  const edgeText = (item: string, cursor: string) =>
+    object(edge, { cursor: JSON.stringify(cursor), node: item, __typename: '"NftEdge"' }).toString();
+  return {
+    request: { shape: shape satisfies NftShape, strictContract: true, split: asEdges },
+    text: (page: JsonPage): JsonText =>
+      object(members, {
+        nodes: () => new JsonText().add("[").add(page.items).add("]"),
+        edges: () => `[${(page.parts ?? []).map(({ item, cursor }) => edgeText(item, cursor)).join(",")}]`,
+        pageInfo: () =>
+          object(info, {
+            hasNextPage: String(page.hasNext),
+            hasPreviousPage: String(page.hasPrevious),
+            startCursor: () => JSON.stringify(page.startCursor()),
+            endCursor: () => JSON.stringify(page.endCursor()),
+            __typename: '"PageInfo"',
+          }),
+        totalCount: page.total === null ? "null" : String(page.total),
+        __typename: '"NftConnection"',
+      }),
+  };
+}
+
+function nftShape(set: SelectionSetNode | undefined, fragments: Fragments, ofAccount: boolean): JsonMember[] | null {
+  const members = set && flatten(set, "Nft", fragments);
+  if (!members) return null;
+  const shape = members.map(({ name, field, node }): JsonMember | null => {
+    if (field === "amount") return { name, field: ofAccount ? "amount" : "noAmount" };
+    if (field === "contract") {
+      const inner = contractMembersOf(node, fragments);
+      return inner && { name, field: { group: "contract", members: inner } };
+    }
+    if (field === "fileInformation") {
+      const inner = namedMembers(node, "FileInformation", fileNames, fragments);
+      return inner && { name, field: { group: "fileInformation", members: inner } };
+    }
+    const known = nftNames[field];
+    return known ? { name, field: known } : null;
+  });
+  const whole = shape.filter((member) => member !== null);
+  return whole.length === shape.length ? whole : null;
+}
+
+function contractMembersOf(node: FieldNode, fragments: Fragments): JsonMember<ContractField>[] | null {
+  return namedMembers(node, "Contract", contractNames, fragments);
+}
+
+function namedMembers<F extends string>(
+  node: FieldNode,
+  type: string,
+  names: Record<string, F>,
+  fragments: Fragments,
+): JsonMember<F>[] | null {
+  const inner = node.selectionSet && flatten(node.selectionSet, type, fragments);
+  const known = inner?.flatMap((member): JsonMember<F>[] => {
+    const field = Object.hasOwn(names, member.field) ? names[member.field] : undefined;
+    return field ? [{ name: member.name, field }] : [];
+  });
+  return inner && known?.length === inner.length ? known : null;
+}
+
+/** The fields of a selection in order, fragments opened; null when it is not as plain as that. */
+function flatten(set: SelectionSetNode, type: string, fragments: Fragments): Member[] | null {
+  const members: Member[] = [];
+  for (const selection of set.selections) {
+    if ((selection.directives ?? []).length > 0) return null;
+    if (selection.kind === Kind.FIELD) {
+      members.push({ name: (selection.alias ?? selection.name).value, field: selection.name.value, node: selection });
+      continue;
+    }
+    const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments[selection.name.value];
+    if (!fragment || (fragment.typeCondition && fragment.typeCondition.name.value !== type)) return null;
+    const inner = flatten(fragment.selectionSet, type, fragments);
+    if (!inner) return null;
+    members.push(...inner);
+  }
+  // Fields that come twice are merged by an executor.
+  return new Set(members.map(({ name }) => name)).size === members.length ? members : null;
+}
+
+function argumentsOf(
+  schema: GraphQLSchema,
+  type: string,
+  member: Member,
+): (variables: Record<string, unknown>) => Args {
+  const parent = schema.getType(type);
+  const definition = parent && "getFields" in parent ? parent.getFields()[member.field] : undefined;
+  if (!definition || !("args" in definition)) throw new Error(`${type}.${member.field} is no field`);
+  return compileArguments(definition.args, member.node) as (variables: Record<string, unknown>) => Args;
+}
+
+function forwards(args: Args): boolean {
+  return args.last == null && args.before == null;
+}
+
+function sizeOf(args: Args): string {
+  return String(args.first ?? "");
+}
+
+type Value = string | JsonText;
+
+function object(members: readonly Member[], values: Record<string, Value | (() => Value)>): JsonText {
+  const text = new JsonText();
+  for (const [index, { name, field }] of members.entries()) {
+    const value = values[field] ?? "null";
+    text.add(`${index === 0 ? "{" : ","}"${name}":`).add(typeof value === "function" ? value() : value);
+  }
+  return text.add(members.length === 0 ? "{}" : "}");
+}

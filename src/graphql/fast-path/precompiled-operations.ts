@@ -1,0 +1,117 @@
+import {
+  type DocumentNode,
+  type FragmentDefinitionNode,
+  type GraphQLSchema,
+  getOperationAST,
+  Kind,
+  parse,
+} from "graphql";
+import { LRUCache } from "lru-cache";
+import type { Caller } from "../../auth/caller.ts";
+import type { OperationCost } from "../../http/app-env.ts";
+import type { JsonText } from "../../json/json-text.ts";
+import type { Services } from "../../services.ts";
+import { type KnownPlan, planOf } from "./compile-plan.ts";
+
+/** What a client posts. */
+export interface Operation {
+  query: string;
+  operationName: string | null;
+  variables: Record<string, unknown>;
+}
+
+interface Known {
+  plan: KnownPlan;
+  /** Page sizes whose cost was found bearable when the operation was executed with them, and that cost. */
+  sizes: Map<string, OperationCost>;
+  contentType: string;
+}
+
+const maxKnown = 500;
+const maxQueryLength = 10_000;
+
+/** An operation that can be answered by its plan. */
+export interface KnownCall {
+  /** When it was executed. */
+  cost: OperationCost;
+  contentType: string;
+  /** The text of `data`. */
+  run: (services: Services, caller: Caller) => Promise<JsonText>;
+}
+
+/**
+ * Recognises operations that were parsed, validated, priced and executed once without an error, and
+ * answers them from then on by their plan, with the same bytes. Whatever the plan cannot do, or fails
+ * at, takes the ordinary way.
+ */
+export class KnownOperations {
+  readonly #known = new LRUCache<string, Known>({ max: maxKnown });
+
+  /** @returns null: execute it. */
+  find(accept: string, operation: Operation): KnownCall | null {
+    const known = this.#known.get(keyOf(accept, operation));
+    if (!known) return null;
+    try {
+      const call = known.plan.prepare(operation.variables);
+      const cost = call ? known.sizes.get(call.size) : undefined;
+      return call && cost !== undefined ? { cost, contentType: known.contentType, run: call.run } : null;
+    } catch {
+      // The ordinary way finds the same fault and knows how it is told.
+      return null;
+    }
+  }
+
+  /** Takes note of an operation that was executed without an error. */
+  learn(schema: GraphQLSchema, accept: string, operation: Operation, contentType: string, cost: OperationCost): void {
+    if (operation.query.length > maxQueryLength) return;
+    const key = keyOf(accept, operation);
+    const known = this.#known.get(key) ?? planFor(schema, operation, contentType);
+    if (!known) return;
+    try {
+      const call = known.plan.prepare(operation.variables);
+      if (call && known.sizes.size < 100) known.sizes.set(call.size, cost);
+    } catch {
+      return;
+    }
+    // What was not used for longest goes first: an attacker's many documents then only cost the ordinary way.
+    this.#known.set(key, known);
+  }
+}
+
+function planFor(schema: GraphQLSchema, { query, operationName }: Operation, contentType: string): Known | null {
+  const document = parse(query, { noLocation: true });
+  const operation = getOperationAST(document, operationName);
+  const plan = operation && planOf(schema, operation, fragmentsOf(document));
+  return plan ? { plan, sizes: new Map(), contentType } : null;
+}
+
+/** Reads a request's body as one plain operation; null for anything else, extensions included. */
+export function readOperation(body: string): Operation | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return null;
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
+  const { query, operationName = null, variables = {}, ...more } = value as Record<string, unknown>;
+  const plain =
+    typeof query === "string" &&
+    (operationName === null || typeof operationName === "string") &&
+    (variables === null || (typeof variables === "object" && !Array.isArray(variables))) &&
+    Object.keys(more).length === 0;
+  if (!plain) return null;
+  return { query, operationName, variables: (variables ?? {}) as Record<string, unknown> };
+}
+
+function keyOf(accept: string, { query, operationName }: Operation): string {
+  return `${accept}\n${operationName ?? ""}\n${query}`;
+}
+
+function fragmentsOf(document: DocumentNode): Record<string, FragmentDefinitionNode> {
+  return Object.fromEntries(
+    document.definitions.flatMap((definition) =>
+      definition.kind === Kind.FRAGMENT_DEFINITION ? [[definition.name.value, definition]] : [],
+    ),
+  );
+}

@@ -1,0 +1,100 @@
+import { type Kysely, sql } from "kysely";
+import type { Database } from "../../db/database.ts";
+
+/** More ranges than this of one contract in one look-out become the one range that covers them. */
+const rangesPerContract = 32;
+/** Rows per statement, far below the statement time-out. */
+const portion = 10_000;
+/** Announcements this far behind cannot be seen again by the look-out's overlap. */
+const keptBlocks = 2_048n;
+
+/**
+ * Takes note of ERC-4906 and ERC-1155 URI events from a block on. Seeing an event again changes
+ * nothing; contracts without a token are ignored.
+ */
+export async function noteAnnouncements(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
+  await sql`
+    WITH said AS (
+      SELECT u.contract, u.from_token_id AS low, u.to_token_id AS high, max(u.block_number) AS block,
+        count(*) OVER (PARTITION BY u.contract) AS ranges
+      FROM nft.metadata_updates u
+      WHERE u.chain_id = ${chainId} AND u.block_number >= ${from}
+      GROUP BY u.contract, u.from_token_id, u.to_token_id
+    ), merged AS (
+      SELECT contract, low, high, block FROM said WHERE ranges <= ${rangesPerContract}
+      UNION ALL
+      SELECT contract, min(low), max(high), max(block) FROM said WHERE ranges > ${rangesPerContract} GROUP BY contract
+    )
+    INSERT INTO service.metadata_announcement AS a (chain_id, contract, from_token_id, to_token_id, block)
+    SELECT ${chainId}, m.contract, m.low, m.high, m.block FROM merged m
+    WHERE EXISTS (SELECT FROM service.token_metadata t WHERE t.chain_id = ${chainId} AND t.contract = m.contract)
+    ON CONFLICT (chain_id, contract, from_token_id, to_token_id)
+      DO UPDATE SET block = excluded.block WHERE a.block < excluded.block`.execute(db);
+}
+
+/**
+ * Makes work of what was announced: tokens whose URI was read before the event's block are stale. A
+ * stranger's contract gets this once in `windowSeconds`, however often it calls; collections of our
+ * factory, whose events come from their admins' transactions, at once.
+ *
+ * @returns whether anything was marked.
+ */
+export async function applyAnnouncements(
+  db: Kysely<Database>,
+  chainId: number,
+  head: bigint,
+  windowSeconds: number,
+): Promise<boolean> {
+  const { rows } = await sql<{ contract: Buffer; block: bigint; wide: boolean }>`
+    SELECT a.contract, max(a.block) AS block, bool_or(a.to_token_id > a.from_token_id) AS wide
+    FROM service.metadata_announcement a
+    LEFT JOIN service.contract_metadata c ON c.chain_id = ${chainId} AND c.address = a.contract
+    WHERE a.chain_id = ${chainId} AND a.block > a.applied_block
+      AND (c.announced_at IS NULL OR c.announced_at <= clock_timestamp() - make_interval(secs => ${windowSeconds})
+        OR EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chainId} AND o.address = a.contract))
+    GROUP BY a.contract
+    LIMIT 500`.execute(db);
+  for (const { contract, block, wide } of rows) {
+    while ((await markStale(db, chainId, contract, block)) === portion);
+    await sql`
+      UPDATE service.metadata_announcement SET applied_block = ${block}
+      WHERE chain_id = ${chainId} AND contract = ${contract} AND block <= ${block}`.execute(db);
+    // What changes all tokens often changes the collection's own document.
+    await sql`
+      INSERT INTO service.contract_metadata AS c (chain_id, address, announced_at)
+      VALUES (${chainId}, ${contract}, clock_timestamp())
+      ON CONFLICT (chain_id, address) DO UPDATE SET announced_at = clock_timestamp(),
+        next_attempt_at = CASE WHEN ${wide} THEN least(c.next_attempt_at, clock_timestamp()) ELSE c.next_attempt_at END
+    `.execute(db);
+  }
+  if (rows.length > 0)
+    await sql`
+      DELETE FROM service.metadata_announcement
+      WHERE chain_id = ${chainId} AND applied_block >= block AND block < ${head - keptBlocks}`.execute(db);
+  return rows.length > 0;
+}
+
+async function markStale(db: Kysely<Database>, chainId: number, contract: Buffer, upTo: bigint): Promise<number> {
+  const { rows } = await sql<{ count: bigint }>`
+    WITH stale AS (
+      SELECT m.token_id, max(a.block) AS block
+      FROM service.metadata_announcement a JOIN service.token_metadata m
+        ON m.chain_id = ${chainId} AND m.contract = a.contract AND m.token_id BETWEEN a.from_token_id AND a.to_token_id
+      WHERE a.chain_id = ${chainId} AND a.contract = ${contract} AND a.block > a.applied_block AND a.block <= ${upTo}
+        AND coalesce(m.fetched_block < a.block, true) AND coalesce(m.wanted_block < a.block, true)
+      GROUP BY m.token_id
+      LIMIT ${portion}
+    ), marked AS (
+      UPDATE service.token_metadata m SET
+        wanted_block = stale.block,
+        status = 'pending',
+        priority = least(m.priority, 2),
+        attempts = 0,
+        next_attempt_at = CASE WHEN m.lease_until > clock_timestamp() THEN m.next_attempt_at ELSE clock_timestamp() END
+      FROM stale
+      WHERE m.chain_id = ${chainId} AND m.contract = ${contract} AND m.token_id = stale.token_id
+      RETURNING 1
+    )
+    SELECT count(*) FROM marked`.execute(db);
+  return Number(rows[0]?.count ?? 0n);
+}

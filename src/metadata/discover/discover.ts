@@ -1,0 +1,229 @@
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Database } from "../../db/database.ts";
+import { noteAnnouncements } from "./announcements.ts";
+import { noteContracts } from "./apply-looks.ts";
+
+/**
+ * Blocks that are looked at again on every pass. A reorg puts tokens and announcements into blocks
+ * that were already read; deeper ones are left to the sweep.
+ */
+const overlapBlocks = 256n;
+/** Rows per statement, far below the statement time-out. */
+const portion = 10_000;
+
+/** Tokens of a contract that nobody looked at which are queued in all, those that moved included. */
+const movedTokens = 1_000;
+
+/** How far the index has come; null while it has nothing of this chain. */
+export async function readIndexHead(db: Kysely<Database>, chainId: number): Promise<bigint | null> {
+  const row = await db
+    .selectFrom("nft.heads")
+    .select("block_number")
+    .where("chain_id", "=", chainId)
+    .executeTakeFirst();
+  return row?.block_number ?? null;
+}
+
+/**
+ * Queues what is new and to be read (see `queueMinted`), and notes what contracts announced as changed, up to a block of
+ * the index.
+ *
+ * @param firstTokens of a contract that nobody looked at.
+ * @returns whether a token was queued.
+ */
+export async function discover(
+  db: Kysely<Database>,
+  chainId: number,
+  head: bigint,
+  firstTokens: number,
+): Promise<boolean> {
+  await db
+    .insertInto("service.metadata_cursor")
+    .values({ chain_id: chainId, swept_at: null })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  const cursor = await db
+    .selectFrom("service.metadata_cursor")
+    .selectAll()
+    .where("chain_id", "=", chainId)
+    .executeTakeFirstOrThrow();
+  if (cursor.mint_block > head + overlapBlocks) await forgetBeyond(db, chainId, head);
+  const minted = await inPortions(() => queueMinted(db, chainId, back(cursor.mint_block), firstTokens));
+  await queueMoved(db, chainId, back(cursor.mint_block));
+  await queueLaunched(db, chainId, back(cursor.mint_block));
+  await noteAnnouncements(db, chainId, back(cursor.update_block));
+  // The head is taken as it was before the look-out: rows that came meanwhile are seen next time.
+  // It may go back: another deployment of the index, or a local chain that began anew.
+  await db
+    .updateTable("service.metadata_cursor")
+    .set({ mint_block: head, update_block: head })
+    .where("chain_id", "=", chainId)
+    .execute();
+  return minted > 0;
+}
+
+/** Finds what the look-out by blocks cannot: tokens minted before the first indexed block, and whatever it missed. */
+export async function sweep(db: Kysely<Database>, chainId: number, firstTokens: number): Promise<void> {
+  await inPortions(() => queueMinted(db, chainId, null, firstTokens));
+  await queueLaunched(db, chainId, 0n);
+  await sql`
+    INSERT INTO service.contract_metadata (chain_id, address)
+    SELECT c.chain_id, c.address FROM nft.contracts c
+    WHERE c.chain_id = ${chainId}
+      AND NOT EXISTS (SELECT FROM service.contract_metadata m WHERE m.chain_id = ${chainId} AND m.address = c.address)
+    ON CONFLICT DO NOTHING`.execute(db);
+  await db
+    .updateTable("service.metadata_cursor")
+    .set({ swept_at: sql<Date>`clock_timestamp()` })
+    .where("chain_id", "=", chainId)
+    .execute();
+}
+
+/** Marks the tokens of contracts that a client wants read again. */
+export async function applyRefreshes(db: Kysely<Database>, chainId: number): Promise<void> {
+  const wishes = await db
+    .selectFrom("service.contract_metadata")
+    .select("address")
+    .where("chain_id", "=", chainId)
+    .where("refresh_requested_at", "is not", null)
+    .where("refresh_applied_at", "is", null)
+    .execute();
+  await noteContracts(
+    db,
+    chainId,
+    wishes.map(({ address }) => address),
+  );
+  for (const { address } of wishes) {
+    await inPortions(() => queueContract(db, chainId, address));
+    await db
+      .updateTable("service.contract_metadata")
+      .set({ refresh_applied_at: sql<Date>`clock_timestamp()` })
+      .where("chain_id", "=", chainId)
+      .where("address", "=", address)
+      .execute();
+  }
+}
+
+/**
+ * Queues new tokens of collections of this installation and of those that somebody looked at, and of every other contract
+ * the first ones, until it has `firstTokens` in the queue: a flood of tokens that nobody sees costs no row here.
+ *
+ * @param from null: all tokens, contract by contract.
+ */
+async function queueMinted(
+  db: Kysely<Database>,
+  chainId: number,
+  from: bigint | null,
+  firstTokens: number,
+): Promise<bigint> {
+  const isNew = sql`NOT EXISTS (SELECT FROM service.token_metadata m
+    WHERE m.chain_id = ${chainId} AND m.contract = t.contract AND m.token_id = t.token_id)`;
+  const room = (contract: RawBuilder<unknown>) => sql`(SELECT
+      CASE WHEN EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chainId} AND o.address = ${contract})
+        OR EXISTS (SELECT FROM service.self_deployment d WHERE d.chain_id = ${chainId} AND d.address = ${contract})
+        OR EXISTS (SELECT FROM service.contract_metadata l
+          WHERE l.chain_id = ${chainId} AND l.address = ${contract} AND l.looked_at IS NOT NULL)
+      THEN ${portion}
+      ELSE ${firstTokens} - (SELECT count(*) FROM (SELECT FROM service.token_metadata q
+        WHERE q.chain_id = ${chainId} AND q.contract = ${contract} LIMIT ${firstTokens}) x) END AS room)`;
+  const found =
+    from === null
+      ? sql`SELECT t.contract, t.token_id, t.mint_timestamp FROM nft.contracts c
+          CROSS JOIN LATERAL ${room(sql`c.address`)} r
+          CROSS JOIN LATERAL (SELECT t.contract, t.token_id, t.mint_timestamp FROM nft.tokens t
+            WHERE t.chain_id = ${chainId} AND t.contract = c.address AND t.supply > 0 AND ${isNew}
+            ORDER BY t.token_id LIMIT r.room) t
+          WHERE c.chain_id = ${chainId} AND c.token_count > 0 AND r.room > 0`
+      : sql`SELECT f.contract, f.token_id, f.mint_timestamp FROM (
+            SELECT t.*, row_number() OVER (PARTITION BY contract ORDER BY token_id) AS place FROM (
+              SELECT t.contract, t.token_id, t.mint_timestamp FROM nft.tokens t
+              WHERE t.chain_id = ${chainId} AND t.supply > 0 AND t.mint_block >= ${from} AND ${isNew}) t) f
+          JOIN (SELECT k.contract, r.room FROM (SELECT DISTINCT contract FROM nft.tokens
+              WHERE chain_id = ${chainId} AND mint_block >= ${from}) k
+            CROSS JOIN LATERAL ${room(sql`k.contract`)} r) r ON r.contract = f.contract AND f.place <= r.room`;
+  const { rows } = await sql<{ count: bigint }>`
+    WITH fresh AS (
+      INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
+      SELECT ${chainId}::integer, t.contract, t.token_id,
+        CASE WHEN t.mint_timestamp > extract(epoch from clock_timestamp()) - 86400 THEN 1 ELSE 3 END
+      FROM (${found}) t
+      LIMIT ${portion}
+      ON CONFLICT DO NOTHING
+      RETURNING contract
+    ), contracts AS (
+      INSERT INTO service.contract_metadata (chain_id, address)
+      SELECT DISTINCT ${chainId}::integer, contract FROM fresh
+      ON CONFLICT DO NOTHING
+    )
+    SELECT count(*) FROM fresh`.execute(db);
+  return rows[0]?.count ?? 0n;
+}
+
+/** Queues what moved from holder to holder by a log of its own, up to `movedTokens` of a contract that nobody looked at. */
+async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
+  const nobody = Buffer.alloc(20);
+  await sql`
+    INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
+    SELECT ${chainId}::integer, f.contract, f.token_id, 1 FROM (
+      SELECT x.*, row_number() OVER (PARTITION BY contract ORDER BY token_id) AS place FROM (
+        SELECT DISTINCT x.contract, x.token_id FROM nft.transfers x
+        WHERE x.chain_id = ${chainId} AND x.block_number >= ${from} AND x.batch_index = 0
+          AND x.from_address <> ${nobody} AND x.to_address <> ${nobody} AND NOT EXISTS (
+            SELECT FROM service.token_metadata m
+            WHERE m.chain_id = ${chainId} AND m.contract = x.contract AND m.token_id = x.token_id)) x) f
+    CROSS JOIN LATERAL (SELECT count(*) AS queued FROM (SELECT FROM service.token_metadata q
+      WHERE q.chain_id = ${chainId} AND q.contract = f.contract LIMIT ${movedTokens}) q) q
+    WHERE f.place <= ${movedTokens} - q.queued
+    LIMIT ${portion}
+    ON CONFLICT DO NOTHING`.execute(db);
+}
+
+/** Collections that our factory made have a name before they have a token. */
+async function queueLaunched(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
+  await sql`
+    INSERT INTO service.contract_metadata (chain_id, address)
+    SELECT l.chain_id, l.address FROM nft.collections l
+    WHERE l.chain_id = ${chainId} AND l.block_number >= ${from}
+      AND NOT EXISTS (SELECT FROM service.contract_metadata m WHERE m.chain_id = ${chainId} AND m.address = l.address)
+    ON CONFLICT DO NOTHING`.execute(db);
+}
+
+async function queueContract(db: Kysely<Database>, chainId: number, address: Buffer): Promise<bigint> {
+  const { rows } = await sql<{ count: bigint }>`
+    WITH stale AS (
+      SELECT m.contract, m.token_id
+      FROM service.contract_metadata c JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = c.address
+      WHERE c.chain_id = ${chainId} AND c.address = ${address}
+        AND m.status <> 'pending' AND coalesce(m.attempted_at < c.refresh_requested_at, true)
+      LIMIT ${portion}
+    ), marked AS (
+      UPDATE service.token_metadata m SET status = 'pending', priority = 2, next_attempt_at = clock_timestamp()
+      FROM stale
+      WHERE m.chain_id = ${chainId} AND m.contract = stale.contract AND m.token_id = stale.token_id
+      RETURNING 1
+    )
+    SELECT count(*) FROM marked`.execute(db);
+  return rows[0]?.count ?? 0n;
+}
+
+/** Rows of blocks that no longer exist: what they say is another chain's. */
+async function forgetBeyond(db: Kysely<Database>, chainId: number, head: bigint): Promise<void> {
+  for (const table of ["token_metadata", "contract_metadata"]) {
+    await sql`
+      UPDATE ${sql.id("service", table)} SET fetched_block = NULL, status = 'pending', next_attempt_at = clock_timestamp()
+      WHERE chain_id = ${chainId} AND fetched_block > ${head}`.execute(db);
+  }
+}
+
+async function inPortions(work: () => Promise<bigint>): Promise<number> {
+  let all = 0;
+  for (;;) {
+    const done = Number(await work());
+    all += done;
+    if (done < portion) return all;
+  }
+}
+
+function back(block: bigint): bigint {
+  return block > overlapBlocks ? block - overlapBlocks : 0n;
+}

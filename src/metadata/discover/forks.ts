@@ -1,0 +1,71 @@
+import { type Kysely, sql } from "kysely";
+import type { Hex, PublicClient } from "viem";
+import { toBytes, toHex } from "../../db/bytes.ts";
+import type { Database } from "../../db/database.ts";
+import type { PinnedBlock } from "../read/call-contract.ts";
+
+/** Longer than any read of a token takes, and deeper than chains reorganise. */
+const keptBlocks = 2_048n;
+const deepest = 256;
+
+/** Notes that URIs will be read at this block. Before the first of them is. */
+export async function noteReadBlock(db: Kysely<Database>, chainId: number, block: PinnedBlock): Promise<void> {
+  await sql`
+    INSERT INTO service.metadata_read_block (chain_id, number, hash)
+    VALUES (${chainId}, ${block.number}, ${toBytes(block.hash)}) ON CONFLICT DO NOTHING`.execute(db);
+  await sql`
+    DELETE FROM service.metadata_read_block
+    WHERE chain_id = ${chainId} AND number < ${block.number - keptBlocks}`.execute(db);
+}
+
+/**
+ * Compares the blocks at which URIs were read with the chain, newest first, down to one that stands.
+ * What was read above that came from a branch that is dead, and is read again: also where the living
+ * branch announced its change at a lower block than the one that was read.
+ *
+ * @returns whether a reorganisation was found.
+ */
+export async function dropDeadBranch(
+  db: Kysely<Database>,
+  client: PublicClient,
+  chainId: number,
+  head: PinnedBlock,
+): Promise<boolean> {
+  // Above the head nothing can be said: a node behind its siblings has not seen these blocks yet.
+  const { rows } = await sql<{ number: bigint; hash: Buffer }>`
+    SELECT number, hash FROM service.metadata_read_block
+    WHERE chain_id = ${chainId} AND number <= ${head.number}
+    ORDER BY number DESC LIMIT ${deepest}`.execute(db);
+  const dead: { number: bigint; hash: Buffer }[] = [];
+  let standing: bigint | null = null;
+  for (const row of rows) {
+    if (toHex(row.hash) === (await hashAt(client, row.number, head))) {
+      standing = row.number;
+      break;
+    }
+    dead.push(row);
+  }
+  const newest = dead[0]?.number;
+  const oldest = dead.at(-1)?.number;
+  if (newest === undefined || oldest === undefined) return false;
+  const above = standing === null || standing >= oldest ? oldest - 1n : standing;
+  // The block's row goes first: a reading of it that ends after this finds that it has gone, see `finishToken`.
+  for (const { number, hash } of dead)
+    await sql`
+      DELETE FROM service.metadata_read_block
+      WHERE chain_id = ${chainId} AND number = ${number} AND hash = ${hash}`.execute(db);
+  await sql`
+    UPDATE service.token_metadata SET fetched_block = NULL, status = 'pending', priority = least(priority, 2),
+      attempts = 0,
+      next_attempt_at = CASE WHEN lease_until > clock_timestamp() THEN next_attempt_at ELSE clock_timestamp() END
+    WHERE chain_id = ${chainId} AND fetched_block > ${above} AND fetched_block <= ${newest}`.execute(db);
+  await sql`
+    UPDATE service.contract_metadata SET fetched_block = NULL, next_attempt_at = clock_timestamp()
+    WHERE chain_id = ${chainId} AND fetched_block > ${above} AND fetched_block <= ${newest}`.execute(db);
+  return true;
+}
+
+async function hashAt(client: PublicClient, number: bigint, head: PinnedBlock): Promise<Hex | null> {
+  if (number === head.number) return head.hash;
+  return (await client.getBlock({ blockNumber: number })).hash;
+}

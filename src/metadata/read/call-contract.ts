@@ -1,0 +1,103 @@
+import {
+  BaseError,
+  type Hex,
+  HttpRequestError,
+  numberToHex,
+  type PublicClient,
+  RpcRequestError,
+  TimeoutError,
+  WebSocketRequestError,
+} from "viem";
+import type { Fault } from "../../outbound/fault.ts";
+import { cleanText } from "./parse-document.ts";
+
+const limits = { gas: numberToHex(5_000_000), returnBytes: 262_144, timeoutMs: 3_000, labelLength: 256 };
+
+/** The block that a round of calls reads. Its hash pins the fork: an answer never mixes two. */
+export interface PinnedBlock {
+  number: bigint;
+  hash: Hex;
+}
+
+/** The node's newest block. @throws when the node does not answer. */
+export async function readHead(client: PublicClient): Promise<PinnedBlock> {
+  const block = await client.getBlock({ blockTag: "latest" });
+  if (block.hash === null) throw new Error("the node's latest block has no hash");
+  return { number: block.number, hash: block.hash };
+}
+
+/**
+ * Calls a view function of a contract that nobody vouches for: at one block, with a gas limit, a
+ * time-out and a limit on what it returns. The client must not follow CCIP-Read.
+ */
+export async function callContract(
+  client: PublicClient,
+  block: PinnedBlock,
+  to: Hex,
+  data: Hex,
+): Promise<{ data: Buffer } | Fault> {
+  const request = client.request({
+    method: "eth_call",
+    params: [{ to, data, gas: limits.gas }, { blockHash: block.hash }],
+  });
+  try {
+    const answer = await withTimeout(request, limits.timeoutMs);
+    if (typeof answer !== "string" || !/^0x/.test(answer)) return { fault: "call_bad_return" };
+    if (answer.length > 2 + limits.returnBytes * 2) return { fault: "call_too_large" };
+    return { data: Buffer.from(answer.slice(2), "hex") };
+  } catch (error) {
+    if (error instanceof TooSlow) return { fault: "call_timeout" };
+    return { fault: isAnswer(error) ? "call_failed" : "rpc_unavailable" };
+  }
+}
+
+/** Decodes a returned `string`; some old contracts return a `bytes32` in its place. */
+export function decodeText(data: Buffer): string | null {
+  if (data.length === 32) return cleanText(data.toString("utf8"));
+  if (data.length < 64) return null;
+  const offset = data.readBigUInt64BE(24);
+  if (!isZero(data.subarray(0, 24)) || offset + 32n > BigInt(data.length)) return null;
+  const at = Number(offset);
+  const length = data.readBigUInt64BE(at + 24);
+  if (!isZero(data.subarray(at, at + 24)) || length > BigInt(data.length - at - 32)) return null;
+  return cleanText(data.subarray(at + 32, at + 32 + Number(length)).toString("utf8"));
+}
+
+/** A contract's name or symbol: one line of bounded length, without control characters. */
+export function decodeLabel(data: Buffer): string | null {
+  const text = decodeText(data)
+    ?.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, "")
+    .trim()
+    .normalize("NFC");
+  return text ? text.slice(0, limits.labelLength).toWellFormed() : null;
+}
+
+function isZero(bytes: Buffer): boolean {
+  return bytes.every((byte) => byte === 0);
+}
+
+/** Whether the node answered, with an error, as opposed to being silent or overloaded. */
+function isAnswer(error: unknown): boolean {
+  if (!(error instanceof BaseError)) return false;
+  const silent = error.walk(
+    (cause) =>
+      cause instanceof HttpRequestError || cause instanceof TimeoutError || cause instanceof WebSocketRequestError,
+  );
+  const answer = error.walk((cause) => cause instanceof RpcRequestError);
+  const busy = answer instanceof RpcRequestError && [429, -32005, -32007, -32001].includes(answer.code);
+  return !silent && answer !== null && !busy;
+}
+
+class TooSlow extends Error {}
+
+async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new TooSlow()), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

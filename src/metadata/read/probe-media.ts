@@ -1,0 +1,126 @@
+import { disableTypes, imageSize } from "image-size";
+import { LRUCache } from "lru-cache";
+import { sniffType } from "../../ipfs/sniff-type.ts";
+import { type Fault, isFault } from "../../outbound/fault.ts";
+import { readCapped } from "../../outbound/fetcher.ts";
+import { Busy } from "../../outbound/outbound-limits.ts";
+import { decodeDataUri } from "./data-uri.ts";
+import { gatewayPath, type IpfsLocation, parseIpfsUri } from "./ipfs-location.ts";
+import { gatewaysFor, type Sources, webUrlOf } from "./read-document.ts";
+
+/** Formats that no NFT has, or that match bytes which are something else. */
+const ignoredFormats: Parameters<typeof disableTypes>[0] = [
+  ...(["cur", "dds", "icns", "ico", "j2c", "jp2", "jxl", "jxl-stream", "ktx", "pnm", "psd", "tga", "tiff"] as const),
+];
+
+/** All that is ever read of an image: its header lies within. */
+const headBytes = 65_536;
+const remembered = 2_000;
+const rememberMs = 300_000;
+
+/** What is known about the file behind a token's image. */
+export interface MediaInformation {
+  /** From the first bytes, never from what a server says. */
+  type: string | null;
+  sizeBytes: number | null;
+  width: number | null;
+  height: number | null;
+}
+
+type Answer = MediaInformation | Fault;
+
+/**
+ * Tells type, size and dimensions of images from their first 64 KiB. Thousands of tokens share one
+ * image before a reveal: answers are kept for five minutes.
+ */
+export class MediaProbe {
+  readonly #answers = new LRUCache<string, Promise<Answer>>({ max: remembered, ttl: rememberMs });
+
+  constructor() {
+    disableTypes(ignoredFormats);
+  }
+
+  /** @returns null when only a server can tell; `probe` asks it. */
+  async probeHere(sources: Sources, url: string, signal: AbortSignal): Promise<Answer | null> {
+    if (/^data:/i.test(url)) return await this.probe(sources, url, signal);
+    const location = url.length > 2_048 ? null : parseIpfsUri(url);
+    if (this.#answers.has(url)) return await this.probe(sources, url, signal);
+    const own = location && (await sources.content.resolve(location.cid, location.path));
+    return own?.kind === "file" ? await this.probe(sources, url, signal) : null;
+  }
+
+  /** @throws never: an image that cannot be read is a fault. */
+  async probe(sources: Sources, url: string, signal: AbortSignal): Promise<Answer> {
+    const known = this.#answers.get(url);
+    if (known) return await known;
+    const answer = read(sources, url, signal).catch(
+      (error: unknown): Fault => ({
+        fault: error instanceof Busy ? "host_busy" : "fetch_failed",
+      }),
+    );
+    if (url.length <= 2_048) this.#answers.set(url, answer);
+    const done = await answer;
+    if (isFault(done) && done.fault === "host_busy") this.#answers.delete(url);
+    return done;
+  }
+}
+
+/** What the first bytes of a file tell; never throws, whatever they are. */
+export function inspect(head: Uint8Array, totalBytes: number | null): MediaInformation {
+  const type = sniffType(head);
+  try {
+    const { width, height, type: format } = imageSize(head);
+    const sized = isSize(width) && isSize(height);
+    return {
+      type: type ?? (format === "svg" ? "image/svg+xml" : null),
+      sizeBytes: totalBytes,
+      width: sized ? Math.round(width) : null,
+      height: sized ? Math.round(height) : null,
+    };
+  } catch {
+    return { type, sizeBytes: totalBytes, width: null, height: null };
+  }
+}
+
+async function read(sources: Sources, url: string, signal: AbortSignal): Promise<Answer> {
+  if (/^data:/i.test(url)) {
+    const decoded = decodeDataUri(url);
+    return isFault(decoded) ? decoded : inspectOrFault(decoded.bytes, decoded.bytes.byteLength);
+  }
+  if (url.length > 2_048) return { fault: "uri_unsupported" };
+  const location = parseIpfsUri(url);
+  if (location) return await readFromIpfs(sources, location, url, signal);
+  const web = webUrlOf(url);
+  if (web === null) return { fault: "uri_unsupported" };
+  const answer = await sources.fetcher.fetchHead(web, headBytes, { signal });
+  return isFault(answer) ? answer : inspectOrFault(answer.bytes, answer.totalBytes);
+}
+
+async function readFromIpfs(sources: Sources, location: IpfsLocation, url: string, signal: AbortSignal) {
+  const own = await sources.content.resolve(location.cid, location.path);
+  if (own?.kind === "directory") return { fault: "ipfs_is_directory" } as const;
+  if (own) {
+    const length = Math.min(own.size, headBytes);
+    const head = await readCapped(own.stream({ offset: 0, length }));
+    return isFault(head) ? head : inspectOrFault(head.bytes, own.size);
+  }
+  let last: Fault = { fault: "ipfs_not_found" };
+  for (const { base, search, trusted } of gatewaysFor(sources, url)) {
+    // A part of a file has no hash: a gateway's word is taken for the size of an image, for nothing else.
+    const address = `${base}/${gatewayPath(location)}${search}`;
+    const answer = await sources.fetcher.fetchHead(address, headBytes, { trusted, signal });
+    if (!isFault(answer)) return inspectOrFault(answer.bytes, answer.totalBytes);
+    last = answer;
+  }
+  return last;
+}
+
+function inspectOrFault(bytes: Uint8Array, totalBytes: number | null): Answer {
+  const known = inspect(bytes.subarray(0, headBytes), totalBytes);
+  return known.type === null && known.width === null ? { fault: "not_media" } : known;
+}
+
+/** As far as a column of type integer reaches. */
+function isSize(value: number): boolean {
+  return Number.isFinite(value) && value > 0 && value < 2 ** 31;
+}

@@ -1,0 +1,31 @@
+import { createFetcher } from "../../outbound/fetcher.ts";
+import { OutboundLimits } from "../../outbound/outbound-limits.ts";
+import type { Services } from "../../services.ts";
+import { ChainReader } from "../discover/chain-reader.ts";
+import { GatewayBlocks } from "../read/gateway-blocks.ts";
+import { MediaProbe } from "../read/probe-media.ts";
+import { JobPool } from "./job-pool.ts";
+import type { Shared } from "./token-reader.ts";
+
+/** Reads the metadata of all chains' tokens and contracts until `signal` aborts. Outages are waited out. */
+export async function runMetadata(services: Services, signal: AbortSignal): Promise<void> {
+  const { allowPrivateFetch, metadata, ipfs } = services.config;
+  const limits = new OutboundLimits({ ...metadata, total: metadata.concurrency });
+  const fetcher = createFetcher({ allowPrivate: allowPrivateFetch }, limits);
+  const shared: Shared = {
+    limits,
+    pool: new JobPool(metadata.concurrency, services.chains.length),
+    media: new MediaProbe(),
+    sources: {
+      content: services.content,
+      gateways: ipfs.fetchGateways,
+      blocks: new GatewayBlocks(fetcher),
+      fetcher,
+    },
+  };
+  try {
+    await Promise.all(services.chains.map((chain) => new ChainReader(services, chain, shared, signal).run()));
+  } finally {
+    await fetcher.close();
+  }
+}

@@ -1,0 +1,239 @@
+import { randomUUID } from "node:crypto";
+import { type Kysely, type SqlBool, sql } from "kysely";
+import { toBytes } from "../../db/bytes.ts";
+import type { Database } from "../../db/database.ts";
+import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
+import type { Standard } from "../../db/tables/nft.ts";
+import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
+import type { PinnedBlock } from "../read/call-contract.ts";
+import { hashOf } from "../read/parse-document.ts";
+import type { MediaInformation } from "../read/probe-media.ts";
+import type { TokenReading } from "../read/read-token.ts";
+import type { DueContract } from "../schedule/due-contracts.ts";
+
+/** A token this process has to read now; the lease tells its writes from those of a later claim. */
+export interface TokenJob {
+  chainId: number;
+  contract: Buffer;
+  tokenId: string;
+  leaseId: string;
+  attempts: number;
+  mintBlock: bigint | null;
+  /** Null: the index does not know the token any more (a reorg took it). */
+  standard: Standard | null;
+}
+
+const leaseSeconds = 60;
+const rawHeadBytes = 65_536;
+/** An image's server is asked this often; then a refresh has to ask again. */
+const fileAttempts = 5;
+const now = sql<Date>`clock_timestamp()`;
+
+const queueOf = (chainId: number): WorkQueue => ({
+  table: "service.token_metadata",
+  scope: { chain_id: chainId },
+  key: ["contract", "token_id"],
+  due: "next_attempt_at",
+  attempts: "attempts",
+  named: true,
+});
+
+/** How many tokens of a contract to take. */
+export interface Pick extends DueContract {
+  count: number;
+}
+
+/** Takes due tokens of the given contracts, per contract those that wait longest. Other workers skip them for a minute. */
+export async function claimTokens(db: Kysely<Database>, chainId: number, picks: readonly Pick[]): Promise<TokenJob[]> {
+  const leaseId = randomUUID();
+  const queue = queueOf(chainId);
+  const ofContract = sql<SqlBool>`q.contract = w.contract AND q.priority = w.priority`;
+  const due = sql`
+    SELECT d.contract, d.token_id
+    FROM unnest(${picks.map(({ contract }) => contract)}::bytea[], ${picks.map(({ priority }) => priority)}::smallint[],
+      ${picks.map(({ count }) => count)}::integer[]) AS w (contract, priority, count)
+    CROSS JOIN LATERAL (${dueRows(queue, sql<number>`w.count`, ofContract)}) d`;
+  const columns = sql`m.contract, m.token_id, m.attempts`;
+  const { rows } = await sql<ClaimedRow>`
+    WITH claimed AS (${claimRows(queue, due, { seconds: leaseSeconds, id: leaseId }, columns)})
+    SELECT m.contract, m.token_id, m.attempts, t.standard, t.mint_block
+    FROM claimed m
+    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = m.contract AND t.token_id = m.token_id`.execute(
+    db,
+  );
+  return rows.map((row) => ({
+    chainId,
+    leaseId,
+    contract: row.contract,
+    tokenId: row.token_id,
+    attempts: row.attempts,
+    standard: row.standard,
+    mintBlock: row.mint_block,
+  }));
+}
+
+interface ClaimedRow {
+  contract: Buffer;
+  token_id: string;
+  attempts: number;
+  standard: Standard | null;
+  mint_block: bigint | null;
+}
+
+/**
+ * Writes what a token's reading brought. A failed reading keeps the document of an earlier one. The
+ * token stays due when the contract announced a change after the block that was read, and when that
+ * block has turned out to be of a dead branch.
+ *
+ * @param block at which the URI was read; noted before with `noteReadBlock`.
+ */
+export async function finishToken(
+  db: Kysely<Database>,
+  job: TokenJob,
+  block: PinnedBlock,
+  reading: TokenReading,
+): Promise<void> {
+  const isStale = sql<boolean>`(coalesce(wanted_block > ${block.number}, false) OR NOT EXISTS (
+    SELECT FROM service.metadata_read_block b
+    WHERE b.chain_id = ${job.chainId} AND b.number = ${block.number} AND b.hash = ${toBytes(block.hash)}))`;
+  const soon = inSeconds(1);
+  const read = { fetched_block: block.number, attempted_at: now, ...noLease };
+  const update = leased(db, job);
+  if (reading.outcome === "failed") {
+    const raw = reading.raw && { raw: reading.raw, hash: hashOf(reading.raw) };
+    if (raw) await keepRaw(db, raw.hash, raw.raw);
+    await update
+      .set({
+        ...read,
+        status: sql`CASE WHEN ${isStale} THEN 'pending' ELSE 'failed' END`,
+        next_attempt_at: sql<Date | null>`CASE WHEN ${isStale} THEN ${soon} ELSE ${later(reading.fault, job.attempts)} END`,
+        error_code: reading.fault,
+        ...(reading.tokenUri === null ? {} : { token_uri: reading.tokenUri }),
+        // The document that is shown keeps its own hash.
+        ...(raw
+          ? { metadata_hash: sql<Buffer>`CASE WHEN metadata IS NULL THEN ${raw.hash} ELSE metadata_hash END` }
+          : {}),
+      })
+      .execute();
+    return;
+  }
+  const { document, file } = reading;
+  if (document.raw) await keepRaw(db, document.hash, document.raw);
+  await update
+    .set({
+      ...read,
+      status: sql`CASE WHEN ${isStale} THEN 'pending' ELSE 'fresh' END`,
+      next_attempt_at: sql<Date | null>`CASE WHEN ${isStale} THEN ${soon} END`,
+      priority: 3,
+      attempts: 0,
+      fetched_at: now,
+      error_code: null,
+      token_uri: reading.tokenUri,
+      metadata: document.text,
+      metadata_hash: document.hash,
+      raw_cid: reading.cid,
+      name: document.name,
+      description: document.description,
+      image: document.image,
+      animation_url: document.animationUrl,
+      cached_image: reading.cachedImage,
+      cached_animation: reading.cachedAnimation,
+      ...(file === null && document.image !== null
+        ? // What is known stays until the server has answered, if it is of this very image.
+          keepFileOf(document.image)
+        : fileColumns(file)),
+    })
+    .execute();
+}
+
+/** Writes what an image's server told, unless the token has got another image meanwhile. */
+export async function finishFile(
+  db: Kysely<Database>,
+  job: TokenJob,
+  image: string,
+  file: MediaInformation | Fault,
+): Promise<void> {
+  // The token as a whole is read again; the first tries have failed together with its document, if at all.
+  const again = isFault(file) && mayPass(file.fault) && job.attempts < fileAttempts;
+  await db
+    .updateTable("service.token_metadata")
+    .set({
+      ...fileColumns(file),
+      ...(again
+        ? {
+            next_attempt_at: sql<Date | null>`coalesce(next_attempt_at, ${later(file.fault, job.attempts)})`,
+            attempts: job.attempts,
+          }
+        : {}),
+    })
+    .where("chain_id", "=", job.chainId)
+    .where("contract", "=", job.contract)
+    .where("token_id", "=", job.tokenId)
+    .where("image", "=", image)
+    .where("lease_id", "is", null)
+    .execute();
+}
+
+function fileColumns(file: MediaInformation | Fault | null) {
+  const known = file !== null && !isFault(file) ? file : null;
+  return {
+    file_type: known?.type ?? null,
+    file_size: known?.sizeBytes == null ? null : BigInt(known.sizeBytes),
+    file_width: known?.width ?? null,
+    file_height: known?.height ?? null,
+    file_error: file !== null && isFault(file) ? file.fault : null,
+  };
+}
+
+function keepFileOf(image: string) {
+  const same = sql`image IS NOT DISTINCT FROM ${image}`;
+  return {
+    file_type: sql<string | null>`CASE WHEN ${same} THEN file_type END`,
+    file_size: sql<bigint | null>`CASE WHEN ${same} THEN file_size END`,
+    file_width: sql<number | null>`CASE WHEN ${same} THEN file_width END`,
+    file_height: sql<number | null>`CASE WHEN ${same} THEN file_height END`,
+    file_error: sql<string | null>`CASE WHEN ${same} THEN file_error END`,
+  };
+}
+
+async function keepRaw(db: Kysely<Database>, hash: Buffer, bytes: Uint8Array): Promise<void> {
+  await db
+    .insertInto("service.raw_document")
+    .values({ hash, size_bytes: bytes.byteLength, head: Buffer.from(bytes.subarray(0, rawHeadBytes)) })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+function later(fault: FaultCode, attempts: number) {
+  const ms = retryAfterMs(fault, attempts);
+  return ms === null ? sql<Date | null>`NULL::timestamptz` : inSeconds(ms / 1000);
+}
+
+/** Gives jobs of one claim back that were not begun. */
+export async function releaseTokens(db: Kysely<Database>, jobs: readonly TokenJob[]): Promise<void> {
+  for (const job of jobs) await releaseToken(db, job, 0);
+}
+
+/** Gives a job back untried: after a second, or at once when the process stops. */
+export async function releaseToken(db: Kysely<Database>, job: TokenJob, delayMs: number): Promise<void> {
+  await leased(db, job)
+    .set((eb) => ({
+      ...noLease,
+      attempts: eb("attempts", "-", 1),
+      next_attempt_at: inSeconds(delayMs / 1000),
+    }))
+    .execute();
+}
+
+/** Forgets a token the index has lost; should it come back, it is found like a new one. */
+export async function dropToken(db: Kysely<Database>, job: TokenJob): Promise<void> {
+  await db.deleteFrom("service.token_metadata").where(held(job)).execute();
+}
+
+function leased(db: Kysely<Database>, job: TokenJob) {
+  return db.updateTable("service.token_metadata").where(held(job));
+}
+
+function held({ chainId, contract, tokenId, leaseId }: TokenJob) {
+  return isHeld(queueOf(chainId), { key: [contract, tokenId], lease: leaseId });
+}

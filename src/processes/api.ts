@@ -1,0 +1,63 @@
+// The HTTP process: GraphQL, /v0, the IPFS gateway. Stateless; run as many as there are cores.
+import { watchService } from "../accounts/service-gauges.ts";
+import { watchStatus } from "../accounts/status-gauges.ts";
+import { ensureDevAccount } from "../auth/keys.ts";
+import { compactHeap, keepGarbageLow } from "../compact-heap.ts";
+import { loadConfig, requireOwnPepper, secretsOf } from "../config/config.ts";
+import { createDatabase, createPool, hasApiRole } from "../db/pool/pool.ts";
+import { Drain } from "../http/drain.ts";
+import { warnOfTrustedGateway } from "../http/trusted-gateway.ts";
+import { sweepRegularly } from "../ipfs/sweep-regularly.ts";
+import { createHttpServer } from "../server/http-server.ts";
+import { createServices } from "../services.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { createMetrics, watchPool, watchReplicas } from "../telemetry/metrics.ts";
+import { startTracing } from "../telemetry/tracing.ts";
+import { endOnFailure, endWithParent, makeDataFolder, markSeldom, onStop } from "./lifecycle.ts";
+import { prepareDatabase } from "./prepare-database.ts";
+
+endOnFailure("api");
+keepGarbageLow();
+const config = loadConfig();
+requireOwnPepper(config);
+makeDataFolder(config.dataDir);
+await prepareDatabase(config.databaseUrl, createLogger("api", config.logLevel, secretsOf(config)));
+const tenants = config.rowSecurity && (await hasApiRole(config.databaseUrls["api"] ?? config.databaseUrl));
+const endTracing = await startTracing(config, "api");
+const services = createServices(config, "api", { tenants, replicas: true });
+if (!tenants) services.log.warn("row-level security is off: this login may not use the role mintyard_api");
+if (config.devApiKey) {
+  const pool = createPool(config.databaseUrl, "setup", 1);
+  await ensureDevAccount(createDatabase(pool), config.keyPepper, config.devApiKey);
+  await pool.end();
+}
+
+const metrics = createMetrics("api");
+watchPool(metrics, services.pool);
+watchReplicas(metrics, services.index.pool);
+watchStatus(metrics, services);
+watchService(metrics, services);
+const drain = new Drain();
+const server = createHttpServer(services, { drain, metrics });
+await compactHeap();
+markSeldom();
+await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
+services.log.info({ port: config.port }, "listening");
+await warnOfTrustedGateway(config.trustedProxies, services.log);
+const endSweeping = sweepRegularly(services.content, services.log);
+endWithParent();
+onStop(
+  async () => {
+    endSweeping();
+    await drain.close(server, config.shutdown);
+    await services.auth.usage.flush();
+    await services.looks.flush();
+    await services.content.close();
+    services.reads.close();
+    await Promise.all([services.index.pool.end(), services.pool.end()]);
+    await endTracing();
+  },
+  services.log,
+  config.shutdown,
+);
+process.send?.({ type: "ready" });

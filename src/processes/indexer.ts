@@ -1,0 +1,53 @@
+// The index of one chain: an RPC gateway and a Ponder process, published in the views of schema `nft`.
+//   node src/processes/indexer.ts --chain polygon
+import { parseArgs } from "node:util";
+import { compactHeapLater, keepHeapSmall } from "../compact-heap.ts";
+import { loadConfig } from "../config/config.ts";
+import { ConfigError } from "../config/values.ts";
+import { preparePonder } from "../indexing/ponder-process.ts";
+import { runIndexer } from "../indexing/run-indexer.ts";
+import { createLogger } from "../telemetry/log.ts";
+import { createMetrics, watchRefusals } from "../telemetry/metrics.ts";
+import { serveMetrics } from "../telemetry/serve-metrics.ts";
+import { endOnFailure, endWithParent, logEnd, onStop } from "./lifecycle.ts";
+import { prepareDatabase } from "./prepare-database.ts";
+
+endOnFailure("indexer");
+const { values } = parseArgs({ options: { chain: { type: "string" } } });
+if (!values.chain) throw new ConfigError("--chain <name> is missing");
+const config = loadConfig();
+preparePonder();
+const log = createLogger("indexer", config.logLevel);
+await prepareDatabase(config.databaseUrl, log);
+
+const { chain } = values;
+let refusals: ReadonlyMap<string, number> = new Map();
+if (config.metrics.port > 0) {
+  const metrics = createMetrics("indexer");
+  watchRefusals(metrics, chain, () => refusals);
+  await serveMetrics(metrics, config.metrics);
+}
+const stop = new AbortController();
+const running = runIndexer(config, chain, stop.signal, log, {
+  onReady: ({ chainId, schema, block }) => {
+    log.info({ chain, chainId, schema, block: String(block) }, "indexer ready");
+    process.send?.({ type: "ready" });
+    compactHeapLater(keepHeapSmall);
+  },
+  onGateway: (gateway) => {
+    refusals = gateway.refusals;
+  },
+});
+endWithParent();
+onStop(
+  async () => {
+    stop.abort();
+    await running;
+  },
+  log,
+  config.shutdown,
+);
+running.catch((error) => {
+  logEnd(log, error);
+  process.exit(1);
+});

@@ -1,0 +1,22 @@
+import { ensureAnalystRole } from "../db/admin/analyst-role.ts";
+import { migrate } from "../db/admin/migrate.ts";
+import { warnOfClock } from "../db/pool/clock.ts";
+import { ensureNftViews } from "../indexing/nft-views.ts";
+import type { Logger } from "../telemetry/log.ts";
+
+/** What every process does before it reads: the service schema is current, and the index's views exist. */
+export async function prepareDatabase(databaseUrl: string, log: Logger): Promise<void> {
+  await migrate(databaseUrl, {
+    onNewer: (migrations) =>
+      log.warn(
+        { migrations },
+        "the database is of a newer version, which this one can work with: upgrade this process too",
+      ),
+  });
+  const open = await ensureAnalystRole(databaseUrl);
+  // The service does not need it, so it starts without; whoever gives an analyst a login has to know.
+  if (open.length > 0)
+    log.warn({ open }, "the role of analysts is not closed off; see `mintyard analyst sql` and docs/analysts.md");
+  await ensureNftViews(databaseUrl);
+  await warnOfClock(databaseUrl, log);
+}

@@ -1,0 +1,61 @@
+// The background process: drives deployments to their end, fetches metadata, pins uploads and checks stored content.
+
+import { runClearing } from "../collections/clear-expired.ts";
+import { runRecognition } from "../collections/run-recognition.ts";
+import { compactHeapLater, keepGarbageLow } from "../compact-heap.ts";
+import { loadConfig } from "../config/config.ts";
+import { AnalystWatch } from "../db/admin/watch-analysts.ts";
+import { runChecks } from "../ipfs/run-checks.ts";
+import { runPinning } from "../ipfs/run-pinning.ts";
+import { runMetadata } from "../metadata/schedule/run-metadata.ts";
+import { runRelay } from "../relay/track/run-relay.ts";
+import { watchEndpoints } from "../relay/track/watch-endpoints.ts";
+import { createServices } from "../services.ts";
+import { serveMetrics } from "../telemetry/serve-metrics.ts";
+import { startTracing } from "../telemetry/tracing.ts";
+import { endOnFailure, endWithParent, logEnd, makeDataFolder, onStop } from "./lifecycle.ts";
+import { prepareDatabase } from "./prepare-database.ts";
+import { workerMetrics } from "./worker-metrics.ts";
+
+endOnFailure("worker");
+const config = loadConfig();
+makeDataFolder(config.dataDir);
+const endTracing = await startTracing(config, "worker");
+const services = createServices(config, "worker");
+await prepareDatabase(config.databaseUrl, services.log);
+
+const analysts = new AnalystWatch(config.databaseUrl, config.analystTransactionSeconds, services.log);
+if (config.metrics.port > 0) {
+  await serveMetrics(workerMetrics(services, analysts), config.metrics);
+}
+const stop = new AbortController();
+const loops = [
+  ...[runRelay, runMetadata, runPinning, runChecks, runRecognition, runClearing].map((run) =>
+    run(services, stop.signal),
+  ),
+  analysts.run(stop.signal),
+  // Nobody else asks an endpoint that is not needed now.
+  ...(config.metrics.port > 0 ? [watchEndpoints(services, stop.signal)] : []),
+];
+for (const loop of loops) {
+  loop.catch((error) => {
+    logEnd(services.log, error);
+    process.exit(1);
+  });
+}
+endWithParent();
+onStop(
+  async () => {
+    stop.abort();
+    await Promise.allSettled(loops);
+    await services.content.close();
+    await services.pool.end();
+    await endTracing();
+  },
+  services.log,
+  config.shutdown,
+);
+services.log.info({ chains: services.chains.map((chain) => chain.name) }, "working");
+process.send?.({ type: "ready" });
+keepGarbageLow();
+compactHeapLater();

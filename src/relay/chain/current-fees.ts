@@ -1,0 +1,59 @@
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { type Fees, freshFees } from "./fees.ts";
+import { calls, parseFeeHistory } from "./reads.ts";
+
+/** How long fees that were read are what a request is likely to pay; each simulation reads them anew. */
+const believedMs = 15_000;
+/** A request does not wait longer for them: what it reserves is raised before it is signed. */
+const patienceMs = 1_000;
+/** Of the operator's cap, where no fee was ever read. */
+const guessedShare = 20n;
+
+interface Market {
+  maxFeeWei: bigint;
+  readAt: number;
+}
+
+/** By chain as this process knows it; a chain's object is one process's. */
+const known = new WeakMap<Chain, Market>();
+const reading = new WeakMap<Chain, Promise<void>>();
+
+/** Remembers what a transaction is signed with at the moment. */
+export function noteFees(chain: Chain, { maxFeePerGas }: Fees): void {
+  known.set(chain, { maxFeeWei: maxFeePerGas, readAt: performance.now() });
+}
+
+/** The fee per gas that a transaction is likely to be signed with now, as far as this process knows; within the cap. */
+export function likelyFee(chain: Chain): bigint {
+  const { maxFeeWei } = chain.relay;
+  const likely = known.get(chain)?.maxFeeWei ?? maxFeeWei / guessedShare;
+  return likely < maxFeeWei ? likely : maxFeeWei;
+}
+
+/** Sees to it that `likelyFee` is not old, where the node tells in time; it never fails. */
+export async function refreshFees(services: Services, chain: Chain): Promise<void> {
+  const { readAt = Number.NEGATIVE_INFINITY } = known.get(chain) ?? {};
+  if (performance.now() - readAt < believedMs) return;
+  const under = reading.get(chain) ?? readFees(services, chain);
+  let timer: NodeJS.Timeout | undefined;
+  const enough = new Promise<void>((done) => {
+    timer = setTimeout(done, patienceMs);
+  });
+  await Promise.race([under, enough]);
+  clearTimeout(timer);
+}
+
+function readFees(services: Services, chain: Chain): Promise<void> {
+  const asked = services.relay
+    .nodes(chain)
+    .first(async (node) => {
+      const [history] = await node.ask([calls.feeHistory()]);
+      noteFees(chain, freshFees(chain, parseFeeHistory(history)));
+    })
+    // A node that is away is met again by the simulation, which says so.
+    .catch(() => undefined)
+    .finally(() => reading.delete(chain));
+  reading.set(chain, asked);
+  return asked;
+}

@@ -1,0 +1,40 @@
+import { type Address, encodeFunctionData, type Hex } from "viem";
+import { collectionAbi } from "../../../contracts/abi/collection.ts";
+import type { RuntimeConfig } from "../../../contracts/abi/config.ts";
+import { toAddress } from "../store/bytes.ts";
+import { applyChanges, readChanges } from "../store/config-changes.ts";
+import type { Intent } from "../store/intents.ts";
+import type { UpdateBasis } from "../store/update-order.ts";
+import { encodeDeploy } from "./encode-deploy.ts";
+
+/** What an intent's transaction calls. */
+export interface IntentCall {
+  to: Address;
+  data: Hex;
+  /** The state that went into `data`; null when it depends on none. */
+  basis: UpdateBasis | null;
+}
+
+/** The call of a deployment, which is frozen since it was accepted. */
+export function encodeDeployment(intent: Intent): IntentCall {
+  return { to: toAddress(intent.factory), data: encodeDeploy(intent), basis: null };
+}
+
+/**
+ * The call of an update. It holds the whole configuration, so it is made from what the chain has right before signing.
+ *
+ * @param current the collection's configuration at `basis`.
+ * @param overtaken members that stay as they are: an update that was accepted later has changed them already, while
+ *   this one had to be repeated.
+ */
+export function encodeUpdate(
+  intent: Intent,
+  current: RuntimeConfig,
+  basis: UpdateBasis,
+  overtaken: ReadonlySet<string>,
+): IntentCall {
+  const wanted = Object.entries(readChanges(intent.payload)).filter(([member]) => !overtaken.has(member));
+  const args = [applyChanges(current, Object.fromEntries(wanted))] as const;
+  const data = encodeFunctionData({ abi: collectionAbi, functionName: "updateConfig", args });
+  return { to: toAddress(intent.predicted_addr), data, basis };
+}

@@ -1,0 +1,95 @@
+import { type Address, type Hash, type Hex, keccak256, serializeTransaction, type TransactionReceipt } from "viem";
+import type { Chain } from "../../chains.ts";
+import { ServiceError } from "../../errors/errors.ts";
+import type { Services } from "../../services.ts";
+import { askNode } from "./node-failure.ts";
+
+/** A transaction of a wallet, with what its slot and attempt need. */
+export interface SentTransaction {
+  nonce: bigint;
+  hash: Hash;
+  from: Address;
+  to: Address | null;
+  data: Hex;
+  value: bigint;
+  /** The signed bytes; null for kinds of transaction that we never sign. */
+  raw: Hex | null;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+  gas: bigint;
+  receipt: TransactionReceipt;
+}
+
+/**
+ * Finds the transactions by which a wallet used some nonces. Nodes answer by hash, not by nonce, so the
+ * block is found by halving over the wallet's transaction count: the endpoint has to know the state of
+ * the blocks since the first of them.
+ *
+ * @param nonces ascending; all used in blocks up to the newest.
+ * @param from a block that none of them is in front of: the fewer blocks, the less history the endpoint needs.
+ * @throws ServiceError `service_unavailable` when no endpoint answers for blocks that old.
+ */
+export async function findNonces(
+  services: Services,
+  chain: Chain,
+  wallet: Address,
+  nonces: readonly bigint[],
+  from = chain.factory?.block ?? 0n,
+): Promise<SentTransaction[]> {
+  const client = services.rpc(chain);
+  const found: SentTransaction[] = [];
+  const head = await askNode(chain, () => client.getBlockNumber());
+  let low = from;
+  for (const nonce of nonces) {
+    if (found.some((sent) => sent.nonce === nonce)) continue;
+    low = await askNode(chain, () => blockOfNonce(nonce, low, head));
+    const block = await askNode(chain, () => client.getBlock({ blockNumber: low, includeTransactions: true }));
+    for (const sent of block.transactions) {
+      if (sent.from.toLowerCase() !== wallet || !nonces.includes(BigInt(sent.nonce))) continue;
+      const receipt = await askNode(chain, () => client.getTransactionReceipt({ hash: sent.hash }));
+      if (receipt.transactionHash !== sent.hash || receipt.blockHash !== block.hash)
+        throw new ServiceError("service_unavailable", `the ${chain.name} node gave another transaction's receipt`);
+      if (sent.chainId !== undefined && sent.chainId !== chain.id)
+        throw new ServiceError("service_unavailable", `the ${chain.name} node gave a transaction of another chain`);
+      const raw =
+        sent.type === "eip1559"
+          ? serializeTransaction(
+              { ...sent, data: sent.input, chainId: chain.id },
+              { r: sent.r, s: sent.s, yParity: sent.yParity },
+            )
+          : null;
+      // Such a transaction can always be written down again: what does not fit its hash was never signed by the wallet.
+      if (raw && keccak256(raw) !== sent.hash)
+        throw new ServiceError(
+          "service_unavailable",
+          `the ${chain.name} node gave a transaction that is not its hash's`,
+        );
+      found.push({
+        nonce: BigInt(sent.nonce),
+        hash: sent.hash,
+        from: wallet,
+        to: sent.to && (sent.to.toLowerCase() as Address),
+        data: sent.input,
+        value: sent.value,
+        raw,
+        maxFeePerGas: sent.maxFeePerGas ?? sent.gasPrice ?? 0n,
+        maxPriorityFeePerGas: sent.maxPriorityFeePerGas ?? 0n,
+        gas: sent.gas,
+        receipt,
+      });
+    }
+  }
+  return found.sort((a, b) => Number(a.nonce - b.nonce));
+
+  /** The first block after which the wallet's count is above the nonce. */
+  async function blockOfNonce(nonce: bigint, from: bigint, to: bigint): Promise<bigint> {
+    let [below, above] = [from, to];
+    while (below < above) {
+      const middle = (below + above) / 2n;
+      const count = await client.getTransactionCount({ address: wallet, blockNumber: middle });
+      if (BigInt(count) > nonce) above = middle;
+      else below = middle + 1n;
+    }
+    return above;
+  }
+}

@@ -1,0 +1,107 @@
+import { type Address, decodeFunctionData, encodeEventTopics, type Hex } from "viem";
+import { collectionAbi } from "../../../contracts/abi/collection.ts";
+import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
+import type { Chain } from "../../chains.ts";
+import { NodeFault } from "../../rpc/batch.ts";
+import type { Services } from "../../services.ts";
+import { deploySelector, maxTransactionGas, updateSelector } from "../../signing/rules.ts";
+import { toAddress, toBytes } from "../store/bytes.ts";
+import { readChanges } from "../store/config-changes.ts";
+import type { Intent } from "../store/intents.ts";
+import { calls, countLogs } from "./reads.ts";
+
+/** What of a transaction tells whether this service could have signed it. */
+export interface Content {
+  to: Address | null;
+  data: Hex;
+  value: bigint;
+  /** Null for kinds of transaction that we never sign. */
+  raw: Hex | null;
+  gas: bigint;
+}
+
+/** `foreign`: no paying wallet may sign it, so somebody else has the key, or it was a person's doing. */
+export type ContentKind = "deploy" | "update" | "noop" | "foreign";
+
+/**
+ * What a transaction of a paying wallet does, by its form alone (the rules of signing-rules.ts). That an update's
+ * target is a collection of ours is left to `isOwnCollection`.
+ */
+export function kindOfContent(chain: Chain, wallet: Address, content: Content): ContentKind {
+  const { to, data, value, raw, gas } = content;
+  if (value !== 0n || !raw || !to || gas > maxTransactionGas) return "foreign";
+  if (data === "0x") return to === wallet.toLowerCase() ? "noop" : "foreign";
+  const selector = data.slice(0, 10);
+  if (selector === deploySelector) return to === chain.factory?.address && rootOf(data) !== null ? "deploy" : "foreign";
+  return selector === updateSelector ? "update" : "foreign";
+}
+
+/** The root of the request that a call of the factory deploys; null when it is the name of none of ours. */
+export function rootOf(data: Hex): string | null {
+  try {
+    const call = decodeFunctionData({ abi: collectionFactoryAbi, data });
+    if (call.functionName !== "deploy") return null;
+    const uuid = /^0x0{32}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(call.args[0]);
+    return uuid ? uuid.slice(1).join("-") : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a call of a collection sets everything that an update asks for. */
+export function setsAllOf(intent: Intent, to: Address | null, data: Hex): boolean {
+  if (intent.kind !== "update" || to !== toAddress(intent.predicted_addr)) return false;
+  try {
+    const call = decodeFunctionData({ abi: collectionAbi, data });
+    if (call.functionName !== "updateConfig") return false;
+    const [config] = call.args;
+    const { baseUri, prerevealTokenUri, ...same } = readChanges(intent.payload);
+    const wanted = { ...same, baseURI: baseUri, prerevealTokenURI: prerevealTokenUri };
+    return Object.entries(wanted).every(
+      ([member, value]) => value === undefined || spelled(config[member as keyof typeof config]) === spelled(value),
+    );
+  } catch {
+    return false;
+  }
+}
+
+/** Addresses and hashes in any letter case; URIs as they are. */
+function spelled(value: unknown): string {
+  const text = String(value);
+  return /^0x[0-9a-fA-F]+$/.test(text) ? text.toLowerCase() : text;
+}
+
+/**
+ * Whether our factory made a contract: asked of the database first, which may have forgotten it, then of every endpoint.
+ * One that has its event suffices. That there is none closes a wallet, so as many as have to agree on anything must say it.
+ *
+ * @throws NodeFault while too few of them answer.
+ */
+export async function isOwnCollection(services: Services, chain: Chain, address: Address): Promise<boolean> {
+  const known = await services.db
+    .selectFrom("service.intent")
+    .select("id")
+    .where("chain_id", "=", chain.id)
+    .where("predicted_addr", "=", toBytes(address))
+    .limit(1)
+    .executeTakeFirst();
+  if (known || !chain.factory) return known !== undefined;
+  const nodes = services.relay.nodes(chain);
+  const topics = topicsOf(address);
+  const call = calls.logs(chain.factory, topics);
+  const answers = await Promise.allSettled(
+    (await nodes.all()).map(async (node) => {
+      const [answer] = await node.ask([call]);
+      return countLogs(answer, topics);
+    }),
+  );
+  const counts = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  if (counts.some((count) => count > 0)) return true;
+  if (counts.length < nodes.needed(chain.relay.quorum))
+    throw new NodeFault(`too few endpoints of ${chain.name} tell who made a contract`);
+  return false;
+}
+
+function topicsOf(collection: Address): readonly unknown[] {
+  return encodeEventTopics({ abi: collectionFactoryAbi, eventName: "CollectionDeployed", args: { collection } });
+}

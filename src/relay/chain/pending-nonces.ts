@@ -1,0 +1,176 @@
+import { type Address, type Hash, type Hex, keccak256, recoverTransactionAddress, serializeTransaction } from "viem";
+import { z } from "zod";
+import type { Chain } from "../../chains.ts";
+import { NodeFault } from "../../rpc/batch.ts";
+import type { Services } from "../../services.ts";
+import { calls, parseQuantity } from "./reads.ts";
+import type { Node } from "./rpc-nodes.ts";
+
+/** A transaction of a wallet that waits in an endpoint's mempool; its bytes are proved by its hash. */
+export interface PoolTransaction {
+  nonce: bigint;
+  hash: Hash;
+  to: Address | null;
+  data: Hex;
+  value: bigint;
+  raw: Hex;
+  gas: bigint;
+  maxFeePerGas: bigint;
+  maxPriorityFeePerGas: bigint;
+}
+
+export interface PendingNonces {
+  /** Transactions of the wallet in the newest block: the highest answer. */
+  mined: bigint;
+  /** The first nonce that neither a block nor a mempool of an endpoint uses. */
+  next: bigint;
+  /** What the mempools showed, by nonce; of most endpoints nothing at all. */
+  transactions: ReadonlyMap<bigint, PoolTransaction>;
+}
+
+/**
+ * Which nonces of a wallet are in use, in blocks and in the mempools of every endpoint that answers: the highest counts.
+ *
+ * @returns null while an endpoint contradicts itself, or names more than a wallet of ours ever has under way: one lie
+ *   too high would be filled with transactions that do nothing.
+ * @throws NodeFault when no endpoint answers.
+ */
+export async function readPendingNonces(
+  services: Services,
+  chain: Chain,
+  wallet: Address,
+): Promise<PendingNonces | null> {
+  const nodes = await services.relay.nodes(chain).all();
+  const answers = await Promise.all(nodes.map((node) => askNode(node, wallet)));
+  const told = answers.filter((answer) => answer !== "away");
+  if (told.length === 0) throw new NodeFault(`no endpoint of ${chain.name} tells what waits in its mempool`);
+  const counts = told.filter((answer) => answer !== "contradiction");
+  if (counts.length < told.length) return null;
+  const mined = highest(counts.map((count) => count.mined));
+  const transactions = new Map(counts.flatMap(({ pool }) => pool.map((waiting) => [waiting.nonce, waiting] as const)));
+  // What waits far ahead is none of ours: a wallet never has so much under way.
+  const most = mined + 2n * BigInt(chain.relay.maxPending) + 16n;
+  for (const nonce of transactions.keys()) if (nonce >= most) transactions.delete(nonce);
+  const next = highest([
+    mined,
+    ...counts.map(({ pending }) => pending),
+    ...[...transactions.keys()].map((n) => n + 1n),
+  ]);
+  return next > most ? null : { mined, next, transactions };
+}
+
+interface Told {
+  mined: bigint;
+  pending: bigint;
+  pool: PoolTransaction[];
+}
+
+/** The counts are asked for twice, in two requests: an answer may be spoilt as a whole. */
+async function askNode(node: Node, wallet: Address): Promise<Told | "away" | "contradiction"> {
+  try {
+    const [first, second, pool] = await Promise.all([
+      readCounts(node, wallet),
+      readCounts(node, wallet),
+      readPool(node, wallet),
+    ]);
+    return first.mined === second.mined && first.pending === second.pending ? { ...first, pool } : "contradiction";
+  } catch (error) {
+    if (error instanceof NodeFault) return "away";
+    throw error;
+  }
+}
+
+async function readCounts(node: Node, wallet: Address): Promise<{ mined: bigint; pending: bigint }> {
+  const [latest, pending] = await node.ask([calls.count(wallet, "latest"), calls.count(wallet, "pending")]);
+  return { mined: parseQuantity(latest, "a count"), pending: parseQuantity(pending, "a count") };
+}
+
+/** Most endpoints of others do not show their mempool; then the counts have to do. */
+async function readPool(node: Node, wallet: Address): Promise<PoolTransaction[]> {
+  try {
+    const [own, all] = await node
+      .ask([{ method: "txpool_contentFrom", params: [wallet] }])
+      .then(async ([answer]) =>
+        answer && "result" in answer ? [answer.result, null] : [null, await readWholePool(node)],
+      );
+    const listed = own ? perNonce.parse(own) : ofWallet(perSender.parse(all), wallet);
+    const found = await Promise.all(listed.map((waiting) => prove(waiting, wallet)));
+    return found.filter((waiting) => waiting !== null);
+  } catch (error) {
+    if (error instanceof NodeFault || error instanceof z.ZodError) return [];
+    throw error;
+  }
+}
+
+async function readWholePool(node: Node): Promise<unknown> {
+  const [answer] = await node.ask([{ method: "txpool_content", params: [] }]);
+  return answer && "result" in answer ? answer.result : null;
+}
+
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]{1,64}$/)
+  .transform((text) => BigInt(text));
+const hex = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]*$/)
+  .transform((text) => text.toLowerCase() as Hex);
+/** EIP-1559 only: we sign nothing else. */
+const waiting = z.object({
+  chainId: quantity,
+  nonce: quantity,
+  hash: hex,
+  to: hex.nullish(),
+  input: hex,
+  value: quantity,
+  gas: quantity,
+  maxFeePerGas: quantity,
+  maxPriorityFeePerGas: quantity,
+  r: quantity,
+  s: quantity,
+  yParity: quantity.optional(),
+  v: quantity.optional(),
+});
+type Waiting = z.infer<typeof waiting>;
+
+const byNonce = z.record(z.string(), z.unknown()).transform((items) =>
+  Object.values(items).flatMap((item) => {
+    const parsed = waiting.safeParse(item);
+    return parsed.success ? [parsed.data] : [];
+  }),
+);
+const perNonce = z
+  .object({ pending: byNonce.optional(), queued: byNonce.optional() })
+  .transform(({ pending = [], queued = [] }) => [...pending, ...queued]);
+const senders = z.record(z.string(), z.unknown());
+const perSender = z.object({ pending: senders.optional(), queued: senders.optional() });
+
+function ofWallet(pool: z.infer<typeof perSender>, wallet: Address): Waiting[] {
+  return [pool.pending, pool.queued].flatMap((part) =>
+    Object.entries(part ?? {}).flatMap(([sender, items]) =>
+      sender.toLowerCase() === wallet.toLowerCase() ? (byNonce.safeParse(items).data ?? []) : [],
+    ),
+  );
+}
+
+/** @returns null for what is not signed by the wallet, or not what its hash says. */
+async function prove(item: Waiting, wallet: Address): Promise<PoolTransaction | null> {
+  const { chainId, nonce, hash, to, input: data, value, gas, maxFeePerGas, maxPriorityFeePerGas, r, s } = item;
+  const fees = { maxFeePerGas, maxPriorityFeePerGas };
+  const raw = serializeTransaction(
+    { type: "eip1559", chainId: Number(chainId), nonce: Number(nonce), to: to as Address, data, value, gas, ...fees },
+    { r: word(r), s: word(s), yParity: Number(item.yParity ?? item.v ?? 0n) },
+  );
+  if (keccak256(raw) !== hash) return null;
+  const sender = await recoverTransactionAddress({ serializedTransaction: raw });
+  if (sender.toLowerCase() !== wallet.toLowerCase()) return null;
+  return { nonce, hash, to: (to ?? null) as Address | null, data, value, raw, gas, ...fees };
+}
+
+function word(value: bigint): Hex {
+  return `0x${value.toString(16).padStart(64, "0")}`;
+}
+
+function highest(values: readonly bigint[]): bigint {
+  return values.toSorted((a, b) => Number(b - a))[0] ?? 0n;
+}

@@ -1,0 +1,105 @@
+import { type Address, encodeFunctionData, type Hash, zeroHash } from "viem";
+import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
+import type { Chain } from "../../chains.ts";
+import { NodeFault } from "../../rpc/batch.ts";
+import type { Services } from "../../services.ts";
+import { relayerRole } from "../../signing/rules.ts";
+import { type ByHash, calls, parseHex } from "./reads.ts";
+import type { Nodes } from "./rpc-nodes.ts";
+
+/** `DEFAULT_ADMIN_ROLE` of AccessControl: who has it grants and revokes the others. */
+export const factoryAdminRole = zeroHash;
+
+/** How old an answer may be: about one block. */
+const freshMs = { local: 200, elsewhere: 2_000 };
+
+interface Reading {
+  at: number;
+  holders: Promise<readonly Address[]>;
+}
+
+/** Which wallets have the factory's relayer role, as one process knows it: at most one block old. */
+export class WalletRoles {
+  readonly #nodes: (chain: Chain) => Nodes;
+  readonly #readings = new Map<number, Reading>();
+  readonly #known = new Map<number, readonly Address[]>();
+
+  constructor(nodes: (chain: Chain) => Nodes) {
+    this.#nodes = nodes;
+  }
+
+  /**
+   * Those of the given wallets that the factory lets deploy, in their order. While no endpoint answers it is the last
+   * answer: the simulation of each deployment decides in the end.
+   *
+   * @throws NodeFault while no endpoint answers and none ever did.
+   */
+  async holders(chain: Chain, factory: Address, wallets: readonly Address[]): Promise<readonly Address[]> {
+    const last = this.#readings.get(chain.id);
+    if (last && performance.now() - last.at < (chain.local ? freshMs.local : freshMs.elsewhere))
+      return await last.holders;
+    const holders = this.#read(chain, factory, wallets);
+    this.#readings.set(chain.id, { at: performance.now(), holders });
+    return await holders;
+  }
+
+  /** The next question goes to the chain: a simulation has shown that the last answer is outdated. */
+  forget(chain: Chain): void {
+    this.#readings.delete(chain.id);
+  }
+
+  async #read(chain: Chain, factory: Address, wallets: readonly Address[]): Promise<readonly Address[]> {
+    try {
+      const roles = await readRoles(this.#nodes(chain), factory, relayerRole, wallets);
+      const holders = wallets.filter((_, index) => roles[index]);
+      this.#known.set(chain.id, holders);
+      return holders;
+    } catch (error) {
+      this.forget(chain);
+      const known = this.#known.get(chain.id);
+      if (known) return known;
+      throw error;
+    }
+  }
+}
+
+/**
+ * Whether wallets have a role of the factory.
+ *
+ * @returns one answer per wallet, in their order.
+ * @throws NodeFault when no endpoint gives a usable answer.
+ */
+export async function readRoles(
+  nodes: Nodes,
+  factory: Address,
+  role: Hash,
+  wallets: readonly Address[],
+  at: "latest" | ByHash = "latest",
+): Promise<boolean[]> {
+  const questions = wallets.map((wallet) =>
+    calls.call(
+      factory,
+      encodeFunctionData({ abi: collectionFactoryAbi, functionName: "hasRole", args: [role, wallet] }),
+      at,
+    ),
+  );
+  return await nodes.first(async (node) =>
+    (await node.ask(questions)).map((answer) => {
+      const word = parseHex(answer, "a role");
+      if (word.length !== 66) throw new NodeFault("no factory at this address");
+      return BigInt(word) === 1n;
+    }),
+  );
+}
+
+/** Whether a wallet had no relayer role at the end of a block; false where no endpoint has that block's state any more. */
+export async function lackedRole(services: Services, chain: Chain, wallet: Address, blockHash: Hash): Promise<boolean> {
+  if (!chain.factory) return false;
+  const nodes = services.relay.nodes(chain);
+  try {
+    return (await readRoles(nodes, chain.factory.address, relayerRole, [wallet], { blockHash }))[0] === false;
+  } catch (error) {
+    if (error instanceof NodeFault) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,87 @@
+import { createClient, type Hash, webSocket } from "viem";
+import type { Chain } from "../../chains.ts";
+import { askBatch, NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
+import { parseBlock } from "./reads.ts";
+
+/** One endpoint of a chain, proved to serve it. */
+export interface Node {
+  /** Position and host, never the path or query: those may hold a key. */
+  name: string;
+  /** @throws NodeFault when there is no usable answer. */
+  ask(calls: readonly RpcCall[]): Promise<RpcResult[]>;
+}
+
+export interface Nodes {
+  /** The endpoint that answers, best first; the last one's fault when none does. */
+  first<T>(read: (node: Node) => Promise<T>): Promise<T>;
+  /** How many of them have to say the same: the quorum, or all that are configured, away or not. */
+  needed(quorum: number): number;
+  /** Every endpoint that is configured, whatever it serves. */
+  every: readonly Node[];
+  /** Every endpoint that proves to serve the chain now. */
+  all(): Promise<Node[]>;
+}
+
+/** The endpoints of a chain. Each has to show the chain's id and block 0 before it is believed anything. */
+export function openNodes(chain: Chain): Nodes {
+  const nodes = chain.rpcUrls.map((url, index) => openNode(chain, url, index));
+  let genesis: Hash | null = chain.relay.genesisHash;
+  const proved = new Set<Node>();
+
+  async function prove(node: Node): Promise<void> {
+    if (proved.has(node)) return;
+    const [answer] = await node.ask([{ method: "eth_getBlockByNumber", params: ["0x0", false] }]);
+    const { hash } = parseBlock(answer);
+    genesis ??= hash;
+    if (hash !== genesis) throw new NodeFault(`${node.name} has another block 0 than ${chain.name}`);
+    proved.add(node);
+  }
+
+  return {
+    every: nodes,
+    needed: (quorum) => Math.min(quorum, nodes.length),
+    first: async (read) => {
+      let fault: unknown = new NodeFault(`${chain.name} has no endpoint`);
+      for (const node of nodes) {
+        try {
+          await prove(node);
+          return await read(node);
+        } catch (error) {
+          if (!(error instanceof NodeFault)) throw error;
+          fault = error;
+        }
+      }
+      throw fault;
+    },
+    all: async () => {
+      const checks = await Promise.allSettled(nodes.map(prove));
+      return nodes.filter((_, index) => checks[index]?.status === "fulfilled");
+    },
+  };
+}
+
+function openNode(chain: Chain, url: string, index: number): Node {
+  const name = `${chain.name}#${index} ${new URL(url).host}`;
+  if (!/^ws/.test(url)) {
+    return { name, ask: async (calls) => await askBatch(url, chain, calls) };
+  }
+  const client = createClient({ transport: webSocket(url, { timeout: 10_000, retryCount: 0 }) });
+  const request = async ({ method, params }: RpcCall): Promise<RpcResult> => {
+    try {
+      return { result: await client.request({ method, params } as never) };
+    } catch (error) {
+      const { code, message, data } = error as { code?: number; message?: string; data?: unknown };
+      if (typeof code !== "number") throw new NodeFault("no answer over the socket");
+      return { error: { code, message: String(message), data } };
+    }
+  };
+  return {
+    name,
+    ask: async (calls) => {
+      const [id, ...results] = await Promise.all([{ method: "eth_chainId", params: [] }, ...calls].map(request));
+      if (!id || !("result" in id) || Number(id.result) !== chain.id)
+        throw new NodeFault(`a node of ${chain.name} answered for another chain`);
+      return results;
+    },
+  };
+}

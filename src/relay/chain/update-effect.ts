@@ -1,0 +1,66 @@
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { toHash } from "../store/bytes.ts";
+import { endedStates, type Intent } from "../store/intents.ts";
+import type { Receipt } from "./reads.ts";
+import { readBlockHashes, readReceipts } from "./view.ts";
+
+/** `unknown`: where the deployment stands is not known, now. */
+export type UpdateEffect = "took" | "none" | "unknown";
+
+/**
+ * Whether an update that succeeded changed anything. A call of an address without code succeeds too, and after a
+ * reorganisation an update may be mined before the deployment of its collection, which another wallet sent: in an
+ * earlier block, or further up in the same one. Decided by where the two stand, for nodes soon forget what the state
+ * of a block was.
+ *
+ * @param receipt of the update, in a block that is on the chain.
+ * @throws NodeFault when no endpoint gives a usable answer.
+ */
+export async function effectOfUpdate(
+  services: Services,
+  chain: Chain,
+  update: Intent,
+  receipt: Receipt,
+): Promise<UpdateEffect> {
+  const deployment = await findDeployment(services, update);
+  // It will never stand again.
+  if (!deployment || isOver(deployment.state)) return "none";
+  const nodes = services.relay.nodes(chain);
+  if (deployment.found_tx) {
+    // Made by another transaction than its own, which was final when that was noted.
+    const made = (await readReceipts(nodes, [toHash(deployment.found_tx)])).get(toHash(deployment.found_tx));
+    return made ? compare(made, receipt) : "unknown";
+  }
+  const { state, mined_block: block, mined_block_hash: hash, mined_attempt: transaction } = deployment;
+  if (block === null || !hash || !transaction || !standing.includes(state)) return "unknown";
+  // Its block may be gone, and nobody has noted that yet.
+  if (state !== "finalized" && (await readBlockHashes(nodes, [block], 1)).get(block) !== toHash(hash)) return "unknown";
+  if (block !== receipt.blockNumber) return block < receipt.blockNumber ? "took" : "none";
+  const own = (await readReceipts(nodes, [toHash(transaction)])).get(toHash(transaction));
+  return own?.blockHash === receipt.blockHash ? compare(own, receipt) : "unknown";
+}
+
+function compare(deployment: Receipt, update: Receipt): UpdateEffect {
+  const blocks = update.blockNumber - deployment.blockNumber;
+  return (blocks || update.transactionIndex - deployment.transactionIndex) > 0n ? "took" : "none";
+}
+
+const standing: readonly Intent["state"][] = ["mined", "confirmed", "finalized"];
+
+function isOver(state: Intent["state"]): boolean {
+  return state !== "finalized" && (endedStates as readonly string[]).includes(state);
+}
+
+async function findDeployment(services: Services, update: Intent) {
+  return await services.db
+    .selectFrom("service.intent as i")
+    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .select(["i.state", "s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.found_tx"])
+    .where("i.chain_id", "=", update.chain_id)
+    .where("i.predicted_addr", "=", update.predicted_addr)
+    .where("i.kind", "=", "deploy")
+    .orderBy("i.gen", "desc")
+    .limit(1)
+    .executeTakeFirst();
+}

@@ -1,0 +1,196 @@
+import type { Address, Hash } from "viem";
+import type { Chain } from "../../chains.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
+import { type Fees, freshFees } from "./fees.ts";
+import {
+  calls,
+  parseBlock,
+  parseBlockOrNull,
+  parseFeeHistory,
+  parseQuantity,
+  parseReceipt,
+  type Receipt,
+} from "./reads.ts";
+import type { Node, Nodes } from "./rpc-nodes.ts";
+
+/** Where a chain stands, as one endpoint told in one breath. */
+export interface ChainView {
+  head: bigint;
+  /** The newest block that cannot be taken back any more, as enough endpoints say; 0 while too few of them say anything. */
+  finalized: bigint;
+  fees: Fees;
+  wallets: ReadonlyMap<Address, Wallet>;
+}
+
+export interface Wallet {
+  balanceWei: bigint;
+  /** Transactions in the newest block. */
+  nonce: bigint;
+  /** The same as of the finalized block; null when the node keeps too little history. */
+  finalNonce: bigint | null;
+}
+
+/** For nodes that do not know the tag: deeper than any reorganisation a chain of ours has had. */
+const depthWithoutTag = 300n;
+/** Calls in one request; nodes refuse many more. */
+const batchSize = 100;
+
+/** @throws NodeFault when no endpoint gives a usable answer. */
+export async function readChainView(nodes: Nodes, chain: Chain, wallets: readonly Address[]): Promise<ChainView> {
+  return await nodes.first(async (node) => {
+    const own = wallets.flatMap((address) => [calls.balance(address), calls.count(address, "latest")]);
+    const answers = await node.ask([calls.block("latest"), calls.block("finalized"), calls.feeHistory(), ...own]);
+    const [latest, tagged, history, ...rest] = answers;
+    const { number: head } = parseBlock(latest);
+    const finalized =
+      chain.relay.quorum <= 1
+        ? finalBlock(chain, head, parseBlockOrNull(tagged)?.number ?? null)
+        : await agreedFinal(nodes, chain);
+    const past = await node.ask(wallets.map((address) => calls.count(address, finalized)));
+    return {
+      head,
+      finalized,
+      fees: freshFees(chain, parseFeeHistory(history)),
+      wallets: new Map(
+        wallets.map((address, index) => {
+          const then = past[index];
+          const wallet = {
+            balanceWei: parseQuantity(rest[2 * index], "a balance"),
+            nonce: parseQuantity(rest[2 * index + 1], "a count"),
+            finalNonce: then && "result" in then ? parseQuantity(then, "a count") : null,
+          };
+          return [address, wallet] as const;
+        }),
+      ),
+    };
+  });
+}
+
+/** What is final ends: no single endpoint decides that. */
+async function agreedFinal(nodes: Nodes, chain: Chain): Promise<bigint> {
+  const all = await nodes.all();
+  const answers = await Promise.allSettled(
+    all.map(async (node) => {
+      const [latest, tagged] = await node.ask([calls.block("latest"), calls.block("finalized")]);
+      return finalBlock(chain, parseBlock(latest).number, parseBlockOrNull(tagged)?.number ?? null);
+    }),
+  );
+  const numbers = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  numbers.sort((a, b) => Number(b - a));
+  return numbers[nodes.needed(chain.relay.quorum) - 1] ?? 0n;
+}
+
+/**
+ * Development chains have no finality worth the name (one of them keeps its tag at 0 for long), so there
+ * it is the depth of a confirmation.
+ */
+function finalBlock(chain: Chain, head: bigint, tagged: bigint | null): bigint {
+  const { finality } = chain.relay;
+  if (finality === "tag" && !chain.local && tagged !== null) return tagged;
+  const depth =
+    finality !== "tag"
+      ? BigInt(finality)
+      : chain.local
+        ? BigInt(Math.max(chain.confirmations - 1, 0))
+        : depthWithoutTag;
+  return head > depth ? head - depth : 0n;
+}
+
+/** How many blocks vouch for block `number`: its own is the first. */
+export function depthOf(view: ChainView, number: bigint): bigint {
+  return view.head - number + 1n;
+}
+
+/**
+ * Receipts of transactions, in blocks that are on the chain now: nodes have served those of dead blocks.
+ * What the first endpoint does not have, the next ones are asked for.
+ */
+export async function readReceipts(nodes: Nodes, hashes: readonly Hash[]): Promise<Map<Hash, Receipt>> {
+  const found = new Map<Hash, Receipt>();
+  if (hashes.length === 0) return found;
+  const all = await nodes.all();
+  let fault: unknown = all.length === 0 ? new NodeFault("no endpoint answers") : null;
+  let answered = false;
+  for (const node of all) {
+    const missing = hashes.filter((hash) => !found.has(hash));
+    if (missing.length === 0) break;
+    try {
+      const answers = await askAll(node, missing.map(calls.receipt));
+      // One lie spoils one receipt, not the others.
+      for (const [index, hash] of missing.entries()) {
+        const receipt = tryParse(answers[index], hash);
+        if (receipt) found.set(hash, receipt);
+      }
+      answered = true;
+    } catch (error) {
+      if (!(error instanceof NodeFault)) throw error;
+      fault = error;
+    }
+  }
+  if (!answered && fault) throw fault;
+  const blocks = await readBlockHashes(
+    nodes,
+    [...found.values()].map((receipt) => receipt.blockNumber),
+    1,
+  );
+  for (const [hash, receipt] of found) {
+    if (blocks.get(receipt.blockNumber) !== receipt.blockHash) found.delete(hash);
+  }
+  return found;
+}
+
+/**
+ * Hashes of blocks by number, where that many endpoints say the same; the others are missing.
+ *
+ * @param quorum more than there are endpoints is all of them.
+ */
+export async function readBlockHashes(
+  nodes: Nodes,
+  numbers: readonly bigint[],
+  quorum: number,
+): Promise<Map<bigint, Hash>> {
+  const wanted = [...new Set(numbers)];
+  const agreed = new Map<bigint, Hash>();
+  if (wanted.length === 0) return agreed;
+  const read = async (node: Node) =>
+    (
+      await askAll(
+        node,
+        wanted.map((at) => calls.block(at)),
+      )
+    ).map(parseBlockOrNull);
+  if (quorum <= 1) {
+    const blocks = await nodes.first(read);
+    for (const [index, block] of blocks.entries())
+      if (block && block.number === wanted[index]) agreed.set(block.number, block.hash);
+    return agreed;
+  }
+  const all = await nodes.all();
+  const needed = nodes.needed(quorum);
+  const answers = await Promise.allSettled(all.map(read));
+  for (const [index, number] of wanted.entries()) {
+    const votes = new Map<Hash, number>();
+    for (const answer of answers) {
+      const block = answer.status === "fulfilled" ? answer.value[index] : null;
+      if (block?.number === number) votes.set(block.hash, (votes.get(block.hash) ?? 0) + 1);
+    }
+    const [best] = [...votes].sort((a, b) => b[1] - a[1]);
+    if (best && best[1] >= needed) agreed.set(number, best[0]);
+  }
+  return agreed;
+}
+
+function tryParse(answer: RpcResult | undefined, hash: Hash): Receipt | null {
+  try {
+    return parseReceipt(answer, hash);
+  } catch {
+    return null;
+  }
+}
+
+async function askAll(node: Node, asked: readonly RpcCall[]): Promise<RpcResult[]> {
+  const results: RpcResult[] = [];
+  for (let at = 0; at < asked.length; at += batchSize)
+    results.push(...(await node.ask(asked.slice(at, at + batchSize))));
+  return results;
+}

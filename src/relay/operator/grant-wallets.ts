@@ -1,0 +1,160 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Address, Hash, Hex } from "viem";
+import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
+import type { Chain } from "../../chains.ts";
+import { ServiceError } from "../../errors/errors.ts";
+import type { Services } from "../../services.ts";
+import { relayerRole } from "../../signing/rules.ts";
+import { askNode } from "../chain/node-failure.ts";
+import { factoryAdminRole, readRoles } from "../chain/roles.ts";
+import { listOwnGrants, settleGrant } from "./settle-grants.ts";
+import { encodeGrant, signGrant } from "./sign-grant.ts";
+
+export interface Grant {
+  wallet: Address;
+  /** Null: it had the role already, or the factory's administrator gave it. */
+  transactionHash: Hash | null;
+}
+
+/** What an administrator of the factory sends where no wallet of this installation may. */
+export interface AdminCall {
+  wallet: Address;
+  chainId: number;
+  to: Address;
+  data: Hex;
+  value: 0n;
+}
+
+export interface GrantOptions {
+  /** When the command ends, by `performance.now()`. */
+  deadline: number;
+  /** Each step, as a sentence. */
+  report(line: string): void;
+  /** Is told what an administrator has to send, with those that are known to be administrators. */
+  askAdmin(calls: readonly AdminCall[], admins: readonly Address[]): void;
+}
+
+/** Not all wallets had their role when the time was over. Running the command again goes on from there. */
+export class GrantUnfinished extends Error {
+  override readonly name = "GrantUnfinished";
+}
+
+const reportAgainMs = 10_000;
+
+/**
+ * Gives every configured wallet of a chain the factory's relayer role. The first of them that is the factory's
+ * administrator signs, at a nonce of its own like everything it sends, so the service may go on meanwhile; bytes of an
+ * earlier call that were never mined are sent again. Where none of them is, it says what the administrator has to send,
+ * and waits for that.
+ *
+ * @throws ServiceError `value_error` when a grant reverted; `service_unavailable` when nothing can be signed now.
+ * @throws GrantUnfinished when a wallet has no role, or a grant not all its confirmations, at the deadline.
+ */
+export async function grantWallets(services: Services, chain: Chain, options: GrantOptions): Promise<Grant[]> {
+  const signers = services.relay.signers(chain);
+  const wallets = signers.map(({ address }) => address.toLowerCase() as Address);
+  const factory = chain.factory?.address;
+  if (wallets.length === 0 || !factory)
+    throw new ServiceError("chain_not_supported", `${chain.name} has no factory or no wallet here`);
+  const read = (role: Hash, of: readonly Address[]) =>
+    askNode(chain, () => readRoles(services.relay.nodes(chain), factory, role, of));
+  const open = await listOwnGrants(services, chain, wallets);
+  // What was signed before may give the role; what is in no block yet is waited for first.
+  if (open.length > 0) await follow(services, chain, open, async () => [], options);
+  const held = await read(relayerRole, wallets);
+  const missing = wallets.filter((_, index) => !held[index]);
+  const mayGrant = missing.length > 0 ? await read(factoryAdminRole, wallets) : [];
+  const signer = signers[mayGrant.indexOf(true)];
+  const hashes = new Map<Address, Hash>();
+  for (const wallet of signer ? missing : []) {
+    if (!signer) break;
+    const hash = await signGrant(services, chain, { signer, factory, wallet });
+    hashes.set(wallet, hash);
+    options.report(`${signer.address} grants ${wallet} the relayer role in ${hash}`);
+  }
+  if (missing.length > 0 && !signer) {
+    const asked = missing.map((wallet) => ({
+      wallet,
+      chainId: chain.id,
+      to: factory,
+      data: encodeGrant(wallet),
+      value: 0n as const,
+    }));
+    options.askAdmin(asked, await findAdmins(services, chain, factory));
+  }
+  const without = async () => {
+    const roles = missing.length > 0 ? await read(relayerRole, missing) : [];
+    return missing.filter((_, index) => !roles[index]);
+  };
+  await follow(services, chain, [...hashes.values()], without, options);
+  services.relay.roles.forget(chain);
+  return wallets.map((wallet) => ({ wallet, transactionHash: hashes.get(wallet) ?? null }));
+}
+
+/** Waits until all transactions have their confirmations and no wallet is without its role. */
+async function follow(
+  services: Services,
+  chain: Chain,
+  hashes: readonly Hash[],
+  without: () => Promise<readonly Address[]>,
+  { deadline, report }: GrantOptions,
+): Promise<void> {
+  const open = new Set(hashes);
+  let said = { text: "", at: Number.NEGATIVE_INFINITY };
+  let waiting = "the chain's answer";
+  const look = async (): Promise<boolean> => {
+    const lines: string[] = [];
+    for (const hash of open) {
+      const progress = await settleGrant(services, chain, hash);
+      if (progress.kind === "settled") open.delete(hash);
+      else if (progress.kind === "sent") lines.push(`${hash} is in no block yet`);
+      else lines.push(`${hash} has ${progress.depth} of ${chain.confirmations} confirmations`);
+    }
+    const missing = await without().catch((error: unknown) => {
+      // An endpoint that is away for a moment ends nothing.
+      if (!(error instanceof ServiceError) || !error.retryable) throw error;
+      lines.push(error.message);
+      return [];
+    });
+    if (open.size === 0) lines.push(...missing.map((wallet) => `${wallet} has no relayer role yet`));
+    waiting = lines.join("; ");
+    return lines.length === 0;
+  };
+  for (;;) {
+    // An endpoint that does not answer holds a look up, and the command ends in its time all the same.
+    const end = new AbortController();
+    const looking = look();
+    looking.catch(() => undefined);
+    const leftMs = Math.max(deadline - performance.now(), 0);
+    const over = sleep(leftMs, "over" as const, { signal: end.signal }).catch(() => "over" as const);
+    const done = await Promise.race([looking, over]).finally(() => end.abort());
+    if (done === true) return;
+    const left = Math.ceil((deadline - performance.now()) / 1_000);
+    if (done === "over" || left <= 0)
+      throw new GrantUnfinished(`not finished on ${chain.name} in time (${waiting}); run the command again to go on`);
+    if (waiting !== said.text || performance.now() - said.at >= reportAgainMs) {
+      said = { text: waiting, at: performance.now() };
+      report(`${waiting}; waiting up to ${left} s more`);
+    }
+    await sleep(Math.min(chain.local ? 200 : 2_000, Math.max(deadline - performance.now(), 0)));
+  }
+}
+
+/** Who was ever made administrator of the factory and still is; none where the endpoint does not list old events. */
+async function findAdmins(services: Services, chain: Chain, factory: Address): Promise<Address[]> {
+  try {
+    const logs = await services.rpc(chain).getContractEvents({
+      address: factory,
+      abi: collectionFactoryAbi,
+      eventName: "RoleGranted",
+      args: { role: factoryAdminRole },
+      fromBlock: chain.factory?.block ?? 0n,
+      strict: true,
+    });
+    const named = [...new Set(logs.map(({ args }) => args.account.toLowerCase() as Address))].slice(0, 20);
+    const held = await readRoles(services.relay.nodes(chain), factory, factoryAdminRole, named);
+    return named.filter((_, index) => held[index]);
+  } catch {
+    return [];
+  }
+}

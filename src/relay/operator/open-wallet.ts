@@ -1,0 +1,88 @@
+import { sql } from "kysely";
+import type { Address } from "viem";
+import type { Chain } from "../../chains.ts";
+import { ServiceError } from "../../errors/errors.ts";
+import type { Services } from "../../services.ts";
+import { findNonces } from "../chain/find-nonces.ts";
+import { readChainView } from "../chain/view.ts";
+import { toBytes } from "../store/bytes.ts";
+import { kindOnChain } from "../track/import-found.ts";
+import { mendIntents } from "../track/mend-intents.ts";
+
+export interface OpenedLane {
+  nextNonce: bigint;
+  /** Nonces that a transaction which is not ours has used: they were passed over. */
+  skipped: bigint;
+}
+
+/**
+ * Gives a wallet's lane free again, on a person's word: its counter moves past what the chain shows as
+ * used for good. What was used by others stays noted, so that the nonces have no hole.
+ *
+ * @throws ServiceError `not_found` without such a lane; `service_unavailable` when the node does not say
+ *   how many transactions the wallet has.
+ */
+export async function openLane(services: Services, chain: Chain, wallet: Address): Promise<OpenedLane> {
+  const address = wallet.toLowerCase() as Address;
+  const view = await readChainView(services.relay.nodes(chain), chain, [address]);
+  const used = view.wallets.get(address)?.finalNonce ?? null;
+  if (used === null) throw new ServiceError("service_unavailable", `the ${chain.name} node keeps too little history`);
+  const strange = await listForeignFound(services, chain, address, used);
+  const opened = await services.db.transaction().execute(async (transaction) => {
+    const place = { chain_id: chain.id, addr: toBytes(address) };
+    const lane = await transaction
+      .selectFrom("service.lane")
+      .selectAll()
+      .where("chain_id", "=", place.chain_id)
+      .where("addr", "=", place.addr)
+      .forUpdate()
+      .executeTakeFirst();
+    if (!lane) throw new ServiceError("not_found", `no lane of wallet ${wallet} on ${chain.name}`);
+    const skipped = used > lane.next_nonce ? used - lane.next_nonce : 0n;
+    const nextNonce = lane.next_nonce + skipped;
+    for (let nonce = lane.next_nonce; nonce < nextNonce; nonce += 1n)
+      await transaction
+        .insertInto("service.slot")
+        .values({ ...place, nonce, intent_id: null, kind: "noop", state: "foreign" })
+        .execute();
+    // Left open, they would close the lane again at the next look.
+    if (strange.length > 0)
+      await transaction
+        .updateTable("service.slot")
+        .set({ kind: "noop", state: "foreign" })
+        .where("chain_id", "=", place.chain_id)
+        .where("addr", "=", place.addr)
+        .where("nonce", "in", strange)
+        .where("intent_id", "is", null)
+        .where("state", "=", "open")
+        .execute();
+    await transaction
+      .updateTable("service.lane")
+      .set({ state: "open", needed_wei: null, next_nonce: nextNonce })
+      .where("chain_id", "=", place.chain_id)
+      .where("addr", "=", place.addr)
+      .execute();
+    return { nextNonce, skipped: skipped + BigInt(strange.length) };
+  });
+  await mendIntents(services, chain);
+  return opened;
+}
+
+/** Nonces that were found in use, and that a mined transaction which this service never signs has used. */
+async function listForeignFound(services: Services, chain: Chain, wallet: Address, used: bigint): Promise<bigint[]> {
+  const found = await services.db
+    .selectFrom("service.slot")
+    .select("nonce")
+    .where("chain_id", "=", chain.id)
+    .where("addr", "=", toBytes(wallet))
+    .where(sql<boolean>`found AND intent_id IS NULL AND state = 'open'`)
+    .where("nonce", "<", used)
+    .orderBy("nonce")
+    .execute();
+  if (found.length === 0) return [];
+  const nonces = found.map(({ nonce }) => nonce);
+  const strange: bigint[] = [];
+  for (const sent of await findNonces(services, chain, wallet, nonces))
+    if ((await kindOnChain(services, chain, wallet, sent)) === "foreign") strange.push(sent.nonce);
+  return strange;
+}

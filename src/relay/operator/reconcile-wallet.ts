@@ -1,0 +1,81 @@
+import type { Address } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { findNonces } from "../chain/find-nonces.ts";
+import { askNode } from "../chain/node-failure.ts";
+import { rootOf } from "../chain/own-content.ts";
+import { toBytes } from "../store/bytes.ts";
+import { keepFoundBytes } from "../submit/nonce-basis.ts";
+import { type FoundNonce, importFound, kindOnChain } from "../track/import-found.ts";
+import { mendIntents } from "../track/mend-intents.ts";
+
+/**
+ * Makes a lane whole whose wallet did more than the database knows of: a person's command. The worker does the same
+ * by itself once those transactions are final; this does not wait for that, mends what older versions left (a lane that
+ * was halted for a transaction of our own, requests without their nonce), and can pass foreign ones over.
+ *
+ * @param options `acceptForeign`: nonces used by other transactions are noted as such and passed over. Without,
+ *   one of them keeps the lane closed and nothing is written.
+ * @returns the nonces that were missing or taken for somebody else's, ascending.
+ */
+export async function reconcileLane(
+  services: Services,
+  chain: Chain,
+  wallet: Address,
+  options: { acceptForeign?: boolean } = {},
+): Promise<FoundNonce[]> {
+  const count = BigInt(await askNode(chain, () => services.rpc(chain).getTransactionCount({ address: wallet })));
+  const found = await importFound(services, chain, wallet, { ...options, count });
+  const halted = await explainHalt(services, chain, wallet);
+  await mendIntents(services, chain);
+  return [...halted, ...found].sort((a, b) => Number(a.nonce - b.nonce));
+}
+
+/** A halted lane opens when every nonce that it was halted for was used by what this service signs. */
+async function explainHalt(services: Services, chain: Chain, wallet: Address): Promise<FoundNonce[]> {
+  const place = { chain_id: chain.id, addr: toBytes(wallet) };
+  const lane = services.db
+    .selectFrom("service.lane")
+    .select("state")
+    .where("chain_id", "=", place.chain_id)
+    .where("addr", "=", place.addr);
+  if ((await lane.executeTakeFirst())?.state !== "halted") return [];
+  const taken = await services.db
+    .selectFrom("service.slot as s")
+    .innerJoin("service.intent as i", "i.id", "s.intent_id")
+    .select("s.nonce")
+    .where("s.chain_id", "=", place.chain_id)
+    .where("s.addr", "=", place.addr)
+    .where("s.state", "=", "foreign")
+    .where("s.found", "=", false)
+    .orderBy("s.nonce")
+    .execute();
+  if (taken.length === 0) return [];
+  const nonces = taken.map(({ nonce }) => nonce);
+  const found: FoundNonce[] = [];
+  for (const sent of await findNonces(services, chain, wallet, nonces)) {
+    const kind = await kindOnChain(services, chain, wallet, sent);
+    found.push({ nonce: sent.nonce, hash: sent.hash, kind, explained: kind !== "foreign" });
+    if (kind === "foreign" || !sent.raw) continue;
+    const raw = sent.raw;
+    await services.db.transaction().execute(async (db) => {
+      await db
+        .updateTable("service.slot")
+        .set({ found: true, found_root: rootOf(sent.data) })
+        .where("chain_id", "=", place.chain_id)
+        .where("addr", "=", place.addr)
+        .where("nonce", "=", sent.nonce)
+        .execute();
+      await keepFoundBytes(db, place, { ...sent, raw });
+    });
+  }
+  if (found.length === nonces.length && found.every(({ explained }) => explained))
+    await services.db
+      .updateTable("service.lane")
+      .set({ state: "open" })
+      .where("chain_id", "=", place.chain_id)
+      .where("addr", "=", place.addr)
+      .where("state", "=", "halted")
+      .execute();
+  return found;
+}

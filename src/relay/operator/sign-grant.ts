@@ -1,0 +1,113 @@
+import { type Address, encodeFunctionData, formatEther, type Hash } from "viem";
+import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
+import type { Chain } from "../../chains.ts";
+import { ServiceError } from "../../errors/errors.ts";
+import type { Services } from "../../services.ts";
+import { relayerRole } from "../../signing/rules.ts";
+import { type Signer, signChecked } from "../../signing/signer.ts";
+import { freshFees } from "../chain/fees.ts";
+import { isFirstNonce } from "../chain/first-nonce.ts";
+import { intrinsicGas } from "../chain/intrinsic-gas.ts";
+import { askNode } from "../chain/node-failure.ts";
+import { calls, parseBlock, parseFeeHistory, parseQuantity } from "../chain/reads.ts";
+import { toBytes } from "../store/bytes.ts";
+import { listLanes, lockLane } from "../store/wallets.ts";
+import { takeBasis } from "../submit/nonce-basis.ts";
+
+/** The call by which an administrator of the factory lets a wallet deploy. */
+export function encodeGrant(wallet: Address) {
+  return encodeFunctionData({ abi: collectionFactoryAbi, functionName: "grantRole", args: [relayerRole, wallet] });
+}
+
+/**
+ * Signs the grant of the relayer role with a wallet that may give it. It takes that wallet's next nonce and stores the
+ * bytes in one transaction: nothing was sent before.
+ *
+ * @throws ServiceError `service_unavailable` when the wallet cannot pay it, or gives out no nonce now.
+ */
+export async function signGrant(
+  services: Services,
+  chain: Chain,
+  { signer, factory, wallet }: { signer: Signer; factory: Address; wallet: Address },
+): Promise<Hash> {
+  const data = encodeGrant(wallet);
+  const [head, history, count, balance, estimate] = await askNode(chain, () =>
+    services.relay
+      .nodes(chain)
+      .first((node) =>
+        node.ask([
+          calls.block("latest"),
+          calls.feeHistory(),
+          calls.count(signer.address, "latest"),
+          calls.balance(signer.address),
+          calls.estimate(signer.address, factory, data),
+        ]),
+      ),
+  );
+  const fees = freshFees(chain, parseFeeHistory(history));
+  if (fees.maxFeePerGas > chain.relay.maxFeeWei)
+    throw new ServiceError("service_unavailable", "the network's fees are over MAX_FEE_GWEI: try again later");
+  const needed = parseQuantity(estimate, "an estimate");
+  if (needed < intrinsicGas(data))
+    throw new ServiceError("service_unavailable", "the node estimates less gas than any such transaction takes");
+  const gas = (needed * 12n) / 10n;
+  const held = parseQuantity(balance, "a balance");
+  // A nonce whose transaction cannot be paid would keep all behind it waiting.
+  if (held < gas * fees.maxFeePerGas)
+    throw new ServiceError(
+      "service_unavailable",
+      `${signer.address} holds ${formatEther(held)} on ${chain.name}, and the grant may take ` +
+        `${formatEther(gas * fees.maxFeePerGas)}: send it funds, and run the command again`,
+    );
+  const sent = parseQuantity(count, "a count");
+  const lanes = await listLanes(services.db, chain.id);
+  if (
+    !lanes.some(({ address }) => address === signer.address.toLowerCase()) &&
+    !(await isFirstNonce(services, chain, signer.address, sent))
+  )
+    throw new ServiceError(
+      "service_unavailable",
+      `the endpoints do not agree on the transactions of ${signer.address}`,
+    );
+  const unclear = await takeBasis(services, chain, signer.address);
+  if (unclear) throw new ServiceError("service_unavailable", unclear.reason);
+  const { genesisHash } = await services.relay.factory(chain);
+  return await services.db.transaction().execute(async (transaction) => {
+    const place = { chain_id: chain.id, addr: toBytes(signer.address) };
+    const lane = await lockLane(transaction, chain.id, place.addr, sent, genesisHash);
+    if (lane.state !== "open")
+      throw new ServiceError(
+        "service_unavailable",
+        `the wallet ${signer.address} is ${lane.state} and signs nothing; docs/relayer.md says what opens it`,
+      );
+    const nonce = lane.next_nonce;
+    const call = { chainId: chain.id, to: factory, data, value: 0n, gas, ...fees };
+    const order = { kind: "grant", transaction: { ...call, nonce: Number(nonce) } } as const;
+    const { raw, hash } = await signChecked(signer, order);
+    await transaction
+      .insertInto("service.slot")
+      .values({ ...place, nonce, intent_id: null, kind: "noop" })
+      .execute();
+    await transaction
+      .updateTable("service.lane")
+      .set({ next_nonce: nonce + 1n })
+      .where("chain_id", "=", chain.id)
+      .where("addr", "=", place.addr)
+      .execute();
+    await transaction
+      .insertInto("service.attempt")
+      .values({
+        ...place,
+        nonce,
+        hash: toBytes(hash),
+        kind: "noop",
+        raw: toBytes(raw),
+        max_fee: fees.maxFeePerGas,
+        tip: fees.maxPriorityFeePerGas,
+        gas,
+        head_block: parseBlock(head).number,
+      })
+      .execute();
+    return hash;
+  });
+}

@@ -1,0 +1,173 @@
+import type { Kysely } from "kysely";
+import { sql } from "kysely";
+import type { Address, Hex } from "viem";
+import type { Database } from "../../db/database.ts";
+import { ServiceError } from "../../errors/errors.ts";
+import { batched } from "../store/batch.ts";
+import { toBytes } from "../store/bytes.ts";
+import { failpoint } from "../store/failpoint.ts";
+import { type Intent, lostRequest, newestGeneration } from "../store/intents.ts";
+import { keepLimits, type Reservation, wantedLimits } from "../submit/budget.ts";
+import { withRoom } from "./with-room.ts";
+
+/** What makes two requests one: see `findKey`. */
+export interface IntentKey {
+  /** As stored: `client:` and the client's own key, valid for ever, or one that was derived. */
+  stored: string;
+  /** Without a key of the client's: equal requests within a window are one. */
+  derived: boolean;
+}
+
+/** A request that passed every check, with the one place on chain it can end at. */
+export interface NewIntent {
+  id: string;
+  tenantId: string;
+  key: IntentKey;
+  /** SHA-256 of the request in canonical form. */
+  requestHash: Buffer;
+  chainId: number;
+  kind: "deploy" | "update";
+  payload: unknown;
+  allowlist: { root: Hex; entries: readonly string[] } | null;
+  factory: Address;
+  template: Address;
+  owner: Address;
+  initData: Hex;
+  salt: Hex;
+  predicted: Address;
+  /** See `planReservation`. */
+  reservation: Reservation;
+}
+
+/**
+ * Makes a request durable, once, together with what it may cost: a key that was used gives the earlier intent. Two
+ * processes that take the same request at once agree through the unique key, without a lock.
+ *
+ * A limit that only waits for blocks is waited for, a moment.
+ *
+ * @throws ServiceError `value_error` when the key was used for another request; a limit of `planReservation`.
+ */
+export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
+  const inserted = await withRoom(db, intent.reservation.limits, () => insertIntent(db, intent));
+  const accepted = inserted ?? (await findByKey(db, intent));
+  if (accepted.id === intent.id) failpoint("accept-after-commit");
+  return await newestGeneration(db, accepted);
+}
+
+async function findByKey(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
+  const earlier = await db
+    .selectFrom("service.intent")
+    .selectAll()
+    .where("tenant_id", "=", intent.tenantId)
+    .where("idem_key", "=", intent.key.stored)
+    .executeTakeFirstOrThrow(lostRequest);
+  if (earlier.req_hash.equals(intent.requestHash)) return earlier;
+  throw new ServiceError(
+    "value_error",
+    "this Idempotency-Key was used for another request; use a new key for a new deployment",
+    { field: "idempotencyKey" },
+  );
+}
+
+/**
+ * The key under which a request is stored, or the intent that it repeats: the same request without a key, while the
+ * earlier one is under way and ten minutes after it ended, is that one.
+ *
+ * @param given the client's own key, valid for ever; null when it sent none.
+ * @param requestHash SHA-256 of the request in canonical form.
+ */
+export async function findKey(
+  db: Kysely<Database>,
+  tenantId: string,
+  given: string | null,
+  requestHash: Buffer,
+): Promise<IntentKey | Intent> {
+  if (given !== null) return storedKey(given);
+  const rows = await readTogether(db, tenantId, { tenantId, requestHash });
+  const live = rows.find((row) => row.live);
+  if (live) {
+    const { live: _, ...row } = live;
+    return await newestGeneration(db, row);
+  }
+  // Counted from committed rows, so that everybody who sees the same past tries the same key.
+  return { stored: `derived:${requestHash.toString("hex")}:${rows.length}`, derived: true };
+}
+
+/** The intents that equal requests without a key made; requests of one account that come together look together. */
+const readTogether = batched(
+  async (db: Kysely<Database>, wanted: readonly { tenantId: string; requestHash: Buffer }[]) => {
+    const rows = await db
+      .selectFrom("service.intent")
+      .selectAll()
+      // A clock bucket would make two of one request at its edge: the window starts when the earlier one ends.
+      .select(
+        sql<boolean>`state NOT IN ('expired', 'cancelled')
+          AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')
+          AND (kind <> 'update' OR NOT EXISTS (
+            -- After "A, B" a second "A" is a wish of its own.
+            SELECT FROM service.intent later WHERE later.kind = 'update' AND later.chain_id = intent.chain_id
+              AND later.predicted_addr = intent.predicted_addr AND later.seq > intent.seq))`.as("live"),
+      )
+      .where("tenant_id", "in", [...new Set(wanted.map(({ tenantId }) => tenantId))])
+      .where(
+        "req_hash",
+        "in",
+        wanted.map(({ requestHash }) => requestHash),
+      )
+      .where("idem_derived", "=", true)
+      .execute();
+    return wanted.map(({ requestHash }) => rows.filter((row) => row.req_hash.equals(requestHash)));
+  },
+  { most: 32, apart: false },
+);
+
+/** Whether something was accepted under a key: a request that comes with it again stores nothing. */
+export async function isAccepted(db: Kysely<Database>, tenantId: string, key: IntentKey): Promise<boolean> {
+  const row = await db
+    .selectFrom("service.intent")
+    .select("id")
+    .where("tenant_id", "=", tenantId)
+    .where("idem_key", "=", key.stored)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** @param given the client's own key; one that we derived and told it means the same when it comes back. */
+export function storedKey(given: string): IntentKey {
+  const told = /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given);
+  return { stored: told ? given : `client:${given}`, derived: false };
+}
+
+/**
+ * One statement and nothing around it: from its start to its commit everybody who spends from the same limits waits.
+ *
+ * @returns undefined when the key was used.
+ */
+async function insertIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent | undefined> {
+  const { allowlist, key } = intent;
+  const listed = allowlist !== null && allowlist.entries.length > 0;
+  const asked = sql<Intent & { kept: string[] }>`
+    WITH ${wantedLimits(intent.reservation)},
+    inserted AS (
+      INSERT INTO service.intent (id, root_id, tenant_id, idem_key, idem_derived, req_hash, chain_id, kind, payload,
+        allowlist_id, factory, template, owner, init_data, salt, predicted_addr, reserved_wei)
+      VALUES (${intent.id}, ${intent.id}, ${intent.tenantId}, ${key.stored}, ${key.derived}, ${intent.requestHash},
+        ${intent.chainId}, ${intent.kind}, ${JSON.stringify(intent.payload)}, ${listed ? intent.id : null},
+        ${toBytes(intent.factory)}, ${toBytes(intent.template)}, ${toBytes(intent.owner)}, ${toBytes(intent.initData)},
+        ${toBytes(intent.salt)}, ${toBytes(intent.predicted)}, ${intent.reservation.wei})
+      ON CONFLICT (tenant_id, idem_key) DO NOTHING
+      RETURNING *),
+    list AS (
+      INSERT INTO service.allowlist (id, tenant_id, root, entries)
+      SELECT id, tenant_id, ${toBytes(allowlist?.root ?? "0x")}, ${[...(allowlist?.entries ?? [])]}::text[] FROM inserted WHERE ${listed}),
+    ${keepLimits(sql`inserted`)}
+    SELECT inserted.*, service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept)) AS kept
+    FROM inserted`.execute(db);
+  // Everything is decided and nothing is stored: the statement is not on its way yet.
+  failpoint("accept-before-commit");
+  const { rows } = await asked;
+  const [row] = rows;
+  if (!row) return undefined;
+  const { kept: _, ...inserted } = row;
+  return inserted;
+}

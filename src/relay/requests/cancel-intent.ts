@@ -1,0 +1,47 @@
+import { sql } from "kysely";
+import { ServiceError } from "../../errors/errors.ts";
+import type { Services } from "../../services.ts";
+import { getIntent, type Intent, isUnassigned, moveIntent } from "../store/intents.ts";
+import { isInLaterUpdate } from "../store/update-order.ts";
+
+const cancellable: readonly Intent["state"][] = ["assigned", "signed", "in_flight"];
+
+/**
+ * Cancels a tenant's intent. Without a nonce it is `cancelled` at once. With one, the nonce has to be
+ * used up: the worker signs a transaction that does nothing at the same nonce, and the chain decides
+ * which of the two is mined; until then the intent keeps its state.
+ *
+ * @returns the intent as it stands; look at its state, and at `cancel_requested_at`.
+ * @throws ServiceError `not_found`; `value_error` when it is mined or has ended already, or when a later update, whose
+ *   record contains what this one changes, is signed.
+ */
+export async function cancelIntent(services: Services, tenantId: string, id: string): Promise<Intent> {
+  for (let tries = 0; tries < 20; tries += 1) {
+    const intent = await getIntent(services.db, id).catch(() => null);
+    if (!intent || intent.tenant_id !== tenantId) throw new ServiceError("not_found", "no such request");
+    if (intent.state === "cancelled") return intent;
+    if (intent.cancel_requested_at && cancellable.includes(intent.state)) return intent;
+    const changed = isUnassigned(intent)
+      ? await moveIntent(services.db, intent, "cancelled")
+      : await requestNoop(services, intent);
+    if (changed) return changed;
+  }
+  throw new ServiceError("service_unavailable", "other processes are working on it", { retryAfterSeconds: 1 });
+}
+
+async function requestNoop(services: Services, intent: Intent): Promise<Intent | undefined> {
+  if (!cancellable.includes(intent.state))
+    throw new ServiceError("value_error", `it is ${intent.state} already and cannot be cancelled any more`);
+  if (await isInLaterUpdate(services.db, intent))
+    throw new ServiceError(
+      "value_error",
+      "a later update of this collection contains its changes; send another update",
+    );
+  return await services.db
+    .updateTable("service.intent")
+    .set({ cancel_requested_at: sql<Date>`clock_timestamp()`, version: intent.version + 1 })
+    .where("id", "=", intent.id)
+    .where("version", "=", intent.version)
+    .returningAll()
+    .executeTakeFirst();
+}

@@ -1,0 +1,138 @@
+import type { Kysely } from "kysely";
+import { sql } from "kysely";
+import { formatGwei } from "viem";
+import type { Database } from "../../db/database.ts";
+import { toAddress, toHash } from "../store/bytes.ts";
+import type { Intent } from "../store/intents.ts";
+import { findSlot, listAttempts } from "../store/nonces.ts";
+
+/** What each state means for the person who has to decide whether to do something. */
+const meanings: Record<Intent["state"], string> = {
+  queued: "accepted; it has no nonce yet",
+  held: "accepted, but something has to change first; it is tried again by itself",
+  assigned: "it has its nonce and is about to be signed",
+  signed: "its bytes are stored and about to be sent",
+  in_flight: "sent; no block has it yet",
+  mined: "in a block; not deep enough yet",
+  mined_reverted: "in a block, where the chain refused it; it counts as failed once that is final",
+  mined_noop: "cancelled: the empty transaction is in a block",
+  confirmed: "deep enough to be shown",
+  finalized: "done for good",
+  failed_onchain: "the chain refused it for good; nothing more is tried",
+  cancelled: "cancelled; nothing more is tried",
+  expired: "never sent within its time; nothing more is tried",
+  quarantined: "its nonce was used up for something else; it goes on with another one",
+  superseded: "it goes on in the next generation, below",
+};
+
+const reasons: Record<string, string> = {
+  balance: "the paying wallet has too little: fund it, and it goes on by itself",
+  fee: "the network's fees are over the cap (MAX_FEE_GWEI_…): it goes on when they fall",
+  budget:
+    "the spending limits (BUDGET_…) have no room for it at today's fees: it goes on when they have, or when fees fall",
+  lane: "the wallet's lane is closed: see `mintyard wallets`",
+  simulation: "the contract would refuse the call as things are",
+  verification: "what stands at the address is not what was asked for",
+  no_effect: "the update was mined where its collection did not stand (a reorganisation): it is repeated",
+  role: "the wallet had lost the factory's relayer role when it was mined: it is repeated",
+  out_of_gas: "a node estimated too little gas, and it was used up: it is repeated with a new estimate",
+  nonce_passed_on:
+    "a transaction of another request, whose rows were lost, had used the nonce: it goes on with another one",
+  nonce_taken: "a transaction that is not ours used the nonce: treat the wallet's key as stolen",
+};
+
+/**
+ * The whole story of one deployment or update, for an operator: every generation, its nonce, each set of
+ * bytes ever signed, and what each node said about it.
+ *
+ * @param wanted id of any generation, a transaction hash, or an address.
+ * @returns lines of text; null when nothing is known by this name.
+ */
+export async function explainIntent(db: Kysely<Database>, wanted: string): Promise<string[] | null> {
+  const roots = await findRoots(db, wanted);
+  if (roots.length === 0) return null;
+  const intents = await db
+    .selectFrom("service.intent")
+    .selectAll()
+    .where("root_id", "in", roots)
+    .orderBy("seq")
+    .orderBy("gen")
+    .execute();
+  const parts: string[][] = [];
+  for (const intent of intents) parts.push(await explainOne(db, intent));
+  return parts.flat();
+}
+
+async function findRoots(db: Kysely<Database>, wanted: string): Promise<string[]> {
+  const text = wanted.toLowerCase();
+  const bytes = /^0x([0-9a-f]{2})+$/.test(text) ? Buffer.from(text.slice(2), "hex") : Buffer.alloc(0);
+  const { rows } = await sql<{ root_id: string }>`
+    SELECT root_id FROM service.intent WHERE id::text = ${text} OR predicted_addr = ${bytes}
+    UNION
+    SELECT root_id FROM service.intent WHERE found_tx = ${bytes}
+    UNION
+    SELECT i.root_id FROM service.attempt a
+    JOIN service.slot s USING (chain_id, addr, nonce) JOIN service.intent i ON i.id = s.intent_id OR i.root_id = s.found_root
+    WHERE a.hash = ${bytes}`.execute(db);
+  return rows.map((row) => row.root_id);
+}
+
+async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[]> {
+  const slot = await findSlot(db, intent.id);
+  const lines = [
+    `${intent.kind} ${intent.id}${intent.gen > 0 ? ` (generation ${intent.gen} of ${intent.root_id})` : ""}`,
+    `  state      ${intent.state}: ${meanings[intent.state]}`,
+    ...(intent.hold_reason
+      ? [
+          `  because    ${reasons[intent.hold_reason] ?? intent.hold_reason}${intent.hold_detail ? ` (${intent.hold_detail})` : ""}`,
+        ]
+      : []),
+    ...(intent.cancel_requested_at ? [`  cancelled  asked for at ${intent.cancel_requested_at.toISOString()}`] : []),
+    `  account    ${intent.tenant_id}`,
+    `  chain      ${intent.chain_id}, collection ${toAddress(intent.predicted_addr)}`,
+    `  accepted   ${intent.created_at.toISOString()}, last change ${intent.updated_at.toISOString()}`,
+    ...(await history(db, intent)),
+  ];
+  if (intent.found_tx)
+    lines.push(`  found      its collection was made by ${toHash(intent.found_tx)}, at another nonce`);
+  if (!slot && intent.found_tx) return [...lines, ""];
+  if (!slot)
+    return [...lines, `  nonce      none yet; without one it expires at ${intent.expires_at.toISOString()}`, ""];
+  lines.push(`  nonce      ${slot.nonce} of ${toAddress(slot.addr)}`);
+  if (slot.mined_attempt)
+    lines.push(
+      `  mined      ${toHash(slot.mined_attempt)} in block ${slot.mined_block}, cost ${slot.mined_cost_wei ?? "unknown"} wei`,
+    );
+  for (const attempt of (await listAttempts(db, intent.id)).reverse()) {
+    const fee = `fee up to ${formatGwei(BigInt(attempt.max_fee))} gwei, tip ${formatGwei(BigInt(attempt.tip))} gwei`;
+    lines.push(`  ${attempt.created_at.toISOString()}  ${attempt.kind} signed: ${toHash(attempt.hash)}`);
+    lines.push(`    ${fee}, gas ${attempt.gas}`);
+    const events = await db
+      .selectFrom("service.attempt_event")
+      .selectAll()
+      .where("attempt_hash", "=", attempt.hash)
+      .orderBy("id")
+      .execute();
+    for (const event of events)
+      lines.push(
+        `    ${event.at.toISOString()}  ${event.provider} said ${event.outcome_code}${event.detail ? `: ${event.detail}` : ""}`,
+      );
+  }
+  return [...lines, ""];
+}
+
+/** The states it came to, oldest first. Going back to `in_flight` is a reorganisation. */
+async function history(db: Kysely<Database>, intent: Intent): Promise<string[]> {
+  const rows = await db
+    .selectFrom("service.intent_history")
+    .selectAll()
+    .where("intent_id", "=", intent.id)
+    .orderBy("id")
+    .execute();
+  return rows.map(({ at, state, hold_reason, detail }, index) => {
+    const undone = state === "in_flight" && /^(mined|confirmed)/.test(rows[index - 1]?.state ?? "");
+    const words = hold_reason === null ? null : (detail ?? reasons[hold_reason]);
+    const why = undone ? "its block is not on the chain any more" : words ? `${hold_reason}: ${words}` : hold_reason;
+    return `  ${at.toISOString()}  ${state}${why ? `, ${why}` : ""}`;
+  });
+}

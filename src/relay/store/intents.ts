@@ -1,0 +1,82 @@
+import type { Kysely, Selectable, UpdateObject } from "kysely";
+import type { Database } from "../../db/database.ts";
+import type { IntentState } from "../../db/tables/relay.ts";
+import { ServiceError } from "../../errors/errors.ts";
+
+/** A wish that will reach the chain once or not at all, as its row stands. */
+export type Intent = Selectable<Database["service.intent"]>;
+
+/** States before a nonce was taken: such an intent may still be held, cancelled or expire. */
+export const unassignedStates = ["queued", "held"] as const satisfies readonly IntentState[];
+
+/** No step leads out of these but a new generation. */
+export const endedStates = [
+  "finalized",
+  "failed_onchain",
+  "cancelled",
+  "expired",
+  "superseded",
+] as const satisfies readonly IntentState[];
+
+export function isUnassigned(intent: Pick<Intent, "state">): boolean {
+  return intent.state === "queued" || intent.state === "held";
+}
+
+/** @throws ServiceError `service_unavailable` when its row was lost meanwhile: the client asks again. */
+export async function getIntent(db: Kysely<Database>, id: string): Promise<Intent> {
+  const intent = await db.selectFrom("service.intent").selectAll().where("id", "=", id).executeTakeFirst();
+  if (!intent) throw lostRequest();
+  return intent;
+}
+
+/** Rows are never deleted: the database was put back, or another one that lacks its end has taken over. */
+export function lostRequest(): ServiceError {
+  return new ServiceError("service_unavailable", "the database has lost this request; repeat it", {
+    retryAfterSeconds: 1,
+  });
+}
+
+/** A wish goes on in a new generation when its nonce was taken away; every answer is about the newest one. */
+export async function newestGeneration(db: Kysely<Database>, intent: Intent): Promise<Intent> {
+  if (intent.state !== "superseded") return intent;
+  return await db
+    .selectFrom("service.intent")
+    .selectAll()
+    .where("root_id", "=", intent.root_id)
+    .orderBy("gen", "desc")
+    .limit(1)
+    .executeTakeFirstOrThrow(lostRequest);
+}
+
+/** What changes of an intent's row when it moves: all that a statement for many of them has to send back. */
+export type Moved = Pick<Intent, "id" | "state" | "version" | "updated_at" | "settled_at">;
+
+/** @param moved of the same intent, by a statement that gives no reason to hold it. */
+export function asMoved(seen: Intent, moved: Moved): Intent {
+  return { ...seen, ...moved, hold_reason: null, hold_detail: null };
+}
+
+/**
+ * Moves an intent on if it still is what the caller saw (compare and set on state and version).
+ *
+ * @param more columns that change with it.
+ * @returns the new row; null when another process was faster: read again and decide anew.
+ */
+export async function moveIntent(
+  db: Kysely<Database>,
+  seen: Pick<Intent, "id" | "state" | "version">,
+  to: IntentState,
+  holdReason: string | null = null,
+  holdDetail: string | null = null,
+  more: UpdateObject<Database, "service.intent"> = {},
+): Promise<Intent | null> {
+  const row = await db
+    .updateTable("service.intent")
+    .set({ state: to, version: seen.version + 1, hold_reason: holdReason, hold_detail: holdDetail, ...more })
+    .where("id", "=", seen.id)
+    .where("state", "=", seen.state)
+    .where("version", "=", seen.version)
+    .returningAll()
+    .executeTakeFirst();
+  return row ?? null;
+}

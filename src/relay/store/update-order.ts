@@ -1,0 +1,126 @@
+import type { Kysely } from "kysely";
+import type { Hash } from "viem";
+import type { Database } from "../../db/database.ts";
+import { toHash } from "./bytes.ts";
+import { readChanges } from "./config-changes.ts";
+import { endedStates, type Intent } from "./intents.ts";
+import type { BlockRef, Slot } from "./nonces.ts";
+
+/** What an update's call was made from: a block, and in it the effect of every update before. */
+export interface UpdateBasis {
+  block: bigint;
+  /** The block of the newest update then; null: there was none. */
+  after: Hash | null;
+}
+
+const underWay = "an earlier update of this collection is under way";
+
+/**
+ * Why an update may not take a nonce now; null when it may. `updateConfig` replaces a whole record, so
+ * one made from a state that an earlier one is about to change would take that change back.
+ *
+ * Safe only in the transaction that holds the lane of the service's admin wallet: all updates go there.
+ *
+ * @param basis null before the call is made.
+ */
+export async function waitForTurn(
+  db: Kysely<Database>,
+  intent: Intent,
+  basis: UpdateBasis | null,
+): Promise<string | null> {
+  if (intent.kind !== "update") return null;
+  const before = await others(db, intent)
+    .select("i.id")
+    .where("i.state", "not in", [...endedStates, "confirmed"])
+    .where((eb) => eb.or([eb("i.seq", "<", intent.seq), eb("s.nonce", "is not", null)]))
+    .limit(1)
+    .executeTakeFirst();
+  if (before) return underWay;
+  return await lacksNewest(db, intent, basis);
+}
+
+/**
+ * Why an update that has its nonce may not be signed now; null when it may: a reorganisation may have taken
+ * away the update before it, which will be mined again ahead of it, with what it changed.
+ *
+ * @param basis null before the call is made. Asked again with it, the answer holds for good: what the newest update
+ *   changed is in the call then, whatever becomes of its block.
+ */
+export async function waitForThoseAhead(
+  db: Kysely<Database>,
+  intent: Intent,
+  slot: Slot,
+  basis: UpdateBasis | null,
+): Promise<string | null> {
+  if (intent.kind !== "update") return null;
+  const ahead = await others(db, intent)
+    .select("i.id")
+    .where("i.state", "not in", [...endedStates, "confirmed"])
+    .where((eb) => eb.or([eb("s.addr", "<>", slot.addr), eb("s.nonce", "<", slot.nonce)]))
+    .limit(1)
+    .executeTakeFirst();
+  if (ahead) return underWay;
+  return await lacksNewest(db, intent, basis);
+}
+
+async function lacksNewest(db: Kysely<Database>, intent: Intent, basis: UpdateBasis | null): Promise<string | null> {
+  if (basis === null) return null;
+  const newest = await newestUpdate(db, intent);
+  return (newest?.hash ?? null) === basis.after ? null : "another update of this collection was mined meanwhile";
+}
+
+/**
+ * Where the newest mined update of the same collection stands, as far as is known. A call may only be made
+ * from a state that has this very block below it: the same number on another branch lacks its effect.
+ *
+ * @returns `final`: no reorganisation that is reckoned with takes it away any more.
+ */
+export async function newestUpdate(
+  db: Kysely<Database>,
+  intent: Intent,
+): Promise<(BlockRef & { final: boolean }) | null> {
+  const row = await others(db, intent)
+    .select(["s.mined_block", "s.mined_block_hash", "i.state"])
+    .where("s.mined_block", "is not", null)
+    .orderBy("s.mined_block", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (!row?.mined_block || !row.mined_block_hash) return null;
+  const final = (endedStates as readonly string[]).includes(row.state);
+  return { number: row.mined_block, hash: toHash(row.mined_block_hash), final };
+}
+
+/**
+ * Members that updates which were accepted later have changed already. What was accepted last holds: an update that a
+ * reorganisation or a stranger made us repeat must not take them back.
+ */
+export async function overtakenMembers(db: Kysely<Database>, intent: Intent): Promise<ReadonlySet<string>> {
+  const rows = await others(db, intent)
+    .select("i.payload")
+    .where("i.seq", ">", intent.seq)
+    .where("i.state", "in", ["confirmed", "finalized"])
+    .execute();
+  return new Set(rows.flatMap(({ payload }) => Object.keys(readChanges(payload))));
+}
+
+/** Whether a signed call contains what this update changes: then it will hold, whatever becomes of its own transaction. */
+export async function isInLaterUpdate(db: Kysely<Database>, intent: Intent): Promise<boolean> {
+  if (intent.kind !== "update") return false;
+  const row = await others(db, intent)
+    .select("i.id")
+    .where("i.seq", ">", intent.seq)
+    .where("i.state", "in", ["signed", "in_flight", "mined", "confirmed", "finalized"])
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+function others(db: Kysely<Database>, intent: Intent) {
+  return db
+    .selectFrom("service.intent as i")
+    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .where("i.chain_id", "=", intent.chain_id)
+    .where("i.predicted_addr", "=", intent.predicted_addr)
+    .where("i.kind", "=", "update")
+    .where("i.id", "<>", intent.id);
+}

@@ -1,0 +1,138 @@
+import type { Kysely, Transaction } from "kysely";
+import { sql } from "kysely";
+import type { Address, Hash } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Database } from "../../db/database.ts";
+import type { Services } from "../../services.ts";
+import { batched } from "./batch.ts";
+import { toAddress, toBytes } from "./bytes.ts";
+import type { Intent } from "./intents.ts";
+
+/** What a process remembers of a wallet goes by this name. */
+export function nameWallet(chain: Chain, wallet: Address): string {
+  return `${chain.id} ${wallet.toLowerCase()}`;
+}
+
+export type LaneChoice =
+  /** `isNew`: no nonce of it was given out yet. `found`: nonces in use wait for the requests that they belong to. */
+  | { kind: "lane"; sender: Address; isNew: boolean; found: boolean }
+  /** No lane is open. */
+  | { kind: "hold"; reason: "balance" | "lane"; message: string; found: boolean };
+
+export const tooLittle = "the wallet that pays deployments has too little; the operator has to fund it";
+
+export const withoutRole =
+  "no paying wallet has the factory's relayer role; it goes on by itself once the operator has granted it";
+
+/** Requests that come together look together. */
+const readTogether = batched(
+  async (services: Services, chainIds: readonly number[]) => {
+    const lanes = await services.db
+      .selectFrom("service.lane as l")
+      .select(["l.addr", "l.state"])
+      .select(
+        sql<bigint>`(SELECT count(*) FROM service.slot s
+        WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open')`.as("open"),
+      )
+      .select(
+        sql<boolean>`EXISTS (SELECT FROM service.slot s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
+          AND s.found AND s.intent_id IS NULL AND s.state = 'open')`.as("found"),
+      )
+      .where("l.chain_id", "in", chainIds)
+      .execute();
+    return chainIds.map(() => lanes);
+  },
+  { most: 64, apart: false },
+);
+
+/**
+ * The open lane with the least under way; whether it has room is seen later, with its row locked. Updates go to the
+ * collections' admin wallet, whatever is under way there.
+ */
+export async function chooseLane(services: Services, chain: Chain, intent: Intent): Promise<LaneChoice> {
+  const senders =
+    intent.kind === "update" ? [services.relay.account(chain).address] : await services.relay.deployers(chain);
+  if (senders.length === 0) return { kind: "hold", reason: "lane", message: withoutRole, found: false };
+  const known = await readTogether(services, String(chain.id), chain.id);
+  const found = known.some((lane) => lane.found);
+  const standing = senders.map((sender) => {
+    const lane = known.find(({ addr }) => toAddress(addr) === sender);
+    return { sender, isNew: lane === undefined, state: lane?.state ?? "open", open: Number(lane?.open ?? 0) };
+  });
+  const [best] = standing.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
+  if (best) return { kind: "lane", sender: best.sender, isNew: best.isNew, found };
+  if (standing.some(({ state }) => state === "paused_funds"))
+    return { kind: "hold", reason: "balance", message: tooLittle, found };
+  return { kind: "hold", reason: "lane", message: `the wallet's lane is ${standing[0]?.state}`, found };
+}
+
+export interface Lane {
+  address: Address;
+  state: string;
+  nextNonce: bigint;
+  /** The lowest nonce that was found in use and is not explained yet. */
+  found: bigint | null;
+  /** Transactions that are not mined yet. */
+  open: number;
+  /** What those could at worst still cost. */
+  reservedWei: bigint;
+  /** What the next transaction needs, while the lane is paused for funds. */
+  neededWei: bigint;
+}
+
+/** Every wallet that was ever given a nonce on a chain. */
+export async function listLanes(db: Kysely<Database>, chainId: number): Promise<Lane[]> {
+  const { rows } = await sql<{
+    addr: Buffer;
+    state: string;
+    next_nonce: bigint;
+    found: bigint | null;
+    open: bigint;
+    reserved: string;
+    needed: string;
+  }>`
+    SELECT l.addr, l.state, l.next_nonce, coalesce(l.needed_wei, 0) AS needed,
+      min(o.nonce) FILTER (WHERE o.unclaimed) AS found, count(o.nonce) AS open, coalesce(sum(o.worst), 0) AS reserved
+    FROM service.lane l
+    LEFT JOIN LATERAL (
+      -- A nonce whose bytes are not stored yet may cost what the next one needs.
+      SELECT s.nonce, s.found AND s.intent_id IS NULL AS unclaimed, coalesce((SELECT max(a.max_fee * a.gas) FROM service.attempt a
+        WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce), l.needed_wei) AS worst
+      FROM service.slot s WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open') o ON true
+    WHERE l.chain_id = ${chainId}
+    GROUP BY l.chain_id, l.addr`.execute(db);
+  return rows.map((row) => ({
+    address: toAddress(row.addr),
+    state: row.state,
+    nextNonce: row.next_nonce,
+    found: row.found,
+    open: Number(row.open),
+    reservedWei: BigInt(row.reserved),
+    neededWei: BigInt(row.needed),
+  }));
+}
+
+/** The lane's row, locked; its counter starts where the chain's own count stands when it is first made. */
+export async function lockLane(
+  transaction: Transaction<Database>,
+  chainId: number,
+  addr: Buffer,
+  firstNonce: bigint,
+  genesisHash: Hash,
+) {
+  const select = transaction
+    .selectFrom("service.lane")
+    .selectAll()
+    .select(sql<string>`service.incarnation()`.as("incarnation"))
+    .where("chain_id", "=", chainId)
+    .where("addr", "=", addr)
+    .forUpdate();
+  const known = await select.executeTakeFirst();
+  if (known) return known;
+  await transaction
+    .insertInto("service.lane")
+    .values({ chain_id: chainId, addr, genesis_hash: toBytes(genesisHash), next_nonce: firstNonce })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+  return await select.executeTakeFirstOrThrow();
+}

@@ -1,0 +1,157 @@
+import { sql } from "kysely";
+import type { Chain } from "../../chains.ts";
+import { NodeFault, type RpcResult } from "../../rpc/batch.ts";
+import type { Services } from "../../services.ts";
+import { calls } from "../chain/reads.ts";
+import type { Node } from "../chain/rpc-nodes.ts";
+import { batched } from "../store/batch.ts";
+import { toHex } from "../store/bytes.ts";
+import { failpoint } from "../store/failpoint.ts";
+import type { Intent } from "../store/intents.ts";
+import { type Attempt, listAttemptsOf } from "../store/nonces.ts";
+
+/** Whatever is to be sent to an endpoint goes in one line, unless it hangs: one request shall not overtake another. */
+const sendTogether = batched(sendAll, { most: 16, apart: false, patienceMs: 2_000 });
+const readTogether = batched(readStored, { most: 64, apart: false });
+const markTogether = batched(markSent, { most: 32, apart: false });
+
+interface Sending {
+  chain: Chain;
+  node: Node;
+  attempts: readonly Attempt[];
+}
+
+/**
+ * Sends the stored bytes of an intent, newest first, to every endpoint. May be called any number of times; what is
+ * to be sent to an endpoint while it is busy shares the next request to it, and a slow one keeps no other waiting.
+ *
+ * Answers are kept as evidence, never as a verdict. A node that times out or says "nonce too low" may
+ * still hold these bytes; only a receipt on the canonical chain moves the state.
+ *
+ * @param only how many of the newest attempts to send; all of them after a reorganisation.
+ * @returns `early` when no endpoint took the newest and one said that its nonce is not next: those before it may be on
+ *   their way from another process, so trying again in a moment helps.
+ */
+export async function broadcast(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  only = 2,
+): Promise<{ early: boolean }> {
+  const attempts = (await readTogether(services, "", intent.id)).slice(0, only);
+  if (attempts.length === 0) return { early: false };
+  const nodes = await services.relay.nodes(chain).all();
+  const answers = await Promise.all(
+    nodes.map((node) => sendTogether(services, `${chain.id} ${node.name}`, { chain, node, attempts })),
+  );
+  failpoint("send-after");
+  // A connection sees the intents of one account.
+  if (intent.state === "signed") await markTogether(services, intent.tenant_id, intent);
+  return { early: isEarly(answers.flatMap((outcomes) => outcomes[0] ?? [])) };
+}
+
+async function readStored(services: Services, intentIds: readonly string[]): Promise<Attempt[][]> {
+  const stored = Map.groupBy(await listAttemptsOf(services.db, intentIds), (attempt) => attempt.intent_id);
+  return intentIds.map((id) => stored.get(id) ?? []);
+}
+
+/** @param sendings to one endpoint. @returns for each what was said of its attempts. */
+async function sendAll(services: Services, sendings: readonly Sending[]): Promise<Outcome[][]> {
+  const [first] = sendings;
+  if (!first) return [];
+  const { chain, node } = first;
+  const attempts = sendings.flatMap((sending) => sending.attempts);
+  // Some nodes refuse a transaction whose predecessor they do not have yet. The newest of each nonce stays first.
+  attempts.sort((a, b) => Number(a.nonce - b.nonce));
+  const outcomes = await sendTo(services, chain, node, attempts);
+  return sendings.map((sending) =>
+    sending.attempts.map((attempt) => outcomes[attempts.indexOf(attempt)] ?? { code: "unknown", detail: null }),
+  );
+}
+
+/** What another process moved meanwhile stays as that one left it. @param sent of one account. */
+async function markSent(services: Services, sent: readonly Intent[]): Promise<null[]> {
+  await sql`
+    UPDATE service.intent i SET state = 'in_flight', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
+    FROM unnest(${sent.map(({ id }) => id)}::uuid[], ${sent.map(({ version }) => version)}::int[]) AS seen (id, version)
+    WHERE i.id = seen.id AND i.state = 'signed' AND i.version = seen.version`.execute(services.db);
+  return sent.map(() => null);
+}
+
+function isEarly(outcomes: readonly Outcome[]): boolean {
+  if (outcomes.some(({ code }) => code === "accepted")) return false;
+  return outcomes.some(({ detail }) => /nonce/i.test(detail ?? "") && !/too low/i.test(detail ?? ""));
+}
+
+async function sendTo(
+  services: Services,
+  chain: Chain,
+  node: Node,
+  attempts: readonly Attempt[],
+): Promise<readonly Outcome[]> {
+  const outcomes = chain.local ? await askOneByOne(node, attempts) : await ask(node, attempts);
+  services.log.debug({ node: node.name, outcomes, hashes: attempts.map(({ hash }) => toHex(hash)) }, "sent");
+  await note(services, node, attempts, outcomes);
+  return outcomes;
+}
+
+/** Development nodes keep no queue of what comes early, and do all of a batch at once, in any order. */
+async function askOneByOne(node: Node, attempts: readonly Attempt[]): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const attempt of attempts) {
+    const [outcome] = await ask(node, [attempt]);
+    if (outcome) outcomes.push(outcome);
+    // One that does not answer keeps what follows waiting no longer; all of it is sent again.
+    if (outcome?.code === noAnswer) break;
+  }
+  return attempts.map((_, index) => outcomes[index] ?? notSent);
+}
+
+async function ask(node: Node, attempts: readonly Attempt[]): Promise<Outcome[]> {
+  try {
+    return (await node.ask(attempts.map((attempt) => calls.send(toHex(attempt.raw))))).map(describe);
+  } catch (error) {
+    if (!(error instanceof NodeFault)) throw error;
+    return attempts.map(() => ({ code: noAnswer, detail: shorten(error.message) }));
+  }
+}
+
+/** Kept when it differs from what the same endpoint said last: a re-send every few seconds is no news. */
+async function note(
+  services: Services,
+  node: Node,
+  attempts: readonly Attempt[],
+  outcomes: readonly Outcome[],
+): Promise<void> {
+  const hashes = attempts.map(({ hash }) => hash);
+  const codes = outcomes.map(({ code }) => code);
+  const details = outcomes.map(({ detail }) => detail);
+  await sql`
+    INSERT INTO service.attempt_event (attempt_hash, provider, method, outcome_code, detail)
+    SELECT s.hash, ${node.name}, 'eth_sendRawTransaction', s.code, s.detail
+    FROM unnest(${hashes}::bytea[], ${codes}::text[], ${details}::text[]) AS s (hash, code, detail)
+    WHERE coalesce((
+      SELECT concat(e.outcome_code, ' ', e.detail) FROM service.attempt_event e
+      WHERE e.attempt_hash = s.hash AND e.provider = ${node.name} ORDER BY e.id DESC LIMIT 1), '')
+      <> concat(s.code, ' ', s.detail)`.execute(services.db);
+}
+
+interface Outcome {
+  code: string;
+  detail: string | null;
+}
+
+const noAnswer = "NodeFault";
+const notSent: Outcome = { code: "not sent", detail: "the endpoint did not answer the one before it" };
+
+function describe(answer: RpcResult): Outcome {
+  if ("result" in answer) return { code: "accepted", detail: null };
+  return { code: `error ${answer.error.code}`, detail: shorten(answer.error.message) };
+}
+
+function shorten(text: string): string {
+  return text
+    .replaceAll(/\w+:\/\/\S+/g, "<url>")
+    .replaceAll(/\s+/g, " ")
+    .slice(0, 200);
+}

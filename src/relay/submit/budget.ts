@@ -1,0 +1,219 @@
+import { type Kysely, type RawBuilder, sql } from "kysely";
+import { formatEther } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Database } from "../../db/database.ts";
+import type { Tier } from "../../db/tables/accounts.ts";
+import { type ErrorCode, ServiceError } from "../../errors/errors.ts";
+import type { Services } from "../../services.ts";
+import { likelyFee } from "../chain/current-fees.ts";
+
+/** What accepting a request sets aside until its transaction is in a block. */
+export interface Reservation {
+  /** What it is likely to cost at most; no attempt may ever cost more, unless this is raised before (`raiseReservation`). */
+  wei: bigint;
+  limits: readonly Limit[];
+}
+
+export interface Limit {
+  scope: string;
+  unit: "day" | "hour";
+  amount: bigint;
+  allowed: bigint;
+  /** What the client is told when it is used up. */
+  code: ErrorCode;
+  /** Whose limit it is, as the beginning of a sentence. */
+  whose: string;
+}
+
+/** Gas limits that deployments and updates are usually signed with; the simulation of each has the last word. */
+const gasOf = {
+  deploy: (bytes: number) => 150_000n + 300n * BigInt(bytes),
+  update: (bytes: number) => 150_000n + 900n * BigInt(bytes),
+};
+
+/**
+ * Of what a chain may spend, an eighth is kept from new requests: it is for fees that rise while transactions wait, so
+ * that an unmined one can be replaced and those behind it get on.
+ */
+const keptForPeaks = 8n;
+
+export interface Spender {
+  tenantId: string;
+  tier: Tier;
+}
+
+/**
+ * What a request is likely to cost at most: usual gas by today's fee, which has room for twice the base fee.
+ *
+ * @param bytes of the deployment's init data that are not zero, or of the update's changes: storage is what costs.
+ */
+export function planReservation(
+  services: Services,
+  chain: Chain,
+  request: Spender & { kind: "deploy" | "update"; bytes: number },
+): Reservation {
+  const wei = gasOf[request.kind](request.bytes) * likelyFee(chain);
+  return { wei, limits: limitsOf(services, chain, request, wei, "new") };
+}
+
+/** Under which `service.budget` has what an account spent and reserved on a chain. */
+export function accountScope(accountId: string, chainId: number): string {
+  return `tenant:${accountId}:${chainId}`;
+}
+
+/** What an account's transactions may cost on a chain in a day, in wei. */
+export function accountDayWei({ relay: { tenantDayWei, freeAccountDayWei } }: Chain, tier: Tier): bigint {
+  return tier === "free" && freeAccountDayWei !== null ? least(tenantDayWei, freeAccountDayWei) : tenantDayWei;
+}
+
+/**
+ * Every limit that a transaction of an account counts in. Of a free account: its own day, then the share that free
+ * accounts have together, so that paid plans always have the rest.
+ *
+ * @param use `new` for a request, which leaves the part for fee peaks alone; `raise` for one that was accepted.
+ */
+export function limitsOf(
+  services: Services,
+  chain: Chain,
+  { tenantId, tier }: Spender,
+  wei: bigint,
+  use: "new" | "raise",
+): Limit[] {
+  const { chainHourWei, chainDayWei } = chain.relay;
+  const { freeShare, globalHourTransactions } = services.config;
+  const free = tier === "free";
+  const ofChain = (allowed: bigint) => (use === "new" ? allowed - allowed / keptForPeaks : allowed);
+  const shared = (allowed: bigint) => (allowed * BigInt(freeShare)) / 100n;
+  const transactions = BigInt(globalHourTransactions);
+  const busy = "service_unavailable" as const;
+  const together = "all accounts together";
+  const freeTogether = "free accounts together (a paid plan has a part of its own)";
+  return [
+    {
+      scope: accountScope(tenantId, chain.id),
+      unit: "day",
+      amount: wei,
+      allowed: accountDayWei(chain, tier),
+      code: "rate_limit_exceeded",
+      whose: "this account",
+    },
+    ...(free
+      ? (
+          [
+            { scope: `free:${chain.id}`, unit: "hour", amount: wei, allowed: shared(chainHourWei) },
+            { scope: `free-day:${chain.id}`, unit: "day", amount: wei, allowed: shared(chainDayWei) },
+            { scope: "free", unit: "hour", amount: 1n, allowed: shared(transactions) },
+          ] as const
+        ).map((limit) => ({ ...limit, code: busy, whose: freeTogether }))
+      : []),
+    {
+      scope: `chain:${chain.id}`,
+      unit: "hour",
+      amount: wei,
+      allowed: ofChain(chainHourWei),
+      code: busy,
+      whose: together,
+    },
+    {
+      scope: `chain-day:${chain.id}`,
+      unit: "day",
+      amount: wei,
+      allowed: ofChain(chainDayWei),
+      code: busy,
+      whose: together,
+    },
+    { scope: "global", unit: "hour", amount: 1n, allowed: transactions, code: busy, whose: together },
+  ];
+}
+
+/** The limits as rows `wanted`, for a statement that also has `keepLimits`. */
+export function wantedLimits({ limits }: Reservation): RawBuilder<unknown> {
+  const column = (name: "scope" | "unit" | "amount" | "allowed") => limits.map((limit) => String(limit[name]));
+  return sql`wanted AS (
+    SELECT * FROM unnest(${column("scope")}::text[], ${column("unit")}::text[], ${column("amount")}::numeric[],
+      ${column("allowed")}::numeric[]) AS w (scope, unit, amount, allowed))`;
+}
+
+/**
+ * Sets the likely cost aside in the statement that accepts the intent, as rows `kept` with the scopes that had room.
+ * Everybody takes the rows in the same order. `service.require_limits` takes the statement back when one is missing.
+ *
+ * @param accepted rows with the new intent's `id`; nothing is set aside when there are none.
+ */
+export function keepLimits(accepted: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`kept AS (
+      INSERT INTO service.budget AS b (scope, period, allowed, reserved)
+      SELECT scope, date_trunc(unit, clock_timestamp()), allowed, amount FROM wanted
+      WHERE amount <= allowed AND EXISTS (SELECT FROM ${accepted}) ORDER BY scope
+      ON CONFLICT (scope, period) DO UPDATE SET reserved = b.reserved + excluded.reserved, allowed = excluded.allowed
+      WHERE b.reserved + b.spent + excluded.reserved <= excluded.allowed
+      RETURNING b.scope, b.period),
+    entries AS (
+      INSERT INTO service.budget_entry (intent_id, scope, period, amount)
+      SELECT a.id, k.scope, k.period, w.amount FROM kept k JOIN wanted w USING (scope), ${accepted} a)`;
+}
+
+/** The first limit without room, of a refusal of `service.require_limits`; null for other errors. */
+export function fullLimit(limits: readonly Limit[], error: unknown): Limit | null {
+  const { code, detail } = error as { code?: unknown; detail?: string };
+  if (code !== "MY002") return null;
+  const kept = JSON.parse(detail ?? "[]") as string[];
+  const full = limits.find(({ scope }) => !kept.includes(scope));
+  if (!full) throw new Error("a limit had no room, but none of those that were asked for");
+  return full;
+}
+
+/** How a limit stands that had no room a moment ago. */
+export interface FullLimit {
+  limit: Limit;
+  /** True: what is in the way is only set aside, and blocks will give most of it back. */
+  passes: boolean;
+  /** Until the limit's hour or day ends. */
+  secondsLeft: number;
+}
+
+export async function readLimit(db: Kysely<Database>, limit: Limit): Promise<FullLimit> {
+  const { rows } = await sql<{ spent: string; left: number }>`
+    SELECT coalesce((SELECT spent FROM service.budget b WHERE b.scope = ${limit.scope} AND b.period = p.period), 0) AS spent,
+      extract(epoch FROM p.period + ${`1 ${limit.unit}`}::interval - clock_timestamp())::float8 AS left
+    FROM (SELECT date_trunc(${limit.unit}, clock_timestamp()) AS period) p`.execute(db);
+  const [{ spent = "0", left = 0 } = {}] = rows;
+  return { limit, passes: BigInt(spent) + limit.amount <= limit.allowed, secondsLeft: Math.max(1, Math.ceil(left)) };
+}
+
+/** Blocks that take what is set aside come within about this time. */
+const blocksSeconds = 15;
+/** Fees fall when they fall. */
+const feesSeconds = 300;
+
+/** What a client is told: which limit, why, what helps, and when. */
+export function refusalOf({ limit, passes, secondsLeft }: FullLimit): ServiceError {
+  const { code, whose, unit, amount, allowed } = limit;
+  if (amount > allowed) {
+    const coins = `${formatEther(amount)} coins at today's fees, and ${formatEther(allowed)} is the most`;
+    return new ServiceError(
+      code,
+      `${whose} may not spend this much in ${article(unit)}: it may cost ${coins}; try again when fees have fallen`,
+      {
+        retryAfterSeconds: Math.min(feesSeconds, secondsLeft),
+        details: { limit: limit.scope.replace(/:.*/, "") },
+      },
+    );
+  }
+  const wait = passes ? Math.min(blocksSeconds, secondsLeft) : secondsLeft;
+  const why = passes
+    ? `what ${whose} may spend in ${article(unit)} is set aside for transactions that are being mined`
+    : `what ${whose} may spend in ${article(unit)} is spent`;
+  return new ServiceError(code, `${why}; try again in ${wait} s`, {
+    retryAfterSeconds: wait,
+    details: { limit: limit.scope.replace(/:.*/, "") },
+  });
+}
+
+function article(unit: "day" | "hour"): string {
+  return unit === "hour" ? "an hour" : "a day (UTC)";
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}

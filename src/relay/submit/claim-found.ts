@@ -1,0 +1,48 @@
+import { parseTransaction } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { encodeDeploy } from "../chain/encode-deploy.ts";
+import { toHex } from "../store/bytes.ts";
+import { type Intent, moveIntent } from "../store/intents.ts";
+
+/**
+ * Gives a deployment the nonce at which its own transaction was found in a mempool: its rows were lost, and its client
+ * asked again before the transaction was mined.
+ *
+ * @param intent without a nonce.
+ * @returns the intent, `signed`; null when nothing of it was found, or another process moved it.
+ */
+export async function claimFound(services: Services, chain: Chain, intent: Intent): Promise<Intent | null> {
+  const rows = await services.db
+    .selectFrom("service.slot as s")
+    .innerJoin("service.attempt as a", (join) =>
+      join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
+    )
+    .select(["s.addr", "s.nonce", "a.raw"])
+    .where("s.chain_id", "=", chain.id)
+    .where("s.found_root", "=", intent.root_id)
+    .where("s.intent_id", "is", null)
+    .where("s.state", "=", "open")
+    .orderBy("s.nonce")
+    .execute();
+  const call = encodeDeploy(intent);
+  const own = rows.find(({ raw }) => parseTransaction(toHex(raw)).data === call);
+  if (!own) return null;
+  return await services.db.transaction().execute(async (db) => {
+    const queued = intent.state === "held" ? await moveIntent(db, intent, "queued") : intent;
+    const assigned = queued && (await moveIntent(db, queued, "assigned"));
+    if (!assigned) return null;
+    const claimed = await db
+      .updateTable("service.slot")
+      .set({ intent_id: intent.id, kind: intent.kind })
+      .where("chain_id", "=", chain.id)
+      .where("addr", "=", own.addr)
+      .where("nonce", "=", own.nonce)
+      .where("intent_id", "is", null)
+      .where("state", "=", "open")
+      .executeTakeFirst();
+    if (claimed.numUpdatedRows === 0n) throw new Error(`nonce ${own.nonce} was claimed by another request`);
+    services.log.warn({ intent: intent.id, nonce: own.nonce }, "a request is the transaction that was found of it");
+    return await moveIntent(db, assigned, "signed");
+  });
+}

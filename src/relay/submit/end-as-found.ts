@@ -1,0 +1,43 @@
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { findDeploymentLog } from "../chain/find-deployment-log.ts";
+import { askNode } from "../chain/node-failure.ts";
+import { agreeOnOutcome } from "../chain/quorum.ts";
+import { verifyDeployment } from "../chain/verify-deployment.ts";
+import { readChainView } from "../chain/view.ts";
+import { toBytes } from "../store/bytes.ts";
+import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+
+/**
+ * Ends a deployment whose collection stands for good by another transaction than the intent's own nonce has: one of a
+ * lost row, a duplicate that came first, or one of another holder of the factory's role. The factory puts exactly this
+ * configuration at the address, whoever calls it, so what stands is what was asked for: the intent ends as that
+ * collection. If something else stands there it ends as failed, because nothing can ever replace that.
+ *
+ * @returns the intent as it ended; null while nothing stands there, or not for good yet.
+ */
+export async function endAsFound(services: Services, chain: Chain, intent: Intent): Promise<Intent | null> {
+  if (intent.kind !== "deploy") return null;
+  const found = await askNode(chain, () => findDeploymentLog(services, chain, intent));
+  if (!found) return null;
+  const nodes = services.relay.nodes(chain);
+  const { finalized } = await askNode(chain, () => readChainView(nodes, chain, []));
+  if (found.block > finalized) return null;
+  const outcome = { hash: found.hash, blockHash: found.blockHash, succeeded: true };
+  if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed") return null;
+  const problem = await askNode(chain, () => verifyDeployment(services.rpc(chain), intent, found.block, found.hash));
+  const facts = { intent: intent.id, state: intent.state, hash: found.hash };
+  if (problem) services.log.error({ ...facts, problem }, "something else stands at the address of an intent for good");
+  else services.log.warn(facts, "a deployment ends as the collection that another transaction made");
+  return await services.db.transaction().execute(async (db) => {
+    const queued = intent.state === "held" ? await moveIntent(db, intent, "queued") : intent;
+    if (!queued) return await getIntent(db, intent.id);
+    if (problem) return await moveIntent(db, queued, "failed_onchain", "verification", problem);
+    const confirmed = await moveIntent(db, queued, "confirmed", null, null, {
+      found_tx: toBytes(found.hash),
+      found_block: found.block,
+    });
+    // A duplicate's own block is final too: nothing is left to be followed.
+    return confirmed && (await moveIntent(db, confirmed, "finalized"));
+  });
+}

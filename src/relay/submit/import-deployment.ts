@@ -1,0 +1,136 @@
+import { type Address, keccak256, serializeTransaction } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { encodeDeploy } from "../chain/encode-deploy.ts";
+import { findDeploymentLog } from "../chain/find-deployment-log.ts";
+import { askNode } from "../chain/node-failure.ts";
+import { verifyDeployment } from "../chain/verify-deployment.ts";
+import { toAddress, toBytes } from "../store/bytes.ts";
+import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+import { costOf, findSlot, markMined } from "../store/nonces.ts";
+import { lockLane } from "../store/wallets.ts";
+
+/**
+ * Takes over a collection that stands at an intent's address although no attempt is remembered: the
+ * database was restored to a state before the signature. The chain would refuse a second one anyway.
+ *
+ * @returns the intent, now mined; null when there is nothing to adopt.
+ */
+export async function adoptDeployment(services: Services, chain: Chain, intent: Intent): Promise<Intent | null> {
+  const found = await askNode(chain, () => findDeployment(services, chain, intent));
+  if (!found) return null;
+  const { receipt, raw, nonce, sender, fees, gas } = found;
+  if (!(await isOwnWallet(services, chain, sender))) {
+    services.log.error({ intent: intent.id, sender }, "a wallet that is not ours deployed an intent's collection");
+    return null;
+  }
+  const problem = await askNode(chain, () =>
+    verifyDeployment(services.rpc(chain), intent, receipt.blockNumber, receipt.transactionHash),
+  );
+  if (problem) {
+    services.log.error({ intent: intent.id, problem }, "a foreign collection stands at the address of an intent");
+    return null;
+  }
+  const { genesisHash } = await services.relay.factory(chain);
+  const slot = await findSlot(services.db, intent.id);
+  if (slot && slot.nonce !== nonce) {
+    services.log.error({ intent: intent.id, slot: slot.nonce, nonce }, "deployed with another nonce than its own");
+    return null;
+  }
+  services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "adopting a deployment found on the chain");
+  const adopting = services.db.transaction().execute(async (transaction) => {
+    const addr = toBytes(sender);
+    const lane = await lockLane(transaction, chain.id, addr, nonce, genesisHash);
+    const queued = intent.state === "held" ? await moveIntent(transaction, intent, "queued") : intent;
+    if (!queued) return await getIntent(transaction, intent.id);
+    const place = { chain_id: chain.id, addr, nonce };
+    if (!slot) {
+      // An operator may have noted the nonce already, when nobody remembered this request.
+      const bound = await transaction
+        .insertInto("service.slot")
+        .values({ ...place, intent_id: intent.id, kind: intent.kind })
+        .onConflict((conflict) =>
+          conflict
+            .columns(["chain_id", "addr", "nonce"])
+            .doUpdateSet({ intent_id: intent.id })
+            .where("service.slot.intent_id", "is", null),
+        )
+        .executeTakeFirst();
+      if (bound.numInsertedOrUpdatedRows === 0n) throw new NonceOfAnother();
+      if (lane.next_nonce <= nonce) {
+        await transaction
+          .updateTable("service.lane")
+          .set({ next_nonce: nonce + 1n })
+          .where("chain_id", "=", chain.id)
+          .where("addr", "=", addr)
+          .execute();
+      }
+    }
+    await transaction
+      .insertInto("service.attempt")
+      .values({
+        ...place,
+        hash: toBytes(receipt.transactionHash),
+        kind: "adopted",
+        raw: toBytes(raw),
+        max_fee: fees.maxFeePerGas,
+        tip: fees.maxPriorityFeePerGas,
+        gas,
+      })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute();
+    const block = { number: receipt.blockNumber, hash: receipt.blockHash };
+    return await markMined(transaction, queued, "mined", receipt.transactionHash, block, costOf(receipt));
+  });
+  return await adopting.catch((error: unknown) => {
+    if (!(error instanceof NonceOfAnother)) throw error;
+    services.log.warn({ intent: intent.id, nonce }, "its nonce is another request's; it ends once that is final");
+    return null;
+  });
+}
+
+/** The nonce of a deployment that was found is reserved for another request, which has not lost it yet. */
+class NonceOfAnother extends Error {}
+
+/** A nonce can be noted for a wallet of this installation only; the database may remember one that has no key any more. */
+async function isOwnWallet(services: Services, chain: Chain, sender: Address): Promise<boolean> {
+  if (services.relay.signers(chain).some(({ address }) => address.toLowerCase() === sender)) return true;
+  const lane = await services.db
+    .selectFrom("service.lane")
+    .select("addr")
+    .where("chain_id", "=", chain.id)
+    .where("addr", "=", toBytes(sender))
+    .executeTakeFirst();
+  return lane !== undefined;
+}
+
+async function findDeployment(services: Services, chain: Chain, intent: Intent) {
+  const client = services.rpc(chain);
+  const log = await findDeploymentLog(services, chain, intent);
+  if (!log) return null;
+  const [receipt, transaction] = await Promise.all([
+    client.getTransactionReceipt({ hash: log.hash }),
+    client.getTransaction({ hash: log.hash }),
+  ]);
+  if (transaction.type !== "eip1559" || receipt.status !== "success") return null;
+  // A receipt of another transaction or of a dead block would leave a reservation that nothing can follow.
+  if (receipt.transactionHash !== log.hash || receipt.blockHash !== log.blockHash) return null;
+  // The event shows where to look. Ours is the call that this intent would sign, and no contract's in between.
+  const isCall =
+    transaction.to?.toLowerCase() === toAddress(intent.factory) && transaction.input === encodeDeploy(intent);
+  if (!isCall || transaction.value !== 0n) return null;
+  const { r, s, yParity, maxFeePerGas, maxPriorityFeePerGas } = transaction;
+  const raw = serializeTransaction(
+    { ...transaction, type: "eip1559", data: transaction.input, chainId: chain.id },
+    { r, s, yParity },
+  );
+  if (keccak256(raw) !== log.hash) return null;
+  return {
+    receipt,
+    raw,
+    nonce: BigInt(transaction.nonce),
+    sender: transaction.from.toLowerCase() as Address,
+    fees: { maxFeePerGas, maxPriorityFeePerGas },
+    gas: transaction.gas,
+  };
+}

@@ -1,0 +1,192 @@
+import { sql, type Transaction } from "kysely";
+import type { Address } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Database } from "../../db/database.ts";
+import type { Services } from "../../services.ts";
+import { findNonces } from "../chain/find-nonces.ts";
+import { askNode } from "../chain/node-failure.ts";
+import { type ContentKind, kindOfContent, rootOf } from "../chain/own-content.ts";
+import { type PoolTransaction, readPendingNonces } from "../chain/pending-nonces.ts";
+import { toBytes } from "../store/bytes.ts";
+import { lockLane, nameWallet } from "../store/wallets.ts";
+import { noteSentElsewhere } from "./external-transactions.ts";
+
+/** Mined transactions whose contents are read before the wallet goes on: each takes some dozen questions to a node. */
+const mostRead = 50;
+
+/** What a wallet's row says, as `lockLane` reads it. */
+interface LaneBasis {
+  basis: string | null;
+  incarnation: string;
+  next_nonce: bigint;
+}
+
+/**
+ * Up to which nonce this process knows each wallet. A wallet gives out no nonce before the mempools were asked: at the
+ * start of a process, in a database that is another one than they were last asked in (`service.incarnation()`), and
+ * where its counter went back.
+ */
+export class NonceBasis {
+  readonly #known = new Map<string, bigint>();
+  readonly #asking = new Map<string, Promise<Unready | null>>();
+
+  /** Whether a wallet may give out a nonce. */
+  holds(name: string, lane: LaneBasis): boolean {
+    const known = this.#known.get(name);
+    return known !== undefined && lane.basis === lane.incarnation && lane.next_nonce >= known;
+  }
+
+  /** The lowest nonce that this process knows to be unused; null for a wallet that it knows nothing of. */
+  nextOf(name: string): bigint | null {
+    return this.#known.get(name) ?? null;
+  }
+
+  /** Everybody who needs a wallet's basis at the same time waits for one look. */
+  async together(name: string, ask: () => Promise<Unready | null>): Promise<Unready | null> {
+    const asking = this.#asking.get(name) ?? ask().finally(() => this.#asking.delete(name));
+    this.#asking.set(name, asking);
+    return await asking;
+  }
+
+  /** @param next the wallet's counter from now on. */
+  note(name: string, next: bigint): void {
+    this.#known.set(name, next);
+  }
+}
+
+/** Why a wallet gives out no nonce. */
+interface Unready {
+  reason: string;
+  soon: boolean;
+}
+
+/**
+ * Asks blocks and mempools which nonces of a wallet are in use, and moves its counter behind them. A nonce that nobody
+ * here remembers gets a reservation without a request: what was lost in a failover or a restore is not given to another
+ * request. Its transaction is followed by `driveFound`.
+ *
+ * @returns null when the wallet may go on; otherwise why not, and whether trying again in a moment helps.
+ * @throws ServiceError `service_unavailable` while no endpoint answers.
+ */
+export async function takeBasis(services: Services, chain: Chain, wallet: Address): Promise<Unready | null> {
+  return await services.relay.basis.together(nameWallet(chain, wallet), () => readBasis(services, chain, wallet));
+}
+
+async function readBasis(services: Services, chain: Chain, wallet: Address): Promise<Unready | null> {
+  const pending = await askNode(chain, () => readPendingNonces(services, chain, wallet));
+  if (!pending)
+    return { reason: "the endpoints do not agree on which nonces of the paying wallet are in use", soon: true };
+  const { genesisHash } = await services.relay.factory(chain);
+  const addr = toBytes(wallet);
+  const before = await services.db
+    .selectFrom("service.lane")
+    .select("next_nonce")
+    .where("chain_id", "=", chain.id)
+    .where("addr", "=", addr)
+    .executeTakeFirst();
+  const first = before?.next_nonce ?? pending.mined;
+  const mined = range(first, pending.mined);
+  const found = new Map<bigint, PoolTransaction>(pending.transactions);
+  // Of a long backlog the contents are read once they are final, page by page (`importFound`).
+  const readable = mined.length <= mostRead ? mined : [];
+  for (const { raw, ...sent } of readable.length > 0 ? await findNonces(services, chain, wallet, readable) : [])
+    if (raw) found.set(sent.nonce, { ...sent, raw });
+    else return foreign(services, chain, wallet, sent.nonce);
+  const unknown = range(first, pending.next).map((nonce): Found => {
+    const sent = found.get(nonce) ?? null;
+    return { nonce, sent, kind: sent ? kindOfContent(chain, wallet, sent) : "noop" };
+  });
+  const strange = unknown.find(({ kind }) => kind === "foreign");
+  if (strange) return foreign(services, chain, wallet, strange.nonce);
+  const next = await services.db.transaction().execute(async (transaction) => {
+    const lane = await lockLane(transaction, chain.id, addr, pending.mined, genesisHash);
+    const missing = unknown.filter(({ nonce }) => nonce >= lane.next_nonce);
+    for (const { nonce, sent, kind } of missing)
+      if (sent && kind === "deploy")
+        await noteSentElsewhere(services, transaction, chain, wallet, { ...sent, nonce, kind });
+    for (const item of missing) await reserve(transaction, { chain_id: chain.id, addr }, item);
+    const nextNonce = missing.length > 0 ? pending.next : lane.next_nonce;
+    await transaction
+      .updateTable("service.lane")
+      .set({
+        basis: lane.incarnation,
+        next_nonce: nextNonce,
+        ...(lane.basis === lane.incarnation ? {} : { basis_at: sql<Date>`clock_timestamp()` }),
+      })
+      .where("chain_id", "=", chain.id)
+      .where("addr", "=", addr)
+      .execute();
+    if (missing.length > 0)
+      services.log.warn(
+        { chain: chain.name, wallet, nonces: missing.map(({ nonce, kind }) => `${nonce} ${kind}`) },
+        "nonces in use that the database does not know: it was restored or lost its end; they are kept for what uses them",
+      );
+    return nextNonce;
+  });
+  services.relay.basis.note(nameWallet(chain, wallet), next);
+  return null;
+}
+
+/** Whether a wallet's nonces in use have to be asked for first; `assignSlot` asks the same with the row locked. */
+export async function lacksBasis(services: Services, chain: Chain, wallet: Address): Promise<boolean> {
+  const lane = await services.db
+    .selectFrom("service.lane")
+    .select(["basis", "next_nonce", sql<string>`service.incarnation()`.as("incarnation")])
+    .where("chain_id", "=", chain.id)
+    .where("addr", "=", toBytes(wallet))
+    .executeTakeFirst();
+  return lane !== undefined && !services.relay.basis.holds(nameWallet(chain, wallet), lane);
+}
+
+interface Found {
+  nonce: bigint;
+  /** Null: an endpoint counts it, and none shows it. */
+  sent: PoolTransaction | null;
+  kind: ContentKind;
+}
+
+function foreign(services: Services, chain: Chain, wallet: Address, nonce: bigint): Unready {
+  services.log.error({ chain: chain.name, wallet, nonce }, "the paying wallet signed what this service never signs");
+  return { reason: "the wallet sent transactions that are not ours; an operator has to look", soon: false };
+}
+
+async function reserve(
+  transaction: Transaction<Database>,
+  place: { chain_id: number; addr: Buffer },
+  { nonce, sent, kind }: Found,
+): Promise<void> {
+  const found_root = sent && kind === "deploy" ? rootOf(sent.data) : null;
+  await transaction
+    .insertInto("service.slot")
+    .values({ ...place, nonce, intent_id: null, kind: kind === "foreign" ? "noop" : kind, found: true, found_root })
+    .execute();
+  if (sent) await keepFoundBytes(transaction, place, sent);
+}
+
+/** Keeps bytes that were found at a nonce of ours: they are evidence, and may be sent again. */
+export async function keepFoundBytes(
+  transaction: Transaction<Database>,
+  place: { chain_id: number; addr: Buffer },
+  sent: Pick<PoolTransaction, "nonce" | "hash" | "raw" | "gas" | "maxFeePerGas" | "maxPriorityFeePerGas">,
+): Promise<void> {
+  await transaction
+    .insertInto("service.attempt")
+    .values({
+      ...place,
+      nonce: sent.nonce,
+      hash: toBytes(sent.hash),
+      kind: "adopted",
+      raw: toBytes(sent.raw),
+      max_fee: sent.maxFeePerGas,
+      tip: sent.maxPriorityFeePerGas,
+      gas: sent.gas,
+    })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute();
+}
+
+function range(from: bigint, to: bigint): bigint[] {
+  const numbers: bigint[] = [];
+  for (let number = from; number < to; number += 1n) numbers.push(number);
+  return numbers;
+}

@@ -1,0 +1,177 @@
+import type { Address, Hex } from "viem";
+import type { Chain } from "../../chains.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
+import type { Services } from "../../services.ts";
+import { maxTransactionGas } from "../../signing/rules.ts";
+import { noteFees } from "../chain/current-fees.ts";
+import { encodeDeployment, type IntentCall } from "../chain/encode-call.ts";
+import { type Fees, freshFees } from "../chain/fees.ts";
+import { intrinsicGas } from "../chain/intrinsic-gas.ts";
+import { askNode } from "../chain/node-failure.ts";
+import { agreeOnBytes } from "../chain/quorum.ts";
+import { calls, parseBlock, parseFeeHistory, parseQuantity } from "../chain/reads.ts";
+import { explainRevert } from "../chain/revert.ts";
+import type { Node } from "../chain/rpc-nodes.ts";
+import { batched } from "../store/batch.ts";
+import type { Intent } from "../store/intents.ts";
+import { newestUpdate, overtakenMembers } from "../store/update-order.ts";
+import { type NotYet, prepareUpdate, type Refusal } from "./prepare-update.ts";
+
+/** What a transaction needs before it is worth a nonce. */
+export interface Preflight {
+  /** Who it was simulated for. */
+  sender: Address;
+  /** Within the operator's cap and what the intent reserved; null when those leave no room at today's price. */
+  fees: Fees | null;
+  /** Within the operator's cap alone: what a raised reservation would have to pay for. */
+  wanted: Fees | null;
+  /** What was simulated, and is to be signed. */
+  call: IntentCall;
+  gas: bigint;
+  /** The newest block when it was read. */
+  headBlock: bigint;
+  /** Of the paying wallet, at the newest block. */
+  balanceWei: bigint;
+  /** Transactions of the paying wallet in the newest block. */
+  chainNonce: bigint;
+}
+
+interface Question {
+  chain: Chain;
+  intent: Intent;
+  sender: Address;
+}
+
+/** Nodes refuse long batches, and all of it has to be there within one request's patience. */
+const simulateTogether = batched(simulateAll, { most: 16, apart: false });
+
+/**
+ * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint. Deployments
+ * that come while such a request is under way share the next one: the market is the same for all of them.
+ *
+ * @throws ServiceError `service_unavailable` while no endpoint answers.
+ */
+export async function preflight(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  sender: Address,
+): Promise<Preflight | Refusal | NotYet> {
+  if (intent.kind === "deploy")
+    return await simulateTogether(services, `${chain.id} ${sender}`, { chain, intent, sender });
+  return await askNode(chain, () => preflightUpdate(services, chain, intent, sender));
+}
+
+async function preflightUpdate(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  sender: Address,
+): Promise<Preflight | Refusal | NotYet> {
+  const after = await newestUpdate(services.db, intent);
+  const overtaken = await overtakenMembers(services.db, intent);
+  const nodes = services.relay.nodes(chain);
+  const isAgreed = (call: RpcCall, answer: Hex) => agreeOnBytes(nodes, chain.relay.quorum, call, answer);
+  let waits: NotYet | null = null;
+  try {
+    return await nodes.first(async (node) => {
+      const call = await prepareUpdate(node, intent, after, overtaken, isAgreed);
+      if ("refused" in call) return call;
+      if ("waits" in call) {
+        // Another endpoint may be further.
+        waits = call;
+        throw new NodeFault(call.waits);
+      }
+      const [answer] = await readAll(node, chain, sender, [{ intent, call }]);
+      if (!answer) throw new NodeFault("no answer to a simulation");
+      return answer;
+    });
+  } catch (error) {
+    if (waits && error instanceof NodeFault) return waits;
+    throw error;
+  }
+}
+
+/** @param questions of one chain and one paying wallet. */
+async function simulateAll(
+  services: Services,
+  questions: readonly Question[],
+): Promise<(Preflight | Refusal | NotYet)[]> {
+  const [first] = questions;
+  if (!first) return [];
+  const { chain, sender } = first;
+  const wanted = questions.map(({ intent }) => ({ intent, call: encodeDeployment(intent) }));
+  return await askNode(chain, () => services.relay.nodes(chain).first((node) => readAll(node, chain, sender, wanted)));
+}
+
+/** @returns one answer per call, in their order. */
+async function readAll(
+  node: Node,
+  chain: Chain,
+  sender: Address,
+  wanted: readonly { intent: Intent; call: IntentCall }[],
+): Promise<(Preflight | Refusal | NotYet)[]> {
+  const [head, history, balance, count, ...rest] = await node.ask([
+    calls.block("latest"),
+    calls.feeHistory(),
+    calls.balance(sender),
+    calls.count(sender, "latest"),
+    ...wanted.map(({ call }) => calls.estimate(sender, call.to, call.data)),
+  ]);
+  const block = parseBlock(head);
+  const feeHistory = parseFeeHistory(history);
+  const fees = freshFees(chain, feeHistory);
+  noteFees(chain, fees);
+  const baseFee = feeHistory.baseFeePerGas.at(-1) ?? 0n;
+  const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
+  const market = {
+    sender,
+    headBlock: block.number,
+    balanceWei: parseQuantity(balance, "a balance"),
+    chainNonce: parseQuantity(count, "a count"),
+  };
+  const estimates = wanted.map(({ call }, index) => readEstimate(rest[index], intrinsicGas(call.data)));
+  // Another endpoint may have time for all of them; for a few it is enough to come again.
+  if (estimates.every((estimate) => typeof estimate === "object" && "waits" in estimate))
+    throw new NodeFault("the node is too busy to simulate, or estimates what cannot be");
+  return wanted.map(({ intent, call }, index) => {
+    const needed = estimates[index] ?? busy;
+    if (typeof needed !== "bigint") return needed;
+    if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
+    const gas = least((needed * 12n) / 10n, ceiling);
+    const within = (cap: bigint) => withinCap(fees, baseFee, cap);
+    return { ...market, call, gas, fees: within(feeCap(chain, intent, gas)), wanted: within(chain.relay.maxFeeWei) };
+  });
+}
+
+/** The highest fee per gas that an intent's transaction may have: the operator's cap, and what is reserved for it. */
+export function feeCap(chain: Chain, intent: Intent, gas: bigint): bigint {
+  return least(chain.relay.maxFeeWei, BigInt(intent.reserved_wei) / gas);
+}
+
+/** Less room for later blocks, rather than none at all. */
+function withinCap(fees: Fees, base: bigint, cap: bigint): Fees | null {
+  if (fees.maxFeePerGas <= cap) return fees;
+  return cap >= base + fees.maxPriorityFeePerGas ? { ...fees, maxFeePerGas: cap } : null;
+}
+
+/** The codes by which nodes say that they are busy, not what they think of the transaction. */
+const busyCodes = new Set([-32_005, -32_016, -32_029, 429]);
+
+const busy: NotYet = { waits: "the node is too busy to simulate it" };
+
+/** With so little gas no node would ever take the transaction, and its nonce would be stuck. */
+const impossible: NotYet = { waits: "the node estimates less gas than any such transaction takes" };
+
+function readEstimate(answer: RpcResult | undefined, least: bigint): bigint | Refusal | NotYet {
+  if (answer && "error" in answer) {
+    if (busyCodes.has(answer.error.code)) return busy;
+    return { refused: explainRevert(answer.error) };
+  }
+  const estimate = parseQuantity(answer, "an estimate");
+  return estimate < least ? impossible : estimate;
+}
+
+function least(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}

@@ -1,0 +1,89 @@
+import { parseTransaction } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { bumpFees, type Fees } from "../chain/fees.ts";
+import { toAddress, toHex } from "../store/bytes.ts";
+import { type Intent, moveIntent } from "../store/intents.ts";
+import type { Attempt, Slot } from "../store/nonces.ts";
+import { feeCap } from "./preflight.ts";
+import { raiseReservation } from "./raise-reservation.ts";
+import { signAttempt } from "./sign-attempt.ts";
+
+const noopGas = 21_000n;
+
+/** What the replacement of a pending transaction depends on. */
+export interface FeeView {
+  /** The newest block. */
+  head: bigint;
+  fees: Fees;
+}
+
+/**
+ * Whether an intent's newest bytes have waited long enough to be replaced. Counted in blocks: a clock
+ * that jumps must not raise anybody's price.
+ *
+ * @param nextNonce transactions of the wallet in the newest block: only the first in line can be too cheap.
+ */
+export function isStale(
+  chain: Chain,
+  slot: Slot,
+  newest: Attempt | undefined,
+  head: bigint,
+  nextNonce: bigint,
+): boolean {
+  if (!newest || newest.head_block === null || newest.kind === "adopted") return false;
+  return slot.nonce === nextNonce && head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
+}
+
+/**
+ * Signs the same call, or nothing at all when the intent is cancelled, at the same nonce with higher fees.
+ * At the operator's cap, or where the spending limits have no room for more, nothing is signed: the intent shows
+ * `hold_reason` fee or budget, and what is signed is sent again.
+ *
+ * @param attempts newest first; empty for an intent that is cancelled before its first signature.
+ * @returns the intent as it stands; null when another process moved it.
+ */
+export async function replaceAttempt(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  slot: Slot,
+  attempts: readonly Attempt[],
+  view: FeeView,
+): Promise<Intent | null> {
+  const [newest] = attempts;
+  const empty = intent.cancel_requested_at !== null || newest?.kind === "noop" || !newest;
+  const old = newest ? { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) } : null;
+  const call = empty || !newest ? null : parseTransaction(toHex(newest.raw));
+  const gas = call?.gas ?? noopGas;
+  const within = (cap: bigint) =>
+    old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
+  const cap = feeCap(chain, intent, gas);
+  const wanted = within(chain.relay.maxFeeWei);
+  if (wanted && wanted.maxFeePerGas > cap) {
+    const raised = await raiseReservation(services, chain, intent, gas * wanted.maxFeePerGas, true);
+    if (raised) return await replaceRaised(raised);
+  }
+  const fees = within(cap);
+  if (!fees) {
+    const reason = wanted ? "budget" : "fee";
+    services.log.warn({ intent: intent.id, cap, reason }, "a cap keeps a transaction waiting");
+    return intent.hold_reason === reason ? intent : await moveIntent(services.db, intent, intent.state, reason);
+  }
+  services.log.info({ intent: intent.id, nonce: slot.nonce, ...fees, empty }, "replacing a transaction");
+  const self = toAddress(slot.addr);
+  return await signAttempt(services, chain, intent, slot, {
+    kind: empty ? "noop" : intent.kind,
+    to: call?.to ?? self,
+    data: call?.data ?? "0x",
+    gas,
+    fees,
+    headBlock: view.head,
+  });
+
+  /** Null when another process moved it meanwhile. */
+  async function replaceRaised(raised: Intent): Promise<Intent | null> {
+    if (raised.state !== intent.state || raised.version !== intent.version + 1) return null;
+    return await replaceAttempt(services, chain, raised, slot, attempts, view);
+  }
+}

@@ -1,0 +1,203 @@
+import type { Transaction } from "kysely";
+import { sql } from "kysely";
+import type { Hash } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Database } from "../../db/database.ts";
+import type { Services } from "../../services.ts";
+import type { Fees } from "../chain/fees.ts";
+import { batched } from "../store/batch.ts";
+import { toBytes } from "../store/bytes.ts";
+import { failpoint } from "../store/failpoint.ts";
+import { asMoved, type Intent, type Moved } from "../store/intents.ts";
+import type { Slot } from "../store/nonces.ts";
+import { waitForTurn } from "../store/update-order.ts";
+import { lockLane, nameWallet, tooLittle } from "../store/wallets.ts";
+import type { Preflight } from "./preflight.ts";
+
+export type Assignment =
+  | { kind: "assigned"; intent: Intent; slot: Slot }
+  /** Another process moved the intent. */
+  | { kind: "lost" }
+  /** The wallet's nonces in use have to be asked for first (nonce-basis.ts). */
+  | { kind: "unchecked" }
+  /** The lane is full; the intent stays queued. */
+  | { kind: "wait"; reason: string }
+  /** Something has to change first; the intent is held. */
+  | { kind: "hold"; reason: "balance" | "lane"; message: string };
+
+interface Wish {
+  chain: Chain;
+  /** Of the chain that the node serves. */
+  genesisHash: Hash;
+  intent: Intent;
+  ready: Preflight & { fees: Fees };
+}
+
+/** The lane's row is locked meanwhile, so a batch has its end. */
+const assignTogether = batched(assignAll, { most: 32, apart: true });
+
+/**
+ * Binds an intent to the next nonce of the paying wallet, for ever, in one transaction that holds the
+ * lane's row. The intent must be queued. Deployments of one account that come while the lane's row is held
+ * share the next such transaction: the row is what all of them wait for.
+ */
+export async function assignSlot(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  ready: Preflight & { fees: Fees },
+  genesisHash: Hash,
+): Promise<Assignment> {
+  // A connection sees the rows of one account. Updates look at each other's rows, so each goes alone.
+  const name = intent.kind === "update" ? intent.id : `${intent.tenant_id} ${chain.id} ${ready.sender} ${genesisHash}`;
+  const assignment = await assignTogether(services, name, { chain, intent, ready, genesisHash });
+  if (assignment.kind === "assigned") failpoint("assign-after-commit");
+  return assignment;
+}
+
+/** @param wishes of one account, one chain and one paying wallet; an update is alone. */
+async function assignAll(services: Services, wishes: readonly Wish[]): Promise<Assignment[]> {
+  const [first] = wishes;
+  if (!first) return [];
+  const { chain, genesisHash } = first;
+  const addr = toBytes(first.ready.sender);
+  const assignments = await services.db.transaction().execute(async (transaction): Promise<Assignment[]> => {
+    const lane = await lockLane(transaction, chain.id, addr, first.ready.chainNonce, genesisHash);
+    if (!lane.genesis_hash.equals(toBytes(genesisHash))) {
+      const other = "the node serves another chain than the one this wallet's transactions went to";
+      return wishes.map(() => hold("lane", other));
+    }
+    // Also where the chain is ahead: only we give out nonces, so somebody did who is not remembered.
+    const { basis } = services.relay;
+    const behind = wishes.some(({ ready }) => ready.chainNonce > lane.next_nonce);
+    if (lane.state === "open" && (behind || !basis.holds(nameWallet(chain, first.ready.sender), lane)))
+      return wishes.map(() => ({ kind: "unchecked" }));
+    // The counts were read before the lock, so each was right a moment ago; the highest is the newest.
+    const [mined = 0n] = wishes.map(({ ready }) => ready.chainNonce).sort((a, b) => Number(b - a));
+    const open = await openSlots(transaction, chain.id, addr, { mined, unsignedWei: worstCase(first.ready) });
+    const chosen: { intent: Intent; index: number }[] = [];
+    const assignments: Assignment[] = [];
+    for (const [index, { intent, ready }] of wishes.entries()) {
+      // Two equal requests: the other one takes the nonce.
+      if (wishes.findIndex((wish) => wish.intent.id === intent.id) < index) {
+        assignments[index] = { kind: "lost" };
+        continue;
+      }
+      const refusal = await refuse(intent, ready, chosen.length);
+      if (refusal) assignments[index] = refusal;
+      else {
+        chosen.push({ intent, index });
+        open.reservedWei += worstCase(ready);
+      }
+    }
+    const moved = await takeNonces(
+      transaction,
+      chosen.map(({ intent }) => intent),
+      { chain_id: chain.id, addr, next: lane.next_nonce },
+    );
+    for (const { intent, index } of chosen) {
+      const pair = moved.get(intent.id);
+      assignments[index] = pair ? { kind: "assigned", ...pair } : { kind: "lost" };
+    }
+    failpoint("assign-before-commit");
+    return assignments;
+
+    async function refuse(intent: Intent, ready: Wish["ready"], ahead: number): Promise<Assignment | null> {
+      if (lane.state === "paused_funds") return hold("balance", tooLittle);
+      if (lane.state !== "open") return hold("lane", `the wallet's lane is ${lane.state}`);
+      const pending = open.pending + ahead;
+      if (pending >= chain.relay.maxPending) return { kind: "wait", reason: `${pending} deployments are being mined` };
+      const turn = await waitForTurn(transaction, intent, ready.call.basis);
+      if (turn) return { kind: "wait", reason: turn };
+      const needed = worstCase(ready);
+      if (ready.balanceWei - open.reservedWei >= needed) return null;
+      lane.state = "paused_funds";
+      await pauseLane(transaction, chain.id, addr, needed);
+      services.log.error({ chain: chain.id, wallet: ready.sender, needed }, "a wallet needs funds");
+      return hold("balance", tooLittle);
+    }
+  });
+  const given = assignments.flatMap((assignment) => (assignment.kind === "assigned" ? [assignment.slot] : []));
+  given.sort((a, b) => Number(a.nonce - b.nonce));
+  const last = given.at(-1);
+  if (last) services.relay.basis.note(nameWallet(chain, first.ready.sender), last.nonce + 1n);
+  for (const { intent_id: id } of given)
+    if (id !== null) services.relay.order.take(`${chain.id} ${first.ready.sender}`, id);
+  return assignments;
+}
+
+function worstCase(ready: Wish["ready"]): bigint {
+  return ready.gas * ready.fees.maxFeePerGas;
+}
+
+function hold(reason: "balance" | "lane", message: string): Assignment {
+  return { kind: "hold", reason, message };
+}
+
+async function pauseLane(transaction: Transaction<Database>, chainId: number, addr: Buffer, neededWei: bigint) {
+  await transaction
+    .updateTable("service.lane")
+    .set({ state: "paused_funds", needed_wei: neededWei })
+    .where("chain_id", "=", chainId)
+    .where("addr", "=", addr)
+    .execute();
+}
+
+/** Each intent that still is as it was seen gets the next nonce, in the order they were accepted. */
+async function takeNonces(
+  transaction: Transaction<Database>,
+  intents: readonly Intent[],
+  { chain_id, addr, next }: { chain_id: number; addr: Buffer; next: bigint },
+): Promise<Map<string, { intent: Intent; slot: Slot }>> {
+  if (intents.length === 0) return new Map();
+  const ids = intents.map(({ id }) => id);
+  const versions = intents.map(({ version }) => version);
+  const { rows } = await sql<Moved & { nonce: bigint; created_at: Date }>`
+    WITH moved AS (
+      UPDATE service.intent i SET state = 'assigned', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
+      FROM unnest(${ids}::uuid[], ${versions}::int[]) AS seen (id, version)
+      WHERE i.id = seen.id AND i.state = 'queued' AND i.version = seen.version
+      RETURNING i.id, i.seq, i.kind, i.state, i.version, i.updated_at, i.settled_at),
+    taken AS (
+      INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind)
+      SELECT ${chain_id}::int, ${addr}::bytea, ${next}::bigint - 1 + row_number() OVER (ORDER BY seq), id, kind FROM moved
+      RETURNING intent_id, nonce, created_at),
+    counted AS (
+      UPDATE service.lane l SET next_nonce = greatest(l.next_nonce, ${next}::bigint + (SELECT count(*) FROM moved))
+      WHERE l.chain_id = ${chain_id}::int AND l.addr = ${addr}::bytea)
+    SELECT moved.id, moved.state, moved.version, moved.updated_at, moved.settled_at, taken.nonce, taken.created_at
+    FROM moved JOIN taken ON taken.intent_id = moved.id`.execute(transaction);
+  const seen = new Map(intents.map((intent) => [intent.id, intent] as const));
+  return new Map(
+    rows.flatMap(({ nonce, created_at, ...moved }) => {
+      const before = seen.get(moved.id);
+      if (!before) return [];
+      const place = { chain_id, addr, nonce, intent_id: moved.id, kind: before.kind, created_at };
+      const unmined = { mined_block: null, mined_block_hash: null, mined_attempt: null, mined_cost_wei: null };
+      return [[moved.id, { intent: asMoved(before, moved), slot: { ...place, state: "open" as const, ...unmined } }]];
+    }),
+  );
+}
+
+/**
+ * What is under way and could at worst still be spent.
+ *
+ * @param mined the wallet's transactions in the newest block: what is below is waiting for nothing but our own look.
+ * @param unsignedWei what a nonce whose bytes are not stored yet may cost: about what the next one does.
+ */
+async function openSlots(
+  transaction: Transaction<Database>,
+  chainId: number,
+  addr: Buffer,
+  { mined, unsignedWei }: { mined: bigint; unsignedWei: bigint },
+) {
+  const { rows } = await sql<{ pending: bigint; reserved: string }>`
+    SELECT count(*) FILTER (WHERE s.nonce >= ${mined}) AS pending,
+      coalesce(sum(coalesce(w.worst, ${unsignedWei}::numeric)), 0) AS reserved
+    FROM service.slot s, LATERAL (
+      SELECT max(a.max_fee * a.gas) AS worst FROM service.attempt a
+      WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce) w
+    WHERE s.chain_id = ${chainId} AND s.addr = ${addr} AND s.state = 'open'`.execute(transaction);
+  const [row] = rows;
+  return { pending: Number(row?.pending ?? 0), reservedWei: BigInt(row?.reserved ?? 0) };
+}

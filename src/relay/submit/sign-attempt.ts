@@ -1,0 +1,110 @@
+import { sql } from "kysely";
+import type { Address, Hex } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { signChecked } from "../../signing/signer.ts";
+import type { Fees } from "../chain/fees.ts";
+import { batched } from "../store/batch.ts";
+import { toAddress, toBytes } from "../store/bytes.ts";
+import { failpoint } from "../store/failpoint.ts";
+import { asMoved, type Intent, type Moved } from "../store/intents.ts";
+import type { Slot } from "../store/nonces.ts";
+import { checkProposal } from "./signing-policy.ts";
+
+export interface AttemptPlan {
+  kind: "deploy" | "update" | "noop";
+  to: Address;
+  data: Hex;
+  gas: bigint;
+  fees: Fees;
+  /** The newest block when the fees were read. */
+  headBlock: bigint;
+}
+
+/**
+ * Signs a transaction at an intent's nonce and commits the bytes; nothing is sent here, and nothing may
+ * be sent before this has returned.
+ *
+ * @returns the intent, `signed` if it was assigned; null when another process moved it first (its bytes
+ *   count, these are dropped).
+ */
+export async function signAttempt(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  slot: Slot,
+  plan: AttemptPlan,
+): Promise<Intent | null> {
+  const sender = toAddress(slot.addr);
+  const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === sender);
+  if (!signer) throw new Error(`intent ${intent.id} has a nonce of wallet ${sender}, whose key is not configured`);
+  const transaction = {
+    chainId: chain.id,
+    to: plan.to,
+    data: plan.data,
+    value: 0n,
+    gas: plan.gas,
+    ...plan.fees,
+  };
+  const order = { kind: plan.kind, transaction: { ...transaction, nonce: Number(slot.nonce) } };
+  checkProposal(chain, intent, sender, order);
+  const { raw, hash } = await signChecked(signer, order);
+  const first = intent.state === "assigned";
+  failpoint(first ? "sign-before-persist" : "bump-before-persist");
+  // A connection sees the rows of one account.
+  const signed = await storeTogether(services, intent.tenant_id, { intent, slot, plan, hash, raw });
+  if (signed) failpoint(first ? "sign-after-persist" : "bump-after-persist");
+  return signed;
+}
+
+interface SignedBytes {
+  intent: Intent;
+  slot: Slot;
+  plan: AttemptPlan;
+  hash: Hex;
+  raw: Hex;
+}
+
+/** Signatures that are ready while others are being stored are stored together. */
+const storeTogether = batched(storeAll, { most: 32, apart: true });
+
+/**
+ * Moves each intent and keeps its bytes, both or neither, in one statement.
+ *
+ * @param signed of one account.
+ * @returns null for an intent that another process moved first.
+ */
+async function storeAll(services: Services, signed: readonly SignedBytes[]): Promise<(Intent | null)[]> {
+  const first = new Map(signed.map((item) => [item.intent.id, item] as const).reverse());
+  const items = [...first.values()];
+  const column = <T>(read: (item: SignedBytes) => T) => items.map(read);
+  // Answers name these hashes: they have to outlive a crash of the database, whatever that was set to.
+  const { rows } = await sql<Moved & { synchronous: string }>`
+    WITH signed AS (
+      SELECT * FROM unnest(
+        ${column(({ intent }) => intent.id)}::uuid[], ${column(({ intent }) => intent.state)}::text[],
+        ${column(({ intent }) => intent.version)}::int[], ${column(({ hash }) => toBytes(hash))}::bytea[],
+        ${column(({ slot }) => slot.addr)}::bytea[], ${column(({ slot }) => String(slot.nonce))}::bigint[],
+        ${column(({ plan }) => plan.kind)}::text[], ${column(({ raw }) => toBytes(raw))}::bytea[],
+        ${column(({ plan }) => String(plan.fees.maxFeePerGas))}::numeric[],
+        ${column(({ plan }) => String(plan.fees.maxPriorityFeePerGas))}::numeric[],
+        ${column(({ plan }) => String(plan.gas))}::bigint[], ${column(({ plan }) => String(plan.headBlock))}::bigint[]
+      ) AS s (id, state, version, hash, addr, nonce, kind, raw, max_fee, tip, gas, head_block)),
+    moved AS (
+      UPDATE service.intent i SET state = CASE s.state WHEN 'assigned' THEN 'signed' ELSE s.state END,
+        version = s.version + 1, hold_reason = NULL, hold_detail = NULL
+      FROM signed s WHERE i.id = s.id AND i.state = s.state AND i.version = s.version
+      RETURNING i.id, i.chain_id, i.state, i.version, i.updated_at, i.settled_at),
+    kept AS (
+      INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
+      SELECT s.hash, moved.chain_id, s.addr, s.nonce, s.kind, s.raw, s.max_fee, s.tip, s.gas, s.head_block
+      FROM moved JOIN signed s ON s.id = moved.id)
+    SELECT id, state, version, updated_at, settled_at, set_config('synchronous_commit', 'on', true) AS synchronous
+    FROM moved`.execute(services.db);
+  const moved = new Map(rows.map(({ synchronous: _, ...row }) => [row.id, row] as const));
+  return signed.map((item) => {
+    const row = moved.get(item.intent.id);
+    // Of two signatures for one intent in a batch only the first was stored.
+    return row && first.get(item.intent.id) === item ? asMoved(item.intent, row) : null;
+  });
+}

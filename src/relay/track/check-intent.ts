@@ -1,0 +1,249 @@
+import type { Hash } from "viem";
+import type { Chain } from "../../chains.ts";
+import { NodeFault } from "../../rpc/batch.ts";
+import type { Services } from "../../services.ts";
+import { agreeOnOutcome } from "../chain/quorum.ts";
+import type { Receipt } from "../chain/reads.ts";
+import { lackedRole } from "../chain/roles.ts";
+import { effectOfUpdate } from "../chain/update-effect.ts";
+import { announcesCollection, verifyDeployment } from "../chain/verify-deployment.ts";
+import { type ChainView, depthOf, readReceipts } from "../chain/view.ts";
+import { toAddress, toBytes, toHash } from "../store/bytes.ts";
+import { failpoint } from "../store/failpoint.ts";
+import { type Intent, moveIntent } from "../store/intents.ts";
+import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type Slot } from "../store/nonces.ts";
+import { endAsFound } from "../submit/end-as-found.ts";
+import { startNextGeneration } from "./nonce-conflict.ts";
+import { explainUsedNonce } from "./used-nonce.ts";
+
+/** Generations of a wish that ran out of gas, beyond the first one. */
+const mostRepetitions = 2;
+
+/** An intent whose fate the chain decides, with its nonce. */
+export interface WatchedIntent {
+  intent: Intent;
+  slot: Slot;
+  /** Newest first; only read for those that are not mined. */
+  attempts: readonly Attempt[];
+  /** Since its last change, by the database's clock. */
+  ageMs: number;
+}
+
+/** What one round learned from the chain. */
+export interface Evidence {
+  view: ChainView;
+  /** Canonical ones only. */
+  receipts: ReadonlyMap<Hash, Receipt>;
+  /** By number, as far as enough endpoints agree. */
+  blocks: ReadonlyMap<bigint, Hash>;
+  /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
+  missing: Map<string, number>;
+}
+
+/**
+ * Moves one intent by what the chain shows.
+ *
+ * @returns the intent as it stands afterwards; null when another process moved it meanwhile.
+ */
+export async function watchIntent(
+  services: Services,
+  chain: Chain,
+  watched: WatchedIntent,
+  evidence: Evidence,
+): Promise<Intent | null> {
+  const moved = await moveByChain(services, chain, watched, evidence);
+  if (moved) services.relay.figures.noteStage(chain, watched.intent.state, moved);
+  return moved;
+}
+
+async function moveByChain(
+  services: Services,
+  chain: Chain,
+  watched: WatchedIntent,
+  evidence: Evidence,
+): Promise<Intent | null> {
+  switch (watched.intent.state) {
+    case "assigned":
+    case "signed":
+    case "in_flight":
+      return await lookForReceipt(services, chain, watched, evidence);
+    case "mined":
+    case "mined_reverted":
+    case "mined_noop":
+    case "confirmed":
+      return await followBlock(services, chain, watched, evidence);
+    case "quarantined":
+      return await startNextGeneration(services, chain, watched.intent, evidence.view);
+    default:
+      return watched.intent;
+  }
+}
+
+async function lookForReceipt(
+  services: Services,
+  chain: Chain,
+  watched: WatchedIntent,
+  { receipts, view, missing }: Evidence,
+): Promise<Intent | null> {
+  const { intent, attempts, slot } = watched;
+  for (const attempt of attempts) {
+    const hash = toHash(attempt.hash);
+    const receipt = receipts.get(hash);
+    if (!receipt) continue;
+    const block = { number: receipt.blockNumber, hash: receipt.blockHash };
+    const succeeded = receipt.status === 1n;
+    const to = attempt.kind === "noop" ? "mined_noop" : succeeded ? "mined" : "mined_reverted";
+    if (to === "mined" && intent.kind === "deploy" && !announcesCollection(receipt, intent)) {
+      services.log.error({ intent: intent.id, hash }, "a deployment succeeded without its collection");
+      continue;
+    }
+    if (to === "mined" && intent.kind === "update") {
+      const effect = await effectOfUpdate(services, chain, intent, receipt);
+      if (effect === "unknown") return intent;
+      if (effect === "none")
+        return await repeatUpdate(services, watched, { hash, block, costWei: costOf(receipt) }, view);
+    }
+    services.log.info({ intent: intent.id, hash, block: block.number, outcome: to }, "mined");
+    missing.delete(intent.id);
+    return await services.db.transaction().execute(async (transaction) => {
+      const moved = await markMined(transaction, intent, to, hash, block, costOf(receipt));
+      failpoint("mined-before-commit");
+      return moved;
+    });
+  }
+  const wallet = view.wallets.get(`0x${slot.addr.toString("hex")}`);
+  if (!wallet || wallet.finalNonce === null || wallet.finalNonce <= slot.nonce) {
+    missing.delete(intent.id);
+    return intent;
+  }
+  // The nonce is used for good, and by none of our transactions that an endpoint knows of.
+  const rounds = (missing.get(intent.id) ?? 0) + 1;
+  missing.set(intent.id, rounds);
+  // Endpoints index receipts late, and lie; a nonce that is really gone stays gone.
+  return rounds < 5 ? intent : await explainUsedNonce(services, chain, watched, view);
+}
+
+/** Its nonce is used up for nothing: once that is final, the wish goes on in a new generation. */
+async function repeatUpdate(
+  services: Services,
+  { intent }: WatchedIntent,
+  { hash, block, costWei }: { hash: Hash; block: BlockRef; costWei: bigint },
+  view: ChainView,
+): Promise<Intent | null> {
+  if (block.number > view.finalized) return intent;
+  services.log.warn({ intent: intent.id, hash }, "an update was mined before its collection stood; it is repeated");
+  return await services.db.transaction().execute(async (transaction) => {
+    const mined = await markMined(transaction, intent, "mined", hash, block, costWei);
+    return mined && (await moveIntent(transaction, mined, "quarantined", "no_effect"));
+  });
+}
+
+async function followBlock(
+  services: Services,
+  chain: Chain,
+  { intent, slot }: WatchedIntent,
+  { view, blocks }: Evidence,
+): Promise<Intent | null> {
+  if (!slot.mined_block_hash || slot.mined_block === null || !slot.mined_attempt)
+    throw new Error(`intent ${intent.id} is mined nowhere`);
+  const number = slot.mined_block;
+  const now = blocks.get(number);
+  // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
+  if (number > view.head || now === undefined) return intent;
+  if (now !== toHash(slot.mined_block_hash)) {
+    const facts = { intent: intent.id, block: number, state: intent.state };
+    if (intent.state === "confirmed")
+      services.log.error(facts, "incident: a confirmed block is gone; the address is withdrawn");
+    else services.log.warn(facts, "the block of a deployment is gone");
+    return await services.db.transaction().execute((transaction) => markUnmined(transaction, intent));
+  }
+  const isDue =
+    intent.state === "mined" ? depthOf(view, number) >= BigInt(chain.confirmations) : number <= view.finalized;
+  if (intent.state === "confirmed") {
+    failpoint("finalize-before-commit");
+    return isDue ? await moveIntent(services.db, intent, "finalized") : intent;
+  }
+  if (!isDue) return intent;
+  const outcome = { hash: toHash(slot.mined_attempt), blockHash: now, succeeded: outcomeOf(intent) };
+  const agreement = await agreeOnOutcome(services.relay.nodes(chain), chain.relay.quorum, outcome);
+  if (agreement === "unknown") return intent;
+  if (agreement === "denied") {
+    services.log.error({ intent: intent.id, hash: outcome.hash }, "endpoints contradict each other about a receipt");
+    return await services.db.transaction().execute((transaction) => markUnmined(transaction, intent));
+  }
+  switch (intent.state) {
+    case "mined":
+      return await confirm(services, chain, intent, { number, hash: outcome.hash });
+    case "mined_reverted":
+      return await endReverted(services, chain, { intent, slot }, outcome);
+    case "mined_noop":
+      return (await endAsFound(services, chain, intent)) ?? (await moveIntent(services.db, intent, "cancelled"));
+    default:
+      return intent;
+  }
+}
+
+/** A transaction that does nothing does so even if it fails. */
+function outcomeOf(intent: Intent): boolean | null {
+  return intent.state === "mined_noop" ? null : intent.state === "mined";
+}
+
+/**
+ * What ran out of gas did so because a node estimated too little: the wish goes on in a new generation, with another
+ * estimate, a few times. So does a deployment whose wallet had lost its role when it was mined: another wallet sends
+ * it, or this one once it has the role again. Everything else that the chain refused it refused for good.
+ */
+async function endReverted(
+  services: Services,
+  chain: Chain,
+  { intent, slot }: { intent: Intent; slot: Slot },
+  { hash, blockHash }: { hash: Hash; blockHash: Hash },
+): Promise<Intent | null> {
+  // A duplicate of a transaction whose rows were lost: the factory refuses a second collection of one intent.
+  const found = await endAsFound(services, chain, intent);
+  if (found) return found;
+  const mayRepeat = intent.gen < mostRepetitions && intent.cancel_requested_at === null;
+  if (mayRepeat && intent.kind === "deploy" && (await lackedRole(services, chain, toAddress(slot.addr), blockHash))) {
+    services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the deployment is repeated");
+    return await moveIntent(services.db, intent, "quarantined", "role");
+  }
+  if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
+    return await moveIntent(services.db, intent, "failed_onchain");
+  services.log.warn({ intent: intent.id, hash }, "a transaction ran out of gas; it is repeated with a new estimate");
+  return await moveIntent(services.db, intent, "quarantined", "out_of_gas");
+}
+
+/**
+ * Its limit is a fifth above the estimate, so what a true estimate was made for ends well below nine tenths of the
+ * limit; calls inside calls leave a few 64ths unused when they run out (EIP-150).
+ */
+async function ranOutOfGas(services: Services, chain: Chain, hash: Hash): Promise<boolean> {
+  const { gas } = await services.db
+    .selectFrom("service.attempt")
+    .select("gas")
+    .where("hash", "=", toBytes(hash))
+    .executeTakeFirstOrThrow();
+  const receipt = (await readReceipts(services.relay.nodes(chain), [hash])).get(hash);
+  if (!receipt) throw new NodeFault("no endpoint has the receipt of a reverted transaction any more");
+  return receipt.gasUsed * 10n >= gas * 9n;
+}
+
+/** @param mined block and transaction of the intent. */
+async function confirm(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  { number, hash }: { number: bigint; hash: Hash },
+): Promise<Intent | null> {
+  // An update's bytes were ours and succeeded; what others changed in the same block is not our affair.
+  const problem = intent.kind === "deploy" ? await verifyDeployment(services.rpc(chain), intent, number, hash) : null;
+  if (problem === null) {
+    services.log.info({ intent: intent.id, block: number }, "confirmed");
+    failpoint("confirm-before-commit");
+    return await moveIntent(services.db, intent, "confirmed");
+  }
+  services.log.error({ intent: intent.id, problem }, "a deployment is not what was asked for; it stays unconfirmed");
+  return intent.hold_reason === "verification"
+    ? intent
+    : await moveIntent(services.db, intent, "mined", "verification", problem);
+}

@@ -1,0 +1,95 @@
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { causeOf } from "../../telemetry/log-once.ts";
+import { withSpan } from "../../telemetry/span.ts";
+import { loggable } from "../chain/node-failure.ts";
+import type { ChainView } from "../chain/view.ts";
+import type { Intent } from "../store/intents.ts";
+import { broadcast } from "../submit/broadcast.ts";
+import type { SettlingPages } from "./page-mined.ts";
+
+/** What one process remembers of a chain between rounds; losing it costs a repetition and nothing else. */
+export interface RelayMemory {
+  /** When (by this process's own clock, like all times here) the bytes of each intent were last sent. */
+  sent: Map<string, number>;
+  /** The same of nonces that were found in use. */
+  sentFound: Map<string, number>;
+  /** When each wallet's nonces in use were last asked for. */
+  lookedForBasis: Map<string, number>;
+  /** When each wallet's forgotten transactions were last looked for. */
+  lookedForFound: Map<string, number>;
+  /** When the wallets' transactions were last counted. */
+  countedAt: number;
+  /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
+  missing: Map<string, number>;
+  /** Intents with a nonce that the simulation refuses: since when, and when it last did. */
+  refused: Map<string, { since: number; last: number }>;
+  settling: SettlingPages;
+  /** How far `listUnassigned` has come. */
+  waiting: bigint;
+  view: { at: number; reading: Promise<ChainView> } | null;
+  /** For how long one look at the chain serves all rounds. */
+  viewMs: number;
+}
+
+export function createRelayMemory(viewMs = 0): RelayMemory {
+  return {
+    sent: new Map(),
+    sentFound: new Map(),
+    lookedForFound: new Map(),
+    lookedForBasis: new Map(),
+    countedAt: Number.NEGATIVE_INFINITY,
+    missing: new Map(),
+    refused: new Map(),
+    settling: { mined: -1n, confirmed: -1n },
+    waiting: -1n,
+    view: null,
+    viewMs,
+  };
+}
+
+/** Intents looked at at once; more would only queue at the node. */
+const parallel = 8;
+
+export async function inParallel<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const queue = items.values();
+  const lines = Array.from({ length: Math.min(parallel, items.length) }, async () => {
+    for (const item of queue) {
+      if (signal?.aborted) return;
+      await work(item);
+    }
+  });
+  await Promise.all(lines);
+}
+
+/** One intent's trouble must not keep the others waiting. */
+export async function attend(services: Services, intent: Intent, work: () => Promise<void>): Promise<void> {
+  try {
+    await withSpan(
+      `relay ${intent.kind}`,
+      { "mintyard.intent": intent.id, "mintyard.state": intent.state },
+      work,
+      true,
+    );
+  } catch (error) {
+    // A node that is away keeps all of them from it.
+    const facts = { intent: intent.id, state: intent.state, ...loggable(error) };
+    services.logOnce.write("warn", `intent ${causeOf(error)}`, facts, "an intent could not be moved on");
+  }
+}
+
+/** @param all every set of bytes it ever had, not only the newest: after a reorganisation. */
+export async function send(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  memory: RelayMemory,
+  all = false,
+): Promise<void> {
+  memory.sent.set(intent.id, performance.now());
+  await broadcast(services, chain, intent, all ? 100 : 2);
+}

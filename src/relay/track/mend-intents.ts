@@ -1,0 +1,37 @@
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { readChainView } from "../chain/view.ts";
+import { type Intent, moveIntent } from "../store/intents.ts";
+import { endAsFound } from "../submit/end-as-found.ts";
+import { attend } from "./loop-steps.ts";
+import { standsThere, startNextGeneration } from "./nonce-conflict.ts";
+
+/** Of one look; there are none unless an older version left them. */
+const page = 100;
+
+/**
+ * Ends deployments that are mined, or quarantined, and have no reservation of one: older versions left them when
+ * two requests met at one nonce. Their collection stands by then; if a reorganisation took it, they are made again.
+ */
+export async function mendIntents(services: Services, chain: Chain): Promise<void> {
+  const intents = await services.db
+    .selectFrom("service.intent as i")
+    .selectAll("i")
+    .where("i.chain_id", "=", chain.id)
+    .where("i.state", "in", ["mined", "quarantined"])
+    .where(({ not, exists, selectFrom }) =>
+      not(exists(selectFrom("service.slot as s").select("s.nonce").whereRef("s.intent_id", "=", "i.id"))),
+    )
+    .limit(page)
+    .execute();
+  for (const intent of intents) await attend(services, intent, () => mend(services, chain, intent));
+}
+
+async function mend(services: Services, chain: Chain, intent: Intent): Promise<void> {
+  if (await endAsFound(services, chain, intent)) return;
+  const view = await readChainView(services.relay.nodes(chain), chain, []);
+  // As of the newest block: what is not final yet has time.
+  if (await standsThere(services, chain, intent, view.head)) return;
+  const quarantined = intent.state === "mined" ? await moveIntent(services.db, intent, "quarantined") : intent;
+  if (quarantined) await startNextGeneration(services, chain, quarantined, view);
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from "node:crypto";
+import { sql } from "kysely";
+import type { Address, Hex } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import type { SentTransaction } from "../chain/find-nonces.ts";
+import { rootOf } from "../chain/own-content.ts";
+import { calls, parseHex } from "../chain/reads.ts";
+import type { ChainView } from "../chain/view.ts";
+import { toAddress } from "../store/bytes.ts";
+import { type Intent, moveIntent } from "../store/intents.ts";
+import type { Slot } from "../store/nonces.ts";
+import { endAsFound } from "../submit/end-as-found.ts";
+import { noteSentElsewhere } from "../submit/external-transactions.ts";
+import { keepFoundBytes } from "../submit/nonce-basis.ts";
+
+interface Lost {
+  intent: Intent;
+  slot: Slot;
+}
+
+/**
+ * Takes an intent out of a nonce that was used by bytes we never signed, and halts the wallet's lane:
+ * somebody else has its key, and only a person can decide what to do about that.
+ *
+ * @returns null when another process moved it.
+ */
+export async function quarantine(services: Services, chain: Chain, { intent, slot }: Lost): Promise<Intent | null> {
+  const facts = { intent: intent.id, chain: chain.name, wallet: toAddress(slot.addr), nonce: slot.nonce };
+  const halted = await services.db.transaction().execute(async (transaction) => {
+    const moved = await moveIntent(transaction, intent, "quarantined", "nonce_taken");
+    if (!moved) return null;
+    await transaction
+      .updateTable("service.slot")
+      .set({ state: "foreign" })
+      .where("intent_id", "=", intent.id)
+      .execute();
+    await transaction
+      .updateTable("service.lane")
+      .set({ state: "halted" })
+      .where("chain_id", "=", slot.chain_id)
+      .where("addr", "=", slot.addr)
+      .execute();
+    return moved;
+  });
+  // Only of what happened: another process may have found a better explanation meanwhile.
+  if (halted) services.log.error(facts, "incident: a foreign transaction used our nonce; the lane is halted");
+  return halted;
+}
+
+/**
+ * Takes an intent out of a nonce that another transaction of ours has used: one whose rows were lost. The bytes are
+ * kept with the intent id that they deployed; the wallet goes on, and so does the wish, with another nonce.
+ *
+ * @returns null when another process moved it.
+ */
+export async function passNonceOn(
+  services: Services,
+  chain: Chain,
+  { intent, slot }: Lost,
+  sent: SentTransaction & { raw: Hex; kind: "deploy" | "update" | "noop" },
+): Promise<Intent | null> {
+  const facts = {
+    intent: intent.id,
+    chain: chain.name,
+    wallet: toAddress(slot.addr),
+    nonce: slot.nonce,
+    hash: sent.hash,
+  };
+  const passed = await services.db.transaction().execute(async (transaction) => {
+    const moved = await moveIntent(transaction, intent, "quarantined", "nonce_passed_on");
+    if (!moved) return null;
+    const { kind } = sent;
+    if (kind !== "noop") await noteSentElsewhere(services, transaction, chain, toAddress(slot.addr), { ...sent, kind });
+    await transaction
+      .updateTable("service.slot")
+      .set({ state: "foreign", found: true, found_root: rootOf(sent.data) })
+      .where("intent_id", "=", intent.id)
+      .execute();
+    await keepFoundBytes(transaction, { chain_id: slot.chain_id, addr: slot.addr }, sent);
+    return moved;
+  });
+  if (passed)
+    services.log.warn(facts, "a transaction of a lost request used the nonce; the wish goes on with another one");
+  return passed;
+}
+
+/**
+ * Gives a quarantined wish another try: a new intent of the same root, so of the same address, which the
+ * chain can hold one collection at. The first try's gas is spent, or its reservation given back; the next one reserves
+ * for itself before it is signed, within the limits of then. A wish that was cancelled meanwhile ends there.
+ */
+export async function startNextGeneration(
+  services: Services,
+  chain: Chain,
+  intent: Intent,
+  view: Pick<ChainView, "finalized">,
+): Promise<Intent | null> {
+  // It stands by another transaction: then that one is its deployment, and there is nothing to be tried.
+  if (intent.kind === "deploy" && (await standsThere(services, chain, intent, view.finalized)))
+    return (await endAsFound(services, chain, intent)) ?? intent;
+  const next = randomUUID();
+  return await services.db.transaction().execute(async (transaction) => {
+    const inserted = await sql<Pick<Intent, "id" | "state" | "version">>`
+      INSERT INTO service.intent (id, root_id, gen, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
+        template, owner, init_data, salt, predicted_addr, seq)
+      SELECT ${next}::uuid, root_id, gen + 1, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
+        template, owner, init_data, salt, predicted_addr, seq
+      FROM service.intent WHERE id = ${intent.id}
+      ON CONFLICT DO NOTHING RETURNING id, state, version`.execute(transaction);
+    const [repeated] = inserted.rows;
+    if (repeated && intent.cancel_requested_at) await moveIntent(transaction, repeated, "cancelled");
+    return await moveIntent(transaction, intent, "superseded");
+  });
+}
+
+export async function standsThere(services: Services, chain: Chain, intent: Intent, at: bigint): Promise<boolean> {
+  const address: Address = toAddress(intent.predicted_addr);
+  const [code] = await services.relay.nodes(chain).first((node) => node.ask([calls.code(address, at)]));
+  return parseHex(code, "a contract's code") !== "0x";
+}

@@ -1,0 +1,196 @@
+import { sql } from "kysely";
+import { type Address, type Hex, parseTransaction } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { deploySelector, updateSelector } from "../../signing/rules.ts";
+import { type SigningKind, signChecked } from "../../signing/signer.ts";
+import { bumpFees, type Fees } from "../chain/fees.ts";
+import { loggable } from "../chain/node-failure.ts";
+import { calls } from "../chain/reads.ts";
+import type { ChainView } from "../chain/view.ts";
+import { toAddress, toBytes, toHex } from "../store/bytes.ts";
+import type { Attempt } from "../store/nonces.ts";
+import { takeBasis } from "../submit/nonce-basis.ts";
+import type { RelayMemory } from "./loop-steps.ts";
+import { lookAtLanes } from "./watch-wallets.ts";
+
+/** Nonces of one look, each wallet's lowest first: nothing behind them can be mined. */
+const lowest = 50;
+const noopGas = 21_000n;
+
+interface FoundSlot {
+  addr: Buffer;
+  nonce: bigint;
+  ageMs: number;
+  /** Newest first. */
+  attempts: Attempt[];
+}
+
+/**
+ * One look at the nonces that were found in use and belong to no request that is known. Bytes that a mempool showed are
+ * sent again and replaced like others; a nonce whose transaction nobody has any more gets an empty transaction, since
+ * all behind it would wait for ever. `lookAtLanes` notes what was mined once it is final.
+ */
+export async function driveFound(services: Services, chain: Chain, memory: RelayMemory): Promise<void> {
+  await takeMissingBases(services, chain, memory);
+  const slots = await listFound(services, chain);
+  if (slots.length === 0) return;
+  const view = await lookAtLanes(services, chain, memory);
+  for (const slot of slots) {
+    const next = view.wallets.get(toAddress(slot.addr))?.nonce;
+    if (next === undefined || next > slot.nonce) continue;
+    try {
+      if (slot.nonce === next && isStale(chain, slot, view.head)) await replace(services, chain, slot, view);
+      else await resend(services, chain, slot, memory);
+    } catch (error) {
+      services.log.warn(
+        { nonce: slot.nonce, ...loggable(error) },
+        "a nonce that was found in use could not be moved on",
+      );
+    }
+  }
+}
+
+/** In a database that is another one than before, without waiting for the first request that needs a nonce. */
+async function takeMissingBases(services: Services, chain: Chain, { lookedForBasis }: RelayMemory): Promise<void> {
+  const wallets = await services.db
+    .selectFrom("service.lane")
+    .select("addr")
+    .where("chain_id", "=", chain.id)
+    .where("state", "=", "open")
+    .where(sql<boolean>`basis IS DISTINCT FROM service.incarnation()`)
+    .execute();
+  for (const { addr } of wallets) {
+    const wallet = toAddress(addr);
+    const waitMs = chain.local ? 1_000 : 15_000;
+    if (performance.now() - (lookedForBasis.get(wallet) ?? Number.NEGATIVE_INFINITY) < waitMs) continue;
+    lookedForBasis.set(wallet, performance.now());
+    const unready = await takeBasis(services, chain, wallet).catch((error: unknown) => loggable(error));
+    if (unready) services.log.warn({ wallet, ...unready }, "the nonces in use of a paying wallet are not known yet");
+  }
+}
+
+async function listFound(services: Services, chain: Chain): Promise<FoundSlot[]> {
+  const slots = await services.db
+    .selectFrom("service.slot as s")
+    .innerJoin("service.lane as l", (join) =>
+      join.onRef("l.chain_id", "=", "s.chain_id").onRef("l.addr", "=", "s.addr"),
+    )
+    .select(["s.addr", "s.nonce"])
+    .select(sql<number>`(extract(epoch FROM clock_timestamp() - s.created_at) * 1000)::float8`.as("ageMs"))
+    .where("s.chain_id", "=", chain.id)
+    .where(sql<boolean>`s.found AND s.intent_id IS NULL AND s.state = 'open'`)
+    // A wallet that is closed signs nothing.
+    .where("l.state", "not in", ["reconcile", "halted"])
+    .orderBy("s.nonce")
+    .limit(lowest)
+    .execute();
+  if (slots.length === 0) return [];
+  const attempts = await services.db
+    .selectFrom("service.attempt")
+    .selectAll()
+    .where("chain_id", "=", chain.id)
+    .where(
+      "nonce",
+      "in",
+      slots.map(({ nonce }) => nonce),
+    )
+    .orderBy("created_at", "desc")
+    .execute();
+  return slots.map((slot) => ({
+    ...slot,
+    attempts: attempts.filter(({ addr, nonce }) => nonce === slot.nonce && addr.equals(slot.addr)),
+  }));
+}
+
+/** What was found is given time to be mined as it is; what we signed since is replaced by the usual rule. */
+function isStale(chain: Chain, { attempts, ageMs }: FoundSlot, head: bigint): boolean {
+  const [newest] = attempts;
+  if (newest?.head_block != null) return head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
+  return ageMs > (chain.local ? 5_000 : 120_000);
+}
+
+async function resend(services: Services, chain: Chain, slot: FoundSlot, memory: RelayMemory): Promise<void> {
+  const [newest] = slot.attempts;
+  const name = `found ${toHex(slot.addr)} ${slot.nonce}`;
+  const waitMs = chain.local ? 500 : 15_000;
+  if (!newest || performance.now() - (memory.sentFound.get(name) ?? Number.NEGATIVE_INFINITY) < waitMs) return;
+  memory.sentFound.set(name, performance.now());
+  await sendEverywhere(services, chain, toHex(newest.raw));
+}
+
+async function replace(services: Services, chain: Chain, slot: FoundSlot, view: ChainView): Promise<void> {
+  const wallet: Address = toAddress(slot.addr);
+  const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === wallet);
+  if (!signer) return;
+  const [newest] = slot.attempts;
+  const call = newest ? parseTransaction(toHex(newest.raw)) : null;
+  const cap = chain.relay.maxFeeWei;
+  const old = newest && { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) };
+  const fees = old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
+  if (!fees) return;
+  // The very call that was found, and nothing otherwise: its content was looked at when it was kept (nonce-basis.ts).
+  const to = call?.to ?? wallet;
+  const data: Hex = call?.data ?? "0x";
+  const gas = call?.gas ?? noopGas;
+  const kind = kindOf(data);
+  // A role is given by the operator's own command only, which sends its bytes again when it is repeated.
+  if (!kind) return;
+  const transaction = { chainId: chain.id, to, data, value: 0n, gas, ...fees, nonce: Number(slot.nonce) };
+  const { raw, hash } = await signChecked(signer, { kind, transaction });
+  services.log.info(
+    { wallet, nonce: slot.nonce, empty: call === null, ...fees },
+    "filling a nonce that was found in use",
+  );
+  const attempt = { hash: toBytes(hash), raw: toBytes(raw), gas, fees, head: view.head, empty: call === null };
+  if (await keepReplacement(services, chain, slot, attempt)) await sendEverywhere(services, chain, raw);
+}
+
+interface Replacement {
+  hash: Buffer;
+  raw: Buffer;
+  gas: bigint;
+  fees: Fees;
+  /** The newest block when it was made. */
+  head: bigint;
+  /** It does nothing but use the nonce up. */
+  empty: boolean;
+}
+
+/** @returns false when another process was faster, or a request has claimed the nonce: then these bytes are nothing. */
+async function keepReplacement(
+  services: Services,
+  chain: Chain,
+  slot: FoundSlot,
+  { hash, raw, gas, fees, head, empty }: Replacement,
+): Promise<boolean> {
+  const own = sql`chain_id = ${chain.id} AND addr = ${slot.addr} AND nonce = ${slot.nonce}`;
+  return await services.db.transaction().execute(async (db) => {
+    const { rows: open } = await sql<{ kind: string }>`
+      SELECT kind, set_config('synchronous_commit', 'on', true) FROM service.slot
+      WHERE ${own} AND found AND intent_id IS NULL AND state = 'open' FOR UPDATE`.execute(db);
+    const { rows: known } = await sql<{ hash: Buffer }>`SELECT hash FROM service.attempt WHERE ${own}`.execute(db);
+    // The fees were raised from what was known: two that were raised from the same would be too close for a node.
+    const seen = slot.attempts.length === known.length;
+    if (!open[0] || !seen) return false;
+    await sql`
+      INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
+      VALUES (${hash}, ${chain.id}, ${slot.addr}, ${slot.nonce}, ${empty ? "noop" : open[0].kind}, ${raw},
+        ${String(fees.maxFeePerGas)}::numeric, ${String(fees.maxPriorityFeePerGas)}::numeric, ${gas}, ${head})`.execute(
+      db,
+    );
+    return true;
+  });
+}
+
+function kindOf(data: Hex): SigningKind | null {
+  if (data === "0x") return "noop";
+  const selector = data.slice(0, 10);
+  return selector === deploySelector ? "deploy" : selector === updateSelector ? "update" : null;
+}
+
+/** Answers decide nothing: only what is mined does. */
+async function sendEverywhere(services: Services, chain: Chain, raw: Hex): Promise<void> {
+  const nodes = await services.relay.nodes(chain).all();
+  await Promise.allSettled(nodes.map((node) => node.ask([calls.send(raw)])));
+}

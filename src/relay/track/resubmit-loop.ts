@@ -1,0 +1,108 @@
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { readReceipts } from "../chain/view.ts";
+import { toHash } from "../store/bytes.ts";
+import type { Intent } from "../store/intents.ts";
+import { freshMs } from "../store/page-waiting.ts";
+import { isStale, replaceAttempt } from "../submit/replace-attempt.ts";
+import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.ts";
+import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
+import { listOpen } from "./page-open.ts";
+import { driveFound } from "./resubmit-imported.ts";
+import { lookAtLanes } from "./watch-wallets.ts";
+
+/** An intent whose nonce the chain still refuses to use after this long gives it up, for those behind it. */
+const giveUpNonceMs = 60_000;
+/** A refusal that is older says nothing about now. */
+const refusalMs = 10_000;
+
+/**
+ * One look at what has a nonce on a chain and is in no block: what became of it is noted, what was lost is sent again,
+ * what is too cheap is replaced, and what the chain keeps refusing gives its nonce up. However much there is, the look
+ * is bounded (list-open.ts), and the nonces that can be mined next come first. Any number of workers may do this at
+ * once: each step is taken by whoever commits it first.
+ *
+ * @throws whatever keeps the whole round from being done: the node or the database is away.
+ */
+export async function driveRound(
+  services: Services,
+  chain: Chain,
+  memory: RelayMemory,
+  signal?: AbortSignal,
+): Promise<void> {
+  await driveFound(services, chain, memory);
+  const open = await listOpen(services, chain);
+  forget(memory, open);
+  if (open.length === 0) return;
+  const view = await lookAtLanes(services, chain, memory);
+  const hashes = open.flatMap(({ attempts }) => attempts.map((attempt) => toHash(attempt.hash)));
+  const receipts = await readReceipts(services.relay.nodes(chain), hashes);
+  const evidence: Evidence = { view, receipts, blocks: new Map(), missing: memory.missing };
+  const due: { item: WatchedIntent; now: Intent }[] = [];
+  const look = (item: WatchedIntent) =>
+    attend(services, item.intent, async () => {
+      const now = await watchIntent(services, chain, item, evidence);
+      if (now && isDue(chain, item, now, memory, evidence)) due.push({ item, now });
+    });
+  await inParallel(open, look, signal);
+  // Begun in the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
+  due.sort((a, b) => Number(a.item.slot.nonce - b.item.slot.nonce));
+  const move = ({ item, now }: (typeof due)[0]) =>
+    attend(services, now, () => drive(services, chain, item, now, evidence, memory));
+  await inParallel(due, move, signal);
+}
+
+function forget(memory: RelayMemory, open: readonly WatchedIntent[]): void {
+  const ids = new Set(open.map(({ intent }) => intent.id));
+  for (const map of [memory.sent, memory.missing, memory.refused])
+    for (const id of map.keys()) if (!ids.has(id)) map.delete(id);
+}
+
+function isDue(
+  chain: Chain,
+  { slot, ageMs, attempts }: WatchedIntent,
+  now: Intent,
+  memory: RelayMemory,
+  { view }: Evidence,
+): boolean {
+  if (now.state === "assigned") return wantsNoop(now, attempts) || gaveUp(now, memory);
+  if (now.state !== "signed" && now.state !== "in_flight") return false;
+  if (wantsNoop(now, attempts) || isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot))) return true;
+  // What another process moved lately was sent by it a moment ago; its age is the database's.
+  const last = memory.sent.get(now.id) ?? performance.now() - ageMs;
+  const waitMs = now.state === "signed" ? freshMs : chain.local ? 500 : 15_000;
+  return performance.now() - last >= waitMs;
+}
+
+function nextNonce(view: Evidence["view"], slot: WatchedIntent["slot"]): bigint {
+  return view.wallets.get(`0x${slot.addr.toString("hex")}`)?.nonce ?? -1n;
+}
+
+function wantsNoop(intent: Intent, attempts: WatchedIntent["attempts"]): boolean {
+  return intent.cancel_requested_at !== null && !attempts.some(({ kind }) => kind === "noop");
+}
+
+/** Never answered with a hash, and the simulation refuses it: those behind it must not wait for ever. */
+function gaveUp(intent: Intent, { refused }: RelayMemory): boolean {
+  const refusal = intent.state === "assigned" ? refused.get(intent.id) : undefined;
+  if (!refusal || performance.now() - refusal.last > refusalMs) return false;
+  return refusal.last - refusal.since > giveUpNonceMs;
+}
+
+/** Replaces what has waited too long or is cancelled, and sends. */
+async function drive(
+  services: Services,
+  chain: Chain,
+  { slot, attempts }: WatchedIntent,
+  now: Intent,
+  { view }: Evidence,
+  memory: RelayMemory,
+): Promise<void> {
+  const stale = isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot));
+  if (wantsNoop(now, attempts) || gaveUp(now, memory) || stale) {
+    const replaced = await replaceAttempt(services, chain, now, slot, attempts, { head: view.head, fees: view.fees });
+    if (!replaced) return;
+    return await send(services, chain, replaced, memory);
+  }
+  await send(services, chain, now, memory);
+}

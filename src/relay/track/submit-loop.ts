@@ -1,0 +1,63 @@
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import type { Intent } from "../store/intents.ts";
+import { expireIntents, listAssigned, listUnassigned } from "../store/page-waiting.ts";
+import { submitIntent } from "../submit/submit-intent.ts";
+import { attend, type RelayMemory, send } from "./loop-steps.ts";
+import { lookAtLanes } from "./watch-wallets.ts";
+
+/** Then it is a nonce's turn again that was given out meanwhile and not signed. */
+const roundMs = 5_000;
+
+/**
+ * One look at what has no signed bytes yet on a chain: what may go now gets its nonce, is signed and sent. What has a
+ * nonce already goes first; the rest has its turn from round to round, for simulating all of it may take long. Any
+ * number of workers may do this at once.
+ *
+ * @throws whatever keeps the whole round from being done: the node, the database or the signer is away.
+ */
+export async function pushRound(
+  services: Services,
+  chain: Chain,
+  memory: RelayMemory,
+  signal?: AbortSignal,
+): Promise<void> {
+  const end = performance.now() + roundMs;
+  await expireIntents(services, chain);
+  const assigned = await listAssigned(services, chain);
+  const { intents, more } = await listUnassigned(services, chain, memory.waiting);
+  // At the end of the list: from the first again.
+  if (intents.length === 0) memory.waiting = -1n;
+  if (assigned.length + intents.length === 0) return;
+  await services.relay.signing.requireAnswer();
+  await lookAtLanes(services, chain, memory);
+  for (const intent of assigned) {
+    if (signal?.aborted) return;
+    await push(services, chain, intent, memory);
+  }
+  let full = false;
+  for (const intent of intents) {
+    if (signal?.aborted || performance.now() > end) return;
+    memory.waiting = intent.seq;
+    if (full && intent.kind === "deploy") continue;
+    full ||= (await push(services, chain, intent, memory)) === "waiting" && intent.kind === "deploy";
+  }
+  if (!more) memory.waiting = -1n;
+}
+
+async function push(services: Services, chain: Chain, intent: Intent, memory: RelayMemory): Promise<string> {
+  let outcome = "failed";
+  await attend(services, intent, async () => {
+    const submission = await submitIntent(services, chain, intent);
+    outcome = submission.kind;
+    noteRefusal(memory, submission.intent);
+    if (submission.kind === "signed") await send(services, chain, submission.intent, memory);
+  });
+  return outcome;
+}
+
+function noteRefusal(memory: RelayMemory, { id, state, hold_reason: reason }: Intent): void {
+  const now = performance.now();
+  if (state !== "assigned" || reason !== "simulation") memory.refused.delete(id);
+  else memory.refused.set(id, { since: memory.refused.get(id)?.since ?? now, last: now });
+}

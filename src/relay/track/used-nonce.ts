@@ -1,0 +1,77 @@
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { encodeDeploy } from "../chain/encode-deploy.ts";
+import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
+import { setsAllOf } from "../chain/own-content.ts";
+import type { ChainView } from "../chain/view.ts";
+import { toAddress } from "../store/bytes.ts";
+import type { Intent } from "../store/intents.ts";
+import { costOf, markMined, type Slot } from "../store/nonces.ts";
+import { adoptDeployment } from "../submit/import-deployment.ts";
+import { keepFoundBytes } from "../submit/nonce-basis.ts";
+import { kindOnChain } from "./import-found.ts";
+import { passNonceOn, quarantine } from "./nonce-conflict.ts";
+
+/**
+ * Moves an intent whose nonce is used for good by none of the transactions that are remembered. What used it decides:
+ * a transaction of the intent's own whose row was lost is its transaction; another one of ours (of a lost or another
+ * request) has the nonce, and the wish goes on with a new one; only what this service never signs halts the wallet.
+ *
+ * @returns the intent as it stands; null when another process moved it.
+ */
+export async function explainUsedNonce(
+  services: Services,
+  chain: Chain,
+  lost: { intent: Intent; slot: Slot },
+  view: ChainView,
+): Promise<Intent | null> {
+  const { intent, slot } = lost;
+  const adopted = intent.kind === "deploy" ? await adoptDeployment(services, chain, intent) : null;
+  if (adopted) return adopted;
+  const wallet = toAddress(slot.addr);
+  const from = await blockBefore(services, slot);
+  const [sent] = await findNonces(services, chain, wallet, [slot.nonce], from ?? undefined);
+  if (!sent || sent.nonce !== slot.nonce || sent.receipt.blockNumber > view.finalized) return intent;
+  const own = ownOutcome(intent, sent);
+  if (own && sent.raw) {
+    const bytes = { ...sent, raw: sent.raw };
+    services.log.warn({ intent: intent.id, hash: sent.hash, outcome: own }, "lost bytes of an intent were mined");
+    return await services.db.transaction().execute(async (db) => {
+      await keepFoundBytes(db, { chain_id: slot.chain_id, addr: slot.addr }, bytes);
+      const block = { number: sent.receipt.blockNumber, hash: sent.receipt.blockHash };
+      return await markMined(db, intent, own, sent.hash, block, costOf(sent.receipt));
+    });
+  }
+  const kind = await kindOnChain(services, chain, wallet, sent);
+  if (kind === "foreign" || !sent.raw) return await quarantine(services, chain, lost);
+  return await passNonceOn(services, chain, lost, { ...sent, raw: sent.raw, kind });
+}
+
+/** What an intent comes to by a transaction that is its own; null when it is not, or cannot be told. */
+function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_reverted" | "mined_noop" | null {
+  const succeeded = sent.receipt.status === "success";
+  const signed = intent.state !== "assigned";
+  if (intent.kind === "update" && setsAllOf(intent, sent.to, sent.data))
+    return succeeded ? "mined" : signed ? "mined_reverted" : null;
+  if (sent.data === "0x" && sent.value === 0n && sent.to === sent.from)
+    return intent.cancel_requested_at && signed ? "mined_noop" : null;
+  const same = intent.kind === "deploy" && sent.to === toAddress(intent.factory) && sent.data === encodeDeploy(intent);
+  if (!same) return null;
+  // What stands there is compared before it is confirmed.
+  return succeeded ? "mined" : signed ? "mined_reverted" : null;
+}
+
+/** A block that the nonce is not in front of, as far as earlier nonces tell. */
+async function blockBefore(services: Services, slot: Slot): Promise<bigint | null> {
+  const row = await services.db
+    .selectFrom("service.slot")
+    .select("mined_block")
+    .where("chain_id", "=", slot.chain_id)
+    .where("addr", "=", slot.addr)
+    .where("nonce", "<", slot.nonce)
+    .where("mined_block", "is not", null)
+    .orderBy("nonce", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.mined_block ?? null;
+}

@@ -1,0 +1,38 @@
+import type { Address } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { calls, parseQuantity } from "../chain/reads.ts";
+import { listLanes } from "../store/wallets.ts";
+import { takeBasis } from "../submit/nonce-basis.ts";
+import type { RelayMemory } from "./loop-steps.ts";
+import { lookAtLanes } from "./watch-wallets.ts";
+
+/** Other rounds look at the wallets while there is anything to do; this is for when there is not. */
+const lookAgainMs = { local: 1_000, elsewhere: 15_000 };
+
+/**
+ * Notices transactions of a wallet that this database did not send also while no request is under way: then they are
+ * read at once, and what they are is noted (`takeBasis`, `lookAtLanes`).
+ *
+ * @throws NodeFault while no endpoint answers.
+ */
+export async function watchCounts(services: Services, chain: Chain, memory: RelayMemory): Promise<void> {
+  const waitMs = chain.local ? lookAgainMs.local : lookAgainMs.elsewhere;
+  if (performance.now() - memory.countedAt < waitMs) return;
+  memory.countedAt = performance.now();
+  const wallets = services.relay.signers(chain).map(({ address }) => address.toLowerCase() as Address);
+  const counts = await services.relay
+    .nodes(chain)
+    .first(async (node) =>
+      (await node.ask(wallets.map((wallet) => calls.count(wallet, "latest")))).map((answer) =>
+        parseQuantity(answer, "a count"),
+      ),
+    );
+  // Read after the counts: what was given out meanwhile is not taken for somebody else's.
+  for (const lane of await listLanes(services.db, chain.id)) {
+    const count = counts[wallets.indexOf(lane.address)];
+    if (count === undefined || count <= lane.nextNonce || lane.state !== "open") continue;
+    await takeBasis(services, chain, lane.address);
+    await lookAtLanes(services, chain, memory);
+  }
+}

@@ -1,0 +1,61 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Chain } from "../../chains.ts";
+import type { Services } from "../../services.ts";
+import { calls, parseQuantity } from "../chain/reads.ts";
+import type { Node } from "../chain/rpc-nodes.ts";
+import { isDeployable } from "../relay.ts";
+import type { RelayFigures } from "../store/relay-figures.ts";
+
+/** Two calls for each endpoint: 11,520 a day, and half as many again of the first one: little beside what others ask. */
+const periodMs = { local: 2_000, elsewhere: 15_000 };
+
+/**
+ * Asks every endpoint for its head until the signal, also those that nobody needs while a better one answers: a spare
+ * that has been dead for weeks is found out when it is needed, else. So for the wallets' balances, which the relay reads while
+ * it has work. Decides nothing; it is for metrics.
+ */
+export async function watchEndpoints(services: Services, signal: AbortSignal): Promise<void> {
+  await Promise.all(
+    services.chains
+      .filter(({ rpcUrls }) => rpcUrls.length > 0)
+      .map(async (chain) => {
+        while (!signal.aborted) {
+          const nodes = services.relay.nodes(chain);
+          await Promise.all([
+            lookAtEndpoints(nodes.every, chain, services.relay.figures),
+            isDeployable(chain) ? lookAtBalances(services, chain) : null,
+          ]);
+          await sleep(chain.local ? periodMs.local : periodMs.elsewhere, undefined, { signal }).catch(() => undefined);
+        }
+      }),
+  );
+}
+
+/** Notes what each endpoint says now. Never fails. */
+async function lookAtEndpoints(nodes: readonly Node[], chain: Chain, figures: RelayFigures): Promise<void> {
+  await Promise.all(
+    nodes.map(async (node, index) => {
+      const asked = performance.now();
+      const head = await node
+        .ask([{ method: "eth_blockNumber", params: [] }])
+        .then(([answer]) => parseQuantity(answer, "a block number"))
+        .catch(() => null);
+      const host = new URL(chain.rpcUrls[index] ?? "").host;
+      const seconds = (performance.now() - asked) / 1_000;
+      figures.noteEndpoint({ chain: chain.name, endpoint: String(index), host, head, seconds });
+    }),
+  );
+}
+
+/** Notes what the paying wallets have, as the first endpoint that answers says; what was noted stays while none does. */
+async function lookAtBalances({ relay }: Services, chain: Chain): Promise<void> {
+  const wallets = relay.signers(chain).map(({ address }) => address);
+  await relay
+    .nodes(chain)
+    .first((node) => node.ask(wallets.map((wallet) => calls.balance(wallet))))
+    .then((answers) => {
+      for (const [index, wallet] of wallets.entries())
+        relay.figures.noteBalance(chain, wallet, parseQuantity(answers[index], "a balance"));
+    })
+    .catch(() => undefined);
+}

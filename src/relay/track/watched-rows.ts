@@ -1,0 +1,45 @@
+import { sql } from "kysely";
+import type { Services } from "../../services.ts";
+import type { Attempt, Slot } from "../store/nonces.ts";
+import type { WatchedIntent } from "./check-intent.ts";
+
+/** Intents with their slots, for whoever adds what is wanted of them. */
+export function selectWatched(services: Services) {
+  return services.db
+    .selectFrom("service.intent as i")
+    .innerJoin("service.slot as s", "s.intent_id", "i.id")
+    .selectAll("i")
+    .select([
+      "s.addr as slot_addr",
+      "s.nonce as slot_nonce",
+      "s.kind as slot_kind",
+      "s.state as slot_state",
+      "s.mined_block",
+      "s.mined_block_hash",
+      "s.mined_attempt",
+      "s.mined_cost_wei",
+      "s.created_at as slot_created_at",
+    ])
+    .select(sql<number>`(extract(epoch FROM clock_timestamp() - i.updated_at) * 1000)::float8`.as("age_ms"));
+}
+
+type Row = Awaited<ReturnType<ReturnType<typeof selectWatched>["execute"]>>[number];
+
+/** Without its attempts. */
+export function asWatched(row: Row): WatchedIntent {
+  const slot: Slot = {
+    chain_id: row.chain_id,
+    addr: row.slot_addr,
+    nonce: row.slot_nonce,
+    intent_id: row.id,
+    kind: row.slot_kind,
+    state: row.slot_state,
+    mined_block: row.mined_block,
+    mined_block_hash: row.mined_block_hash,
+    mined_attempt: row.mined_attempt,
+    mined_cost_wei: row.mined_cost_wei,
+    created_at: row.slot_created_at,
+  };
+  const none: readonly Attempt[] = [];
+  return { intent: row, slot, attempts: none, ageMs: row.age_ms };
+}

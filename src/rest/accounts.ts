@@ -1,0 +1,53 @@
+import { listAccountContracts } from "../accounts/list-account-contracts.ts";
+import { listChainNfts } from "../nfts/list-chain-nfts.ts";
+import type { Services } from "../services.ts";
+import type { V0App } from "./app.ts";
+import { accountRead } from "./fast-reads.ts";
+import { Input } from "./input.ts";
+import { addressParameter, chainParameter, includeParameter, pageParameters, queryOf, wordParameter } from "./query.ts";
+import { okRead } from "./raw-json.ts";
+import { contractBody, createdItemBody } from "./token-body.ts";
+
+export function addAccounts(app: V0App, services: Services): void {
+  app.get("/accounts/contracts/:account_address", async (c) => {
+    const query = queryOf(c);
+    const input = Input.fromQuery(query);
+    const chain = chainParameter(input, services.chains);
+    const account = addressParameter(input, "account_address", c.req.param("account_address"));
+    wordParameter(input, "type", ["owns_contract_nfts"]);
+    const page = pageParameters(input);
+    input.check();
+    const found = await listAccountContracts(services, c.get("caller"), { chain, account, page });
+    return okRead(c, {
+      contracts: found.items.map(({ node }) => ({
+        ...contractBody(node.contract),
+        address: node.contract.address,
+        num_nfts_owned: Number(node.holdingCount),
+      })),
+      total: Number(found.total),
+      continuation: found.continuation,
+    });
+  });
+
+  app.get("/accounts/creators/:account_address", async (c) => {
+    const query = queryOf(c);
+    const input = Input.fromQuery(query);
+    const chain = chainParameter(input, services.chains);
+    const creator = addressParameter(input, "account_address", c.req.param("account_address"));
+    const include = includeParameter(query, input, ["metadata", "contract_information"]);
+    const page = pageParameters(input);
+    input.check();
+    const show = { metadata: include.has("metadata"), contract: include.has("contract_information") };
+    const parts = { ...show, holders: true };
+    const found = await listChainNfts(services, c.get("caller"), { chain, creator, page, parts });
+    return okRead(c, {
+      nfts: found.items.map(({ node }) => createdItemBody(node, show)),
+      continuation: found.continuation,
+    });
+  });
+
+  app.get("/accounts/:account_address", async (c) => {
+    const read = accountRead(services, queryOf(c), c.req.param("account_address"));
+    return okRead(c, await read(services, c.get("caller")));
+  });
+}

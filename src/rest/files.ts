@@ -1,0 +1,63 @@
+import { ServiceError } from "../errors/errors.ts";
+import { withDrainedBody } from "../http/drain-body.ts";
+import { announcedBytes, type Part, readMultipart } from "../http/multipart.ts";
+import type { Services } from "../services.ts";
+import { refuseOverQuota } from "../uploads/admit-upload.ts";
+import { uploadFile } from "../uploads/upload-file.ts";
+import type { FileInput } from "../uploads/upload-record.ts";
+import { ok } from "./answer.ts";
+import type { V0App } from "./app.ts";
+
+/** What a form may hold beside the file; it is ignored. */
+const otherParts = 100;
+const otherBytes = 1_048_576;
+
+/** POST /files */
+export function addFiles(app: V0App, services: Services): void {
+  app.post("/files", (c) =>
+    withDrainedBody(c, async () => {
+      const { fileBytes } = services.config.limits;
+      await refuseOverQuota(services, c.get("caller"), announcedBytes(c.env.incoming));
+      const parts = readMultipart(c.env.incoming, { parts: otherParts, bodyBytes: fileBytes + otherBytes });
+      try {
+        const upload = await uploadFile(services, c.get("caller"), await firstFile(parts));
+        return ok(c, {
+          ipfs_url: `${services.config.ipfs.gatewayBase}/${upload.cid}`,
+          file_name: upload.fileName,
+          content_type: upload.contentType,
+          file_size: upload.sizeBytes,
+          file_size_mb: fileSizeMb(upload.sizeBytes),
+        });
+      } finally {
+        await parts.return(undefined);
+      }
+    }),
+  );
+}
+
+/** Bytes as the original service counts megabytes: of 1,048,576, four decimals. */
+export function fileSizeMb(bytes: number): number {
+  return Math.round((bytes / 1_048_576) * 10_000) / 10_000;
+}
+
+async function firstFile(parts: AsyncGenerator<Part>): Promise<FileInput> {
+  for (;;) {
+    const { value: part, done } = await parts.next();
+    if (done) throw new ServiceError("parameter_missing", "send the file as the part file", { field: "file" });
+    if (part.name !== "file") continue;
+    if (part.fileName === null && part.contentType === null) {
+      throw new ServiceError("parameter_missing", "the part file must be a file, not a text field", { field: "file" });
+    }
+    return { fileName: part.fileName, contentType: part.contentType, stream: toTheEnd(part, parts) };
+  }
+}
+
+/** The file's bytes; ends only when the whole form has ended well, so that nothing is committed before. */
+async function* toTheEnd(part: Part, parts: AsyncGenerator<Part>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of part.stream) yield chunk as Uint8Array;
+  for (;;) {
+    const { value: next, done } = await parts.next();
+    if (done) return;
+    if (next.name === "file") throw new ServiceError("value_error", "send one file per request", { field: "file" });
+  }
+}

@@ -1,0 +1,191 @@
+import { ServiceError } from "../errors/errors.ts";
+import { JsonNumber } from "./json-body.ts";
+
+type Problem = { rank: number; error: ServiceError };
+type Need = { required?: boolean };
+/** `emptyIsText`: an empty text is a value; otherwise it counts as absent. */
+type TextNeed = Need & { emptyIsText?: boolean };
+
+/** The order in which the original service reports: a missing member before a wrong type, and so on. */
+const ranks = {
+  parameter_missing: 0,
+  invalid_type: 1,
+  invalid_enumeration: 2,
+  chain_not_supported: 2,
+  invalid_address: 2,
+  invalid_date: 2,
+  value_error: 3,
+};
+type ProblemCode = keyof typeof ranks;
+
+/**
+ * Reads the members of a legacy request, loosely where old clients are loose: null and `""` count as
+ * absent for optional members, digits in a string are a number, unknown members are ignored.
+ *
+ * Faults are collected; `check()` throws the first in the order of `ranks`, with all of them in
+ * `details.problems`. Until then a faulty member reads as undefined.
+ */
+export class Input {
+  readonly #get: (name: string) => unknown;
+  readonly #sent: readonly string[];
+  readonly #asked = new Set<string>();
+  readonly #problems: Problem[] = [];
+
+  private constructor(get: (name: string) => unknown, sent: Iterable<string>) {
+    this.#get = get;
+    this.#sent = [...new Set(sent)];
+  }
+
+  static fromBody(body: Record<string, unknown>): Input {
+    return new Input((name) => (Object.hasOwn(body, name) ? body[name] : undefined), Object.keys(body));
+  }
+
+  static fromQuery(query: URLSearchParams): Input {
+    return new Input((name) => query.getAll(name).find((value) => value !== ""), query.keys());
+  }
+
+  /** Members that were sent and not asked for, under any spelling, until now: what is misspelt is among them. */
+  unknown(): string[] {
+    return this.#sent.filter((name) => !this.#asked.has(name));
+  }
+
+  /** A text member under the first of `names` that was sent. An empty text counts as absent. */
+  text(names: string | readonly string[], need: TextNeed = {}): string | undefined {
+    const [name, value] = this.#first(names);
+    const text = value instanceof JsonNumber ? value.source : value;
+    if (text === undefined || (text === "" && !need.emptyIsText)) return this.#absent(name, need);
+    return typeof text === "string" ? text : this.#fault("invalid_type", name, "a string");
+  }
+
+  /** A whole number, of any size. */
+  integer(names: string | readonly string[], need: Need = {}): bigint | undefined {
+    const [name, value] = this.#first(names);
+    if (value === undefined || value === "") return this.#absent(name, need);
+    const text = value instanceof JsonNumber ? value.source : value;
+    if (typeof text !== "string") return this.#fault("invalid_type", name, "a whole number");
+    const match = /^\s*([+-]?\d{1,78})(?:\.0+)?\s*$/.exec(text);
+    return match?.[1] === undefined ? this.#fault("invalid_type", name, "a whole number") : BigInt(match[1]);
+  }
+
+  /** A decimal number scaled by 10^18, from its text: units of the native token become wei. */
+  wei(name: string, need: Need = {}): bigint | undefined {
+    const [, value] = this.#first(name);
+    if (value === undefined || value === "") return this.#absent(name, need);
+    const text = value instanceof JsonNumber ? value.source : value;
+    if (typeof text !== "string") return this.#fault("invalid_type", name, "a number");
+    const wei = decimalToWei(text.trim());
+    if (wei === null) return this.#fault("invalid_type", name, "a number");
+    return wei === "too fine" ? this.#fault("value_error", name, "at most 18 decimals") : wei;
+  }
+
+  boolean(name: string): boolean | undefined {
+    const [, value] = this.#first(name);
+    const text = value instanceof JsonNumber ? value.source : value;
+    if (text === undefined || text === "") return undefined;
+    if (text === true || text === "true" || text === "True" || text === "1") return true;
+    if (text === false || text === "false" || text === "False" || text === "0") return false;
+    return this.#fault("invalid_type", name, "true or false");
+  }
+
+  /** An address in any letter case, in the spelling that was sent. */
+  address(names: string | readonly string[], need: Need = {}): string | undefined {
+    const [name] = this.#first(names);
+    const text = this.text(names, need);
+    if (text === undefined) return undefined;
+    return isAddressText(text) ? text : this.#fault("invalid_address", name, "0x and 40 hex digits");
+  }
+
+  addresses(name: string): string[] | undefined {
+    const [, value] = this.#first(name);
+    if (value === undefined) return undefined;
+    if (!Array.isArray(value)) return this.#fault("invalid_type", name, "an array of addresses");
+    const bad = value.findIndex((item) => typeof item !== "string" || !isAddressText(item));
+    return bad < 0 ? value : this.#fault("invalid_address", `${name}[${bad}]`, "0x and 40 hex digits");
+  }
+
+  /** ISO 8601; without an offset it is UTC, as clients of the original service mean it. */
+  date(names: string | readonly string[], need: Need = {}): Date | undefined {
+    const [name] = this.#first(names);
+    const text = this.text(names, need);
+    if (text === undefined) return undefined;
+    return parseIsoDate(text) ?? this.#fault("invalid_date", name, "an ISO 8601 date, 2022-07-12T11:30:48+00:00");
+  }
+
+  /** What was found so far, the gravest first. */
+  faults(): ServiceError[] {
+    return this.#problems.toSorted((a, b) => a.rank - b.rank).map(({ error }) => error);
+  }
+
+  /** Throws what was found. Call it before the values are used. */
+  check(): void {
+    const faults = this.faults();
+    const [first] = faults;
+    if (!first) return;
+    const { code, message, field } = first;
+    const problems = faults.map((fault) => ({ field: fault.field, code: fault.code, message: fault.message }));
+    throw new ServiceError(code, message, { ...(field === undefined ? {} : { field }), details: { problems } });
+  }
+
+  fail(code: ProblemCode, field: string, message: string): undefined {
+    this.#problems.push({ rank: ranks[code], error: new ServiceError(code, message, { field }) });
+    return undefined;
+  }
+
+  #first(names: string | readonly string[]): [name: string, value: unknown] {
+    const all = typeof names === "string" ? [names] : names;
+    for (const name of all) this.#asked.add(name);
+    for (const name of all) {
+      const value = this.#get(name);
+      if (value !== undefined && value !== null) return [name, value];
+    }
+    return [all[0] ?? "", undefined];
+  }
+
+  #absent(name: string, need: Need): undefined {
+    return need.required ? this.fail("parameter_missing", name, `${name} is missing`) : undefined;
+  }
+
+  #fault(code: ProblemCode, name: string, wanted: string): undefined {
+    return this.fail(code, name, `${name} must be ${wanted}`);
+  }
+}
+
+export function isAddressText(text: string): boolean {
+  return /^0x[0-9a-fA-F]{40}$/.test(text);
+}
+
+/** "0.01" or "1e-2" as wei; null: not a number; "too fine": more than 18 decimals. */
+export function decimalToWei(text: string): bigint | null | "too fine" {
+  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
+  if (!match) return null;
+  const [, sign, whole = "", fraction = "", exponent = "0"] = match;
+  if (whole === "" && fraction === "") return null;
+  const digits = whole + fraction;
+  const places = fraction.length - Number(exponent);
+  const shift = 18 - places;
+  if (digits.length > 100 || shift > 200) return null;
+  if (shift < 0) {
+    if (!/^0*$/.test(digits.slice(shift))) return "too fine";
+    return signed(sign, BigInt(digits.slice(0, shift) || "0"));
+  }
+  return signed(sign, BigInt(digits) * 10n ** BigInt(shift));
+}
+
+function signed(sign: string | undefined, value: bigint): bigint {
+  return sign === "-" ? -value : value;
+}
+
+const isoDate = /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,9})?)?)?(Z|z|[+-]\d{2}:?\d{2})?$/;
+
+/** The instant of an ISO 8601 text; null when it is none, a 31st of February included. */
+export function parseIsoDate(text: string): Date | null {
+  const match = isoDate.exec(text.trim());
+  if (!match) return null;
+  const [, year, month, day, hour = "00", minute = "00", second = "00", fraction = "", offset = "Z"] = match;
+  const zone = /^[Zz]$/.test(offset) ? "Z" : offset.replace(/^([+-]\d{2}):?(\d{2})$/, "$1:$2");
+  const date = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}${fraction.slice(0, 4)}${zone}`);
+  if (Number.isNaN(date.getTime())) return null;
+  // Engines roll 31 February over to March; the parts must come back as they were written.
+  const plain = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)));
+  return plain.getUTCDate() === Number(day) && plain.getUTCMonth() === Number(month) - 1 ? date : null;
+}

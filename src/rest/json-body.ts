@@ -1,0 +1,63 @@
+import type { IncomingMessage } from "node:http";
+import { ServiceError } from "../errors/errors.ts";
+import { measureJson } from "../json/measure-json.ts";
+
+const maxNesting = 64;
+
+/** A JSON number together with its own text: a price must not pass through a float. */
+export class JsonNumber {
+  readonly value: number;
+  readonly source: string;
+  constructor(value: number, source: string) {
+    this.value = value;
+    this.source = source;
+  }
+}
+
+/**
+ * Reads a request's body, bounded.
+ *
+ * @throws ServiceError `file_too_large` past `limitBytes`; `value_error` for text that is not UTF-8.
+ */
+export async function readBody(request: IncomingMessage, limitBytes: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > limitBytes) {
+      throw new ServiceError("file_too_large", `the body is over ${limitBytes} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks));
+  } catch (cause) {
+    throw new ServiceError("value_error", "the body is not UTF-8 text", { cause });
+  }
+}
+
+/**
+ * Parses a body that must be one JSON object; numbers keep their text.
+ *
+ * @throws ServiceError `value_error` for text that is not JSON, `invalid_type` for another JSON value.
+ */
+export function parseJsonObject(text: string): Record<string, unknown> {
+  if (measureJson(text).depth > maxNesting)
+    throw new ServiceError("value_error", `the body is nested over ${maxNesting} levels`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text, keepNumberText as (key: string, value: unknown) => unknown);
+  } catch (cause) {
+    // The engine names the place; what it quotes is the caller's own text.
+    const place = cause instanceof SyntaxError ? `: ${cause.message.slice(0, 120)}` : "";
+    throw new ServiceError("value_error", `the body is not JSON${place}`, { cause });
+  }
+  if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof JsonNumber) {
+    throw new ServiceError("invalid_type", "the body must be a JSON object");
+  }
+  return value as Record<string, unknown>;
+}
+
+function keepNumberText(_key: string, value: unknown, context?: { source?: string }): unknown {
+  return typeof value === "number" ? new JsonNumber(value, context?.source ?? String(value)) : value;
+}

@@ -1,0 +1,81 @@
+import type { Hono } from "hono";
+import { authenticate } from "../accounts/authenticate.ts";
+import { indexedHeaders, readFreshness } from "../accounts/freshness.ts";
+import { costOfRoute, operationOfRoute } from "../accounts/operations.ts";
+import { waitForBlock } from "../accounts/wait-for-block.ts";
+import { admitOnce } from "../admission/admit-once.ts";
+import { setRateHeaders } from "../admission/rate-headers.ts";
+import { chainAliases } from "../chains.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { clientAddress } from "../http/client-address.ts";
+import { rawHeaderValues } from "../http/headers.ts";
+import type { Services } from "../services.ts";
+import { withSpan } from "../telemetry/span.ts";
+import { addAccounts } from "./accounts.ts";
+import { createV0App, type V0Env } from "./app.ts";
+import { addCollections } from "./collections.ts";
+import { addContracts } from "./contracts.ts";
+import { addFiles } from "./files.ts";
+import { addKeys } from "./keys.ts";
+import { addMeContracts } from "./me-contracts.ts";
+import { addMetadata } from "./metadata.ts";
+import { addNfts } from "./nfts.ts";
+import { addSearch } from "./search.ts";
+import { addSettings } from "./settings.ts";
+import { addSignUp } from "./sign-up.ts";
+import { addStorage } from "./storage.ts";
+import { addTransactions } from "./transactions.ts";
+import { addUnbuilt } from "./unbuilt.ts";
+
+/** The legacy REST door: every path but sign-up needs a key, and the key is looked at before anything else. */
+export function createV0(services: Services): Hono<V0Env> {
+  const app = createV0App();
+  addSignUp(app, services);
+  app.use(async (c, next) => {
+    const address = clientAddress(c.env.incoming, services.config.trustedProxies);
+    const authorization = rawHeaderValues(c.env.incoming, "authorization");
+    const session = await authenticate(services, authorization, c.get("requestId"), address);
+    c.set("caller", session);
+    c.set("session", session);
+    const operation = operationOfRoute(c.req.method, c.req.path);
+    const cost = c.req.method === "GET" ? costOfRoute(c.env.incoming.url ?? "") : 1;
+    await admitOnce(c.env.incoming, services, session, operation, cost, (admission) => setRateHeaders(c, admission));
+    await withSpan("use case", {}, next);
+  });
+  addKeys(app, services);
+  addSettings(app, services);
+  app.use(async (c, next) => {
+    const wish = c.env.incoming.headers["x-min-block"];
+    if (typeof wish === "string") await waitForBlock(services, wish);
+    const name = c.req.method === "GET" ? c.req.query("chain") : undefined;
+    if (name !== undefined) {
+      const head = (await readFreshness(services))[chainAliases[name] ?? name];
+      for (const [header, value] of Object.entries(indexedHeaders(head))) c.header(header, value);
+    }
+    await next();
+  });
+  addFiles(app, services);
+  addMetadata(app, services);
+  addCollections(app, services);
+  addContracts(app, services);
+  addMeContracts(app, services);
+  addAccounts(app, services);
+  addNfts(app, services);
+  addTransactions(app, services);
+  addSearch(app, services);
+  addStorage(app, services);
+  addUnbuilt(app);
+  app.all("*", (c) => {
+    const known = app.routes.some((route) => route.method !== "ALL" && matches(route.path, c.req.path));
+    if (known) throw new ServiceError("method_not_allowed", `${c.req.method} is not served at ${c.req.path}`);
+    throw new ServiceError("not_found", `nothing is served at ${c.req.path}`);
+  });
+  return app;
+}
+
+function matches(pattern: string, path: string): boolean {
+  const wanted = pattern.split("/").filter(Boolean);
+  // The pattern lacks the mount's prefix when the routes are read from the mounted app itself.
+  const given = path.split("/").filter(Boolean).slice(1);
+  return wanted.length === given.length && wanted.every((part, index) => part.startsWith(":") || part === given[index]);
+}

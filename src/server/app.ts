@@ -1,0 +1,71 @@
+import { Hono } from "hono";
+import { inRequestScope } from "../accounts/request-scope.ts";
+import { shedLoad } from "../admission/shed-load.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { asUnavailable } from "../errors/unavailable.ts";
+import { KnownOperations } from "../graphql/fast-path/precompiled-operations.ts";
+import { createGraphQLHandler } from "../graphql/server.ts";
+import type { AppEnv } from "../http/app-env.ts";
+import { commonHeaders } from "../http/common-headers.ts";
+import { Drain } from "../http/drain.ts";
+import { setErrorHeaders } from "../http/error-headers.ts";
+import { EventStreams } from "../http/event-streams.ts";
+import { nok } from "../rest/answer.ts";
+import { createV0 } from "../rest/routes.ts";
+import type { Services } from "../services.ts";
+import { causeOf } from "../telemetry/log-once.ts";
+import type { Metrics } from "../telemetry/metrics.ts";
+import { addDocs } from "./docs.ts";
+import { HotFiles } from "./fast-files.ts";
+import { createGateway } from "./gateway.ts";
+import { addHealth } from "./health.ts";
+
+/** What a process may share with its app. */
+export interface AppParts {
+  drain?: Drain;
+  front?: KnownOperations;
+  files?: HotFiles;
+  metrics?: Metrics | null;
+  streams?: EventStreams;
+}
+
+/** The whole HTTP surface: common headers for all, then one mount per door. */
+export function createApp(
+  services: Services,
+  {
+    drain = new Drain(),
+    front = new KnownOperations(),
+    files = new HotFiles(),
+    metrics = null,
+    streams = new EventStreams(),
+  }: AppParts = {},
+): Hono<AppEnv> {
+  const app = new Hono<AppEnv>({ strict: false });
+  app.use(commonHeaders());
+  app.use(async (c, next) => await inRequestScope(next, c.env?.outgoing ?? null));
+  app.use(shedLoad(services));
+  app.route("/v0", createV0(services));
+  app.route("/ipfs", createGateway(services, files));
+  app.all("/graphql", createGraphQLHandler(services, front, streams));
+  addHealth(app, services, drain, metrics);
+  addDocs(app);
+  app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
+  app.onError((error, c) => {
+    setErrorHeaders(c);
+    const requestId = c.get("requestId");
+    if (error instanceof ServiceError) return nok(c, error, requestId);
+    const unavailable = asUnavailable(error);
+    if (unavailable) {
+      if (unavailable.retryable)
+        services.logOnce.write("warn", `database ${causeOf(error)}`, { err: error, requestId }, "database unavailable");
+      return nok(c, unavailable, requestId);
+    }
+    services.log.error({ err: error, requestId }, "unexpected failure");
+    return nok(
+      c,
+      new ServiceError("internal_error", "an unexpected failure; the operator finds it by its request id"),
+      requestId,
+    );
+  });
+  return app;
+}

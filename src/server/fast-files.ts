@@ -1,0 +1,53 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { LRUCache } from "lru-cache";
+import { corsHeaders } from "../http/common-headers.ts";
+import { newRequestId } from "../http/request-id.ts";
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+interface HotFile {
+  headers: Record<string, string>;
+  bytes: Uint8Array;
+}
+
+const largestFile = 262_144;
+const allBytes = 16_777_216;
+/** As long as a looked up entry is believed. */
+const keptMs = 5_000;
+
+/** Headers that make an answer another one than the whole file. */
+const deciding = ["range", "if-range", "if-none-match"] as const;
+
+/**
+ * Small files that the gateway gave out whole a moment ago, ready to be given again in front of Hono: the layers
+ * around such an answer cost several times what the file does. Anything but a plain GET takes the ordinary way;
+ * test/http/hot-files.test.ts compares both.
+ */
+export class HotFiles {
+  readonly #files = new LRUCache<string, HotFile>({
+    ttl: keptMs,
+    maxSize: allBytes,
+    sizeCalculation: (file) => Math.max(file.bytes.length, 1),
+  });
+
+  /** @param headers of the gateway; those of every answer come by themselves. */
+  keep(request: IncomingMessage | undefined, headers: Record<string, string>, bytes: Uint8Array): void {
+    if (bytes.length > largestFile || !request || !isPlain(request)) return;
+    this.#files.set(request.url ?? "", { headers, bytes });
+  }
+
+  /** Answers what is known and hands everything else on. */
+  inFrontOf(ordinary: Listener): Listener {
+    return (request, response) => {
+      const file = isPlain(request) ? this.#files.get(request.url ?? "") : undefined;
+      if (!file) return ordinary(request, response);
+      response.writeHead(200, { "X-Request-Id": newRequestId(), ...corsHeaders, ...file.headers });
+      response.end(file.bytes);
+    };
+  }
+}
+
+function isPlain({ method, url = "", headers }: IncomingMessage): boolean {
+  if (method !== "GET" || !url.startsWith("/ipfs/") || url.includes("?")) return false;
+  return deciding.every((name) => headers[name] === undefined) && !headers.accept?.includes("vnd.ipld");
+}

@@ -1,0 +1,42 @@
+import { createOpenApi } from "../rest/openapi.ts";
+
+type Node = Map<string, Node>;
+
+/** What is served beside the paths of the OpenAPI document; `{…}` stands for any one segment. */
+const others = [
+  ...["/", "/graphql", "/ipfs/{cid}", "/docs", "/docs/{page}", "/docs/{page}/{name}"],
+  ...["/livez", "/readyz", "/status", "/metrics"],
+];
+
+/**
+ * Names the route of a path by its template, whichever code answers it: so that a number per route stays a
+ * number of few, whatever clients ask for.
+ *
+ * @returns e.g. `/v0/nfts/{contract_address}/{token_id}`; `other` for what is not served.
+ */
+export function routeTemplates(): (path: string) => string {
+  const root: Node = new Map();
+  const documented = Object.keys(createOpenApi()["paths"] as Record<string, unknown>);
+  for (const template of [...documented, ...others]) {
+    let node = root;
+    for (const part of template.split("/").filter(Boolean)) {
+      const key = part.startsWith("{") ? "*" : part;
+      const next: Node = node.get(key) ?? new Map();
+      node.set(key, next);
+      node = next;
+    }
+    node.set("=", new Map([[template, new Map()]]));
+  }
+  const find = (node: Node, parts: readonly string[]): string | null => {
+    const [first, ...rest] = parts;
+    if (first === undefined) return node.get("=")?.keys().next().value ?? null;
+    const named = node.get(first);
+    const any = node.get("*");
+    return (named && first !== "=" && find(named, rest)) || (any && find(any, rest)) || null;
+  };
+  return (path) => {
+    const parts = (path.split("?", 1)[0] ?? "").split("/").filter(Boolean);
+    // Below a CID, a path is as long as its directory is deep.
+    return find(root, parts[0] === "ipfs" ? parts.slice(0, 2) : parts.slice(0, 8)) ?? "other";
+  };
+}

@@ -1,0 +1,69 @@
+import { AsyncResource } from "node:async_hooks";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { documentOwner } from "../accounts/document-budget.ts";
+import { loadOf } from "../admission/shed-load.ts";
+import { FairQueue } from "../fair-queue.ts";
+import { clientAddress } from "../http/client-address.ts";
+import { rawHeaderValues } from "../http/headers.ts";
+import type { Services } from "../services.ts";
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** Milliseconds that a request waits for hot reads which are under way, at most. */
+const patienceMs = 2;
+/** Of one turn of the event loop: cheap requests are begun together. */
+const turnMs = 0.5;
+
+/**
+ * Begins requests to `/graphql` and `/v0` that are no hot reads a few at a time, each few in a turn of the event loop of their
+ * own, and hot reads before them. Beginning one may take a millisecond or two, and whatever came at the same time
+ * would wait for all of them. Accounts and addresses take turns.
+ */
+export function takeTurns(services: Services, ordinary: Listener): Listener {
+  const load = loadOf(services);
+  const waiting = new FairQueue<() => void>(Number.MAX_SAFE_INTEGER);
+  let scheduled = false;
+  /** Milliseconds of this turn that beginning requests took. */
+  let usedMs = 0;
+  let begunAt = 0;
+
+  function begin(run: () => void): void {
+    begunAt = performance.now();
+    run();
+    usedMs += performance.now() - begunAt;
+  }
+
+  function next(): void {
+    scheduled = false;
+    usedMs = 0;
+    if (waiting.length === 0) return;
+    scheduled = true;
+    if (load.hot > 0 && performance.now() - begunAt < patienceMs) {
+      setTimeout(next, 1);
+      return;
+    }
+    setImmediate(next);
+    while (usedMs < turnMs) {
+      const run = waiting.shift();
+      if (!run) return;
+      begin(run);
+    }
+  }
+
+  return (request, response) => {
+    if (!/^\/(graphql|v0)\b/.test(request.url ?? "")) return ordinary(request, response);
+    const atOnce = load.hot === 0 && waiting.length === 0 && usedMs < turnMs;
+    if (!scheduled) {
+      scheduled = true;
+      setImmediate(next);
+    }
+    if (atOnce) return begin(() => ordinary(request, response));
+    const address = clientAddress(request, services.config.trustedProxies);
+    const owner = documentOwner(services, rawHeaderValues(request, "authorization"), address);
+    const run = () => {
+      // Whoever waited may have left.
+      if (!response.destroyed) ordinary(request, response);
+    };
+    waiting.push(owner, AsyncResource.bind(run));
+  };
+}
