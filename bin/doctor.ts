@@ -7,7 +7,7 @@ import { readReplication } from "../src/db/replicas/replication.ts";
 import { checkInvariants, type Finding } from "../src/indexing/invariants.ts";
 import { sampleOwners } from "../src/indexing/sample-owners.ts";
 import { readContentHealth } from "../src/ipfs/check-queue.ts";
-import { isDeployable } from "../src/relay/relay.ts";
+import { isDeployable } from "../src/relay/chain/deployable.ts";
 import { openSigning } from "../src/signing/open-signing.ts";
 import { SignerError, signerActions } from "../src/signing/trouble.ts";
 import { createLogger } from "../src/telemetry/log.ts";

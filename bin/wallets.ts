@@ -1,13 +1,14 @@
 import { type Address, formatEther } from "viem";
 import { loadConfig } from "../src/config/config.ts";
+import { createServices } from "../src/processes/create-services.ts";
+import { isDeployable } from "../src/relay/chain/deployable.ts";
 import { readRoles } from "../src/relay/chain/roles.ts";
 import { type AdminCall, GrantUnfinished, grantWallets } from "../src/relay/operator/grant-wallets.ts";
 import { openLane } from "../src/relay/operator/open-wallet.ts";
 import { reconcileLane } from "../src/relay/operator/reconcile-wallet.ts";
-import { isDeployable } from "../src/relay/relay.ts";
 import { type Lane, listLanes } from "../src/relay/store/wallets.ts";
 import { listSharedWallets } from "../src/relay/submit/external-transactions.ts";
-import { createServices, type Services } from "../src/services.ts";
+import type { Services } from "../src/services.ts";
 import { relayerRole } from "../src/signing/rules.ts";
 
 /** What `wallets grant` ends with when its time was over before every wallet had its role. */

@@ -1,50 +1,31 @@
 import type { Kysely } from "kysely";
 import type pg from "pg";
-import { KeyCache } from "./auth/keys.ts";
-import { RateLimiter } from "./auth/rate-limit.ts";
-import { StreamSlots } from "./auth/stream-slots.ts";
-import { UploadSlots } from "./auth/upload-slots.ts";
-import { UsageCounter } from "./auth/usage.ts";
-import type { Chain } from "./chains.ts";
-import { type Config, secretsOf } from "./config/config.ts";
+import type { KeyCache } from "./auth/keys.ts";
+import type { RateLimiter } from "./auth/rate-limit.ts";
+import type { StreamSlots } from "./auth/stream-slots.ts";
+import type { UploadSlots } from "./auth/upload-slots.ts";
+import type { UsageCounter } from "./auth/usage.ts";
 import type { Database } from "./db/database.ts";
 import type { ReadLanes } from "./db/pipeline/pipelined-connections.ts";
-import { DiskRoom } from "./db/pool/disk-room.ts";
-import { openReads } from "./db/pool/open-reads.ts";
-import { createDatabase, createPool } from "./db/pool/pool.ts";
-import { ReadPool, type Server } from "./db/pool/read-pool.ts";
-import { PrimaryPositions } from "./db/replicas/primary-positions.ts";
-import { Replica, type ReplicaTrouble } from "./db/replicas/replica.ts";
-import { type ContentStore, openContentStore } from "./ipfs/content-store.ts";
-import { Looks } from "./metadata/discover/looks.ts";
-import { createRelay, type Relay } from "./relay/relay.ts";
-import { armFailpoints } from "./relay/store/failpoint.ts";
-import { AccountCalls } from "./rpc/account-calls.ts";
-import { createRpcClients, type RpcClients } from "./rpc/clients.ts";
-import { ReaderCalls } from "./rpc/reader-calls.ts";
-import { openSigning } from "./signing/open-signing.ts";
-import { createLogger, type Logger } from "./telemetry/log.ts";
-import { LogOnce } from "./telemetry/log-once.ts";
+import type { DiskRoom } from "./db/pool/disk-room.ts";
+import type { ReadPool } from "./db/pool/read-pool.ts";
+import type { ContentStore } from "./ipfs/content-store.ts";
+import type { Looks } from "./metadata/discover/looks.ts";
+import type { RelayContext } from "./relay/chain/context.ts";
+import type { AccountCalls } from "./rpc/account-calls.ts";
+import type { ReaderCalls } from "./rpc/reader-calls.ts";
 
-/** What use cases and workers work with; built once per process and passed in. */
-export interface Services {
-  config: Config;
-  log: Logger;
-  /** For what each request or round would say again. */
-  logOnce: LogOnce;
+/** What use cases and workers work with; built once per process (`processes/create-services.ts`) and passed in. */
+export interface Services extends RelayContext {
   pool: pg.Pool;
-  db: Kysely<Database>;
   /** For reads of the index and of metadata: a replica may answer, some seconds behind. Nothing else goes here. */
   index: { pool: ReadPool; db: Kysely<Database> };
   /** Reads whose answer is JSON made by PostgreSQL. */
   reads: ReadLanes;
-  chains: readonly Chain[];
-  rpc: RpcClients;
   /** Calls of contracts that callers of the API without a deployment of their own cause. */
   readerCalls: ReaderCalls;
   /** What requests with a key may ask of the nodes beside those. */
   accountCalls: AccountCalls;
-  relay: Relay;
   /** Keys, rates, usage and streams of the requests of this process. */
   auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; slots: UploadSlots; streams: StreamSlots };
   content: ContentStore;
@@ -52,81 +33,4 @@ export interface Services {
   disk: DiskRoom;
   /** What this process's readers look at. */
   looks: Looks;
-}
-
-interface ServiceOptions {
-  /** The database shows a request the rows of its own account only. */
-  tenants: boolean;
-  /** Reads of the index go to `DATABASE_REPLICA_URLS`. End `index.pool` too. */
-  replicas?: boolean;
-  /** It runs an operator's command, which may have roles given to wallets. */
-  operator?: boolean;
-}
-
-export function createServices(
-  config: Config,
-  processName: string,
-  options: ServiceOptions = { tenants: false },
-): Services {
-  const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
-  const pool = createPool(databaseUrl, processName, 10, options);
-  const reads = openReads(databaseUrl, processName, {
-    ...{ tenants: options.tenants, heavyReads: config.maxHeavyReads, giveWay: config.heavyReadsGiveWay },
-  });
-  // What every request waits for, or may: no flood of other statements may keep it waiting.
-  const admission = createPool(databaseUrl, `${processName}-admission`, 3, { tenants: options.tenants, reads: true });
-  const primary: Server = { pool: admission, ...reads };
-  const index = new ReadPool(primary);
-  const db = createDatabase(pool);
-  const rpc = createRpcClients();
-  const log = createLogger(processName, config.logLevel, secretsOf(config));
-  const relay = createRelay(openSigning(config, log, options.operator ?? false));
-  armFailpoints(config.failpoints);
-  return {
-    config,
-    log,
-    logOnce: new LogOnce(log),
-    pool,
-    db,
-    ...(options.replicas && config.replicas.urls.length > 0
-      ? openReplicas(config, primary, processName, options.tenants, log)
-      : { index: { pool: index, db: createDatabase(index) }, reads: reads.lanes }),
-    chains: config.chains,
-    rpc,
-    auth: {
-      keys: new KeyCache(createDatabase(admission), config.keyPepper),
-      limiter: new RateLimiter(admission),
-      usage: new UsageCounter(pool, log),
-      slots: new UploadSlots(),
-      streams: new StreamSlots(),
-    },
-    relay,
-    readerCalls: new ReaderCalls((chain, calls) => relay.nodes(chain).first((node) => node.ask(calls)), {
-      perSecond: config.readerCallsPerSecond,
-      keptMs: 2_000,
-    }),
-    accountCalls: new AccountCalls(config.readerCallsPerSecond),
-    content: openContentStore(config, db),
-    disk: new DiskRoom(config, pool, log),
-    looks: new Looks(pool, log),
-  };
-}
-
-function openReplicas(
-  config: Config,
-  primary: Server,
-  processName: string,
-  tenants: boolean,
-  log: Logger,
-): Pick<Services, "index" | "reads"> {
-  const { urls, maxLagSeconds } = config.replicas;
-  const report = (replica: string, trouble: ReplicaTrouble | null) =>
-    trouble
-      ? log.warn({ replica, trouble }, "a replica gets no reads; the others and the primary answer")
-      : log.info({ replica }, "a replica answers reads");
-  const options = { processName, tenants, heavyReads: config.maxHeavyReads, maxLagSeconds, report };
-  const replicas = urls.map((url, index) => new Replica(index + 1, url, options));
-  const positions = new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`);
-  const pool = new ReadPool(primary, replicas, positions);
-  return { index: { pool, db: createDatabase(pool) }, reads: pool };
 }

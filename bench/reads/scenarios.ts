@@ -4,8 +4,8 @@ import { loadConfig } from "../../src/config/config.ts";
 import { planOf } from "../../src/graphql/fast-path/compile-plan.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { accountPage, contractPage, nftDetails } from "../../src/nfts/json-lists.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { accountItemShape, contractMembers, detailsShape, listItemShape } from "../../src/rest/token-shape.ts";
-import { createServices } from "../../src/services.ts";
 import type { BareRead } from "./bare-server.ts";
 
 export interface Scenario {

@@ -3,7 +3,7 @@ import { encodeInitData } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
 import { type Chain, findChain } from "../chains.ts";
-import { isDeployable } from "../relay/relay.ts";
+import { isDeployable } from "../relay/chain/deployable.ts";
 import type { Services } from "../services.ts";
 import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
 import { configsOf } from "./collection-config.ts";

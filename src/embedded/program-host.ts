@@ -13,7 +13,7 @@ const modules: Partial<Record<string, () => Promise<unknown>>> = {
   api: () =>
     Promise.all([
       import("../server/http-server.ts"),
-      import("../services.ts"),
+      import("../processes/create-services.ts"),
       import("../accounts/status-gauges.ts"),
       import("../processes/prepare-database.ts"),
       import("../telemetry/metrics.ts"),
@@ -27,7 +27,7 @@ const modules: Partial<Record<string, () => Promise<unknown>>> = {
   worker: () =>
     Promise.all([
       import("../relay/track/run-relay.ts"),
-      import("../services.ts"),
+      import("../processes/create-services.ts"),
       import("../metadata/schedule/run-metadata.ts"),
       import("../ipfs/run-pinning.ts"),
       import("../collections/run-recognition.ts"),

@@ -9,10 +9,10 @@ import { Drain } from "../http/drain.ts";
 import { warnOfTrustedGateway } from "../http/trusted-gateway.ts";
 import { sweepRegularly } from "../ipfs/sweep-regularly.ts";
 import { createHttpServer } from "../server/http-server.ts";
-import { createServices } from "../services.ts";
 import { createLogger } from "../telemetry/log.ts";
 import { createMetrics, watchPool, watchReplicas } from "../telemetry/metrics.ts";
 import { startTracing } from "../telemetry/tracing.ts";
+import { createServices } from "./create-services.ts";
 import { endOnFailure, endWithParent, makeDataFolder, markSeldom, onStop } from "./lifecycle.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 

@@ -2,7 +2,7 @@ import { watchService } from "../accounts/service-gauges.ts";
 import { watchStatus } from "../accounts/status-gauges.ts";
 import { type AnalystWatch, watchAnalystSessions } from "../db/admin/watch-analysts.ts";
 import { watchContent } from "../ipfs/run-checks.ts";
-import { isDeployable } from "../relay/relay.ts";
+import { isDeployable } from "../relay/chain/deployable.ts";
 import { watchRelay } from "../relay/track/relay-gauges.ts";
 import type { Services } from "../services.ts";
 import { createMetrics, type Metrics, watchPool } from "../telemetry/metrics.ts";

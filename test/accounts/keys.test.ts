@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { verifyAudit } from "../../src/auth/audit.ts";
 import { secretPattern } from "../../src/auth/key-format.ts";
 import { defaultPlans, planOfRow } from "../../src/auth/plans.ts";
-import { createServices } from "../../src/services.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/patience.ts";
 

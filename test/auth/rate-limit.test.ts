@@ -5,7 +5,7 @@ import { allScopes, createAccount, insertKey } from "../../src/auth/keys.ts";
 import { RateLimiter } from "../../src/auth/rate-limit.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { createPool } from "../../src/db/pool/pool.ts";
-import { createServices } from "../../src/services.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;

@@ -11,7 +11,7 @@ import { readReplication } from "../../src/db/replicas/replication.ts";
 import { freePorts } from "../../src/embedded/free-port.ts";
 import { type EmbeddedPostgres, startPostgres, startServer } from "../../src/embedded/postgres.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
-import { createServices } from "../../src/services.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/patience.ts";
 import { ServiceProcess } from "../setup/service-process.ts";

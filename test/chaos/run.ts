@@ -1,7 +1,7 @@
 import type { Address } from "viem";
 import { loadConfig } from "../../src/config/config.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { openLane } from "../../src/relay/operator/open-wallet.ts";
-import { createServices } from "../../src/services.ts";
 import { type Ask, Clients } from "./clients.ts";
 import { Dice } from "./dice.ts";
 import { matrixLines } from "./fault-kinds.ts";

@@ -13,8 +13,9 @@ import { findDeployedContract } from "../../src/collections/find-deployed-contra
 import { loadConfig } from "../../src/config/config.ts";
 import { freePorts } from "../../src/embedded/free-port.ts";
 import { ServiceError } from "../../src/errors/errors.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { createServices, type Services } from "../../src/services.ts";
+import type { Services } from "../../src/services.ts";
 import { relayRound } from "../relay/round.ts";
 import type { TestDatabase } from "../setup/database.ts";
 import { Dice } from "./dice.ts";

@@ -5,8 +5,9 @@ import { getRequestListener } from "@hono/node-server";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { loadConfig } from "../../src/config/config.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { createApp } from "../../src/server/app.ts";
-import { createServices, type Services } from "../../src/services.ts";
+import type { Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;

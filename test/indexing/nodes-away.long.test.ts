@@ -3,7 +3,8 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type ChainStatus, readStatus } from "../../src/accounts/read-status.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { freePorts } from "../../src/embedded/free-port.ts";
-import { createServices, type Services } from "../../src/services.ts";
+import { createServices } from "../../src/processes/create-services.ts";
+import type { Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { type Chain, type Indexer, startChain, startIndexer, until } from "./indexed-chain.ts";
 

@@ -35,7 +35,7 @@ watch(pg.Client.prototype, "query");
 syncBuiltinESMExports();
 
 const { loadConfig } = await import("../../src/config/config.ts");
-const { createServices } = await import("../../src/services.ts");
+const { createServices } = await import("../../src/processes/create-services.ts");
 const { uploadFile } = await import("../../src/uploads/upload-file.ts");
 const { uploadMetadataDirectory } = await import("../../src/uploads/upload-metadata-directory.ts");
 

@@ -1,6 +1,6 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { batched } from "../../src/relay/store/batch.ts";
-import { SendingOrder } from "../../src/relay/submit/sending-order.ts";
+import { SendingOrder } from "../../src/relay/store/sending-order.ts";
 import { patient } from "../setup/patience.ts";
 
 afterEach(() => {

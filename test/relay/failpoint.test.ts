@@ -60,7 +60,7 @@ test("failpoints are refused in production and where a chain is not local", () =
 test("only what the configuration accepted arms failpoints", () => {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const containing = (text: string) => files.filter((file) => readFileSync(join(source, file), "utf8").includes(text));
-  expect(containing("armFailpoints(").sort()).toEqual(["relay/store/failpoint.ts", "services.ts"]);
-  expect(containing("armFailpoints(config.failpoints)")).toEqual(["services.ts"]);
+  expect(containing("armFailpoints(").sort()).toEqual(["relay/store/failpoint.ts", "processes/create-services.ts"]);
+  expect(containing("armFailpoints(config.failpoints)")).toEqual(["processes/create-services.ts"]);
   expect(containing('env["MINTYARD_CHAOS_CRASH"]')).toEqual(["config.ts"]);
 });

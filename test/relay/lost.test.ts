@@ -9,7 +9,7 @@ import { findDeployedContract } from "../../src/collections/find-deployed-contra
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { openLane } from "../../src/relay/operator/open-wallet.ts";
 import { findSlot } from "../../src/relay/store/nonces.ts";
-import { takeBasis } from "../../src/relay/submit/nonce-basis.ts";
+import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { driveFound } from "../../src/relay/track/resubmit-imported.ts";
 import { lookAtLanes } from "../../src/relay/track/watch-wallets.ts";

@@ -10,13 +10,14 @@ import { ServiceError } from "../../src/errors/errors.ts";
 import { rawTexts } from "../../src/graphql/raw-text.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { Looks } from "../../src/metadata/discover/looks.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { addAccounts } from "../../src/rest/accounts.ts";
 import { nok } from "../../src/rest/answer.ts";
 import { createV0App } from "../../src/rest/app.ts";
 import { addNfts } from "../../src/rest/nfts.ts";
 import { addSearch } from "../../src/rest/search.ts";
 import { addTransactions } from "../../src/rest/transactions.ts";
-import { createServices, type Services } from "../../src/services.ts";
+import type { Services } from "../../src/services.ts";
 import type { TestDatabase } from "./database.ts";
 import { faultsOfAnswer } from "./openapi-check.ts";
 

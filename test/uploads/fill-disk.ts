@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadConfig } from "../../src/config/config.ts";
 import { ServiceError } from "../../src/errors/errors.ts";
-import { createServices } from "../../src/services.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 
 const [folder = "", url = ""] = process.argv.slice(2);
 const services = createServices(

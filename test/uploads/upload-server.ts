@@ -9,13 +9,14 @@ import { Hono } from "hono";
 import { createAccount } from "../../src/auth/keys.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import { ServiceError } from "../../src/errors/errors.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { nok } from "../../src/rest/answer.ts";
 import { createV0App } from "../../src/rest/app.ts";
 import { addFiles } from "../../src/rest/files.ts";
 import { addMetadata } from "../../src/rest/metadata.ts";
 import { addStorage } from "../../src/rest/storage.ts";
 import { createGateway } from "../../src/server/gateway.ts";
-import { createServices, type Services } from "../../src/services.ts";
+import type { Services } from "../../src/services.ts";
 import { createTestDatabase } from "../setup/database.ts";
 
 export interface UploadServer {

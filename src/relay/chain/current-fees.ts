@@ -1,5 +1,5 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "./context.ts";
 import { type Fees, freshFees } from "./fees.ts";
 import { calls, parseFeeHistory } from "./reads.ts";
 
@@ -32,7 +32,7 @@ export function likelyFee(chain: Chain): bigint {
 }
 
 /** Sees to it that `likelyFee` is not old, where the node tells in time; it never fails. */
-export async function refreshFees(services: Services, chain: Chain): Promise<void> {
+export async function refreshFees(services: RelayContext, chain: Chain): Promise<void> {
   const { readAt = Number.NEGATIVE_INFINITY } = known.get(chain) ?? {};
   if (performance.now() - readAt < believedMs) return;
   const under = reading.get(chain) ?? readFees(services, chain);
@@ -44,7 +44,7 @@ export async function refreshFees(services: Services, chain: Chain): Promise<voi
   clearTimeout(timer);
 }
 
-function readFees(services: Services, chain: Chain): Promise<void> {
+function readFees(services: RelayContext, chain: Chain): Promise<void> {
   const asked = services.relay
     .nodes(chain)
     .first(async (node) => {

@@ -1,9 +1,9 @@
 import type { Hash } from "viem";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
 import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
+import type { RelayContext } from "./context.ts";
 import { intentName } from "./encode-deploy.ts";
 
 /** Where the factory says that it made an intent's collection. */
@@ -19,7 +19,7 @@ export interface DeploymentLog {
  * @returns null while nothing stands at the intent's address; one endpoint's word, which its caller has to have confirmed.
  */
 export async function findDeploymentLog(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
 ): Promise<DeploymentLog | null> {

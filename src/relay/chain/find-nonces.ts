@@ -1,7 +1,7 @@
 import { type Address, type Hash, type Hex, keccak256, serializeTransaction, type TransactionReceipt } from "viem";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "./context.ts";
 import { askNode } from "./node-failure.ts";
 
 /** A transaction of a wallet, with what its slot and attempt need. */
@@ -30,7 +30,7 @@ export interface SentTransaction {
  * @throws ServiceError `service_unavailable` when no endpoint answers for blocks that old.
  */
 export async function findNonces(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   wallet: Address,
   nonces: readonly bigint[],

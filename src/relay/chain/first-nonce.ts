@@ -1,7 +1,7 @@
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "./context.ts";
 import { calls, parseQuantity } from "./reads.ts";
 import type { Node } from "./rpc-nodes.ts";
 
@@ -10,7 +10,12 @@ import type { Node } from "./rpc-nodes.ts";
  * transactions. The lane's counter goes on from there without asking again, and one lie too high would be a gap behind
  * which nothing is ever mined.
  */
-export async function isFirstNonce(services: Services, chain: Chain, wallet: Address, count: bigint): Promise<boolean> {
+export async function isFirstNonce(
+  services: RelayContext,
+  chain: Chain,
+  wallet: Address,
+  count: bigint,
+): Promise<boolean> {
   const nodes = await services.relay.nodes(chain).all();
   const answers = await Promise.all(nodes.flatMap((node) => [countOf(node, wallet), countOf(node, wallet)]));
   const counts = answers.filter((answer) => answer !== null);

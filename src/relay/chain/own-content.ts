@@ -3,11 +3,11 @@ import { collectionAbi } from "../../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import type { Services } from "../../services.ts";
 import { deploySelector, maxTransactionGas, updateSelector } from "../../signing/rules.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { readChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
+import type { RelayContext } from "./context.ts";
 import { calls, countLogs } from "./reads.ts";
 
 /** What of a transaction tells whether this service could have signed it. */
@@ -77,7 +77,7 @@ function spelled(value: unknown): string {
  *
  * @throws NodeFault while too few of them answer.
  */
-export async function isOwnCollection(services: Services, chain: Chain, address: Address): Promise<boolean> {
+export async function isOwnCollection(services: RelayContext, chain: Chain, address: Address): Promise<boolean> {
   const known = await services.db
     .selectFrom("service.intent")
     .select("id")

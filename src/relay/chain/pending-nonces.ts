@@ -2,7 +2,7 @@ import { type Address, type Hash, type Hex, keccak256, recoverTransactionAddress
 import { z } from "zod";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "./context.ts";
 import { calls, parseQuantity } from "./reads.ts";
 import type { Node } from "./rpc-nodes.ts";
 
@@ -36,7 +36,7 @@ export interface PendingNonces {
  * @throws NodeFault when no endpoint answers.
  */
 export async function readPendingNonces(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   wallet: Address,
 ): Promise<PendingNonces | null> {

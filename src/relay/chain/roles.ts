@@ -2,7 +2,6 @@ import { type Address, encodeFunctionData, type Hash, zeroHash } from "viem";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import type { Services } from "../../services.ts";
 import { relayerRole } from "../../signing/rules.ts";
 import { type ByHash, calls, parseHex } from "./reads.ts";
 import type { Nodes } from "./rpc-nodes.ts";
@@ -90,16 +89,4 @@ export async function readRoles(
       return BigInt(word) === 1n;
     }),
   );
-}
-
-/** Whether a wallet had no relayer role at the end of a block; false where no endpoint has that block's state any more. */
-export async function lackedRole(services: Services, chain: Chain, wallet: Address, blockHash: Hash): Promise<boolean> {
-  if (!chain.factory) return false;
-  const nodes = services.relay.nodes(chain);
-  try {
-    return (await readRoles(nodes, chain.factory.address, relayerRole, [wallet], { blockHash }))[0] === false;
-  } catch (error) {
-    if (error instanceof NodeFault) return false;
-    throw error;
-  }
 }

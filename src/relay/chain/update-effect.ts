@@ -1,7 +1,7 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
 import { toHash } from "../store/bytes.ts";
 import { endedStates, type Intent } from "../store/intents.ts";
+import type { RelayContext } from "./context.ts";
 import type { Receipt } from "./reads.ts";
 import { readBlockHashes, readReceipts } from "./view.ts";
 
@@ -18,7 +18,7 @@ export type UpdateEffect = "took" | "none" | "unknown";
  * @throws NodeFault when no endpoint gives a usable answer.
  */
 export async function effectOfUpdate(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   update: Intent,
   receipt: Receipt,
@@ -52,7 +52,7 @@ function isOver(state: Intent["state"]): boolean {
   return state !== "finalized" && (endedStates as readonly string[]).includes(state);
 }
 
-async function findDeployment(services: Services, update: Intent) {
+async function findDeployment(services: RelayContext, update: Intent) {
   return await services.db
     .selectFrom("service.intent as i")
     .leftJoin("service.slot as s", "s.intent_id", "i.id")

@@ -3,8 +3,8 @@ import type { Address, Hash, Hex } from "viem";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
-import type { Services } from "../../services.ts";
 import { relayerRole } from "../../signing/rules.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { factoryAdminRole, readRoles } from "../chain/roles.ts";
 import { listOwnGrants, settleGrant } from "./settle-grants.ts";
@@ -50,7 +50,7 @@ const reportAgainMs = 10_000;
  * @throws ServiceError `value_error` when a grant reverted; `service_unavailable` when nothing can be signed now.
  * @throws GrantUnfinished when a wallet has no role, or a grant not all its confirmations, at the deadline.
  */
-export async function grantWallets(services: Services, chain: Chain, options: GrantOptions): Promise<Grant[]> {
+export async function grantWallets(services: RelayContext, chain: Chain, options: GrantOptions): Promise<Grant[]> {
   const signers = services.relay.signers(chain);
   const wallets = signers.map(({ address }) => address.toLowerCase() as Address);
   const factory = chain.factory?.address;
@@ -93,7 +93,7 @@ export async function grantWallets(services: Services, chain: Chain, options: Gr
 
 /** Waits until all transactions have their confirmations and no wallet is without its role. */
 async function follow(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   hashes: readonly Hash[],
   without: () => Promise<readonly Address[]>,
@@ -141,7 +141,7 @@ async function follow(
 }
 
 /** Who was ever made administrator of the factory and still is; none where the endpoint does not list old events. */
-async function findAdmins(services: Services, chain: Chain, factory: Address): Promise<Address[]> {
+async function findAdmins(services: RelayContext, chain: Chain, factory: Address): Promise<Address[]> {
   try {
     const logs = await services.rpc(chain).getContractEvents({
       address: factory,

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { findNonces } from "../chain/find-nonces.ts";
 import { readChainView } from "../chain/view.ts";
 import { toBytes } from "../store/bytes.ts";
@@ -22,7 +22,7 @@ export interface OpenedLane {
  * @throws ServiceError `not_found` without such a lane; `service_unavailable` when the node does not say
  *   how many transactions the wallet has.
  */
-export async function openLane(services: Services, chain: Chain, wallet: Address): Promise<OpenedLane> {
+export async function openLane(services: RelayContext, chain: Chain, wallet: Address): Promise<OpenedLane> {
   const address = wallet.toLowerCase() as Address;
   const view = await readChainView(services.relay.nodes(chain), chain, [address]);
   const used = view.wallets.get(address)?.finalNonce ?? null;
@@ -69,7 +69,12 @@ export async function openLane(services: Services, chain: Chain, wallet: Address
 }
 
 /** Nonces that were found in use, and that a mined transaction which this service never signs has used. */
-async function listForeignFound(services: Services, chain: Chain, wallet: Address, used: bigint): Promise<bigint[]> {
+async function listForeignFound(
+  services: RelayContext,
+  chain: Chain,
+  wallet: Address,
+  used: bigint,
+): Promise<bigint[]> {
   const found = await services.db
     .selectFrom("service.slot")
     .select("nonce")

@@ -1,11 +1,11 @@
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { findNonces } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { rootOf } from "../chain/own-content.ts";
 import { toBytes } from "../store/bytes.ts";
-import { keepFoundBytes } from "../submit/nonce-basis.ts";
+import { keepFoundBytes } from "../submit/take-basis.ts";
 import { type FoundNonce, importFound, kindOnChain } from "../track/import-found.ts";
 import { mendIntents } from "../track/mend-intents.ts";
 
@@ -19,7 +19,7 @@ import { mendIntents } from "../track/mend-intents.ts";
  * @returns the nonces that were missing or taken for somebody else's, ascending.
  */
 export async function reconcileLane(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   wallet: Address,
   options: { acceptForeign?: boolean } = {},
@@ -32,7 +32,7 @@ export async function reconcileLane(
 }
 
 /** A halted lane opens when every nonce that it was halted for was used by what this service signs. */
-async function explainHalt(services: Services, chain: Chain, wallet: Address): Promise<FoundNonce[]> {
+async function explainHalt(services: RelayContext, chain: Chain, wallet: Address): Promise<FoundNonce[]> {
   const place = { chain_id: chain.id, addr: toBytes(wallet) };
   const lane = services.db
     .selectFrom("service.lane")

@@ -1,12 +1,16 @@
 import type { Address, Hash } from "viem";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { calls, parseBlock, parseReceipt } from "../chain/reads.ts";
 import { toBytes, toHash, toHex } from "../store/bytes.ts";
 
 /** Grants that a command signed and that nobody has seen mined yet. */
-export async function listOwnGrants(services: Services, chain: Chain, wallets: readonly Address[]): Promise<Hash[]> {
+export async function listOwnGrants(
+  services: RelayContext,
+  chain: Chain,
+  wallets: readonly Address[],
+): Promise<Hash[]> {
   const rows = await services.db
     .selectFrom("service.slot as s")
     .innerJoin("service.attempt as a", (join) =>
@@ -36,7 +40,7 @@ export type GrantProgress =
  *
  * @throws ServiceError `value_error` when the factory refused it.
  */
-export async function settleGrant(services: Services, chain: Chain, hash: Hash): Promise<GrantProgress> {
+export async function settleGrant(services: RelayContext, chain: Chain, hash: Hash): Promise<GrantProgress> {
   const attempt = await services.db
     .selectFrom("service.attempt")
     .selectAll()

@@ -2,9 +2,9 @@ import { type Address, encodeFunctionData, formatEther, type Hash } from "viem";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
-import type { Services } from "../../services.ts";
 import { relayerRole } from "../../signing/rules.ts";
 import { type Signer, signChecked } from "../../signing/signer.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { freshFees } from "../chain/fees.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
@@ -12,7 +12,7 @@ import { askNode } from "../chain/node-failure.ts";
 import { calls, parseBlock, parseFeeHistory, parseQuantity } from "../chain/reads.ts";
 import { toBytes } from "../store/bytes.ts";
 import { listLanes, lockLane } from "../store/wallets.ts";
-import { takeBasis } from "../submit/nonce-basis.ts";
+import { takeBasis } from "../submit/take-basis.ts";
 
 /** The call by which an administrator of the factory lets a wallet deploy. */
 export function encodeGrant(wallet: Address) {
@@ -26,7 +26,7 @@ export function encodeGrant(wallet: Address) {
  * @throws ServiceError `service_unavailable` when the wallet cannot pay it, or gives out no nonce now.
  */
 export async function signGrant(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   { signer, factory, wallet }: { signer: Signer; factory: Address; wallet: Address },
 ): Promise<Hash> {

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import { ServiceError } from "../../errors/errors.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { getIntent, type Intent, isUnassigned, moveIntent } from "../store/intents.ts";
 import { isInLaterUpdate } from "../store/update-order.ts";
 
@@ -15,7 +15,7 @@ const cancellable: readonly Intent["state"][] = ["assigned", "signed", "in_fligh
  * @throws ServiceError `not_found`; `value_error` when it is mined or has ended already, or when a later update, whose
  *   record contains what this one changes, is signed.
  */
-export async function cancelIntent(services: Services, tenantId: string, id: string): Promise<Intent> {
+export async function cancelIntent(services: RelayContext, tenantId: string, id: string): Promise<Intent> {
   for (let tries = 0; tries < 20; tries += 1) {
     const intent = await getIntent(services.db, id).catch(() => null);
     if (!intent || intent.tenant_id !== tenantId) throw new ServiceError("not_found", "no such request");
@@ -29,7 +29,7 @@ export async function cancelIntent(services: Services, tenantId: string, id: str
   throw new ServiceError("service_unavailable", "other processes are working on it", { retryAfterSeconds: 1 });
 }
 
-async function requestNoop(services: Services, intent: Intent): Promise<Intent | undefined> {
+async function requestNoop(services: RelayContext, intent: Intent): Promise<Intent | undefined> {
   if (!cancellable.includes(intent.state))
     throw new ServiceError("value_error", `it is ${intent.state} already and cannot be cancelled any more`);
   if (await isInLaterUpdate(services.db, intent))

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../backoff.ts";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { loggable } from "../chain/node-failure.ts";
 import { getIntent, type Intent, lostRequest } from "../store/intents.ts";
 import { broadcast } from "../submit/broadcast.ts";
@@ -23,13 +23,13 @@ const mostTries = 6;
  * @throws ServiceError `service_unavailable` when it could not be signed within ten seconds (it stays
  *   queued, and the same request asks for it again); `value_error` when it ended before it was signed.
  */
-export async function untilSigned(services: Services, chain: Chain, intent: Intent): Promise<Intent> {
+export async function untilSigned(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent> {
   const signed = await waitForSignature(services, chain, intent);
   if (signed.state === "signed") sendMeanwhile(services, chain, signed);
   return signed;
 }
 
-async function waitForSignature(services: Services, chain: Chain, intent: Intent): Promise<Intent> {
+async function waitForSignature(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent> {
   const end = performance.now() + signWithinMs;
   let ready: Preflight | null = null;
   for (let current = intent; ; current = await getIntent(services.db, intent.id)) {
@@ -47,7 +47,7 @@ async function waitForSignature(services: Services, chain: Chain, intent: Intent
 }
 
 async function trySubmit(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   ready: Preflight | null,
@@ -92,13 +92,13 @@ function ended(intent: Intent): ServiceError {
 }
 
 /** The answer does not wait for the node: the bytes are on disk, and what is lost here the worker sends. */
-function sendMeanwhile(services: Services, chain: Chain, intent: Intent): void {
+function sendMeanwhile(services: RelayContext, chain: Chain, intent: Intent): void {
   sendInTurn(services, chain, intent).catch((error: unknown) =>
     services.log.warn({ intent: intent.id, ...loggable(error) }, "sending is left to the worker"),
   );
 }
 
-async function sendInTurn(services: Services, chain: Chain, intent: Intent): Promise<void> {
+async function sendInTurn(services: RelayContext, chain: Chain, intent: Intent): Promise<void> {
   const { order } = services.relay;
   await order.before(intent.id);
   for (let tries = 1; tries <= mostTries; tries += 1) {

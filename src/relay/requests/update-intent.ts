@@ -3,7 +3,7 @@ import { type Address, type Hex, zeroHash } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { Tier } from "../../db/tables/accounts.ts";
 import { ServiceError } from "../../errors/errors.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { refreshFees } from "../chain/current-fees.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { type ConfigChanges, storeChanges } from "../store/config-changes.ts";
@@ -36,7 +36,7 @@ export interface UpdateRequest {
  * @throws ServiceError `not_found` for a contract that no standing deployment of this tenant made;
  *   `value_error` when the key was used for another request.
  */
-export async function acceptUpdate(services: Services, request: UpdateRequest): Promise<Intent> {
+export async function acceptUpdate(services: RelayContext, request: UpdateRequest): Promise<Intent> {
   const { chain, tenantId } = request;
   const contract = request.contract.toLowerCase() as Address;
   const deployed = await services.db

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import { NodeFault, type RpcResult } from "../../rpc/batch.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { calls } from "../chain/reads.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import { batched } from "../store/batch.ts";
@@ -33,7 +33,7 @@ interface Sending {
  *   their way from another process, so trying again in a moment helps.
  */
 export async function broadcast(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   only = 2,
@@ -50,13 +50,13 @@ export async function broadcast(
   return { early: isEarly(answers.flatMap((outcomes) => outcomes[0] ?? [])) };
 }
 
-async function readStored(services: Services, intentIds: readonly string[]): Promise<Attempt[][]> {
+async function readStored(services: RelayContext, intentIds: readonly string[]): Promise<Attempt[][]> {
   const stored = Map.groupBy(await listAttemptsOf(services.db, intentIds), (attempt) => attempt.intent_id);
   return intentIds.map((id) => stored.get(id) ?? []);
 }
 
 /** @param sendings to one endpoint. @returns for each what was said of its attempts. */
-async function sendAll(services: Services, sendings: readonly Sending[]): Promise<Outcome[][]> {
+async function sendAll(services: RelayContext, sendings: readonly Sending[]): Promise<Outcome[][]> {
   const [first] = sendings;
   if (!first) return [];
   const { chain, node } = first;
@@ -70,7 +70,7 @@ async function sendAll(services: Services, sendings: readonly Sending[]): Promis
 }
 
 /** What another process moved meanwhile stays as that one left it. @param sent of one account. */
-async function markSent(services: Services, sent: readonly Intent[]): Promise<null[]> {
+async function markSent(services: RelayContext, sent: readonly Intent[]): Promise<null[]> {
   await sql`
     UPDATE service.intent i SET state = 'in_flight', version = seen.version + 1, hold_reason = NULL, hold_detail = NULL
     FROM unnest(${sent.map(({ id }) => id)}::uuid[], ${sent.map(({ version }) => version)}::int[]) AS seen (id, version)
@@ -84,7 +84,7 @@ function isEarly(outcomes: readonly Outcome[]): boolean {
 }
 
 async function sendTo(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   node: Node,
   attempts: readonly Attempt[],
@@ -118,7 +118,7 @@ async function ask(node: Node, attempts: readonly Attempt[]): Promise<Outcome[]>
 
 /** Kept when it differs from what the same endpoint said last: a re-send every few seconds is no news. */
 async function note(
-  services: Services,
+  services: RelayContext,
   node: Node,
   attempts: readonly Attempt[],
   outcomes: readonly Outcome[],

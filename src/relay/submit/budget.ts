@@ -4,7 +4,7 @@ import type { Chain } from "../../chains.ts";
 import type { Database } from "../../db/database.ts";
 import type { Tier } from "../../db/tables/accounts.ts";
 import { type ErrorCode, ServiceError } from "../../errors/errors.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { likelyFee } from "../chain/current-fees.ts";
 
 /** What accepting a request sets aside until its transaction is in a block. */
@@ -48,7 +48,7 @@ export interface Spender {
  * @param bytes of the deployment's init data that are not zero, or of the update's changes: storage is what costs.
  */
 export function planReservation(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   request: Spender & { kind: "deploy" | "update"; bytes: number },
 ): Reservation {
@@ -73,7 +73,7 @@ export function accountDayWei({ relay: { tenantDayWei, freeAccountDayWei } }: Ch
  * @param use `new` for a request, which leaves the part for fee peaks alone; `raise` for one that was accepted.
  */
 export function limitsOf(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   { tenantId, tier }: Spender,
   wei: bigint,

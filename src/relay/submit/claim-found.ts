@@ -1,6 +1,6 @@
 import { parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { encodeDeploy } from "../chain/encode-deploy.ts";
 import { toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
@@ -12,7 +12,7 @@ import { type Intent, moveIntent } from "../store/intents.ts";
  * @param intent without a nonce.
  * @returns the intent, `signed`; null when nothing of it was found, or another process moved it.
  */
-export async function claimFound(services: Services, chain: Chain, intent: Intent): Promise<Intent | null> {
+export async function claimFound(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const rows = await services.db
     .selectFrom("service.slot as s")
     .innerJoin("service.attempt as a", (join) =>

@@ -1,5 +1,5 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
@@ -16,7 +16,7 @@ import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
  *
  * @returns the intent as it ended; null while nothing stands there, or not for good yet.
  */
-export async function endAsFound(services: Services, chain: Chain, intent: Intent): Promise<Intent | null> {
+export async function endAsFound(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   if (intent.kind !== "deploy") return null;
   const found = await askNode(chain, () => findDeploymentLog(services, chain, intent));
   if (!found) return null;

@@ -2,7 +2,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { Address, Hash, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { Database } from "../../db/database.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { rootOf } from "../chain/own-content.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { nameWallet } from "../store/wallets.ts";
@@ -30,7 +30,7 @@ export interface SentElsewhere {
  * longer. Call it before the nonce gets its reservation and before `basis` of the wallet's row changes.
  */
 export async function noteSentElsewhere(
-  services: Services,
+  services: RelayContext,
   db: Transaction<Database>,
   chain: Chain,
   wallet: Address,

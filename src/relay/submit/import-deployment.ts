@@ -1,6 +1,6 @@
 import { type Address, keccak256, serializeTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { encodeDeploy } from "../chain/encode-deploy.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
 import { askNode } from "../chain/node-failure.ts";
@@ -16,7 +16,7 @@ import { lockLane } from "../store/wallets.ts";
  *
  * @returns the intent, now mined; null when there is nothing to adopt.
  */
-export async function adoptDeployment(services: Services, chain: Chain, intent: Intent): Promise<Intent | null> {
+export async function adoptDeployment(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const found = await askNode(chain, () => findDeployment(services, chain, intent));
   if (!found) return null;
   const { receipt, raw, nonce, sender, fees, gas } = found;
@@ -93,7 +93,7 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
 class NonceOfAnother extends Error {}
 
 /** A nonce can be noted for a wallet of this installation only; the database may remember one that has no key any more. */
-async function isOwnWallet(services: Services, chain: Chain, sender: Address): Promise<boolean> {
+async function isOwnWallet(services: RelayContext, chain: Chain, sender: Address): Promise<boolean> {
   if (services.relay.signers(chain).some(({ address }) => address.toLowerCase() === sender)) return true;
   const lane = await services.db
     .selectFrom("service.lane")
@@ -104,7 +104,7 @@ async function isOwnWallet(services: Services, chain: Chain, sender: Address): P
   return lane !== undefined;
 }
 
-async function findDeployment(services: Services, chain: Chain, intent: Intent) {
+async function findDeployment(services: RelayContext, chain: Chain, intent: Intent) {
   const client = services.rpc(chain);
   const log = await findDeploymentLog(services, chain, intent);
   if (!log) return null;

@@ -1,8 +1,8 @@
 import type { Address, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
-import type { Services } from "../../services.ts";
 import { maxTransactionGas } from "../../signing/rules.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { noteFees } from "../chain/current-fees.ts";
 import { encodeDeployment, type IntentCall } from "../chain/encode-call.ts";
 import { type Fees, freshFees } from "../chain/fees.ts";
@@ -52,7 +52,7 @@ const simulateTogether = batched(simulateAll, { most: 16, apart: false });
  * @throws ServiceError `service_unavailable` while no endpoint answers.
  */
 export async function preflight(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   sender: Address,
@@ -63,7 +63,7 @@ export async function preflight(
 }
 
 async function preflightUpdate(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   sender: Address,
@@ -94,7 +94,7 @@ async function preflightUpdate(
 
 /** @param questions of one chain and one paying wallet. */
 async function simulateAll(
-  services: Services,
+  services: RelayContext,
   questions: readonly Question[],
 ): Promise<(Preflight | Refusal | NotYet)[]> {
   const [first] = questions;

@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { getIntent, type Intent } from "../store/intents.ts";
 import { fullLimit, limitsOf } from "./budget.ts";
 
@@ -15,7 +15,7 @@ import { fullLimit, limitsOf } from "./budget.ts";
  * @returns the intent as it stands then, also when another process moved it; null when there is no room.
  */
 export async function raiseReservation(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   wei: bigint,

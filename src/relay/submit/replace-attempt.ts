@@ -1,6 +1,6 @@
 import { parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { bumpFees, type Fees } from "../chain/fees.ts";
 import { toAddress, toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
@@ -44,7 +44,7 @@ export function isStale(
  * @returns the intent as it stands; null when another process moved it.
  */
 export async function replaceAttempt(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   slot: Slot,

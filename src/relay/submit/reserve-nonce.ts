@@ -3,7 +3,7 @@ import { sql } from "kysely";
 import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { Database } from "../../db/database.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import type { Fees } from "../chain/fees.ts";
 import { batched } from "../store/batch.ts";
 import { toBytes } from "../store/bytes.ts";
@@ -11,7 +11,8 @@ import { failpoint } from "../store/failpoint.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
 import type { Slot } from "../store/nonces.ts";
 import { waitForTurn } from "../store/update-order.ts";
-import { lockLane, nameWallet, tooLittle } from "../store/wallets.ts";
+import { lockLane, nameWallet } from "../store/wallets.ts";
+import { tooLittle } from "./choose-wallet.ts";
 import type { Preflight } from "./preflight.ts";
 
 export type Assignment =
@@ -42,7 +43,7 @@ const assignTogether = batched(assignAll, { most: 32, apart: true });
  * share the next such transaction: the row is what all of them wait for.
  */
 export async function assignSlot(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   ready: Preflight & { fees: Fees },
@@ -56,7 +57,7 @@ export async function assignSlot(
 }
 
 /** @param wishes of one account, one chain and one paying wallet; an update is alone. */
-async function assignAll(services: Services, wishes: readonly Wish[]): Promise<Assignment[]> {
+async function assignAll(services: RelayContext, wishes: readonly Wish[]): Promise<Assignment[]> {
   const [first] = wishes;
   if (!first) return [];
   const { chain, genesisHash } = first;

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
 import { signChecked } from "../../signing/signer.ts";
+import type { RelayContext } from "../chain/context.ts";
 import type { Fees } from "../chain/fees.ts";
 import { batched } from "../store/batch.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
@@ -29,7 +29,7 @@ export interface AttemptPlan {
  *   count, these are dropped).
  */
 export async function signAttempt(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   slot: Slot,
@@ -74,7 +74,7 @@ const storeTogether = batched(storeAll, { most: 32, apart: true });
  * @param signed of one account.
  * @returns null for an intent that another process moved first.
  */
-async function storeAll(services: Services, signed: readonly SignedBytes[]): Promise<(Intent | null)[]> {
+async function storeAll(services: RelayContext, signed: readonly SignedBytes[]): Promise<(Intent | null)[]> {
   const first = new Map(signed.map((item) => [item.intent.id, item] as const).reverse());
   const items = [...first.values()];
   const column = <T>(read: (item: SignedBytes) => T) => items.map(read);

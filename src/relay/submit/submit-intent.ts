@@ -1,21 +1,21 @@
 import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
 import { toAddress } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent, newestGeneration } from "../store/intents.ts";
 import { findSlot } from "../store/nonces.ts";
 import { waitForThoseAhead, waitForTurn } from "../store/update-order.ts";
-import { chooseLane } from "../store/wallets.ts";
+import { chooseLane } from "./choose-wallet.ts";
 import { claimFound } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
 import { adoptDeployment } from "./import-deployment.ts";
-import { lacksBasis, takeBasis } from "./nonce-basis.ts";
 import { type Preflight, preflight } from "./preflight.ts";
 import { raiseReservation } from "./raise-reservation.ts";
 import { assignSlot } from "./reserve-nonce.ts";
 import { signAttempt } from "./sign-attempt.ts";
+import { lacksBasis, takeBasis } from "./take-basis.ts";
 
 export type Submission =
   /** Its bytes are on disk: it will be driven to an end whatever happens to this process. */
@@ -35,7 +35,7 @@ export type Submission =
  * @throws ServiceError `service_unavailable` while the node does not answer; the intent keeps its state.
  */
 export async function submitIntent(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   known: Preflight | null = null,
@@ -64,7 +64,7 @@ function whenItExpires({ kind, state }: Intent, holdReason: string) {
 }
 
 async function takeStep(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   known: Preflight | null,

@@ -1,10 +1,10 @@
 import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
+import { lackedRole } from "../chain/lacked-role.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
 import type { Receipt } from "../chain/reads.ts";
-import { lackedRole } from "../chain/roles.ts";
 import { effectOfUpdate } from "../chain/update-effect.ts";
 import { announcesCollection, verifyDeployment } from "../chain/verify-deployment.ts";
 import { type ChainView, depthOf, readReceipts } from "../chain/view.ts";
@@ -46,7 +46,7 @@ export interface Evidence {
  * @returns the intent as it stands afterwards; null when another process moved it meanwhile.
  */
 export async function watchIntent(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   watched: WatchedIntent,
   evidence: Evidence,
@@ -57,7 +57,7 @@ export async function watchIntent(
 }
 
 async function moveByChain(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   watched: WatchedIntent,
   evidence: Evidence,
@@ -80,7 +80,7 @@ async function moveByChain(
 }
 
 async function lookForReceipt(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   watched: WatchedIntent,
   { receipts, view, missing }: Evidence,
@@ -125,7 +125,7 @@ async function lookForReceipt(
 
 /** Its nonce is used up for nothing: once that is final, the wish goes on in a new generation. */
 async function repeatUpdate(
-  services: Services,
+  services: RelayContext,
   { intent }: WatchedIntent,
   { hash, block, costWei }: { hash: Hash; block: BlockRef; costWei: bigint },
   view: ChainView,
@@ -139,7 +139,7 @@ async function repeatUpdate(
 }
 
 async function followBlock(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   { intent, slot }: WatchedIntent,
   { view, blocks }: Evidence,
@@ -194,7 +194,7 @@ function outcomeOf(intent: Intent): boolean | null {
  * it, or this one once it has the role again. Everything else that the chain refused it refused for good.
  */
 async function endReverted(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   { intent, slot }: { intent: Intent; slot: Slot },
   { hash, blockHash }: { hash: Hash; blockHash: Hash },
@@ -217,7 +217,7 @@ async function endReverted(
  * Its limit is a fifth above the estimate, so what a true estimate was made for ends well below nine tenths of the
  * limit; calls inside calls leave a few 64ths unused when they run out (EIP-150).
  */
-async function ranOutOfGas(services: Services, chain: Chain, hash: Hash): Promise<boolean> {
+async function ranOutOfGas(services: RelayContext, chain: Chain, hash: Hash): Promise<boolean> {
   const { gas } = await services.db
     .selectFrom("service.attempt")
     .select("gas")
@@ -230,7 +230,7 @@ async function ranOutOfGas(services: Services, chain: Chain, hash: Hash): Promis
 
 /** @param mined block and transaction of the intent. */
 async function confirm(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   { number, hash }: { number: bigint; hash: Hash },

@@ -1,5 +1,5 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { readBlockHashes } from "../chain/view.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.ts";
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
@@ -15,7 +15,7 @@ import { lookAtLanes } from "./watch-wallets.ts";
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */
 export async function settleRound(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   memory: RelayMemory,
   signal?: AbortSignal,

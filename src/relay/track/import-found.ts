@@ -1,6 +1,6 @@
 import type { Address, Hash } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { type ContentKind, isOwnCollection, kindOfContent, rootOf } from "../chain/own-content.ts";
@@ -9,7 +9,7 @@ import { missingNonces } from "../store/nonce-gaps.ts";
 import { costOf } from "../store/nonces.ts";
 import { lockLane } from "../store/wallets.ts";
 import { noteSentElsewhere } from "../submit/external-transactions.ts";
-import { keepFoundBytes } from "../submit/nonce-basis.ts";
+import { keepFoundBytes } from "../submit/take-basis.ts";
 
 /** A nonce that the chain has and the database had not. */
 export interface FoundNonce {
@@ -30,7 +30,7 @@ export interface FoundNonce {
  * @returns the nonces that were missing, ascending.
  */
 export async function importFound(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   wallet: Address,
   { count, acceptForeign = false }: { count: bigint; acceptForeign?: boolean },
@@ -97,7 +97,7 @@ export async function importFound(
 
 /** What a mined transaction of a wallet is, with everything that the database and the chain know. */
 export async function kindOnChain(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   wallet: Address,
   sent: SentTransaction,

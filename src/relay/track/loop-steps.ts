@@ -1,7 +1,7 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
 import { causeOf } from "../../telemetry/log-once.ts";
 import { withSpan } from "../../telemetry/span.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { loggable } from "../chain/node-failure.ts";
 import type { ChainView } from "../chain/view.ts";
 import type { Intent } from "../store/intents.ts";
@@ -67,7 +67,7 @@ export async function inParallel<T>(
 }
 
 /** One intent's trouble must not keep the others waiting. */
-export async function attend(services: Services, intent: Intent, work: () => Promise<void>): Promise<void> {
+export async function attend(services: RelayContext, intent: Intent, work: () => Promise<void>): Promise<void> {
   try {
     await withSpan(
       `relay ${intent.kind}`,
@@ -84,7 +84,7 @@ export async function attend(services: Services, intent: Intent, work: () => Pro
 
 /** @param all every set of bytes it ever had, not only the newest: after a reorganisation. */
 export async function send(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   memory: RelayMemory,

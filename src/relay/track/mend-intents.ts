@@ -1,5 +1,5 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { readChainView } from "../chain/view.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
@@ -13,7 +13,7 @@ const page = 100;
  * Ends deployments that are mined, or quarantined, and have no reservation of one: older versions left them when
  * two requests met at one nonce. Their collection stands by then; if a reorganisation took it, they are made again.
  */
-export async function mendIntents(services: Services, chain: Chain): Promise<void> {
+export async function mendIntents(services: RelayContext, chain: Chain): Promise<void> {
   const intents = await services.db
     .selectFrom("service.intent as i")
     .selectAll("i")
@@ -27,7 +27,7 @@ export async function mendIntents(services: Services, chain: Chain): Promise<voi
   for (const intent of intents) await attend(services, intent, () => mend(services, chain, intent));
 }
 
-async function mend(services: Services, chain: Chain, intent: Intent): Promise<void> {
+async function mend(services: RelayContext, chain: Chain, intent: Intent): Promise<void> {
   if (await endAsFound(services, chain, intent)) return;
   const view = await readChainView(services.relay.nodes(chain), chain, []);
   // As of the newest block: what is not final yet has time.

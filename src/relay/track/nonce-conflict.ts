@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import type { SentTransaction } from "../chain/find-nonces.ts";
 import { rootOf } from "../chain/own-content.ts";
 import { calls, parseHex } from "../chain/reads.ts";
@@ -12,7 +12,7 @@ import { type Intent, moveIntent } from "../store/intents.ts";
 import type { Slot } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
 import { noteSentElsewhere } from "../submit/external-transactions.ts";
-import { keepFoundBytes } from "../submit/nonce-basis.ts";
+import { keepFoundBytes } from "../submit/take-basis.ts";
 
 interface Lost {
   intent: Intent;
@@ -25,7 +25,7 @@ interface Lost {
  *
  * @returns null when another process moved it.
  */
-export async function quarantine(services: Services, chain: Chain, { intent, slot }: Lost): Promise<Intent | null> {
+export async function quarantine(services: RelayContext, chain: Chain, { intent, slot }: Lost): Promise<Intent | null> {
   const facts = { intent: intent.id, chain: chain.name, wallet: toAddress(slot.addr), nonce: slot.nonce };
   const halted = await services.db.transaction().execute(async (transaction) => {
     const moved = await moveIntent(transaction, intent, "quarantined", "nonce_taken");
@@ -55,7 +55,7 @@ export async function quarantine(services: Services, chain: Chain, { intent, slo
  * @returns null when another process moved it.
  */
 export async function passNonceOn(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   { intent, slot }: Lost,
   sent: SentTransaction & { raw: Hex; kind: "deploy" | "update" | "noop" },
@@ -91,7 +91,7 @@ export async function passNonceOn(
  * for itself before it is signed, within the limits of then. A wish that was cancelled meanwhile ends there.
  */
 export async function startNextGeneration(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   intent: Intent,
   view: Pick<ChainView, "finalized">,
@@ -114,7 +114,7 @@ export async function startNextGeneration(
   });
 }
 
-export async function standsThere(services: Services, chain: Chain, intent: Intent, at: bigint): Promise<boolean> {
+export async function standsThere(services: RelayContext, chain: Chain, intent: Intent, at: bigint): Promise<boolean> {
   const address: Address = toAddress(intent.predicted_addr);
   const [code] = await services.relay.nodes(chain).first((node) => node.ask([calls.code(address, at)]));
   return parseHex(code, "a contract's code") !== "0x";

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import type { IntentState } from "../../db/tables/relay.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import type { WatchedIntent } from "./check-intent.ts";
 import { asWatched, selectWatched } from "./watched-rows.ts";
 
@@ -23,7 +23,11 @@ export type SettlingPages = Record<keyof typeof pagedStates, bigint>;
  *
  * @param pages is moved on to the next ones.
  */
-export async function listSettling(services: Services, chain: Chain, pages: SettlingPages): Promise<WatchedIntent[]> {
+export async function listSettling(
+  services: RelayContext,
+  chain: Chain,
+  pages: SettlingPages,
+): Promise<WatchedIntent[]> {
   const [mined, confirmed] = await Promise.all([
     listPage(services, chain, pages, "mined"),
     listPage(services, chain, pages, "confirmed"),
@@ -32,7 +36,7 @@ export async function listSettling(services: Services, chain: Chain, pages: Sett
 }
 
 async function listPage(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   pages: SettlingPages,
   kind: keyof typeof pagedStates,

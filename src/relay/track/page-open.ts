@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import type { IntentState } from "../../db/tables/relay.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { listAttemptsOf } from "../store/nonces.ts";
 import type { WatchedIntent } from "./check-intent.ts";
 import { asWatched, selectWatched } from "./watched-rows.ts";
@@ -14,7 +14,7 @@ const lowestCancelled = 50;
 const openStates = ["assigned", "signed", "in_flight"] as const satisfies readonly IntentState[];
 
 /** Of what has a nonce and is in no block: the lowest nonces of each wallet, with all bytes that were signed for them. */
-export async function listOpen(services: Services, chain: Chain): Promise<WatchedIntent[]> {
+export async function listOpen(services: RelayContext, chain: Chain): Promise<WatchedIntent[]> {
   const rows = await selectWatched(services)
     .innerJoin(
       (from) =>

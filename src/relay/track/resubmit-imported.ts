@@ -1,16 +1,16 @@
 import { sql } from "kysely";
 import { type Address, type Hex, parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
 import { deploySelector, updateSelector } from "../../signing/rules.ts";
 import { type SigningKind, signChecked } from "../../signing/signer.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { bumpFees, type Fees } from "../chain/fees.ts";
 import { loggable } from "../chain/node-failure.ts";
 import { calls } from "../chain/reads.ts";
 import type { ChainView } from "../chain/view.ts";
 import { toAddress, toBytes, toHex } from "../store/bytes.ts";
 import type { Attempt } from "../store/nonces.ts";
-import { takeBasis } from "../submit/nonce-basis.ts";
+import { takeBasis } from "../submit/take-basis.ts";
 import type { RelayMemory } from "./loop-steps.ts";
 import { lookAtLanes } from "./watch-wallets.ts";
 
@@ -31,7 +31,7 @@ interface FoundSlot {
  * sent again and replaced like others; a nonce whose transaction nobody has any more gets an empty transaction, since
  * all behind it would wait for ever. `lookAtLanes` notes what was mined once it is final.
  */
-export async function driveFound(services: Services, chain: Chain, memory: RelayMemory): Promise<void> {
+export async function driveFound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
   await takeMissingBases(services, chain, memory);
   const slots = await listFound(services, chain);
   if (slots.length === 0) return;
@@ -52,7 +52,7 @@ export async function driveFound(services: Services, chain: Chain, memory: Relay
 }
 
 /** In a database that is another one than before, without waiting for the first request that needs a nonce. */
-async function takeMissingBases(services: Services, chain: Chain, { lookedForBasis }: RelayMemory): Promise<void> {
+async function takeMissingBases(services: RelayContext, chain: Chain, { lookedForBasis }: RelayMemory): Promise<void> {
   const wallets = await services.db
     .selectFrom("service.lane")
     .select("addr")
@@ -70,7 +70,7 @@ async function takeMissingBases(services: Services, chain: Chain, { lookedForBas
   }
 }
 
-async function listFound(services: Services, chain: Chain): Promise<FoundSlot[]> {
+async function listFound(services: RelayContext, chain: Chain): Promise<FoundSlot[]> {
   const slots = await services.db
     .selectFrom("service.slot as s")
     .innerJoin("service.lane as l", (join) =>
@@ -110,7 +110,7 @@ function isStale(chain: Chain, { attempts, ageMs }: FoundSlot, head: bigint): bo
   return ageMs > (chain.local ? 5_000 : 120_000);
 }
 
-async function resend(services: Services, chain: Chain, slot: FoundSlot, memory: RelayMemory): Promise<void> {
+async function resend(services: RelayContext, chain: Chain, slot: FoundSlot, memory: RelayMemory): Promise<void> {
   const [newest] = slot.attempts;
   const name = `found ${toHex(slot.addr)} ${slot.nonce}`;
   const waitMs = chain.local ? 500 : 15_000;
@@ -119,7 +119,7 @@ async function resend(services: Services, chain: Chain, slot: FoundSlot, memory:
   await sendEverywhere(services, chain, toHex(newest.raw));
 }
 
-async function replace(services: Services, chain: Chain, slot: FoundSlot, view: ChainView): Promise<void> {
+async function replace(services: RelayContext, chain: Chain, slot: FoundSlot, view: ChainView): Promise<void> {
   const wallet: Address = toAddress(slot.addr);
   const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === wallet);
   if (!signer) return;
@@ -159,7 +159,7 @@ interface Replacement {
 
 /** @returns false when another process was faster, or a request has claimed the nonce: then these bytes are nothing. */
 async function keepReplacement(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   slot: FoundSlot,
   { hash, raw, gas, fees, head, empty }: Replacement,
@@ -190,7 +190,7 @@ function kindOf(data: Hex): SigningKind | null {
 }
 
 /** Answers decide nothing: only what is mined does. */
-async function sendEverywhere(services: Services, chain: Chain, raw: Hex): Promise<void> {
+async function sendEverywhere(services: RelayContext, chain: Chain, raw: Hex): Promise<void> {
   const nodes = await services.relay.nodes(chain).all();
   await Promise.allSettled(nodes.map((node) => node.ask([calls.send(raw)])));
 }

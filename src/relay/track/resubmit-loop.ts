@@ -1,13 +1,13 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { readReceipts } from "../chain/view.ts";
 import { toHash } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
-import { freshMs } from "../store/page-waiting.ts";
 import { isStale, replaceAttempt } from "../submit/replace-attempt.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.ts";
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
 import { listOpen } from "./page-open.ts";
+import { freshMs } from "./page-waiting.ts";
 import { driveFound } from "./resubmit-imported.ts";
 import { lookAtLanes } from "./watch-wallets.ts";
 
@@ -25,7 +25,7 @@ const refusalMs = 10_000;
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */
 export async function driveRound(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   memory: RelayMemory,
   signal?: AbortSignal,
@@ -91,7 +91,7 @@ function gaveUp(intent: Intent, { refused }: RelayMemory): boolean {
 
 /** Replaces what has waited too long or is cancelled, and sends. */
 async function drive(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   { slot, attempts }: WatchedIntent,
   now: Intent,

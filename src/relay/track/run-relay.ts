@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../backoff.ts";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { causeOf, LogOnce } from "../../telemetry/log-once.ts";
+import type { RelayContext } from "../chain/context.ts";
+import { isDeployable } from "../chain/deployable.ts";
 import { loggable } from "../chain/node-failure.ts";
-import { isDeployable } from "../relay.ts";
 import { settleRound } from "./confirm-loop.ts";
 import { createRelayMemory } from "./loop-steps.ts";
 import { driveRound } from "./resubmit-loop.ts";
@@ -20,12 +20,12 @@ const slowestRetryMs = 15_000;
  * node or of the database delays rounds and nothing else; each chain waits for itself only, and what has a nonce does not
  * wait for what has none.
  */
-export async function runRelay(services: Services, signal: AbortSignal): Promise<void> {
+export async function runRelay(services: RelayContext, signal: AbortSignal): Promise<void> {
   const chains = services.chains.filter(isDeployable);
   await Promise.all(chains.map((chain) => runChain(services, chain, signal)));
 }
 
-async function runChain(services: Services, chain: Chain, signal: AbortSignal): Promise<void> {
+async function runChain(services: RelayContext, chain: Chain, signal: AbortSignal): Promise<void> {
   const periodMs = chain.local ? 200 : 2_000;
   const memory = createRelayMemory(periodMs);
   const roles = createRoleMemory();

@@ -1,9 +1,9 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import type { Intent } from "../store/intents.ts";
-import { expireIntents, listAssigned, listUnassigned } from "../store/page-waiting.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 import { attend, type RelayMemory, send } from "./loop-steps.ts";
+import { expireIntents, listAssigned, listUnassigned } from "./page-waiting.ts";
 import { lookAtLanes } from "./watch-wallets.ts";
 
 /** Then it is a nonce's turn again that was given out meanwhile and not signed. */
@@ -17,7 +17,7 @@ const roundMs = 5_000;
  * @throws whatever keeps the whole round from being done: the node, the database or the signer is away.
  */
 export async function pushRound(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   memory: RelayMemory,
   signal?: AbortSignal,
@@ -45,7 +45,7 @@ export async function pushRound(
   if (!more) memory.waiting = -1n;
 }
 
-async function push(services: Services, chain: Chain, intent: Intent, memory: RelayMemory): Promise<string> {
+async function push(services: RelayContext, chain: Chain, intent: Intent, memory: RelayMemory): Promise<string> {
   let outcome = "failed";
   await attend(services, intent, async () => {
     const submission = await submitIntent(services, chain, intent);

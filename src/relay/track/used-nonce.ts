@@ -1,5 +1,5 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { encodeDeploy } from "../chain/encode-deploy.ts";
 import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
 import { setsAllOf } from "../chain/own-content.ts";
@@ -8,7 +8,7 @@ import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { costOf, markMined, type Slot } from "../store/nonces.ts";
 import { adoptDeployment } from "../submit/import-deployment.ts";
-import { keepFoundBytes } from "../submit/nonce-basis.ts";
+import { keepFoundBytes } from "../submit/take-basis.ts";
 import { kindOnChain } from "./import-found.ts";
 import { passNonceOn, quarantine } from "./nonce-conflict.ts";
 
@@ -20,7 +20,7 @@ import { passNonceOn, quarantine } from "./nonce-conflict.ts";
  * @returns the intent as it stands; null when another process moved it.
  */
 export async function explainUsedNonce(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   lost: { intent: Intent; slot: Slot },
   view: ChainView,
@@ -62,7 +62,7 @@ function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_rev
 }
 
 /** A block that the nonce is not in front of, as far as earlier nonces tell. */
-async function blockBefore(services: Services, slot: Slot): Promise<bigint | null> {
+async function blockBefore(services: RelayContext, slot: Slot): Promise<bigint | null> {
   const row = await services.db
     .selectFrom("service.slot")
     .select("mined_block")

@@ -1,9 +1,9 @@
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { calls, parseQuantity } from "../chain/reads.ts";
 import { listLanes } from "../store/wallets.ts";
-import { takeBasis } from "../submit/nonce-basis.ts";
+import { takeBasis } from "../submit/take-basis.ts";
 import type { RelayMemory } from "./loop-steps.ts";
 import { lookAtLanes } from "./watch-wallets.ts";
 
@@ -16,7 +16,7 @@ const lookAgainMs = { local: 1_000, elsewhere: 15_000 };
  *
  * @throws NodeFault while no endpoint answers.
  */
-export async function watchCounts(services: Services, chain: Chain, memory: RelayMemory): Promise<void> {
+export async function watchCounts(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
   const waitMs = chain.local ? lookAgainMs.local : lookAgainMs.elsewhere;
   if (performance.now() - memory.countedAt < waitMs) return;
   memory.countedAt = performance.now();

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
+import { isDeployable } from "../chain/deployable.ts";
 import { calls, parseQuantity } from "../chain/reads.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
-import { isDeployable } from "../relay.ts";
 import type { RelayFigures } from "../store/relay-figures.ts";
 
 /** Two calls for each endpoint: 11,520 a day, and half as many again of the first one: little beside what others ask. */
@@ -14,7 +14,7 @@ const periodMs = { local: 2_000, elsewhere: 15_000 };
  * that has been dead for weeks is found out when it is needed, else. So for the wallets' balances, which the relay reads while
  * it has work. Decides nothing; it is for metrics.
  */
-export async function watchEndpoints(services: Services, signal: AbortSignal): Promise<void> {
+export async function watchEndpoints(services: RelayContext, signal: AbortSignal): Promise<void> {
   await Promise.all(
     services.chains
       .filter(({ rpcUrls }) => rpcUrls.length > 0)
@@ -48,7 +48,7 @@ async function lookAtEndpoints(nodes: readonly Node[], chain: Chain, figures: Re
 }
 
 /** Notes what the paying wallets have, as the first endpoint that answers says; what was noted stays while none does. */
-async function lookAtBalances({ relay }: Services, chain: Chain): Promise<void> {
+async function lookAtBalances({ relay }: RelayContext, chain: Chain): Promise<void> {
   const wallets = relay.signers(chain).map(({ address }) => address);
   await relay
     .nodes(chain)

@@ -1,8 +1,8 @@
 import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
 import { relayerRole } from "../../signing/rules.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { readRoles } from "../chain/roles.ts";
 import { toBytes } from "../store/bytes.ts";
 
@@ -26,7 +26,7 @@ export function createRoleMemory(): RoleMemory {
  *
  * @throws NodeFault while no endpoint answers.
  */
-export async function watchRoles(services: Services, chain: Chain, memory: RoleMemory): Promise<void> {
+export async function watchRoles(services: RelayContext, chain: Chain, memory: RoleMemory): Promise<void> {
   const wallets = services.relay.signers(chain).map(({ address }) => address.toLowerCase() as Address);
   const factory = chain.factory?.address;
   if (!factory || wallets.length === 0) return;
@@ -52,7 +52,13 @@ export async function watchRoles(services: Services, chain: Chain, memory: RoleM
   memory.notedAt = performance.now();
 }
 
-function logRole(services: Services, chain: Chain, wallet: Address, now: boolean, before: boolean | undefined): void {
+function logRole(
+  services: RelayContext,
+  chain: Chain,
+  wallet: Address,
+  now: boolean,
+  before: boolean | undefined,
+): void {
   const facts = { chain: chain.name, wallet, factory: chain.factory?.address };
   const action = "run `mintyard wallets grant`: it grants the role, or prints what the factory's administrator sends";
   if (!now) services.log.error({ ...facts, action }, "a paying wallet has no relayer role, so it deploys nothing");

@@ -1,5 +1,5 @@
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { loggable } from "../chain/node-failure.ts";
 import { type ChainView, readChainView } from "../chain/view.ts";
 import { toBytes } from "../store/bytes.ts";
@@ -13,7 +13,7 @@ import type { RelayMemory } from "./loop-steps.ts";
  *
  * @throws NodeFault when no endpoint gives a usable answer.
  */
-export async function lookAtLanes(services: Services, chain: Chain, memory: RelayMemory): Promise<ChainView> {
+export async function lookAtLanes(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<ChainView> {
   if (memory.view && performance.now() - memory.view.at < memory.viewMs) return await memory.view.reading;
   const reading = readLanes(services, chain, memory);
   memory.view = { at: performance.now(), reading };
@@ -24,7 +24,7 @@ export async function lookAtLanes(services: Services, chain: Chain, memory: Rela
   return await reading;
 }
 
-async function readLanes(services: Services, chain: Chain, memory: RelayMemory): Promise<ChainView> {
+async function readLanes(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<ChainView> {
   const wallets = services.relay.signers(chain).map(({ address }) => address);
   const view = await readChainView(services.relay.nodes(chain), chain, wallets);
   await watchLanes(services, chain, view, memory);
@@ -39,7 +39,7 @@ const lookAgainMs = { local: 1_000, elsewhere: 30_000 };
  * and the database forgot is noted once it is final, and closes the wallet's lane only if this service never signs it.
  * A halted lane is a person's.
  */
-async function watchLanes(services: Services, chain: Chain, view: ChainView, memory: RelayMemory): Promise<void> {
+async function watchLanes(services: RelayContext, chain: Chain, view: ChainView, memory: RelayMemory): Promise<void> {
   for (const lane of await listLanes(services.db, chain.id)) {
     const wallet = view.wallets.get(lane.address);
     if (!wallet) continue;
@@ -60,7 +60,7 @@ async function watchLanes(services: Services, chain: Chain, view: ChainView, mem
  * nonce before its transactions were read (`takeBasis`).
  */
 async function lookForFound(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   lane: Lane,
   count: bigint,
@@ -79,7 +79,7 @@ async function lookForFound(
   }
 }
 
-async function openFunded(services: Services, chain: Chain, lane: Lane): Promise<void> {
+async function openFunded(services: RelayContext, chain: Chain, lane: Lane): Promise<void> {
   await services.db
     .updateTable("service.lane")
     .set({ state: "open", needed_wei: null })

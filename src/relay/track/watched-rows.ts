@@ -1,10 +1,10 @@
 import { sql } from "kysely";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import type { Attempt, Slot } from "../store/nonces.ts";
 import type { WatchedIntent } from "./check-intent.ts";
 
 /** Intents with their slots, for whoever adds what is wanted of them. */
-export function selectWatched(services: Services) {
+export function selectWatched(services: RelayContext) {
   return services.db
     .selectFrom("service.intent as i")
     .innerJoin("service.slot as s", "s.intent_id", "i.id")

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
-import { endedStates, type Intent, unassignedStates } from "./intents.ts";
+import type { RelayContext } from "../chain/context.ts";
+import { endedStates, type Intent, unassignedStates } from "../store/intents.ts";
 
 /** Younger ones are in the hands of the request that made them. */
 export const freshMs = 1_000;
@@ -12,7 +12,7 @@ const page = 100;
 const lowest = 20;
 
 /** Intents that have a nonce and no signed bytes, each wallet's lowest first: others wait behind them. */
-export async function listAssigned(services: Services, chain: Chain): Promise<Intent[]> {
+export async function listAssigned(services: RelayContext, chain: Chain): Promise<Intent[]> {
   return await services.db
     .selectFrom("service.intent as i")
     .innerJoin(
@@ -44,7 +44,7 @@ export async function listAssigned(services: Services, chain: Chain): Promise<In
  * @returns fewer than a page when there are no more.
  */
 export async function listUnassigned(
-  services: Services,
+  services: RelayContext,
   chain: Chain,
   after: bigint,
 ): Promise<{ intents: Intent[]; more: boolean }> {
@@ -72,7 +72,7 @@ function msAgo(ms: number) {
   return sql`clock_timestamp() - ${ms}::float8 * interval '1 millisecond'`;
 }
 
-export async function expireIntents(services: Services, chain: Chain): Promise<void> {
+export async function expireIntents(services: RelayContext, chain: Chain): Promise<void> {
   await services.db
     .updateTable("service.intent")
     .set((update) => ({ state: "expired", version: update("version", "+", 1) }))

@@ -2,63 +2,18 @@ import { sql, type Transaction } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { Database } from "../../db/database.ts";
-import type { Services } from "../../services.ts";
+import type { RelayContext } from "../chain/context.ts";
 import { findNonces } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { type ContentKind, kindOfContent, rootOf } from "../chain/own-content.ts";
 import { type PoolTransaction, readPendingNonces } from "../chain/pending-nonces.ts";
 import { toBytes } from "../store/bytes.ts";
+import type { Unready } from "../store/nonce-basis.ts";
 import { lockLane, nameWallet } from "../store/wallets.ts";
 import { noteSentElsewhere } from "./external-transactions.ts";
 
 /** Mined transactions whose contents are read before the wallet goes on: each takes some dozen questions to a node. */
 const mostRead = 50;
-
-/** What a wallet's row says, as `lockLane` reads it. */
-interface LaneBasis {
-  basis: string | null;
-  incarnation: string;
-  next_nonce: bigint;
-}
-
-/**
- * Up to which nonce this process knows each wallet. A wallet gives out no nonce before the mempools were asked: at the
- * start of a process, in a database that is another one than they were last asked in (`service.incarnation()`), and
- * where its counter went back.
- */
-export class NonceBasis {
-  readonly #known = new Map<string, bigint>();
-  readonly #asking = new Map<string, Promise<Unready | null>>();
-
-  /** Whether a wallet may give out a nonce. */
-  holds(name: string, lane: LaneBasis): boolean {
-    const known = this.#known.get(name);
-    return known !== undefined && lane.basis === lane.incarnation && lane.next_nonce >= known;
-  }
-
-  /** The lowest nonce that this process knows to be unused; null for a wallet that it knows nothing of. */
-  nextOf(name: string): bigint | null {
-    return this.#known.get(name) ?? null;
-  }
-
-  /** Everybody who needs a wallet's basis at the same time waits for one look. */
-  async together(name: string, ask: () => Promise<Unready | null>): Promise<Unready | null> {
-    const asking = this.#asking.get(name) ?? ask().finally(() => this.#asking.delete(name));
-    this.#asking.set(name, asking);
-    return await asking;
-  }
-
-  /** @param next the wallet's counter from now on. */
-  note(name: string, next: bigint): void {
-    this.#known.set(name, next);
-  }
-}
-
-/** Why a wallet gives out no nonce. */
-interface Unready {
-  reason: string;
-  soon: boolean;
-}
 
 /**
  * Asks blocks and mempools which nonces of a wallet are in use, and moves its counter behind them. A nonce that nobody
@@ -68,11 +23,11 @@ interface Unready {
  * @returns null when the wallet may go on; otherwise why not, and whether trying again in a moment helps.
  * @throws ServiceError `service_unavailable` while no endpoint answers.
  */
-export async function takeBasis(services: Services, chain: Chain, wallet: Address): Promise<Unready | null> {
+export async function takeBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<Unready | null> {
   return await services.relay.basis.together(nameWallet(chain, wallet), () => readBasis(services, chain, wallet));
 }
 
-async function readBasis(services: Services, chain: Chain, wallet: Address): Promise<Unready | null> {
+async function readBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<Unready | null> {
   const pending = await askNode(chain, () => readPendingNonces(services, chain, wallet));
   if (!pending)
     return { reason: "the endpoints do not agree on which nonces of the paying wallet are in use", soon: true };
@@ -128,7 +83,7 @@ async function readBasis(services: Services, chain: Chain, wallet: Address): Pro
 }
 
 /** Whether a wallet's nonces in use have to be asked for first; `assignSlot` asks the same with the row locked. */
-export async function lacksBasis(services: Services, chain: Chain, wallet: Address): Promise<boolean> {
+export async function lacksBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<boolean> {
   const lane = await services.db
     .selectFrom("service.lane")
     .select(["basis", "next_nonce", sql<string>`service.incarnation()`.as("incarnation")])
@@ -145,7 +100,7 @@ interface Found {
   kind: ContentKind;
 }
 
-function foreign(services: Services, chain: Chain, wallet: Address, nonce: bigint): Unready {
+function foreign(services: RelayContext, chain: Chain, wallet: Address, nonce: bigint): Unready {
   services.log.error({ chain: chain.name, wallet, nonce }, "the paying wallet signed what this service never signs");
   return { reason: "the wallet sent transactions that are not ours; an operator has to look", soon: false };
 }

@@ -1,0 +1,71 @@
+import type { Kysely } from "kysely";
+import type { Address, Hash } from "viem";
+import type { Chain } from "../../chains.ts";
+import type { Config } from "../../config/config.ts";
+import type { Database } from "../../db/database.ts";
+import type { RpcClients } from "../../rpc/clients.ts";
+import type { Signer } from "../../signing/signer.ts";
+import type { SigningPlace } from "../../signing/signing-place.ts";
+import type { Logger } from "../../telemetry/log.ts";
+import type { LogOnce } from "../../telemetry/log-once.ts";
+import type { NonceBasis } from "../store/nonce-basis.ts";
+import type { RelayFigures } from "../store/relay-figures.ts";
+import type { SendingOrder } from "../store/sending-order.ts";
+import type { WalletRoles } from "./roles.ts";
+import type { Nodes } from "./rpc-nodes.ts";
+
+/** What the relay works with. A process's `Services` has these members and more. */
+export interface RelayContext {
+  config: Config;
+  log: Logger;
+  logOnce: LogOnce;
+  db: Kysely<Database>;
+  chains: readonly Chain[];
+  rpc: RpcClients;
+  relay: Relay;
+}
+
+/** The factory that new intents are accepted with, and what its clones run. */
+export interface FactoryFacts {
+  address: Address;
+  template: Address;
+  /** Block 0 of the chain that the node serves. */
+  genesisHash: Hash;
+}
+
+/**
+ * What a process knows about the paying wallets and factories of its chains.
+ *
+ * What use cases call, in this order: `acceptIntent` (deployments) or `acceptUpdate` (accept-intent.ts,
+ * update-intent.ts) makes the request durable and gives its `Intent`; `untilSigned` (until-signed.ts)
+ * takes that to signed, starts sending it, or says 503; `listAttempts` (slots.ts) has the hash, newest first.
+ * `cancelIntent` (cancel-intent.ts) takes a request back while the chain has not decided.
+ */
+export interface Relay {
+  /**
+   * The first paying wallet: the admin of collections.
+   *
+   * @throws ServiceError `chain_not_supported` where this installation cannot deploy.
+   */
+  account(chain: Chain): Signer;
+  /** Every paying wallet; the first one sends updates, all of them deployments. */
+  signers(chain: Chain): readonly Signer[];
+  /** Where they sign. */
+  signing: SigningPlace;
+  /** @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell. */
+  factory(chain: Chain): Promise<FactoryFacts>;
+  /**
+   * The paying wallets that the factory lets deploy, as the chain said within the last block or so.
+   *
+   * @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell.
+   */
+  deployers(chain: Chain): Promise<readonly Address[]>;
+  roles: WalletRoles;
+  nodes(chain: Chain): Nodes;
+  /** Of the nonces that this process gave out. */
+  order: SendingOrder;
+  /** What this process saw, for metrics. */
+  figures: RelayFigures;
+  /** Up to which nonce this process knows each paying wallet. */
+  basis: NonceBasis;
+}
