@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Session } from "../auth/caller.ts";
-import { type Plan, planOf } from "../auth/plans.ts";
+import type { Plan } from "../auth/plan.ts";
+import { planOf } from "../auth/plans.ts";
 import type { ChargeState } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { accountDayWei, accountScope } from "../relay/submit/budget.ts";

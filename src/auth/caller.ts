@@ -1,5 +1,5 @@
 import type { Scope, Tier } from "../db/tables/accounts.ts";
-import type { Plan } from "./plans.ts";
+import type { Plan } from "./plan.ts";
 
 /** Who asks: the account behind the key of a request. */
 export interface Caller {

@@ -7,31 +7,9 @@ import { isDeployable } from "../relay/chain/deployable.ts";
 import type { Services } from "../services.ts";
 import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
 import { configsOf } from "./collection-config.ts";
-import type { DeployCollectionInput } from "./deploy-collection.ts";
+import type { DeployCollectionInput, DeploymentMode } from "./deployment-input.ts";
+import type { DeploymentPayload } from "./deployment-payload.ts";
 import { Problems } from "./problems.ts";
-
-/** A deployment as accepted: every default filled in, addresses as sent. Kept with the intent as JSON. */
-export interface DeploymentPayload {
-  name: string;
-  symbol: string;
-  ownerAddress: string;
-  treasuryAddress: string;
-  royaltiesAddress: string;
-  royaltiesBps: string;
-  maxSupply: string;
-  reservedSupply: string;
-  tokensPerMint: string;
-  publicMintPriceWei: string;
-  presaleMintPriceWei: string;
-  /** Unix seconds; `presaleMintStart` 0 is no presale. */
-  publicMintStart: string;
-  presaleMintStart: string;
-  metadataUpdatable: boolean;
-  baseUri: string;
-  prerevealTokenUri: string;
-  presaleMerkleRoot: string;
-  grantServiceAdmin: boolean;
-}
 
 export interface CheckedDeployment {
   chain: Chain;
@@ -51,9 +29,6 @@ const maxStart = 2n ** 40n - 2n;
 export const maxAllowlist = 100_000;
 /** All texts together; they live in contract storage, where each byte is paid for. */
 const maxTextBytes = 8_192;
-
-/** Who sends the transaction: the service's wallet, or one of the creator's. */
-export type DeploymentMode = "RELAY" | "SIGN";
 
 /**
  * Checks a deployment request and fills in its defaults; nothing is read or written.

@@ -7,7 +7,7 @@ import { type AllowlistTree, buildAllowlistTree } from "./allowlist-tree.ts";
 import { checkTextTogether, maxAllowlist, startSeconds } from "./check-deployment.ts";
 import { lowerCase } from "./collection-config.ts";
 import { Problems } from "./problems.ts";
-import type { UpdateCollectionInput } from "./update-collection.ts";
+import type { UpdateCollectionInput } from "./update-input.ts";
 
 /** An update whose members are in order, whatever the collection is like. */
 export interface CheckedUpdate {

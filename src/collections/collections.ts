@@ -5,7 +5,7 @@ import { type Chain, findChain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { toAddress, toBytes, toHash } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
-import type { DeploymentPayload } from "./check-deployment.ts";
+import type { DeploymentPayload } from "./deployment-payload.ts";
 
 /** A collection of an account that stands on its chain. */
 export interface Collection {

@@ -4,42 +4,9 @@ import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed
 import type { Services } from "../services.ts";
 import { acceptDeployment, checkKey, hashRequest } from "./accept-deployment.ts";
 import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
+import type { DeployCollectionInput } from "./deployment-input.ts";
 import { type Deployment, getFreshDeployment } from "./get-deployment.ts";
 import { SharedRequests } from "./shared-requests.ts";
-
-/** Addresses are `0x` and 40 hex digits in any case; they are answered as they were sent. */
-export interface DeployCollectionInput {
-  /** As sent, aliases allowed. */
-  chain: string;
-  name: string;
-  symbol: string;
-  maxSupply: bigint;
-  /** Part of the supply that only an admin mints; default 0. */
-  reservedSupply?: bigint | undefined;
-  tokensPerMint: bigint;
-  mintPriceWei: bigint;
-  /** Default: the mint price. */
-  presaleMintPriceWei?: bigint | undefined;
-  ownerAddress: string;
-  treasuryAddress: string;
-  publicMintStart: Date;
-  /** Absent: no presale. */
-  presaleMintStart?: Date | undefined;
-  allowlist?: readonly string[] | undefined;
-  /** Default true. */
-  metadataUpdatable?: boolean | undefined;
-  /** Empty or absent: not revealed yet. */
-  baseUri?: string | undefined;
-  prerevealTokenUri?: string | undefined;
-  /** Default 0. */
-  royaltiesBps?: bigint | undefined;
-  /** Default: the owner. */
-  royaltiesAddress?: string | undefined;
-  /** The service's wallet becomes an admin of the collection, for reveals and updates. Default true. */
-  grantServiceAdmin?: boolean | undefined;
-  /** Requests with one key are one deployment, for ever. */
-  idempotencyKey?: string | undefined;
-}
 
 export interface DeployCollectionResult {
   deployment: Deployment & { transactionHash: Hex };

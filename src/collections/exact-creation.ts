@@ -11,8 +11,8 @@ import {
   TransactionReceiptNotFoundError,
 } from "viem";
 import { standaloneCode } from "../../contracts/abi/standalone-code.ts";
-import type { DeploymentPayload } from "./check-deployment.ts";
 import { configsOf } from "./collection-config.ts";
+import type { DeploymentPayload } from "./deployment-payload.ts";
 import { encodeInitCode } from "./init-code.ts";
 
 /** What was handed out for one request. */

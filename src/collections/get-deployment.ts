@@ -9,7 +9,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { batched } from "../relay/store/batch.ts";
 import { toAddress, toBytes, toHash } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
-import type { DeploymentPayload } from "./check-deployment.ts";
+import type { DeploymentPayload } from "./deployment-payload.ts";
 
 /** How far a deployment is. */
 export type DeploymentState = IntentState;

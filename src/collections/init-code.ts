@@ -1,7 +1,7 @@
 import { encodeDeployData, type Hex, keccak256, size } from "viem";
 import { collectionAbi, collectionBytecode } from "../../contracts/abi/collection.ts";
-import type { DeploymentPayload } from "./check-deployment.ts";
 import { configsOf } from "./collection-config.ts";
+import type { DeploymentPayload } from "./deployment-payload.ts";
 
 /** The creation of a standalone collection, marked as the one of a request. */
 export interface InitCode {

@@ -14,7 +14,7 @@ import type { Services } from "../services.ts";
 import { checkKey, draftIntent } from "./accept-deployment.ts";
 import { checkDeployment } from "./check-deployment.ts";
 import { checkTreasury } from "./check-treasury.ts";
-import type { DeployCollectionInput } from "./deploy-collection.ts";
+import type { DeployCollectionInput } from "./deployment-input.ts";
 import { Problems } from "./problems.ts";
 
 /** What a deployment would do; nothing of it was stored, signed or spent. */

@@ -8,10 +8,11 @@ import { askNode } from "../relay/chain/node-failure.ts";
 import { toBytes } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import { keepTree } from "./allowlists.ts";
-import { type CheckedDeployment, checkDeployment, type DeploymentPayload } from "./check-deployment.ts";
+import { type CheckedDeployment, checkDeployment } from "./check-deployment.ts";
 import { checkTreasury } from "./check-treasury.ts";
 import { configsOf, lowerCase } from "./collection-config.ts";
-import type { DeployCollectionInput } from "./deploy-collection.ts";
+import type { DeployCollectionInput } from "./deployment-input.ts";
+import type { DeploymentPayload } from "./deployment-payload.ts";
 import { encodeInitCode } from "./init-code.ts";
 
 /** A transaction for the creator's own wallet: it creates a standalone collection. */

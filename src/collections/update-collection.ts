@@ -10,32 +10,11 @@ import { endedStates } from "../relay/store/intents.ts";
 import type { Services } from "../services.ts";
 import { checkKey } from "./accept-deployment.ts";
 import { keepTree } from "./allowlists.ts";
-import { checkAgainstChain, type FixedMembers, frozen } from "./check-against-chain.ts";
+import { checkAgainstChain, frozen } from "./check-against-chain.ts";
 import { checkUpdate } from "./check-update.ts";
 import { getCollection } from "./collections.ts";
 import { type CollectionUpdate, getUpdate } from "./get-update.ts";
-
-/** Absent members stay as they are. */
-export interface UpdateCollectionInput {
-  /** As sent, aliases allowed. */
-  chain: string;
-  /** Lower case. */
-  collection: Address;
-  /** Reveals the collection; empty hides it again. */
-  baseUri?: string | undefined;
-  prerevealTokenUri?: string | undefined;
-  publicMintStart?: Date | undefined;
-  presaleMintStart?: Date | undefined;
-  /** Replaces the whole presale list; empty: nobody. */
-  allowlist?: readonly string[] | undefined;
-  royaltiesBps?: bigint | undefined;
-  royaltiesAddress?: string | undefined;
-  /** True freezes the metadata for good; false changes nothing. */
-  freezeMetadata?: boolean | undefined;
-  /** What never changes, when a client repeats it: refused if it differs. */
-  fixed?: FixedMembers | undefined;
-  idempotencyKey?: string | undefined;
-}
+import type { UpdateCollectionInput } from "./update-input.ts";
 
 export interface UpdateCollectionResult {
   update: CollectionUpdate & { transactionHash: Hex };

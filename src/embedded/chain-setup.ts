@@ -2,8 +2,8 @@ import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import type { Address } from "viem";
 import type { LocalNode } from "./local-chain-process.ts";
-import { withoutKeys } from "./signer-environment.ts";
 import { nodeFlags } from "./supervisor.ts";
+import { withoutKeys } from "./without-keys.ts";
 
 /** The factory on a local chain, as the data folder keeps it. */
 export interface FactoryRecord {

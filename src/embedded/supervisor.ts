@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { backoffMs } from "../backoff.ts";
 import { returnMemory } from "../compact-heap.ts";
 import { giveWay } from "../lower-priority.ts";
-import { withoutKeys } from "./signer-environment.ts";
+import { withoutKeys } from "./without-keys.ts";
 
 export interface ChildSpec {
   name: string;

@@ -4,7 +4,7 @@ import RelayPlugin from "@pothos/plugin-relay";
 import type { Caller, Session } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { addScalars, type Scalars } from "./scalars.ts";
+import type { Scalars } from "./scalar-types.ts";
 
 export interface GraphQLContext {
   services: Services;
@@ -26,7 +26,7 @@ export interface SchemaTypes {
 /** Page sizes times fields, of one operation. */
 export const maxComplexity = 2_000;
 
-/** A builder with scalars and empty roots; each `add…` function of this folder puts its types in. */
+/** A builder with empty roots; each `add…` function of this folder puts its types in. */
 export function createBuilder() {
   const builder = new SchemaBuilder<SchemaTypes>({
     plugins: [ComplexityPlugin, RelayPlugin],
@@ -48,7 +48,6 @@ export function createBuilder() {
   });
   builder.queryType({ description: "Reads. Every list is a keyset connection." });
   builder.mutationType({ description: "Uploads and deployments." });
-  addScalars(builder);
   return builder;
 }
 

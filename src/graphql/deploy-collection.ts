@@ -1,6 +1,6 @@
 import type { Address } from "viem";
-import type { DeploymentMode } from "../collections/check-deployment.ts";
-import { type DeployCollectionInput, deployCollection } from "../collections/deploy-collection.ts";
+import { deployCollection } from "../collections/deploy-collection.ts";
+import type { DeployCollectionInput, DeploymentMode } from "../collections/deployment-input.ts";
 import { withFieldNames } from "../collections/field-names.ts";
 import type { Deployment } from "../collections/get-deployment.ts";
 import { type DeploymentPlan, planDeployment } from "../collections/plan-deployment.ts";

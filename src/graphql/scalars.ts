@@ -3,19 +3,6 @@ import { getAddress } from "viem";
 import type { Builder } from "./builder.ts";
 import { UploadedFile } from "./uploaded-file.ts";
 
-export type Scalars = {
-  /** Lower case inside and outside. */
-  Address: { Input: string; Output: string };
-  TokenId: { Input: bigint; Output: bigint };
-  Uint256: { Input: bigint; Output: bigint };
-  Wei: { Input: bigint; Output: bigint };
-  DateTime: { Input: Date; Output: Date };
-  Hex: { Input: string; Output: string };
-  CID: { Input: string; Output: string };
-  JSON: { Input: unknown; Output: unknown };
-  Upload: { Input: UploadedFile; Output: never };
-};
-
 const maxUint256 = 2n ** 256n - 1n;
 
 /** Scalars of the API. Whole numbers of chain size are decimal strings: JSON numbers end at 2^53. */

@@ -7,6 +7,7 @@ import { addCollections } from "./collections.ts";
 import { addContracts } from "./contracts.ts";
 import { addKeys } from "./keys.ts";
 import { addNfts } from "./nfts.ts";
+import { addScalars } from "./scalars.ts";
 import { createStatusSchema } from "./status.ts";
 import { addTransfers } from "./transfers.ts";
 import { addUploads } from "./uploads.ts";
@@ -15,6 +16,7 @@ import { addViewer } from "./viewer.ts";
 /** The whole API: Pothos' types, joined with the SDL-first status slice. */
 export function createSchema(): GraphQLSchema {
   const builder = createBuilder();
+  addScalars(builder);
   addUploads(builder);
   addCollections(builder);
   addNfts(builder);

@@ -1,5 +1,5 @@
 import { type Account, type ChainUsage, type Charge, getAccount, listCharges } from "../accounts/get-account.ts";
-import type { Plan } from "../auth/plans.ts";
+import type { Plan } from "../auth/plan.ts";
 import { type Builder, sessionOf } from "./builder.ts";
 
 /** The caller's account: its plan, what it has used, and what it owes. */

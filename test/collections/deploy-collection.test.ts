@@ -2,7 +2,8 @@ import { type Address, createWalletClient, type Hex, http, parseEther } from "vi
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Caller } from "../../src/auth/caller.ts";
-import { type DeployCollectionInput, deployCollection } from "../../src/collections/deploy-collection.ts";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import type { DeployCollectionInput } from "../../src/collections/deployment-input.ts";
 import { getEligibility } from "../../src/collections/eligibility.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { listDeployments } from "../../src/collections/list-deployments.ts";

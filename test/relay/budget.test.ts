@@ -1,7 +1,8 @@
 import { parseEther } from "viem";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
-import { type DeployCollectionInput, deployCollection } from "../../src/collections/deploy-collection.ts";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import type { DeployCollectionInput } from "../../src/collections/deployment-input.ts";
 import type { ServiceError } from "../../src/errors/errors.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";

@@ -18,7 +18,7 @@ import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts"
 import type { Caller } from "../../src/auth/caller.ts";
 import { createAccount } from "../../src/auth/keys.ts";
 import { type Chain, defaultRelayPolicy } from "../../src/chains.ts";
-import type { DeployCollectionInput } from "../../src/collections/deploy-collection.ts";
+import type { DeployCollectionInput } from "../../src/collections/deployment-input.ts";
 import { loadConfig } from "../../src/config/config.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createServices } from "../../src/processes/create-services.ts";

@@ -1,0 +1,15 @@
+import type { UploadedFile } from "./uploaded-file.ts";
+
+/** What the scalars are inside. */
+export type Scalars = {
+  /** Lower case inside and outside. */
+  Address: { Input: string; Output: string };
+  TokenId: { Input: bigint; Output: bigint };
+  Uint256: { Input: bigint; Output: bigint };
+  Wei: { Input: bigint; Output: bigint };
+  DateTime: { Input: Date; Output: Date };
+  Hex: { Input: string; Output: string };
+  CID: { Input: string; Output: string };
+  JSON: { Input: unknown; Output: unknown };
+  Upload: { Input: UploadedFile; Output: never };
+};
