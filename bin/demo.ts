@@ -1,8 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePorts } from "../src/embedded/free-port.ts";
 import { startStack } from "../src/embedded/stack.ts";
+import { freePorts } from "../src/free-port.ts";
 import { launchCollection } from "./demo-launch.ts";
 import { untilStopAsked } from "./start.ts";
 

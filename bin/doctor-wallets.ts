@@ -1,10 +1,10 @@
 import type { Config } from "../src/config/config.ts";
 import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import type { Finding } from "../src/indexing/invariants.ts";
+import { openSigning } from "../src/processes/open-signing.ts";
 import { isDeployable } from "../src/relay/chain/deployable.ts";
 import { createRelay } from "../src/relay/relay.ts";
 import { listSharedWallets, sharedWalletAction } from "../src/relay/submit/external-transactions.ts";
-import { openSigning } from "../src/signing/open-signing.ts";
 import { createLogger } from "../src/telemetry/log.ts";
 
 const dayMs = 86_400_000;

@@ -5,40 +5,41 @@ import { expect, test } from "vitest";
 
 const root = resolve(import.meta.dirname, "..");
 
-const useCases = ["accounts", "collections", "nfts", "transfers", "uploads"];
-const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "relay", "rpc", "signing"];
-const base = [
-  "backoff.ts",
-  "cache-bounds.ts",
-  "chains.ts",
-  "compact-heap.ts",
-  "config.ts",
-  "config-chains.ts",
-  "config-signing.ts",
-  "config-values.ts",
-  "error-guide.ts",
-  "explain-failure.ts",
-  "errors.ts",
-  "fair-queue.ts",
-  "free-port.ts",
-  "give-way.ts",
-  "log.ts",
-  "log-once.ts",
-  "log-output.ts",
-  "json-text.ts",
-  "measure-json.ts",
-  "services.ts",
-  "telemetry",
-  "unavailable.ts",
-];
+/**
+ * The folders and files of `src/`, outermost first. Each may import what stands in the lines below its own, types
+ * included, and nothing of its own line but itself. `docs/architecture.md` shows this table.
+ */
+const layers = `
+embedded                                     the whole service on embedded parts
+processes                                    the programs, and what they are built from
+server                                       routes, pages, the fast path, health
+graphql rest                                 the two APIs
+admission                                    whether a request may begin: keys, rates, load
+accounts collections transfers uploads       use cases
+nfts                                         reads of tokens and contracts
+services.ts                                  what a use case is given
+indexing metadata relay                      chains: Ponder, documents of tokens, transactions
+auth ipfs                                    keys, rates and audit; content and pinning
+db outbound rpc                              PostgreSQL; servers of third parties; nodes
+config                                       the environment
+signing                                      keys and the rules of signing
+chains.ts http                               networks; HTTP without knowledge of the product
+errors json telemetry backoff.ts cache-bounds.ts compact-heap.ts fair-queue.ts free-port.ts lower-priority.ts
+`;
 
-/** The layers of `src/`, outermost first; each may import its own and those below it. */
-const layers: readonly { name: string; holds: readonly string[] }[] = [
-  { name: "processes", holds: ["api.ts", "worker.ts", "indexer.ts", "processes", "process-life.ts", "embedded"] },
-  { name: "doors", holds: ["http", "v0", "graphql"] },
-  { name: "use cases", holds: useCases },
-  { name: "drivers", holds: [...drivers, ...base] },
-];
+/** The same for the folders of `src/relay/`. */
+const relayLayers = `
+relay.ts                                     what a process knows of its wallets and factories
+operator                                     commands: factory, roles, wallets
+requests track                               what APIs ask for; what the worker does until a transaction is final
+submit                                       from an accepted request to signed bytes at a node
+chain                                        what is read from nodes
+store                                        the relay's tables, and what a process remembers
+`;
+
+const useCases = ["accounts", "collections", "nfts", "transfers", "uploads"];
+const apis = ["admission", "graphql", "rest", "server"];
+const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "relay", "rpc", "signing"];
 
 interface Import {
   from: string;
@@ -58,35 +59,68 @@ function parse(file: string): ts.SourceFile {
 }
 
 function importsOf(file: string): Import[] {
-  return parse(file).statements.flatMap((statement) => {
-    if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) return [];
-    const specifier = statement.moduleSpecifier;
-    if (!specifier || !ts.isStringLiteral(specifier) || !specifier.text.startsWith(".")) return [];
-    const typeOnly = ts.isImportDeclaration(statement)
-      ? statement.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword
-      : statement.isTypeOnly;
-    return [{ from: file, to: relative(root, join(root, dirname(file), specifier.text)), typeOnly }];
-  });
+  const found: Import[] = [];
+  const add = (specifier: ts.Expression | undefined, typeOnly: boolean) => {
+    if (specifier && ts.isStringLiteral(specifier) && specifier.text.startsWith("."))
+      found.push({ from: file, to: relative(root, join(root, dirname(file), specifier.text)), typeOnly });
+  };
+  const visit = (node: ts.Node): void => {
+    if (ts.isImportDeclaration(node))
+      add(node.moduleSpecifier, node.importClause?.phaseModifier === ts.SyntaxKind.TypeKeyword);
+    if (ts.isExportDeclaration(node)) add(node.moduleSpecifier, node.isTypeOnly);
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      add(node.arguments[0], false);
+    ts.forEachChild(node, visit);
+  };
+  visit(parse(file));
+  return found;
 }
 
-const layerOf = (file: string) => layers.findIndex((layer) => layer.holds.includes(file.split("/")[1] ?? ""));
+/** By folder or file: the number of its line, from the outermost. */
+function lineOf(table: string): Map<string, number> {
+  const lines = table.trim().split("\n");
+  return new Map(
+    lines.flatMap((line, at) => (line.split(/ {2,}/)[0] ?? "").split(" ").map((name) => [name, at] as const)),
+  );
+}
+
+/** Imports among the files below `base` that point up in its table, or sideways. */
+function pointingUp(base: string, table: string): string[] {
+  const lines = lineOf(table);
+  const nameOf = (file: string) => file.slice(base.length).split("/")[0] ?? "";
+  return all
+    .filter(({ from, to }) => from.startsWith(base) && to.startsWith(base) && nameOf(from) !== nameOf(to))
+    .filter(({ from, to }) => (lines.get(nameOf(from)) ?? Infinity) >= (lines.get(nameOf(to)) ?? -1))
+    .map(({ from, to }) => `${from} imports ${to}`);
+}
+
 const own = ["src", "indexer", "schema"].flatMap(sources);
 const all = own.flatMap(importsOf);
 
-test("every file of src/ belongs to a layer", () => {
-  expect(sources("src").filter((file) => layerOf(file) < 0)).toEqual([]);
+test("every file of src/ stands in the table, and imports point down in it, types included", () => {
+  expect([...lineOf(layers).keys()].sort()).toEqual(readdirSync(join(root, "src")).sort());
+  expect(pointingUp("src/", layers)).toEqual([]);
 });
 
-test("imports in src/ point inwards: processes, doors, use cases, drivers", () => {
-  const wrong = all.filter(
-    ({ from, to }) => from.startsWith("src/") && to.startsWith("src/") && layerOf(to) < layerOf(from),
-  );
-  expect(wrong).toEqual([]);
+test("relay/ has six folders, and imports point down among them", () => {
+  const entries = readdirSync(join(root, "src/relay")).filter((name) => name !== "README.md");
+  expect([...lineOf(relayLayers).keys()].sort()).toEqual(entries.sort());
+  expect(pointingUp("src/relay/", relayLayers)).toEqual([]);
 });
 
-test("doors see neither SQL, chains' RPC nor IPFS", () => {
+test("docs/architecture.md shows these tables", () => {
+  const text = readFileSync(join(root, "docs/architecture.md"), "utf8");
+  for (const table of [layers, relayLayers]) expect(text).toContain(`\`\`\`${table}\`\`\``);
+});
+
+test("no file of src/ has more than 300 lines", () => {
+  const long = sources("src").filter((file) => readFileSync(join(root, file), "utf8").split("\n").length > 301);
+  expect(long).toEqual([]);
+});
+
+test("the APIs see neither SQL, chains' RPC nor IPFS", () => {
   const outside = ["kysely", "pg", "viem/actions", "ipfs-unixfs-importer", "@ipld/car"];
-  const wrong = ["src/v0", "src/graphql", "src/http"].flatMap(sources).flatMap((file) => {
+  const wrong = [...apis.map((name) => `src/${name}`), "src/http"].flatMap(sources).flatMap((file) => {
     const text = readFileSync(join(root, file), "utf8");
     const packages = outside.filter((name) => text.includes(`from "${name}"`));
     const local = importsOf(file).filter(
@@ -130,11 +164,8 @@ test("the environment is read in one place", () => {
   expect(wrong).toEqual([]);
 });
 
-test("no file is a circle's part", () => {
-  const edges = Map.groupBy(
-    all.filter(({ typeOnly }) => !typeOnly),
-    ({ from }) => from,
-  );
+test("no file is part of a circle of imports, types included", () => {
+  const edges = Map.groupBy(all, ({ from }) => from);
   const done = new Set<string>();
   const circles: string[] = [];
   const visit = (file: string, trail: string[]): void => {

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, request, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePorts } from "../src/embedded/free-port.ts";
+import { freePorts } from "../src/free-port.ts";
 import { type EventClient, subscribe } from "./graphql/event-client.ts";
 import { ApiServer } from "./setup/api-server.ts";
 import { Nginx, nginxVersion } from "./setup/nginx.ts";

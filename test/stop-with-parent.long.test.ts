@@ -8,8 +8,8 @@ import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { stackProcesses } from "../bench/start/proportional-memory.ts";
-import { freePorts } from "../src/embedded/free-port.ts";
 import type { ReadyInfo } from "../src/embedded/ready-info.ts";
+import { freePorts } from "../src/free-port.ts";
 import { Client } from "./setup/client.ts";
 
 /** From the signal until the last process of the stack is gone. */

@@ -6,9 +6,9 @@ import { availableParallelism, getPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
-import { freePorts } from "../../src/embedded/free-port.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { generate } from "../reads/generate.ts";
 import type { Attack, Attacked, Outcomes } from "./attackers.ts";
 

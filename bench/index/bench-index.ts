@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
-import { freePorts } from "../../src/embedded/free-port.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { CrowdChain } from "./crowd-chain.ts";
 import { ours, runPonder, upserts, type Variant } from "./ponder-run.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createTestClient, type Hex, http, publicActions, walletActions } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { foundry } from "viem/chains";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { compileSolidity } from "../../test/setup/compile.ts";
 
 /**

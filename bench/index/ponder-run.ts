@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { ponderEnvironment, ponderFolder, ponderNodeOptions } from "../../src/indexing/ponder-process.ts";
 
 export interface Variant {

@@ -9,8 +9,8 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import autocannon from "autocannon";
 import pg from "pg";
-import { freePorts } from "../../src/embedded/free-port.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { startStandby } from "../../test/setup/standby.ts";
 import { benchChainId, generate } from "../reads/generate.ts";
 

@@ -6,7 +6,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { proportionalMemory, stackProcesses } from "./proportional-memory.ts";
 
 const root = join(import.meta.dirname, "../..");

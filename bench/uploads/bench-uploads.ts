@@ -12,9 +12,9 @@ import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { parseArgs } from "node:util";
-import { freePorts } from "../../src/embedded/free-port.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { directoryBody, fileBody, metadataFiles, multipartType } from "./content.ts";
 import { startNginx } from "./nginx.ts";
 

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
+import { explainFailure } from "../config/explain-failure.ts";
 import { clockLead, clockToleranceSeconds, clockTrouble } from "../db/pool/clock.ts";
 import type { ReplicaStatus } from "../db/replicas/replica.ts";
-import { explainFailure } from "../errors/explain-failure.ts";
 import { isDeployable } from "../relay/chain/deployable.ts";
 import type { Services } from "../services.ts";
 import type { SignerTrouble } from "../signing/trouble.ts";

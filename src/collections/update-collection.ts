@@ -6,7 +6,7 @@ import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed
 import { acceptUpdate } from "../relay/requests/update-intent.ts";
 import { toBytes } from "../relay/store/bytes.ts";
 import { type ConfigChanges, storeChanges } from "../relay/store/config-changes.ts";
-import { endedStates } from "../relay/store/intents.ts";
+import { endedStates } from "../relay/store/lifecycle.ts";
 import type { Services } from "../services.ts";
 import { checkKey } from "./accept-deployment.ts";
 import { keepTree } from "./allowlists.ts";

@@ -1,8 +1,10 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { type Chain, knownChains } from "../chains.ts";
-import { explainFailure } from "../errors/explain-failure.ts";
+import type { Chain } from "../chains.ts";
+import type { Traces } from "../telemetry/tracing.ts";
 import { loadChains } from "./chain-settings.ts";
+import { explainFailure } from "./explain-failure.ts";
+import { loadFailpoints } from "./failpoints.ts";
 import { loadSigning, type SigningConfig } from "./signing-settings.ts";
 import {
   ConfigError,
@@ -121,7 +123,7 @@ export interface Config {
   /** The worker and the indexer serve `/metrics` on this port (0: not); the token opens it, and the API's. */
   metrics: { host: string; port: number; token: string | null };
   /** Where OpenTelemetry traces go, and the share of requests that are traced; null: nowhere. */
-  traces: { endpoint: string; ratio: number } | null;
+  traces: Traces | null;
   logLevel: string;
   /** On SIGTERM: how long to serve on while `/readyz` says 503, and how long answers under way may then take. */
   shutdown: { delayMs: number; graceMs: number };
@@ -248,7 +250,7 @@ function loadPepper(env: Env): string {
   return pepper || publicPepper;
 }
 
-const publicPepper = "mintyard-embedded";
+export const publicPepper = "mintyard-embedded";
 
 function missingPepper(): ConfigError {
   return new ConfigError(
@@ -274,53 +276,12 @@ function loadTraces(env: Env): Config["traces"] {
   return endpoint === null ? null : { endpoint, ratio: read(env, "OTEL_TRACES_SAMPLER_ARG", share, 1) };
 }
 
-/** Failpoints kill the process, for the chaos run: never in production, and only beside local test chains. */
-function loadFailpoints(env: Env, chains: readonly Chain[]): string | null {
-  const setting = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
-  if (!setting) return null;
-  const known = new Set(Object.values(knownChains).map(({ id }) => id));
-  const harmless = (chain: Chain) => chain.local && !known.has(chain.id) && chain.rpcUrls.every(isLoopback);
-  if (env["NODE_ENV"] === "production" || !chains.every(harmless))
-    throw new ConfigError("MINTYARD_CHAOS_CRASH: failpoints are for local chains only; unset it");
-  return setting;
-}
-
-function isLoopback(text: string): boolean {
-  const { hostname } = new URL(text);
-  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
-}
-
 /** Where the content-addressed archives lie. */
 export function ipfsDir(config: Config): string {
   return join(config.dataDir, "ipfs");
 }
 
-/** Every value of a configuration that must appear in no log, answer or metric. */
-export function secretsOf(config: Config): string[] {
-  const databases = [config.databaseUrl, ...Object.values(config.databaseUrls), ...config.replicas.urls];
-  const passwords = databases.flatMap((text) =>
-    text && URL.canParse(text) ? [decodeURIComponent(new URL(text).password)] : [],
-  );
-  const chains = config.chains.flatMap(({ relayerKey, relay, rpcUrls, local }) => [
-    ...[...(relayerKey ? [relayerKey] : []), ...relay.moreKeys].flatMap((key) => [key, key.slice(2)]),
-    // Of a provider's URL the path and query are the account's key.
-    ...(local ? [] : rpcUrls.flatMap((url) => [new URL(url).pathname.slice(1), new URL(url).search.slice(1)])),
-  ]);
-  return [
-    config.keyPepper,
-    config.devApiKey ?? "",
-    config.metrics.token ?? "",
-    ...[config.signing.signer?.token, config.signing.signer?.adminToken].map((token) =>
-      token && "value" in token ? token.value : "",
-    ),
-    config.ipfs.pinata?.jwt ?? "",
-    config.ipfs.kubo?.authorization ?? "",
-    ...passwords,
-    ...chains,
-  ].filter((secret) => secret.length >= 8 && secret !== publicPepper);
-}
-
-/** Why this process or command ended, for its operator (src/errors/explain-failure.ts). */
+/** Why this process or command ended, for its operator (src/config/explain-failure.ts). */
 export function describeFailure(error: unknown): string {
   return explainFailure(error, process.env);
 }

@@ -2,8 +2,8 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
+import { freePorts } from "../free-port.ts";
 import { longestSocketPath } from "../signing/endpoint.ts";
-import { freePorts } from "./free-port.ts";
 import { isCommand } from "./is-command.ts";
 
 type Ports = Record<string, number>;

@@ -272,10 +272,8 @@ class EmbeddedStack implements Stack {
   #localChainNames(): string[] {
     const given = this.#env["MINTYARD_LOCAL_CHAINS"];
     const configured = Object.keys(this.#env).some((name) => name.startsWith("RPC_URL_") && this.#env[name]?.trim());
-    return (given ?? (configured ? "" : "goerli"))
-      .split(",")
-      .map((name) => name.trim())
-      .filter(Boolean);
+    const names = (given ?? (configured ? "" : "goerli")).split(",");
+    return names.map((name) => name.trim()).filter(Boolean);
   }
 
   async #startLocalChains(

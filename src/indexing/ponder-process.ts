@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { letHeapGrow, returnMemory } from "../compact-heap.ts";
-import { freePorts } from "../embedded/free-port.ts";
+import { freePorts } from "../free-port.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge } from "prom-client";
-import type { Services } from "../services.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { claimCheck, noteCheck, readContentHealth } from "./check-queue.ts";
+import type { ContentContext } from "./context.ts";
 import { verifyCar } from "./verify-car.ts";
 
 const pollMs = 30_000;
@@ -11,7 +11,7 @@ const pollMs = 30_000;
  * Reads all stored content again, slowly and for ever, until `signal` ends it: damage shows before the last good copy
  * elsewhere is gone. At most `IPFS_CHECK_BYTES_PER_SECOND` in this process; 0 switches it off.
  */
-export async function runChecks(services: Services, signal: AbortSignal): Promise<void> {
+export async function runChecks(services: ContentContext, signal: AbortSignal): Promise<void> {
   const { bytesPerSecond } = services.config.ipfs.check;
   if (bytesPerSecond === 0) return;
   while (!signal.aborted) {
@@ -21,7 +21,7 @@ export async function runChecks(services: Services, signal: AbortSignal): Promis
 }
 
 /** @returns whether there was something to do. */
-async function checkNext({ db, log, content, config }: Services, signal: AbortSignal): Promise<boolean> {
+async function checkNext({ db, log, content, config }: ContentContext, signal: AbortSignal): Promise<boolean> {
   const { bytesPerSecond, days } = config.ipfs.check;
   try {
     const car = await claimCheck(db, bytesPerSecond);
@@ -39,7 +39,7 @@ async function checkNext({ db, log, content, config }: Services, signal: AbortSi
 }
 
 /** Shows how many of the stored CARs were damaged when they were checked last. */
-export function watchContent({ registry }: Metrics, { db }: Services): void {
+export function watchContent({ registry }: Metrics, { db }: ContentContext): void {
   new Gauge({
     name: "mintyard_damaged_content",
     help: "Stored CARs that were damaged or missing when they were read last; see mintyard doctor.",

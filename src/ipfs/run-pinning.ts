@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../backoff.ts";
-import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
+import type { ContentContext } from "./context.ts";
 import { createKubo } from "./kubo.ts";
 import type { PinDriver } from "./pin-driver.ts";
 import { claimPin, claimSeconds, keepClaim, type PinJob, pinDone, pinFailed, pinLater } from "./pin-queue.ts";
@@ -14,7 +14,7 @@ const retryPause = { firstMs: 5_000, mostMs: 3_600_000 };
  * Hands uploads on to the remote pinning service until `signal` ends it; several workers share the queue.
  * Returns at once when none is configured. An upload under way is left at the signal and claimed again later.
  */
-export async function runPinning(services: Services, signal: AbortSignal): Promise<void> {
+export async function runPinning(services: ContentContext, signal: AbortSignal): Promise<void> {
   const { pinata, kubo } = services.config.ipfs;
   const driver = pinata ? createPinata(pinata) : kubo && createKubo(kubo);
   if (!driver) return;
@@ -29,7 +29,7 @@ export async function runPinning(services: Services, signal: AbortSignal): Promi
 }
 
 /** @returns whether there was something to do. */
-async function pinNext(services: Services, driver: PinDriver): Promise<boolean> {
+async function pinNext(services: ContentContext, driver: PinDriver): Promise<boolean> {
   const { db, logOnce } = services;
   try {
     const job = await claimPin(db);
@@ -42,7 +42,7 @@ async function pinNext(services: Services, driver: PinDriver): Promise<boolean> 
   }
 }
 
-async function pinOne({ db, log, logOnce, content }: Services, driver: PinDriver, job: PinJob): Promise<void> {
+async function pinOne({ db, log, logOnce, content }: ContentContext, driver: PinDriver, job: PinJob): Promise<void> {
   const { cid, attempts } = job;
   const facts = { cid, attempts, driver: driver.name };
   // An upload may take longer than a claim holds; who dies stops renewing it.

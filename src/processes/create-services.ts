@@ -3,7 +3,8 @@ import { RateLimiter } from "../auth/rate-limit.ts";
 import { StreamSlots } from "../auth/stream-slots.ts";
 import { UploadSlots } from "../auth/upload-slots.ts";
 import { UsageCounter } from "../auth/usage.ts";
-import { type Config, secretsOf } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import { secretsOf } from "../config/secrets-of.ts";
 import { DiskRoom } from "../db/pool/disk-room.ts";
 import { openReads } from "../db/pool/open-reads.ts";
 import { createDatabase, createPool } from "../db/pool/pool.ts";
@@ -18,9 +19,9 @@ import { AccountCalls } from "../rpc/account-calls.ts";
 import { createRpcClients } from "../rpc/clients.ts";
 import { ReaderCalls } from "../rpc/reader-calls.ts";
 import type { Services } from "../services.ts";
-import { openSigning } from "../signing/open-signing.ts";
 import { createLogger, type Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
+import { openSigning } from "./open-signing.ts";
 
 interface ServiceOptions {
   /** The database shows a request the rows of its own account only. */

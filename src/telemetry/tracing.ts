@@ -1,6 +1,12 @@
 import type { Context, Span } from "@opentelemetry/api";
-import type { Config } from "../config/config.ts";
 import { setRecorder } from "./span.ts";
+
+/** Where traces go, and which part of them. */
+export interface Traces {
+  endpoint: string;
+  /** From 0 to 1. */
+  ratio: number;
+}
 
 /**
  * Sends traces to `OTEL_EXPORTER_OTLP_ENDPOINT` from now on. Without it, nothing of OpenTelemetry is loaded.
@@ -9,8 +15,10 @@ import { setRecorder } from "./span.ts";
  * @param processName the service's name is `mintyard-` and this.
  * @returns how to send what is left and end.
  */
-export async function startTracing(config: Config, processName: string): Promise<() => Promise<void>> {
-  const { traces } = config;
+export async function startTracing(
+  { traces }: { traces: Traces | null },
+  processName: string,
+): Promise<() => Promise<void>> {
   if (!traces) return async () => undefined;
   const [{ ROOT_CONTEXT, SpanStatusCode, trace }, sdk, { OTLPTraceExporter }] = await Promise.all([
     import("@opentelemetry/api"),

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { administratorScript } from "../../schema/analyst-admin.ts";
 import { createAnalystLogin, dropAnalystLogin } from "../../src/db/admin/analyst-logins.ts";
 import { ensureAnalystRole } from "../../src/db/admin/analyst-role.ts";
-import { freePorts } from "../../src/embedded/free-port.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 
 // A server of its own: roles belong to a whole server, and other test files use theirs at the same time.

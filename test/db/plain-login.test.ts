@@ -7,8 +7,8 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAnalystLogin, dropAnalystLogin } from "../../src/db/admin/analyst-logins.ts";
 import { hasApiRole } from "../../src/db/pool/pool.ts";
-import { freePorts } from "../../src/embedded/free-port.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestClient, http, publicActions, walletActions } from "viem";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 
 const script = join(import.meta.dirname, "../../bin/local-chain.ts");
 const empty = "0x00000000000000000000000000000000000000aa";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { patient } from "../setup/patience.ts";
 import { ServiceProcess } from "../setup/service-process.ts";

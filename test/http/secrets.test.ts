@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { OtlpCollector } from "../setup/otlp-collector.ts";
 

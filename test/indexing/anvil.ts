@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type Abi, encodeDeployData, encodeFunctionData, type Hex } from "viem";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 import type { CompiledContract } from "../setup/compile.ts";
 
 export type Anvil = Awaited<ReturnType<typeof startAnvil>>;

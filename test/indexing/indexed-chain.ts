@@ -8,7 +8,7 @@ import type pg from "pg";
 import { type Abi, createTestClient, type Hex, http, publicActions, walletActions } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { hardhat } from "viem/chains";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { type CompiledContract, compileSolidity } from "../setup/compile.ts";
 
 /** Accounts that a development node funds. */

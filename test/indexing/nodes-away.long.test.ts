@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { type ChainStatus, readStatus } from "../../src/accounts/read-status.ts";
 import { loadConfig } from "../../src/config/config.ts";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import type { Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";

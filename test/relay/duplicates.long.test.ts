@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
 import { RelayHarness } from "./harness.ts";

@@ -2,8 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { freePorts } from "../../src/embedded/free-port.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { offerStack } from "./shared-stack.ts";
 
 declare module "vitest" {

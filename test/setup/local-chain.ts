@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { freePorts } from "../../src/embedded/free-port.ts";
+import { freePorts } from "../../src/free-port.ts";
 
 export interface TestChain {
   url: string;

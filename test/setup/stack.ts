@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { freePorts } from "../../src/embedded/free-port.ts";
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
+import { freePorts } from "../../src/free-port.ts";
 
 const command = join(import.meta.dirname, "../../bin/mintyard.ts");
 

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import pg from "pg";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { migrate, migrationNames } from "../../src/db/admin/migrate.ts";
-import { freePorts } from "../../src/embedded/free-port.ts";
 import { startPostgres } from "../../src/embedded/postgres.ts";
+import { freePorts } from "../../src/free-port.ts";
 import { packDump } from "./dump.ts";
 import { seed } from "./seed.ts";
 

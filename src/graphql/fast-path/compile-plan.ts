@@ -1,21 +1,15 @@
-import {
-  type FieldNode,
-  type FragmentDefinitionNode,
-  type GraphQLSchema,
-  Kind,
-  type OperationDefinitionNode,
-  type SelectionSetNode,
-} from "graphql";
+import type { GraphQLSchema, OperationDefinitionNode, SelectionSetNode } from "graphql";
 import type { Caller } from "../../auth/caller.ts";
 import { JsonText } from "../../json/json-text.ts";
 import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../../nfts/json-lists.ts";
 import type { JsonPage } from "../../nfts/json-page.ts";
-import type { ContractField, FileField, JsonMember, NftField, NftShape } from "../../nfts/nft-json.ts";
+import type { NftShape } from "../../nfts/nft-json.ts";
 import { countConditions, type TraitFilter } from "../../nfts/traits.ts";
 import type { Services } from "../../services.ts";
 import { encodeId } from "../builder.ts";
 import { type ConnectionArgs, pageRequestOf } from "../connection.ts";
 import { compileArguments, compileVariables } from "./compile-values.ts";
+import { contractMembersOf, type Fragments, flatten, type Member, nftShape } from "./selection.ts";
 
 /** An operation that is answered without executing it: its reads make the text of `data`. */
 export interface KnownPlan {
@@ -29,41 +23,6 @@ export interface KnownPlan {
 
 type Run = (services: Services, caller: Caller) => Promise<JsonText>;
 type Args = ConnectionArgs & Record<string, unknown>;
-type Fragments = Record<string, FragmentDefinitionNode>;
-
-interface Member {
-  name: string;
-  field: string;
-  node: FieldNode;
-}
-
-const same = ["id", "chain", "tokenId", "standard", "owner", "supply", "creator", "mintedAt", "name", "description"];
-const nftNames: Record<string, NftField> = {
-  ...(Object.fromEntries(same.map((name) => [name, name])) as Record<string, NftField>),
-  contractAddress: "contract",
-  metadataUrl: "metadataUrl",
-  metadata: "metadata",
-  fileUrl: "fileUrl",
-  animationUrl: "animationUrl",
-  cachedFileUrl: "cachedFileUrl",
-  cachedAnimationUrl: "cachedAnimationUrl",
-  metadataUpdatedAt: "metadataUpdatedAt",
-  __typename: "nftTypename",
-};
-const contractNames: Record<string, ContractField> = {
-  ...Object.fromEntries(["id", "chain", "address", "standard", "name", "symbol", "description"].map((n) => [n, n])),
-  thumbnailUrl: "thumbnailUrl",
-  cachedThumbnailUrl: "cachedThumbnailUrl",
-  bannerUrl: "bannerUrl",
-  cachedBannerUrl: "cachedBannerUrl",
-  __typename: "contractTypename",
-};
-const fileNames: Record<string, FileField> = {
-  width: "width",
-  height: "height",
-  sizeBytes: "sizeBytes",
-  __typename: "fileTypename",
-};
 
 /** Fields of the root that an operation may have for a plan: each is a statement of its own. */
 const maxRoots = 5;
@@ -225,63 +184,6 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
         __typename: '"NftConnection"',
       }),
   };
-}
-
-function nftShape(set: SelectionSetNode | undefined, fragments: Fragments, ofAccount: boolean): JsonMember[] | null {
-  const members = set && flatten(set, "Nft", fragments);
-  if (!members) return null;
-  const shape = members.map(({ name, field, node }): JsonMember | null => {
-    if (field === "amount") return { name, field: ofAccount ? "amount" : "noAmount" };
-    if (field === "contract") {
-      const inner = contractMembersOf(node, fragments);
-      return inner && { name, field: { group: "contract", members: inner } };
-    }
-    if (field === "fileInformation") {
-      const inner = namedMembers(node, "FileInformation", fileNames, fragments);
-      return inner && { name, field: { group: "fileInformation", members: inner } };
-    }
-    const known = nftNames[field];
-    return known ? { name, field: known } : null;
-  });
-  const whole = shape.filter((member) => member !== null);
-  return whole.length === shape.length ? whole : null;
-}
-
-function contractMembersOf(node: FieldNode, fragments: Fragments): JsonMember<ContractField>[] | null {
-  return namedMembers(node, "Contract", contractNames, fragments);
-}
-
-function namedMembers<F extends string>(
-  node: FieldNode,
-  type: string,
-  names: Record<string, F>,
-  fragments: Fragments,
-): JsonMember<F>[] | null {
-  const inner = node.selectionSet && flatten(node.selectionSet, type, fragments);
-  const known = inner?.flatMap((member): JsonMember<F>[] => {
-    const field = Object.hasOwn(names, member.field) ? names[member.field] : undefined;
-    return field ? [{ name: member.name, field }] : [];
-  });
-  return inner && known?.length === inner.length ? known : null;
-}
-
-/** The fields of a selection in order, fragments opened; null when it is not as plain as that. */
-function flatten(set: SelectionSetNode, type: string, fragments: Fragments): Member[] | null {
-  const members: Member[] = [];
-  for (const selection of set.selections) {
-    if ((selection.directives ?? []).length > 0) return null;
-    if (selection.kind === Kind.FIELD) {
-      members.push({ name: (selection.alias ?? selection.name).value, field: selection.name.value, node: selection });
-      continue;
-    }
-    const fragment = selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments[selection.name.value];
-    if (!fragment || (fragment.typeCondition && fragment.typeCondition.name.value !== type)) return null;
-    const inner = flatten(fragment.selectionSet, type, fragments);
-    if (!inner) return null;
-    members.push(...inner);
-  }
-  // Fields that come twice are merged by an executor.
-  return new Set(members.map(({ name }) => name)).size === members.length ? members : null;
 }
 
 function argumentsOf(

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PublicClient } from "viem";
 import type { Chain } from "../../chains.ts";
-import type { Services } from "../../services.ts";
+import type { MetadataContext } from "../context.ts";
 import { type PinnedBlock, readHead } from "../read/call-contract.ts";
 import { DueContracts } from "../schedule/due-contracts.ts";
 import { type Shared, TokenReader } from "../schedule/token-reader.ts";
@@ -23,7 +23,7 @@ const countEveryMs = 1_000;
 
 /** One chain's loop: a node that is down stops only its own chain. */
 export class ChainReader {
-  readonly #services: Services;
+  readonly #services: MetadataContext;
   readonly #chain: Chain;
   readonly #client: PublicClient;
   readonly #shared: Shared;
@@ -41,7 +41,7 @@ export class ChainReader {
   #checkedHead = "";
   #wake: () => void = () => undefined;
 
-  constructor(services: Services, chain: Chain, shared: Shared, signal: AbortSignal) {
+  constructor(services: MetadataContext, chain: Chain, shared: Shared, signal: AbortSignal) {
     this.#services = services;
     this.#chain = chain;
     this.#client = services.rpc(chain);

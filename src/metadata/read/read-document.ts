@@ -1,13 +1,13 @@
 import { type Fault, isFault } from "../../outbound/fault.ts";
 import { type Fetched, type Fetcher, readCapped } from "../../outbound/fetcher.ts";
-import type { Services } from "../../services.ts";
+import type { MetadataContext } from "../context.ts";
 import { decodeDataUri } from "./data-uri.ts";
 import type { Gateway, GatewayBlocks } from "./gateway-blocks.ts";
 import { gatewayOf, type IpfsLocation, parseIpfsUri } from "./ipfs-location.ts";
 
 /** Where documents come from: what this installation holds, then gateways, then strangers' servers. */
 export interface Sources {
-  content: Pick<Services["content"], "resolve">;
+  content: Pick<MetadataContext["content"], "resolve">;
   /** Bases of gateways the operator trusts, with their `/ipfs` part. */
   gateways: readonly string[];
   blocks: GatewayBlocks;

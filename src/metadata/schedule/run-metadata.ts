@@ -1,6 +1,6 @@
 import { createFetcher } from "../../outbound/fetcher.ts";
 import { OutboundLimits } from "../../outbound/outbound-limits.ts";
-import type { Services } from "../../services.ts";
+import type { MetadataContext } from "../context.ts";
 import { ChainReader } from "../discover/chain-reader.ts";
 import { GatewayBlocks } from "../read/gateway-blocks.ts";
 import { MediaProbe } from "../read/probe-media.ts";
@@ -8,7 +8,7 @@ import { JobPool } from "./job-pool.ts";
 import type { Shared } from "./token-reader.ts";
 
 /** Reads the metadata of all chains' tokens and contracts until `signal` aborts. Outages are waited out. */
-export async function runMetadata(services: Services, signal: AbortSignal): Promise<void> {
+export async function runMetadata(services: MetadataContext, signal: AbortSignal): Promise<void> {
   const { allowPrivateFetch, metadata, ipfs } = services.config;
   const limits = new OutboundLimits({ ...metadata, total: metadata.concurrency });
   const fetcher = createFetcher({ allowPrivate: allowPrivateFetch }, limits);

@@ -3,7 +3,7 @@ import type { Chain } from "../../chains.ts";
 import { toHex } from "../../db/bytes.ts";
 import type { Fetcher } from "../../outbound/fetcher.ts";
 import { Busy, type OutboundLimits } from "../../outbound/outbound-limits.ts";
-import type { Services } from "../../services.ts";
+import type { MetadataContext } from "../context.ts";
 import type { PinnedBlock } from "../read/call-contract.ts";
 import type { MediaProbe } from "../read/probe-media.ts";
 import type { Sources } from "../read/read-document.ts";
@@ -22,7 +22,7 @@ export interface Shared {
 
 /** Does one token's job from the call of the contract to its row. */
 export class TokenReader {
-  readonly #services: Services;
+  readonly #services: MetadataContext;
   readonly #chain: Chain;
   readonly #client: PublicClient;
   readonly #shared: Shared;
@@ -30,7 +30,7 @@ export class TokenReader {
   readonly #signal: AbortSignal;
 
   constructor(
-    services: Services,
+    services: MetadataContext,
     chain: Chain,
     client: PublicClient,
     shared: Shared,

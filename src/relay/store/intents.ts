@@ -6,18 +6,6 @@ import { ServiceError } from "../../errors/errors.ts";
 /** A wish that will reach the chain once or not at all, as its row stands. */
 export type Intent = Selectable<Database["service.intent"]>;
 
-/** States before a nonce was taken: such an intent may still be held, cancelled or expire. */
-export const unassignedStates = ["queued", "held"] as const satisfies readonly IntentState[];
-
-/** No step leads out of these but a new generation. */
-export const endedStates = [
-  "finalized",
-  "failed_onchain",
-  "cancelled",
-  "expired",
-  "superseded",
-] as const satisfies readonly IntentState[];
-
 export function isUnassigned(intent: Pick<Intent, "state">): boolean {
   return intent.state === "queued" || intent.state === "held";
 }

@@ -3,7 +3,8 @@ import type { Hash } from "viem";
 import type { Database } from "../../db/database.ts";
 import { toHash } from "./bytes.ts";
 import { readChanges } from "./config-changes.ts";
-import { endedStates, type Intent } from "./intents.ts";
+import type { Intent } from "./intents.ts";
+import { endedStates } from "./lifecycle.ts";
 import type { BlockRef, Slot } from "./nonces.ts";
 
 /** What an update's call was made from: a block, and in it the effect of every update before. */

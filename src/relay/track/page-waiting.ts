@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { endedStates, type Intent, unassignedStates } from "../store/intents.ts";
+import type { Intent } from "../store/intents.ts";
+import { endedStates, unassignedStates } from "../store/lifecycle.ts";
 
 /** Younger ones are in the hands of the request that made them. */
 export const freshMs = 1_000;

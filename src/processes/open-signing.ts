@@ -1,9 +1,9 @@
 import type { Config } from "../config/config.ts";
+import { callersPolicy, inProcessSigning } from "../signing/in-process.ts";
+import { signerProcess } from "../signing/signer-client.ts";
+import type { SigningPlace } from "../signing/signing-place.ts";
+import { web3Signer } from "../signing/web3signer.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { callersPolicy, inProcessSigning } from "./in-process.ts";
-import { signerProcess } from "./signer-client.ts";
-import type { SigningPlace } from "./signing-place.ts";
-import { web3Signer } from "./web3signer.ts";
 
 /**
  * Where this process has its transactions signed: at the signer when one is configured, else at the Web3Signer, else

@@ -1,4 +1,4 @@
-import type { Env } from "../config/values.ts";
+import type { Env } from "./values.ts";
 
 /**
  * Why a process or a command ended, in one sentence that names the setting and what to do about it. Never holds a

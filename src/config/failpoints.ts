@@ -1,0 +1,18 @@
+import { type Chain, knownChains } from "../chains.ts";
+import { ConfigError, type Env } from "./values.ts";
+
+/** Failpoints kill the process, for the chaos run: never in production, and only beside local test chains. */
+export function loadFailpoints(env: Env, chains: readonly Chain[]): string | null {
+  const setting = env["MINTYARD_CHAOS_CRASH"]?.trim() ?? "";
+  if (!setting) return null;
+  const known = new Set(Object.values(knownChains).map(({ id }) => id));
+  const harmless = (chain: Chain) => chain.local && !known.has(chain.id) && chain.rpcUrls.every(isLoopback);
+  if (env["NODE_ENV"] === "production" || !chains.every(harmless))
+    throw new ConfigError("MINTYARD_CHAOS_CRASH: failpoints are for local chains only; unset it");
+  return setting;
+}
+
+function isLoopback(text: string): boolean {
+  const { hostname } = new URL(text);
+  return hostname === "localhost" || hostname === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(hostname);
+}

@@ -1,0 +1,38 @@
+import type { IntentState } from "../../db/tables/relay.ts";
+
+/**
+ * Where a request can go from each of its states. `service.intent_edge` has the same edges, and a trigger refuses all
+ * others; test/relay/lifecycle.test.ts compares the two.
+ */
+export const lifecycle = {
+  // Without a nonce.
+  queued: ["held", "assigned", "mined", "confirmed", "failed_onchain", "cancelled", "expired"],
+  held: ["queued", "cancelled", "expired"],
+  // With a nonce, which is its own for ever.
+  assigned: ["signed", "mined", "quarantined"],
+  signed: ["in_flight", "mined", "mined_reverted", "mined_noop", "quarantined"],
+  in_flight: ["mined", "mined_reverted", "mined_noop", "quarantined"],
+  // In a block, which a reorganisation may take back.
+  mined: ["in_flight", "confirmed", "failed_onchain", "quarantined"],
+  mined_reverted: ["in_flight", "confirmed", "failed_onchain", "quarantined"],
+  mined_noop: ["in_flight", "confirmed", "cancelled", "quarantined"],
+  confirmed: ["in_flight", "finalized", "quarantined"],
+  // Another transaction used its nonce.
+  quarantined: ["confirmed", "failed_onchain", "superseded"],
+  // Ended. A superseded request is retried as a new row.
+  finalized: [],
+  failed_onchain: [],
+  cancelled: [],
+  expired: [],
+  superseded: [],
+} as const satisfies Record<IntentState, readonly IntentState[]>;
+
+/** States without a nonce: such a request may still be held, cancelled or expire. */
+export const unassignedStates = ["queued", "held"] as const satisfies readonly IntentState[];
+
+type EndedState = { [S in IntentState]: (typeof lifecycle)[S] extends readonly [] ? S : never }[IntentState];
+
+/** States that no step leads out of. */
+export const endedStates = (Object.keys(lifecycle) as IntentState[]).filter(
+  (state): state is EndedState => lifecycle[state].length === 0,
+);

@@ -1,0 +1,29 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endedStates, lifecycle } from "../../src/relay/store/lifecycle.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+test("the states of a request and their edges are those of the database", async () => {
+  const { rows } = await database.pool.query<{ from_state: string; to_state: string }>(
+    "SELECT from_state, to_state FROM service.intent_edge",
+  );
+  const stored = rows.map(({ from_state, to_state }) => `${from_state} → ${to_state}`);
+  const written = Object.entries(lifecycle).flatMap(([from, next]) => next.map((to) => `${from} → ${to}`));
+  expect(written.sort()).toEqual(stored.sort());
+});
+
+test("a request has ended where no edge leads on", () => {
+  expect([...endedStates].sort()).toEqual(["cancelled", "expired", "failed_onchain", "finalized", "superseded"]);
+});
+
+test("the folder's README names every state", () => {
+  const text = readFileSync(join(import.meta.dirname, "../../src/relay/README.md"), "utf8");
+  expect(Object.keys(lifecycle).filter((state) => !text.includes(state))).toEqual([]);
+});
