@@ -2,7 +2,7 @@ import type { ReadyInfo } from "../src/embedded/ready-info.ts";
 
 type Json = Record<string, unknown>;
 
-/** The two doors of a running service as a client sees them: plain HTTP, nothing of ours. */
+/** The two APIs of a running service as a client sees them: plain HTTP, nothing of ours. */
 export class DemoClient {
   readonly #ready: ReadyInfo;
 

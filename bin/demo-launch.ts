@@ -98,7 +98,7 @@ export async function launchCollection(ready: ReadyInfo): Promise<void> {
         await readSql(ready, address),
       ];
       const [, ...owners] = rows.map((row) => row.slice(8));
-      if (owners.some((row) => row !== rows[0]?.slice(8))) throw new Error(`the doors disagree:\n${rows.join("\n")}`);
+      if (owners.some((row) => row !== rows[0]?.slice(8))) throw new Error(`the APIs disagree:\n${rows.join("\n")}`);
       return rows;
     },
     (rows) => rows,
@@ -245,6 +245,6 @@ async function readSql({ databaseUrl, chainId }: ReadyInfo, address: string): Pr
   }
 }
 
-function describe(door: string, owner: string | null | undefined, name: string | undefined): string {
-  return `${door.padEnd(8)}${name}, held by ${owner}`;
+function describe(api: string, owner: string | null | undefined, name: string | undefined): string {
+  return `${api.padEnd(8)}${name}, held by ${owner}`;
 }

@@ -9,12 +9,12 @@ import { setTimeout as sleep } from "node:timers/promises";
  *
  * @param pid of a session's leader.
  */
-export async function giveWay(pid: number): Promise<void> {
+export async function lowerPriority(pid: number): Promise<void> {
   const nice = constants.priority.PRIORITY_BELOW_NORMAL;
   try {
     setPriority(pid, nice);
     if (process.platform !== "linux") return;
-    // The kernel takes one such wish in a tenth of a second from those who are not root (EAGAIN).
+    // The kernel takes one such request in a tenth of a second from those who are not root (EAGAIN).
     for (let tries = 0; tries < 10; tries += 1) {
       const done = await writeFile(`/proc/${pid}/autogroup`, String(nice)).then(
         () => true,

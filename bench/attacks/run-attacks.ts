@@ -117,7 +117,7 @@ export async function runAttacks(options: AttackOptions, say: (line: string) => 
       ...{ MINTYARD_DATA_DIR: join(options.dir, "service"), LOG_LEVEL: "error" },
       // As in `npm start`: half of the cores that the database shares with the rest, and after everybody else.
       ...{ MAX_HEAVY_READS: String(Math.max(1, Math.floor(availableParallelism() / 2))) },
-      ...{ HEAVY_READS_GIVE_WAY: "true" },
+      ...{ HEAVY_READS_LOW_PRIORITY: "true" },
       ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337" },
     };
     await start(children, "../../src/processes/api.ts", env);

@@ -45,7 +45,7 @@ export async function authenticate(
  * The session of a key that worked when it was last used here; null for every other one, which has to go
  * through `authenticate`. What is asked with it is not bound to the account: for reads of the index only.
  */
-export async function believedSession(
+export async function cachedSession(
   services: Services,
   authorization: readonly string[],
   requestId: string,

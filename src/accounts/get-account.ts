@@ -7,7 +7,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { accountDayWei, accountScope } from "../relay/submit/budget.ts";
 import type { Services } from "../services.ts";
 
-/** What an account did on one chain; failed and expired wishes do not count. */
+/** What an account did on one chain; failed and expired requests do not count. */
 export interface ChainUsage {
   chain: string;
   contractsTotal: number;

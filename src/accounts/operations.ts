@@ -3,7 +3,7 @@ import type { Scope } from "../db/tables/accounts.ts";
 /** Which of an account's buckets a request takes from. */
 export type Bucket = "read" | "upload" | "deploy";
 
-/** What a request needs of its key: the one table that both doors ask. */
+/** What a request needs of its key: the one table that both APIs ask. */
 export interface Operation {
   scope: Scope;
   bucket: Bucket;
@@ -17,7 +17,7 @@ const admin: Operation = { scope: "admin", bucket: "deploy" };
 /** Reads sent by POST, because they carry a file or a list. */
 const readingPosts = /^\/v0\/(recommendations|duplicates)\//;
 
-/** What a request of the REST door is. Paths are those of the whole server, `/v0/…`. */
+/** What a request of the REST API is. Paths are those of the whole server, `/v0/…`. */
 export function operationOfRoute(method: string, path: string): Operation {
   if (/^\/v0\/me\/keys(\/|$)/.test(path)) return admin;
   if (method === "GET" || method === "HEAD" || readingPosts.test(path)) return read;
@@ -30,7 +30,7 @@ const skippedForOne = 10_000;
 const skippedForEachMore = 100_000;
 
 /**
- * What a read of the REST door takes of the rate, in requests: by the rows that its statement may touch.
+ * What a read of the REST API takes of the rate, in requests: by the rows that its statement may touch.
  *
  * @param url path and query, as the request has them.
  */
@@ -49,7 +49,7 @@ export function costOfRoute(url: string): number {
 
 const keyFields = new Set(["createKey", "rotateKey", "revokeKey", "keys"]);
 
-/** What a root field of the GraphQL door is. A mutation nobody thought of needs the right to spend. */
+/** What a root field of the GraphQL API is. A mutation nobody thought of needs the right to spend. */
 export function operationOfField(kind: "query" | "mutation" | "subscription", field: string): Operation {
   if (keyFields.has(field)) return admin;
   if (kind !== "mutation" || /^refresh/.test(field)) return read;

@@ -14,12 +14,12 @@ let waiting = 0;
 /**
  * Waits until the index of a chain has taken in a block: read your own writes.
  *
- * @param wish `<chain>:<block number>`, as in the header `X-Min-Block`.
+ * @param minBlock `<chain>:<block number>`, as in the header `X-Min-Block`.
  * @throws ServiceError `value_error` for another text; `service_unavailable` when the block does not
  *   come in time, with what the index has.
  */
-export async function waitForBlock(services: Services, wish: string): Promise<void> {
-  const match = /^([a-z0-9_-]{1,40}):(\d{1,18})$/.exec(wish);
+export async function waitForBlock(services: Services, minBlock: string): Promise<void> {
+  const match = /^([a-z0-9_-]{1,40}):(\d{1,18})$/.exec(minBlock);
   if (!match)
     throw new ServiceError("value_error", "X-Min-Block must be <chain>:<block number>", { field: "X-Min-Block" });
   const [, name = "", block = "0"] = match;

@@ -4,7 +4,7 @@ import type { Operation } from "../accounts/operations.ts";
 import type { Session } from "../auth/caller.ts";
 import type { Services } from "../services.ts";
 import { noteCounted } from "./pace-uncounted.ts";
-import { handedOver, handOver } from "./request-state.ts";
+import { requestState, setRequestState } from "./request-state.ts";
 
 /** `admit`, once per request and bucket: what the quick way took, the ordinary way does not take again. */
 export async function admitOnce(
@@ -15,13 +15,13 @@ export async function admitOnce(
   cost: number,
   report: (admission: Admission) => void,
 ): Promise<void> {
-  const { admission, ...found } = handedOver(request);
+  const { admission, ...found } = requestState(request);
   if (operation.bucket !== "read" || !admission) {
     await admit(services, session, operation, cost, report);
     return noteCounted(request);
   }
   // It counts for one operation only.
-  handOver(request, found);
+  setRequestState(request, found);
   report(admission.state);
   if (admission.refusal !== null) throw admission.refusal;
   noteCounted(request);

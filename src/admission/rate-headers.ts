@@ -1,6 +1,6 @@
 import type { Admission } from "../accounts/admit.ts";
 
-/** The contexts of both doors, as far as they are alike. */
+/** The contexts of both APIs, as far as they are alike. */
 interface Reply {
   header(name: string, value?: string): void;
   set(name: "rateHeaders", headers: Record<string, string>): void;

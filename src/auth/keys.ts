@@ -39,7 +39,7 @@ export async function findKeyOwner(db: Kysely<Database>, digest: Buffer): Promis
 }
 
 /** How long an answer about a key is believed: a revoked key works that much longer at most, in every process. */
-const believedMs = 800;
+const cachedMs = 800;
 /** From this age on the question is asked again while the answer still holds, so that no request waits for it. */
 const renewedMs = 400;
 const maxEntries = 20_000;
@@ -79,7 +79,7 @@ export class KeyCache {
     const known = this.#entries.get(name);
     if (!known?.found || known.found.suspended) return null;
     const age = performance.now() - known.askedAt;
-    if (age >= believedMs) return null;
+    if (age >= cachedMs) return null;
     if (age >= renewedMs) this.#renew(name, key, known);
     return known.found;
   }
@@ -100,7 +100,7 @@ export class KeyCache {
     const known = this.#entries.get(name);
     // Counted from before the question: what was revoked while it ran may not have been seen.
     const age = known ? performance.now() - known.askedAt : Number.POSITIVE_INFINITY;
-    if (!known || age >= believedMs) {
+    if (!known || age >= cachedMs) {
       const entry = this.#ask(key, known?.works ?? false);
       this.#keep(name, entry);
       return entry.owner;

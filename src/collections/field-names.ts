@@ -1,9 +1,9 @@
 import { type ErrorFacts, ServiceError } from "../errors/errors.ts";
 
 /**
- * Renames the input members in a failure of a use case to what a door's clients call them.
+ * Renames the input members in a failure of a use case to what a API's clients call them.
  *
- * @param rename from the use case's own name to the door's.
+ * @param rename from the use case's own name to the API's.
  */
 export async function withFieldNames<T>(result: Promise<T>, rename: (field: string) => string): Promise<T> {
   try {

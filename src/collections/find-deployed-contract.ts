@@ -34,7 +34,7 @@ export async function findDeployedContract(
     .selectFrom("service.intent as i")
     .leftJoin("service.slot as s", "s.intent_id", "i.id")
     .select(["i.state", "i.predicted_addr", "s.mined_block"])
-    // A wish whose nonce was taken away goes on in a new generation, and its first hash leads there too.
+    // A request whose nonce was taken away goes on in a new generation, and its first hash leads there too.
     .where("i.root_id", "in", rootsOf(chain, toBytes(input.transactionHash as Hash)))
     .where("i.tenant_id", "=", caller.accountId)
     .orderBy("i.gen", "desc")

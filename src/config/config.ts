@@ -98,7 +98,7 @@ export interface Config {
   /** Reads that may touch many rows and run at once, of one process; further ones wait. */
   maxHeavyReads: number;
   /** The database lies on this machine, under this login: its processes for such reads have the processor after everybody else. */
-  heavyReadsGiveWay: boolean;
+  heavyReadsLowPriority: boolean;
   /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
   trustedProxies: readonly string[];
   /** Whether the schema is told to whoever asks, or to callers with a key. */
@@ -214,7 +214,7 @@ export function loadConfig(env: Env = process.env): Config {
     rateLimits: env["RATE_LIMITS"] !== "off",
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
     maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
-    heavyReadsGiveWay: env["HEAVY_READS_GIVE_WAY"] === "true",
+    heavyReadsLowPriority: env["HEAVY_READS_LOW_PRIORITY"] === "true",
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
     introspection: env["NODE_ENV"] === "production" ? "key" : "open",
     allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",

@@ -41,7 +41,7 @@ export function childEnvironment({
   // The database shares the machine's cores with everything else: heavy reads take half of them at most.
   if (ownDatabase && availableParallelism() < 4) env["MAX_HEAVY_READS"] = given["MAX_HEAVY_READS"] ?? "1";
   // And its processes are this login's.
-  if (ownDatabase) env["HEAVY_READS_GIVE_WAY"] = given["HEAVY_READS_GIVE_WAY"] ?? "true";
+  if (ownDatabase) env["HEAVY_READS_LOW_PRIORITY"] = given["HEAVY_READS_LOW_PRIORITY"] ?? "true";
   // The key of the folder opens an enterprise account, so it exists on embedded databases only.
   if (ownDatabase) env["MINTYARD_API_KEY"] = given["MINTYARD_API_KEY"]?.trim() || folder.apiKey();
   for (const local of locals) {

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { backoffMs } from "../backoff.ts";
 import { returnMemory } from "../compact-heap.ts";
-import { giveWay } from "../lower-priority.ts";
+import { lowerPriority } from "../lower-priority.ts";
 import { withoutKeys } from "./without-keys.ts";
 
 export interface ChildSpec {
@@ -135,7 +135,7 @@ class SupervisedChild {
       child.on("message", (message: { type?: string }) => {
         if (message.type !== "ready") return;
         clearTimeout(timer);
-        if (background && child.pid) void giveWay(child.pid);
+        if (background && child.pid) void lowerPriority(child.pid);
         ready();
       });
     });

@@ -1,5 +1,5 @@
 /**
- * Every code a client can meet, with the HTTP status of the `/v0` door and whether sending the same
+ * Every code a client can meet, with the HTTP status of the `/v0` API and whether sending the same
  * request again can help. Codes and statuses up to `service_unavailable` are those of the original
  * service's clients, who switch on `error.code`; the rest are ours.
  */

@@ -9,7 +9,7 @@ import type { Scalars } from "./scalar-types.ts";
 export interface GraphQLContext {
   services: Services;
   requestId: string;
-  /** The account behind the request's key. @throws ServiceError of the `/v0` door's same check. */
+  /** The account behind the request's key. @throws ServiceError of the `/v0` API's same check. */
   caller(): Promise<Caller>;
   /** The same with what the key may do; only where a request came through the server. */
   session?(): Promise<Session>;

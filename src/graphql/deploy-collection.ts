@@ -219,7 +219,7 @@ function requestOf(given: GivenInput): DeployCollectionInput {
   };
 }
 
-/** Members that this door calls by a shorter name than the use case. */
+/** Members that this API calls by a shorter name than the use case. */
 const shortNames: Record<string, string> = {
   ownerAddress: "owner",
   treasuryAddress: "treasury",

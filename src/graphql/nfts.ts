@@ -12,7 +12,7 @@ import type { Builder } from "./builder.ts";
 import { pageRequestOf, prices, selects, specialCost } from "./connection.ts";
 import { nftTypes } from "./nft-types.ts";
 
-/** Token reads, and the wish to read metadata again. */
+/** Token reads, and the request to read metadata again. */
 export function addNfts(builder: Builder): void {
   const { nft, contract: contractType, connection } = nftTypes(builder);
   const filter = traitFilter(builder);

@@ -6,7 +6,7 @@ import { authenticate } from "../accounts/authenticate.ts";
 import { DocumentBudget } from "../accounts/document-budget.ts";
 import { type Freshness, readFreshness } from "../accounts/freshness.ts";
 import { waitForBlock } from "../accounts/wait-for-block.ts";
-import { handedOver } from "../admission/request-state.ts";
+import { requestState } from "../admission/request-state.ts";
 import type { Session } from "../auth/caller.ts";
 import { type ErrorGuide, guideOf } from "../errors/error-guide.ts";
 import { type ErrorCode, isErrorCode, ServiceError } from "../errors/errors.ts";
@@ -98,7 +98,7 @@ const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
   },
 };
 
-/** The GraphQL door: yoga with its multipart off, errors by code. */
+/** The GraphQL API: yoga with its multipart off, errors by code. */
 export function createGraphQLHandler(
   services: Services,
   front: KnownOperations,
@@ -160,10 +160,10 @@ export function createGraphQLHandler(
       return known;
     };
     refuseLargeWithoutKey(c.env.incoming);
-    const wish = c.env.incoming.headers["x-min-block"];
-    if (typeof wish === "string") {
+    const minBlock = c.env.incoming.headers["x-min-block"];
+    if (typeof minBlock === "string") {
       await caller();
-      await waitForBlock(services, wish);
+      await waitForBlock(services, minBlock);
     }
     const freshness = await readFreshness(services);
     const context: ServerContext = { hono: c, caller, multipart: null, freshness, stream: { events: null } };
@@ -174,7 +174,7 @@ export function createGraphQLHandler(
         response.headers.set("Content-Security-Policy", pagePolicy);
       return response;
     }
-    const body = handedOver(c.env.incoming).body ?? (await c.req.text());
+    const body = requestState(c.env.incoming).body ?? (await c.req.text());
     const operation = readOperation(body);
     const request = new Request(c.req.raw.url, { method: "POST", headers: c.req.raw.headers, body });
     const response = await answer(request, context);

@@ -6,8 +6,8 @@ import { byteBound } from "../cache-bounds.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type BlockAddress, findBlock } from "./content-index.ts";
+import { countForMinorGc } from "./minor-gc.ts";
 import { OpenFiles } from "./open-files.ts";
-import { countYoungBuffer } from "./young-buffers.ts";
 
 const sha256 = 0x12;
 
@@ -63,7 +63,7 @@ export class BlockReader {
   async #read({ file, position, size }: BlockAddress, cid: CID): Promise<Uint8Array> {
     // Not allocUnsafe: a small block that is kept would keep the whole pool it was cut from.
     const bytes = Buffer.allocUnsafeSlow(size);
-    if (size > largestHotBlock) countYoungBuffer(size);
+    if (size > largestHotBlock) countForMinorGc(size);
     await this.#files.use(this.#carPath(file), async (handle) => {
       for (let done = 0; done < size; ) {
         const { bytesRead } = await handle.read(bytes, done, size - done, position + done);

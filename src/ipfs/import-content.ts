@@ -5,9 +5,9 @@ import { CID } from "multiformats/cid";
 import { create as createDigest } from "multiformats/hashes/digest";
 import { ServiceError } from "../errors/errors.ts";
 import { type LinkTarget, storeDirectory } from "./directory-tree.ts";
+import { countForMinorGc } from "./minor-gc.ts";
 import { chunkBytes, importerOptions } from "./profile.ts";
 import { guessTextType, sniffedBytes, sniffType } from "./sniff-type.ts";
-import { countYoungBuffer } from "./young-buffers.ts";
 
 export interface NewFile {
   stream: AsyncIterable<Uint8Array>;
@@ -47,7 +47,7 @@ export async function importFile(file: NewFile, blocks: WritableStorage): Promis
       if (sizeBytes < sniffedBytes) head.push(chunk.subarray(0, sniffedBytes - sizeBytes));
       sizeBytes += chunk.length;
       // Twice: the importer makes blocks of their own of these pieces.
-      countYoungBuffer(2 * chunk.length);
+      countForMinorGc(2 * chunk.length);
       yield chunk;
     }
   }

@@ -3,7 +3,7 @@ import { planOf } from "../auth/plans.ts";
 import { findChain } from "../chains.ts";
 import { toBytes, uintToBytes } from "../db/bytes.ts";
 import { wireValue } from "../db/pipeline/wire.ts";
-import { knownText } from "../db/pool/statement-text.ts";
+import { cachedStatement } from "../db/pool/cached-statement.ts";
 import type { Standard } from "../db/tables/nft.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { JsonText } from "../json/json-text.ts";
@@ -168,7 +168,7 @@ export async function nftDetails(
   };
   const read = async (from: "listed" | "withheld", sources: () => string) => {
     const shapes = [services.config, input.shape, input.contractMembers];
-    const text = knownText(`detail|${from}|${chainId}|${input.chain}`, shapes, () => write(sources()));
+    const text = cachedStatement(`detail|${from}|${chainId}|${input.chain}`, shapes, () => write(sources()));
     return await services.reads.first(text, [toBytes(input.contract), String(input.tokenId)]);
   };
   const listed = await read(
@@ -204,7 +204,7 @@ export async function contractDetails(
     LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
     WHERE c.chain_id = ${chainId} AND c.address = $1`;
   };
-  const text = knownText(`record|${chainId}|${input.chain}`, [services.config, input.members], write);
+  const text = cachedStatement(`record|${chainId}|${input.chain}`, [services.config, input.members], write);
   const row = await services.reads.first(text, [toBytes(input.address)]);
   if (row) services.looks.contract(chainId, input.address);
   return row?.json(0) ?? null;

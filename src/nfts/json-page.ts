@@ -1,6 +1,6 @@
 import { sealCursor } from "../db/cursor.ts";
 import type { WireValue } from "../db/pipeline/wire.ts";
-import { knownText } from "../db/pool/statement-text.ts";
+import { cachedStatement } from "../db/pool/cached-statement.ts";
 import { type PositionShape, packPosition, unpackPosition } from "../db/position.ts";
 import { JsonText } from "../json/json-text.ts";
 import type { Services } from "../services.ts";
@@ -91,7 +91,9 @@ export async function readJsonPage(
   const write = () => statementOf(services, list, request, bounds);
   // Page numbers are many; pages behind a cursor share one text.
   const once = bounds.limit === 0 || bounds.offset > 0;
-  const text = once ? write() : knownText(variant, [services.config, request.shape, request.contractMembers], write);
+  const text = once
+    ? write()
+    : cachedStatement(variant, [services.config, request.shape, request.contractMembers], write);
   const heavy = list.heavy === true || bounds.offset > lightOffset;
   const row = await (heavy
     ? services.index.pool.heavyFirst(text, parameters)

@@ -1,7 +1,7 @@
 /*
  * Tokens as JSON text made by PostgreSQL: the bytes then pass through this process untouched, which is
- * twice as fast as rows that are read and written again. A door says which members it wants under which
- * names; what a member looks like is decided here, once for both doors.
+ * twice as fast as rows that are read and written again. An API says which members it wants under which
+ * names; what a member looks like is decided here, once for both APIs.
  */
 
 /** A member of an object: its name, and which value it has. */

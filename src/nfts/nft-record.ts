@@ -52,7 +52,7 @@ export interface ContractRecord {
   cachedBannerUrl: string | null;
 }
 
-/** The parts of a read that cost something; a door asks for what it will show. */
+/** The parts of a read that cost something; an API asks for what it will show. */
 export interface NftParts {
   metadata: boolean;
   contract: boolean;

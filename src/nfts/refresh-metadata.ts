@@ -94,7 +94,7 @@ async function refreshToken(
   return row.pending ? "PENDING" : "ADDED";
 }
 
-/** Only notes the wish; the worker marks the tokens, in portions: a contract can have millions. */
+/** Only records the request; the worker marks the tokens, in portions: a contract can have millions. */
 async function refreshContract(db: Transaction<Database>, chainId: number, address: Buffer): Promise<RefreshStatus> {
   const known = await db
     .selectFrom("nft.contracts")

@@ -14,7 +14,7 @@ import { createLogger } from "../telemetry/log.ts";
 import { createMetrics, watchPool, watchReplicas } from "../telemetry/metrics.ts";
 import { startTracing } from "../telemetry/tracing.ts";
 import { createServices } from "./create-services.ts";
-import { endOnFailure, endWithParent, makeDataFolder, markSeldom, onStop } from "./lifecycle.ts";
+import { endOnFailure, endWithParent, makeDataFolder, onStop, tuneGc } from "./lifecycle.ts";
 import { prepareDatabase } from "./prepare-database.ts";
 
 endOnFailure("api");
@@ -41,7 +41,7 @@ watchService(metrics, services);
 const drain = new Drain();
 const server = createHttpServer(services, { drain, metrics });
 await compactHeap();
-markSeldom();
+tuneGc();
 await new Promise<void>((ready, failed) => server.once("error", failed).listen(config.port, config.host, ready));
 services.log.info({ port: config.port }, "listening");
 await warnOfTrustedGateway(config.trustedProxies, services.log);

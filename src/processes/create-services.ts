@@ -40,7 +40,7 @@ export function createServices(
   const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
   const pool = createPool(databaseUrl, processName, 10, options);
   const reads = openReads(databaseUrl, processName, {
-    ...{ tenants: options.tenants, heavyReads: config.maxHeavyReads, giveWay: config.heavyReadsGiveWay },
+    ...{ tenants: options.tenants, heavyReads: config.maxHeavyReads, lowerPriority: config.heavyReadsLowPriority },
   });
   // What every request waits for, or may: no flood of other statements may keep it waiting.
   const admission = createPool(databaseUrl, `${processName}-admission`, 3, { tenants: options.tenants, reads: true });

@@ -80,7 +80,7 @@ export function onStop(close: () => Promise<void>, log: Logger, shutdown: { dela
  * seldom (docs/measurements/reads.md). Much later is too late: then the heap is full before the marking has begun, and
  * everything stands still for it.
  */
-export function markSeldom(): void {
+export function tuneGc(): void {
   setFlagsFromString("--incremental-marking-soft-trigger=40");
   setFlagsFromString("--incremental-marking-hard-trigger=60");
 }

@@ -53,7 +53,7 @@ export async function planRequest(
 const mostUnknown = 10;
 
 /**
- * Old clients send members of their own, so unknown ones are ignored; but a misspelt one is a wish that is not carried
+ * Old clients send members of their own, so unknown ones are ignored; but a misspelt one is a request that is not carried
  * out, and of what it asked for much cannot be changed later.
  */
 function warnOfUnknown(input: Input): string[] {

@@ -6,7 +6,7 @@ import { nftPaths } from "./openapi-nfts.ts";
 import { integer, type Json, object, text } from "./openapi-parts.ts";
 import { directoryWarning, uploadPaths } from "./openapi-uploads.ts";
 
-/** OpenAPI 3.1 of the legacy door. The committed copy is `schema/openapi.json`; a test compares them. */
+/** OpenAPI 3.1 of the legacy API. The committed copy is `schema/openapi.json`; a test compares them. */
 export function createOpenApi(): Json {
   return {
     openapi: "3.1.0",

@@ -27,7 +27,7 @@ import { addStorage } from "./storage.ts";
 import { addTransactions } from "./transactions.ts";
 import { addUnbuilt } from "./unbuilt.ts";
 
-/** The legacy REST door: every path but sign-up needs a key, and the key is looked at before anything else. */
+/** The legacy REST API: every path but sign-up needs a key, and the key is looked at before anything else. */
 export function createV0(services: Services): Hono<V0Env> {
   const app = createV0App();
   addSignUp(app, services);
@@ -45,8 +45,8 @@ export function createV0(services: Services): Hono<V0Env> {
   addKeys(app, services);
   addSettings(app, services);
   app.use(async (c, next) => {
-    const wish = c.env.incoming.headers["x-min-block"];
-    if (typeof wish === "string") await waitForBlock(services, wish);
+    const minBlock = c.env.incoming.headers["x-min-block"];
+    if (typeof minBlock === "string") await waitForBlock(services, minBlock);
     const name = c.req.method === "GET" ? c.req.query("chain") : undefined;
     if (name !== undefined) {
       const head = (await readFreshness(services))[chainAliases[name] ?? name];

@@ -29,7 +29,7 @@ export interface AppParts {
   streams?: EventStreams;
 }
 
-/** The whole HTTP surface: common headers for all, then one mount per door. */
+/** The whole HTTP surface: common headers for all, then one mount per API. */
 export function createApp(
   services: Services,
   {

@@ -28,7 +28,7 @@ export function addDocs(app: Hono<AppEnv>): void {
 </style>
 <h1>Mintyard API</h1>
 <p><a href="/docs/start">Quick start</a> for frontends, clients of the former services, creators, analysts, operators.</p>
-<p>Send your key in the header <code>Authorization</code>. Two doors, the same functions behind them:</p>
+<p>Send your key in the header <code>Authorization</code>. Two APIs, the same functions behind them:</p>
 <ul>
   <li><a href="/graphql">GraphQL</a>, with GraphiQL in a browser</li>
   <li>REST below <code>/v0</code>: <a href="/docs/rest">try it</a>, or read the <a href="/docs/openapi.json">OpenAPI 3.1</a> document</li>

@@ -1,12 +1,12 @@
 import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Admission, admit } from "../accounts/admit.ts";
-import { believedSession } from "../accounts/authenticate.ts";
+import { cachedSession } from "../accounts/authenticate.ts";
 import { indexedHeaders, readFreshness, readFreshnessText } from "../accounts/freshness.ts";
 import { costOfRoute, operationOfField, operationOfRoute } from "../accounts/operations.ts";
 import { inReadScope } from "../accounts/request-scope.ts";
 import { rateHeadersOf } from "../admission/rate-headers.ts";
-import { handOver } from "../admission/request-state.ts";
+import { setRequestState } from "../admission/request-state.ts";
 import { loadOf } from "../admission/shed-load.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
@@ -30,21 +30,21 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A read that can be answered here. */
 interface Quick {
-  door: "v0" | "graphql";
+  api: "v0" | "graphql";
   /** Of the rate, in requests. */
   cost: number;
   /** The request's body, if it was taken. */
   body?: string;
   contentType: string;
-  /** Headers that only this door has. */
+  /** Headers that only this API has. */
   headers: () => Promise<Record<string, string>>;
-  text: (session: NonNullable<Awaited<ReturnType<typeof believedSession>>>) => Promise<JsonText>;
+  text: (session: NonNullable<Awaited<ReturnType<typeof cachedSession>>>) => Promise<JsonText>;
 }
 
 /**
  * Answers the reads that most requests are straight on Node's objects: half of such a request's time would
  * go into the layers around its one statement. Only successes are answered here. Whatever is unusual about
- * a request, or fails, takes the ordinary way, which is told what was done already (`handOver`);
+ * a request, or fails, takes the ordinary way, which is told what was done already (`setRequestState`);
  * test/http/quick-reads.test.ts compares both ways byte for byte.
  */
 export function quickReads(services: Services, front: KnownOperations, ordinary: Listener): Listener {
@@ -63,7 +63,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
     readBody(request, (body) => {
       const quick = knownOperation(services, front, headers.accept ?? "", body);
       if (quick) return void answer(request, response, quick);
-      handOver(request, { body });
+      setRequestState(request, { body });
       ordinary(request, response);
     });
   };
@@ -76,10 +76,10 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
     const headers: Record<string, string> = {};
     try {
       const requestId = newRequestId();
-      const session = await believedSession(services, rawHeaderValues(request, "authorization"), requestId);
+      const session = await cachedSession(services, rawHeaderValues(request, "authorization"), requestId);
       if (session) {
         const operation =
-          quick.door === "v0" ? operationOfRoute("GET", request.url ?? "") : operationOfField("query", "");
+          quick.api === "v0" ? operationOfRoute("GET", request.url ?? "") : operationOfField("query", "");
         let state: Admission = null;
         await admit(services, session, operation, quick.cost, (known) => {
           state = known;
@@ -91,7 +91,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
         Object.assign(headers, rateHeadersOf(state), await quick.headers(), { "x-request-id": requestId });
         text = await inReadScope(session.accountId, response, () => quick.text(session));
         // The ordinary way says why.
-        if (quick.door === "graphql" && text.byteLength > maxAnswerBytes) text = null;
+        if (quick.api === "graphql" && text.byteLength > maxAnswerBytes) text = null;
       }
     } catch (error) {
       text = null;
@@ -102,7 +102,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
     load.running -= 1;
     load.hot -= 1;
     if (text === null) {
-      handOver(request, {
+      setRequestState(request, {
         ...(quick.body === undefined ? {} : { body: quick.body }),
         ...(admission ? { admission } : {}),
       });
@@ -111,7 +111,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
     const length = text.byteLength;
     const type = { "content-type": quick.contentType };
     // In the order in which the ordinary way gives them.
-    if (quick.door === "graphql") {
+    if (quick.api === "graphql") {
       response.writeHead(200, { ...corsHeaders, "content-length": length, ...type, ...headers });
     } else {
       const etag = etagOf(text);
@@ -136,7 +136,7 @@ function restRead(services: Services, url: string): Quick | null {
   if (!read) return null;
   const { chain, run } = read;
   return {
-    door: "v0",
+    api: "v0",
     cost: costOfRoute(url),
     contentType: "application/json",
     headers: async () =>
@@ -150,7 +150,7 @@ function knownOperation(services: Services, front: KnownOperations, accept: stri
   const call = operation && front.find(accept, operation);
   if (!call) return null;
   return {
-    door: "graphql",
+    api: "graphql",
     cost: call.cost.requests,
     body,
     contentType: call.contentType,

@@ -8,7 +8,7 @@ const codes = {
   416: "value_error",
 } as const satisfies Record<number, ErrorCode>;
 
-/** An answer without content: a line of text, or the body that the other doors give to those who ask for JSON. */
+/** An answer without content: a line of text, or the body that the other APIs give to those who ask for JSON. */
 export function refuse(c: Context, status: keyof typeof codes, message: string): Response {
   c.header("Cache-Control", "no-store");
   c.header("Vary", "Accept");

@@ -5,7 +5,7 @@ import type { PinState, UploadKind } from "../db/tables/uploads.ts";
 import type { StoredContent } from "../ipfs/content-store.ts";
 import type { Services } from "../services.ts";
 
-/** A file as a door hands it over: read once, from its beginning. A stream that throws ends the upload. */
+/** A file as an API passes it on: read once, from its beginning. A stream that throws ends the upload. */
 export interface FileInput {
   fileName: string | null;
   contentType: string | null;

@@ -95,7 +95,11 @@ test("the queue is bounded, for one account by half, and accounts take turns", a
 });
 
 test("the server's process of heavy reads has the processor after those of others", async () => {
-  const { lanes, reads, heavy } = openReads(database.url, "give-way", { tenants: false, heavyReads: 1, giveWay: true });
+  const { lanes, reads, heavy } = openReads(database.url, "give-way", {
+    tenants: false,
+    heavyReads: 1,
+    lowerPriority: true,
+  });
   const pidOf = async (one: ReadConnections) =>
     Number((await one.query({ text: "SELECT pg_backend_pid() AS pid" })).rows[0]?.["pid"]);
   const [quick, slow] = await Promise.all([pidOf(reads), pidOf(heavy)]);

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
-import { giveWay } from "../../src/lower-priority.ts";
+import { lowerPriority } from "../../src/lower-priority.ts";
 
 const sources = join(import.meta.dirname, "../../src");
 
@@ -36,7 +36,7 @@ export class ServiceProcess {
       child.once("message", () => ready());
       child.once("exit", (code) => failed(new Error(`${program} ended with code ${code}: ${started.output}`)));
     });
-    if (program !== "api") await giveWay(started.pid);
+    if (program !== "api") await lowerPriority(started.pid);
     return started;
   }
 

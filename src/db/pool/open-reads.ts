@@ -1,5 +1,5 @@
 import { openReadLanes, type ReadLanes } from "../pipeline/pipelined-connections.ts";
-import { backendGivesWay } from "./lower-priority-of-backend.ts";
+import { lowerBackendPriority } from "./lower-backend-priority.ts";
 import { connectionOptions, createPool } from "./pool.ts";
 import { ReadConnections } from "./read-connections.ts";
 import { readLimitMs, reportLimitMs } from "./read-limits.ts";
@@ -22,17 +22,17 @@ const cancelMs = 1_000;
  * Opens them, each kind apart from the others and from what writes, so that none waits for a dearer one.
  *
  * @param heavyReads that run at once. Each takes one core of the database.
- * @param giveWay the server's processes run on this machine: those of heavy reads have the processor after others.
+ * @param lowerPriority the server's processes run on this machine: those of heavy reads have the processor after others.
  */
 export function openReads(
   databaseUrl: string,
   name: string,
-  { tenants, heavyReads, giveWay = false }: { tenants: boolean; heavyReads: number; giveWay?: boolean },
+  { tenants, heavyReads, lowerPriority = false }: { tenants: boolean; heavyReads: number; lowerPriority?: boolean },
 ): Reads {
   const pool = (kind: string, most: number, statementTimeout: number) =>
     createPool(databaseUrl, `${name}-${kind}`, most, { tenants, statementTimeout, reads: true });
   const heavy = pool("heavy", heavyReads, reportLimitMs + cancelMs);
-  if (giveWay) heavy.on("connect", (client) => void backendGivesWay(client));
+  if (lowerPriority) heavy.on("connect", (client) => void lowerBackendPriority(client));
   return {
     lanes: openReadLanes(connectionOptions(databaseUrl, name, { tenants, statementTimeout: readLimitMs })),
     reads: new ReadConnections(pool("reads", maxReads, readLimitMs + cancelMs), {

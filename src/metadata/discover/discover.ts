@@ -81,7 +81,7 @@ export async function sweep(db: Kysely<Database>, chainId: number, firstTokens: 
 
 /** Marks the tokens of contracts that a client wants read again. */
 export async function applyRefreshes(db: Kysely<Database>, chainId: number): Promise<void> {
-  const wishes = await db
+  const requests = await db
     .selectFrom("service.contract_metadata")
     .select("address")
     .where("chain_id", "=", chainId)
@@ -91,9 +91,9 @@ export async function applyRefreshes(db: Kysely<Database>, chainId: number): Pro
   await noteContracts(
     db,
     chainId,
-    wishes.map(({ address }) => address),
+    requests.map(({ address }) => address),
   );
-  for (const { address } of wishes) {
+  for (const { address } of requests) {
     await inPortions(() => queueContract(db, chainId, address));
     await db
       .updateTable("service.contract_metadata")

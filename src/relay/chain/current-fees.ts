@@ -4,7 +4,7 @@ import { type Fees, freshFees } from "./fees.ts";
 import { calls, parseFeeHistory } from "./reads.ts";
 
 /** How long fees that were read are what a request is likely to pay; each simulation reads them anew. */
-const believedMs = 15_000;
+const cachedMs = 15_000;
 /** A request does not wait longer for them: what it reserves is raised before it is signed. */
 const patienceMs = 1_000;
 /** Of the operator's cap, where no fee was ever read. */
@@ -34,7 +34,7 @@ export function likelyFee(chain: Chain): bigint {
 /** Sees to it that `likelyFee` is not old, where the node tells in time; it never fails. */
 export async function refreshFees(services: RelayContext, chain: Chain): Promise<void> {
   const { readAt = Number.NEGATIVE_INFINITY } = known.get(chain) ?? {};
-  if (performance.now() - readAt < believedMs) return;
+  if (performance.now() - readAt < cachedMs) return;
   const under = reading.get(chain) ?? readFees(services, chain);
   let timer: NodeJS.Timeout | undefined;
   const enough = new Promise<void>((done) => {

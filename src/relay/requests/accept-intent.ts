@@ -104,7 +104,7 @@ const readTogether = batched(
         sql<boolean>`state NOT IN ('expired', 'cancelled')
           AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')
           AND (kind <> 'update' OR NOT EXISTS (
-            -- After "A, B" a second "A" is a wish of its own.
+            -- After "A, B" a second "A" is a request of its own.
             SELECT FROM service.intent later WHERE later.kind = 'update' AND later.chain_id = intent.chain_id
               AND later.predicted_addr = intent.predicted_addr AND later.seq > intent.seq))`.as("live"),
       )

@@ -3,7 +3,7 @@ import type { Database } from "../../db/database.ts";
 import type { IntentState } from "../../db/tables/relay.ts";
 import { ServiceError } from "../../errors/errors.ts";
 
-/** A wish that will reach the chain once or not at all, as its row stands. */
+/** A request that will reach the chain once or not at all, as its row stands. */
 export type Intent = Selectable<Database["service.intent"]>;
 
 export function isUnassigned(intent: Pick<Intent, "state">): boolean {
@@ -24,7 +24,7 @@ export function lostRequest(): ServiceError {
   });
 }
 
-/** A wish goes on in a new generation when its nonce was taken away; every answer is about the newest one. */
+/** A request goes on in a new generation when its nonce was taken away; every answer is about the newest one. */
 export async function newestGeneration(db: Kysely<Database>, intent: Intent): Promise<Intent> {
   if (intent.state !== "superseded") return intent;
   return await db

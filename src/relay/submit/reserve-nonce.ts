@@ -26,7 +26,7 @@ export type Assignment =
   /** Something has to change first; the intent is held. */
   | { kind: "hold"; reason: "balance" | "lane"; message: string };
 
-interface Wish {
+interface NonceRequest {
   chain: Chain;
   /** Of the chain that the node serves. */
   genesisHash: Hash;
@@ -56,9 +56,9 @@ export async function assignSlot(
   return assignment;
 }
 
-/** @param wishes of one account, one chain and one paying wallet; an update is alone. */
-async function assignAll(services: RelayContext, wishes: readonly Wish[]): Promise<Assignment[]> {
-  const [first] = wishes;
+/** @param requests of one account, one chain and one paying wallet; an update is alone. */
+async function assignAll(services: RelayContext, requests: readonly NonceRequest[]): Promise<Assignment[]> {
+  const [first] = requests;
   if (!first) return [];
   const { chain, genesisHash } = first;
   const addr = toBytes(first.ready.sender);
@@ -66,21 +66,21 @@ async function assignAll(services: RelayContext, wishes: readonly Wish[]): Promi
     const lane = await lockLane(transaction, chain.id, addr, first.ready.chainNonce, genesisHash);
     if (!lane.genesis_hash.equals(toBytes(genesisHash))) {
       const other = "the node serves another chain than the one this wallet's transactions went to";
-      return wishes.map(() => hold("lane", other));
+      return requests.map(() => hold("lane", other));
     }
     // Also where the chain is ahead: only we give out nonces, so somebody did who is not remembered.
     const { basis } = services.relay;
-    const behind = wishes.some(({ ready }) => ready.chainNonce > lane.next_nonce);
+    const behind = requests.some(({ ready }) => ready.chainNonce > lane.next_nonce);
     if (lane.state === "open" && (behind || !basis.holds(nameWallet(chain, first.ready.sender), lane)))
-      return wishes.map(() => ({ kind: "unchecked" }));
+      return requests.map(() => ({ kind: "unchecked" }));
     // The counts were read before the lock, so each was right a moment ago; the highest is the newest.
-    const [mined = 0n] = wishes.map(({ ready }) => ready.chainNonce).sort((a, b) => Number(b - a));
+    const [mined = 0n] = requests.map(({ ready }) => ready.chainNonce).sort((a, b) => Number(b - a));
     const open = await openSlots(transaction, chain.id, addr, { mined, unsignedWei: worstCase(first.ready) });
     const chosen: { intent: Intent; index: number }[] = [];
     const assignments: Assignment[] = [];
-    for (const [index, { intent, ready }] of wishes.entries()) {
+    for (const [index, { intent, ready }] of requests.entries()) {
       // Two equal requests: the other one takes the nonce.
-      if (wishes.findIndex((wish) => wish.intent.id === intent.id) < index) {
+      if (requests.findIndex((request) => request.intent.id === intent.id) < index) {
         assignments[index] = { kind: "lost" };
         continue;
       }
@@ -103,7 +103,7 @@ async function assignAll(services: RelayContext, wishes: readonly Wish[]): Promi
     failpoint("assign-before-commit");
     return assignments;
 
-    async function refuse(intent: Intent, ready: Wish["ready"], ahead: number): Promise<Assignment | null> {
+    async function refuse(intent: Intent, ready: NonceRequest["ready"], ahead: number): Promise<Assignment | null> {
       if (lane.state === "paused_funds") return hold("balance", tooLittle);
       if (lane.state !== "open") return hold("lane", `the wallet's lane is ${lane.state}`);
       const pending = open.pending + ahead;
@@ -127,7 +127,7 @@ async function assignAll(services: RelayContext, wishes: readonly Wish[]): Promi
   return assignments;
 }
 
-function worstCase(ready: Wish["ready"]): bigint {
+function worstCase(ready: NonceRequest["ready"]): bigint {
   return ready.gas * ready.fees.maxFeePerGas;
 }
 

@@ -16,7 +16,7 @@ import { endAsFound } from "../submit/end-as-found.ts";
 import { startNextGeneration } from "./nonce-conflict.ts";
 import { explainUsedNonce } from "./used-nonce.ts";
 
-/** Generations of a wish that ran out of gas, beyond the first one. */
+/** Generations of a request that ran out of gas, beyond the first one. */
 const mostRepetitions = 2;
 
 /** An intent whose fate the chain decides, with its nonce. */
@@ -123,7 +123,7 @@ async function lookForReceipt(
   return rounds < 5 ? intent : await explainUsedNonce(services, chain, watched, view);
 }
 
-/** Its nonce is used up for nothing: once that is final, the wish goes on in a new generation. */
+/** Its nonce is used up for nothing: once that is final, the request goes on in a new generation. */
 async function repeatUpdate(
   services: RelayContext,
   { intent }: WatchedIntent,
@@ -189,7 +189,7 @@ function outcomeOf(intent: Intent): boolean | null {
 }
 
 /**
- * What ran out of gas did so because a node estimated too little: the wish goes on in a new generation, with another
+ * What ran out of gas did so because a node estimated too little: the request goes on in a new generation, with another
  * estimate, a few times. So does a deployment whose wallet had lost its role when it was mined: another wallet sends
  * it, or this one once it has the role again. Everything else that the chain refused it refused for good.
  */

@@ -50,7 +50,7 @@ export async function quarantine(services: RelayContext, chain: Chain, { intent,
 
 /**
  * Takes an intent out of a nonce that another transaction of ours has used: one whose rows were lost. The bytes are
- * kept with the intent id that they deployed; the wallet goes on, and so does the wish, with another nonce.
+ * kept with the intent id that they deployed; the wallet goes on, and so does the request, with another nonce.
  *
  * @returns null when another process moved it.
  */
@@ -81,14 +81,14 @@ export async function passNonceOn(
     return moved;
   });
   if (passed)
-    services.log.warn(facts, "a transaction of a lost request used the nonce; the wish goes on with another one");
+    services.log.warn(facts, "a transaction of a lost request used the nonce; the request goes on with another one");
   return passed;
 }
 
 /**
- * Gives a quarantined wish another try: a new intent of the same root, so of the same address, which the
+ * Gives a quarantined request another try: a new intent of the same root, so of the same address, which the
  * chain can hold one collection at. The first try's gas is spent, or its reservation given back; the next one reserves
- * for itself before it is signed, within the limits of then. A wish that was cancelled meanwhile ends there.
+ * for itself before it is signed, within the limits of then. A request that was cancelled meanwhile ends there.
  */
 export async function startNextGeneration(
   services: RelayContext,

@@ -15,7 +15,7 @@ import { passNonceOn, quarantine } from "./nonce-conflict.ts";
 /**
  * Moves an intent whose nonce is used for good by none of the transactions that are remembered. What used it decides:
  * a transaction of the intent's own whose row was lost is its transaction; another one of ours (of a lost or another
- * request) has the nonce, and the wish goes on with a new one; only what this service never signs halts the wallet.
+ * request) has the nonce, and the request goes on with a new one; only what this service never signs halts the wallet.
  *
  * @returns the intent as it stands; null when another process moved it.
  */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { compactHeap } from "../../src/compact-heap.ts";
-import { countYoungBuffer } from "../../src/ipfs/young-buffers.ts";
+import { countForMinorGc } from "../../src/ipfs/minor-gc.ts";
 
 const mebibyte = 1_048_576;
 
@@ -18,11 +18,11 @@ async function mostWhile(count: number, each: (bytes: number) => void): Promise<
 }
 
 test("buffers that were given up are collected when there are some of them, which V8 by itself does not do", async () => {
-  expect(await mostWhile(60, countYoungBuffer)).toBeLessThan(45);
+  expect(await mostWhile(60, countForMinorGc)).toBeLessThan(45);
   expect(await mostWhile(60, () => undefined)).toBeGreaterThan(55);
 });
 
 test("the collector is given to nobody else", () => {
-  countYoungBuffer(20 * mebibyte);
+  countForMinorGc(20 * mebibyte);
   expect("gc" in globalThis).toBe(false);
 });

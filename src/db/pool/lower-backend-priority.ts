@@ -1,18 +1,18 @@
 import { readFile } from "node:fs/promises";
 import type pg from "pg";
-import { giveWay } from "../../lower-priority.ts";
+import { lowerPriority } from "../../lower-priority.ts";
 
 /**
  * Lets the server's process behind a connection have the processor after everybody else, so that a statement that takes a
  * whole core for seconds keeps nobody from answering. Only for a server on this machine, under this login; never
  * fails. It still gets some of each core, since hot reads may wait for what it holds.
  */
-export async function backendGivesWay(client: pg.ClientBase): Promise<void> {
+export async function lowerBackendPriority(client: pg.ClientBase): Promise<void> {
   const { processID: pid } = client as pg.ClientBase & { processID?: number | null };
   if (!pid) return;
   // A server in another container counts its processes apart: the same number may be anybody's here.
   if (process.platform === "linux" && !(await nameOf(pid)).startsWith("postgres")) return;
-  await giveWay(pid);
+  await lowerPriority(pid);
 }
 
 async function nameOf(pid: number): Promise<string> {

@@ -9,7 +9,7 @@ let numbered = 0;
  *
  * @param variant and `parts`, objects that stay the same from call to call: all that the text depends on.
  */
-export function knownText(variant: string, parts: readonly (object | undefined)[], write: () => string): string {
+export function cachedStatement(variant: string, parts: readonly (object | undefined)[], write: () => string): string {
   let key = variant;
   for (const part of parts) key += `|${part === undefined ? "" : numberOf(part)}`;
   const known = texts.get(key);

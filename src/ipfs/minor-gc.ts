@@ -12,7 +12,7 @@ let allocated = 0;
  * of a streamed file inside it is so little that V8 sees no reason to collect: a gigabyte went by with 60 MiB of dead
  * buffers at any time. A collection of the young generation frees them, and takes about a millisecond.
  */
-export function countYoungBuffer(bytes: number): void {
+export function countForMinorGc(bytes: number): void {
   allocated += bytes;
   if (allocated < uncollectedBytes) return;
   allocated = 0;
