@@ -39,7 +39,9 @@ export function lateRange(schema: string, { perMovement }: RangeAllowance = rang
       LEFT JOIN service.listed_contract a ON a.chain_id = $1 AND a.address = f.contract
       LEFT JOIN ${s}.contract c ON c.address = f.contract
       LEFT JOIN ${s}.range_total t ON t.kind = 'contract' AND t.key = f.contract AND t.day = 0
-      WHERE f.flag = 'withheld' AND f.count > 0 AND (a.address IS NOT NULL OR c.address IS NOT NULL)
+      -- A contract of one large range and nothing else, as a flood has them, is passed over before its ranges are read.
+      WHERE f.flag = 'withheld' AND f.count > 0
+        AND (a.address IS NOT NULL OR c.address IS NOT NULL OR t.logs > 1 OR t.tokens <= ${perMovement})
     ), ranges AS (
       SELECT l.block_number, l.log_index, l.contract, l.listed, w.allowed, w.movements,
         ceil(sum(l.tokens) OVER (PARTITION BY l.contract ORDER BY l.block_number, l.log_index) / ${perMovement})::bigint AS needed

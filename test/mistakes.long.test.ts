@@ -41,6 +41,10 @@ beforeAll(async () => {
   taken = createServer();
   await new Promise<void>((done) => taken.listen(0, "127.0.0.1", done));
   const { pool } = database;
+  // Another database of the server may have made it, or not.
+  await pool.query(
+    "DO $$ BEGIN CREATE ROLE mintyard_analyst NOLOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$",
+  );
   await pool.query(`CREATE ROLE ${login} LOGIN NOSUPERUSER PASSWORD 'right'`);
   await pool.query(`CREATE ROLE ${login}_other LOGIN NOSUPERUSER PASSWORD 'right'`);
   await pool.query(`CREATE ROLE ${login}_reader LOGIN NOSUPERUSER PASSWORD 'right'`);

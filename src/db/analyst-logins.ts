@@ -72,7 +72,7 @@ function askAdministrator(databaseUrl: string): (error: unknown) => never {
     throw new Error(
       `${decodeURIComponent(username)} may not make roles; an administrator of the database runs this once, then the command works: ` +
         `npm run -s mintyard -- analyst sql | psql -U postgres -d ${decodeURIComponent(pathname.slice(1))}`,
-      { cause: error instanceof MissingRight ? undefined : error },
+      // Without its cause: a command explains a failure by the database's code where it finds one.
     );
   };
 }

@@ -166,8 +166,20 @@ test.each(["lost", "there, without its nonce"])(
     const after = h.process();
     const other = await deployCollection(after, caller, launch());
     await sent(other.deployment.transactionHash);
-    await node().dropTransaction({ hash: other.deployment.transactionHash });
-    await node().sendRawTransaction({ serializedTransaction: `0x${bytes.toString("hex")}` });
+    // The request may still be sending: what is dropped can be there again before the lost one is.
+    const takesTheNonce = async () => {
+      await node()
+        .dropTransaction({ hash: other.deployment.transactionHash })
+        .catch(() => undefined);
+      await node()
+        .sendRawTransaction({ serializedTransaction: `0x${bytes.toString("hex")}` })
+        .catch(() => undefined);
+      return await h.chain.getTransaction({ hash }).then(
+        () => true,
+        () => false,
+      );
+    };
+    await expect.poll(takesTheNonce, patient).toBe(true);
     await node().mine({ blocks: 1 });
     expect((await h.chain.getTransactionReceipt({ hash })).status).toBe("success");
 
