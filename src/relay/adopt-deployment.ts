@@ -7,6 +7,7 @@ import { findDeploymentLog } from "./find-deployment-log.ts";
 import { getIntent, type Intent, moveIntent } from "./intents.ts";
 import { lockLane } from "./lanes.ts";
 import { askNode } from "./node-failure.ts";
+import { reserveFound } from "./raise-reservation.ts";
 import { costOf, findSlot, markMined } from "./slots.ts";
 import { verifyDeployment } from "./verify-deployment.ts";
 
@@ -80,7 +81,8 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
       .onConflict((conflict) => conflict.doNothing())
       .execute();
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
-    return await markMined(transaction, queued, "mined", receipt.transactionHash, block, costOf(receipt));
+    const reserved = await reserveFound(services, transaction, chain, queued, gas * fees.maxFeePerGas);
+    return reserved && (await markMined(transaction, reserved, "mined", receipt.transactionHash, block, costOf(receipt)));
   });
   return await adopting.catch((error: unknown) => {
     if (!(error instanceof NonceOfAnother)) throw error;
