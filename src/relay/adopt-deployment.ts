@@ -82,9 +82,13 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
       .execute();
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
     const reserved = await reserveFound(services, transaction, chain, queued, gas * fees.maxFeePerGas);
-    return reserved && (await markMined(transaction, reserved, "mined", receipt.transactionHash, block, costOf(receipt)));
+    const mined =
+      reserved && (await markMined(transaction, reserved, "mined", receipt.transactionHash, block, costOf(receipt)));
+    if (!mined) throw new MovedMeanwhile();
+    return mined;
   });
-  return await adopting.catch((error: unknown) => {
+  return await adopting.catch(async (error: unknown) => {
+    if (error instanceof MovedMeanwhile) return await getIntent(services.db, intent.id);
     if (!(error instanceof NonceOfAnother)) throw error;
     services.log.warn({ intent: intent.id, nonce }, "its nonce is another request's; it ends once that is final");
     return null;
@@ -93,6 +97,9 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
 
 /** The nonce of a deployment that was found is reserved for another request, which has not lost it yet. */
 class NonceOfAnother extends Error {}
+
+/** Another process moved the intent: nothing may be bound to it, since nobody would follow a nonce of an ended one. */
+class MovedMeanwhile extends Error {}
 
 /** A nonce can be noted for a wallet of this installation only; the database may remember one that has no key any more. */
 async function isOwnWallet(services: Services, chain: Chain, sender: Address): Promise<boolean> {

@@ -7,7 +7,10 @@ import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
+import { adoptDeployment } from "../../src/relay/adopt-deployment.ts";
+import { cancelIntent } from "../../src/relay/cancel-intent.ts";
 import { driveFound } from "../../src/relay/drive-found.ts";
+import { getIntent } from "../../src/relay/intents.ts";
 import { takeBasis } from "../../src/relay/nonce-basis.ts";
 import { openLane } from "../../src/relay/open-lane.ts";
 import { createRelayMemory } from "../../src/relay/round-steps.ts";
@@ -246,6 +249,17 @@ async function untilNewest(services: Services, id: string): Promise<void> {
     }, patient)
     .toBe("finalized");
 }
+
+test("a request that is cancelled while its lost transaction is looked up takes no nonce", async () => {
+  const services = h.process();
+  const { id, transactionHash } = (await deployCollection(services, caller, launch())).deployment;
+  await h.chain.waitForTransactionReceipt({ hash: transactionHash });
+  await loseRows(h.database.pool, [id], h.relayer, "requests");
+  const seen = await getIntent(services.db, id);
+  await cancelIntent(services, caller.accountId, id);
+  expect(await adoptDeployment(services, goerli(services), seen)).toMatchObject({ id, state: "cancelled" });
+  expect(await findSlot(services.db, id)).toBeUndefined();
+});
 
 test("a wallet that a person opens stays open, although somebody else has used a nonce that was found", async () => {
   await mining(false);
