@@ -26,13 +26,22 @@ export type PredictCollectionInput = {
   intentId: Hex;
   owner: Address;
   initData: Hex;
+  /** `collectionSalt` of the others, where it is known already. */
+  salt?: Hex;
 };
 
 /** The address `CollectionFactory.deploy` will give (lower case): the twin of the factory's `predict`. */
-export function predictCollection({ factory, template, intentId, owner, initData }: PredictCollectionInput): Address {
+export function predictCollection({
+  factory,
+  template,
+  intentId,
+  owner,
+  initData,
+  salt,
+}: PredictCollectionInput): Address {
   const address = getCreate2Address({
     from: factory,
-    salt: collectionSalt(intentId, owner, initData),
+    salt: salt ?? collectionSalt(intentId, owner, initData),
     bytecode: cloneInitCode(template, initData),
   });
   return address.toLowerCase() as Address;

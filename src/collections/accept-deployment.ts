@@ -67,7 +67,8 @@ export async function draftIntent(
   const { address: factory, template } = await services.relay.factory(chain);
   const owner = lowerCase(payload.ownerAddress);
   const intentId = intentName(id);
-  const place = { factory, template, intentId, owner, initData };
+  const salt = collectionSalt(intentId, owner, initData);
+  const place = { factory, template, intentId, owner, initData, salt };
   return {
     id,
     tenantId: caller.accountId,
@@ -81,7 +82,7 @@ export async function draftIntent(
     template,
     owner,
     initData,
-    salt: collectionSalt(intentId, owner, initData),
+    salt,
     predicted: predictCollection(place),
     reservation: planReservation(services, chain, {
       tenantId: caller.accountId,

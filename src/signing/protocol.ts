@@ -4,16 +4,20 @@ import type { SigningKind, SigningOrder } from "./signer.ts";
 /*
  * What is said between the signer and those who ask it: HTTP on a Unix socket or on loopback, a bearer token, JSON.
  *
- *   POST /v1/sign      an order        200 {"signature":"0x…"}; 403 {"refused":"…"}; 400, 401, 404, 413
+ *   POST /v1/sign      an order        200 {"signature":"0x…","hash":"0x…"}; 403 {"refused":"…"}; 400, 401, 404, 413
+ *   POST /v1/sign-many {"orders":[…]}  200 {"answers":[{"status":200,"signature":"0x…","hash":"0x…"},…]}, in their order:
+ *                                      each has the status and the members that it would have had alone
  *   GET  /v1/wallets                   200 {"wallets":{"137":["0x…"]}}
  *
  * Amounts are decimal strings. A key is in no message.
  */
 
-export const paths = { sign: "/v1/sign", wallets: "/v1/wallets" } as const;
+export const paths = { sign: "/v1/sign", signMany: "/v1/sign-many", wallets: "/v1/wallets" } as const;
 
-/** The largest transaction that nodes take has 128 KiB, twice that in hex. */
+/** Bytes of a request. The largest transaction that nodes take has 128 KiB, twice that in hex. */
 export const mostOrderBytes = 300_000;
+/** Orders of one request: they are signed one after the other, and the first waits for the last. */
+export const mostOrders = 8;
 
 /** An order for a wallet, as it came. */
 export interface WalletOrder extends SigningOrder {
@@ -29,6 +33,19 @@ export function writeOrder(wallet: Address, { kind, transaction }: SigningOrder)
   });
 }
 
+/** @param orders as `writeOrder` wrote them. */
+export function writeOrders(orders: readonly string[]): string {
+  return `{"orders":[${orders.join(",")}]}`;
+}
+
+/** @throws Error saying what is wrong; of each order what `readOrder` throws comes when it is read. */
+export function readOrders(text: string): (() => WalletOrder)[] {
+  const { orders } = (JSON.parse(text) ?? {}) as { orders?: unknown };
+  if (!Array.isArray(orders) || orders.length === 0) throw new Error("orders are wanted");
+  if (orders.length > mostOrders) throw new Error(`more than ${mostOrders} orders`);
+  return orders.map((order: unknown) => () => checkedOrder(order));
+}
+
 const kinds: readonly SigningKind[] = ["deploy", "update", "noop", "grant"];
 const members = [
   ...["kind", "wallet", "chainId", "nonce", "to", "data"],
@@ -37,7 +54,10 @@ const members = [
 
 /** @throws Error naming the member that is not what it has to be. Nothing is guessed, and nothing more is taken. */
 export function readOrder(text: string): WalletOrder {
-  const given: unknown = JSON.parse(text);
+  return checkedOrder(JSON.parse(text));
+}
+
+function checkedOrder(given: unknown): WalletOrder {
   if (typeof given !== "object" || given === null || Array.isArray(given)) throw new Error("an object is wanted");
   const order = given as Record<string, unknown>;
   const extra = Object.keys(order).find((name) => !members.includes(name));

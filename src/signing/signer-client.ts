@@ -1,10 +1,10 @@
 import type { Address, Hex } from "viem";
-import { keccak256 } from "viem/utils";
+import { gathered } from "../gathered.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Token, tokenOf } from "./endpoint.ts";
 import { type Endpoint, openAsking } from "./http-ask.ts";
-import { paths, writeOrder } from "./protocol.ts";
-import { encodeTransaction, partsOf, type SigningOrder } from "./signer.ts";
+import { mostOrderBytes, mostOrders, paths, writeOrder, writeOrders } from "./protocol.ts";
+import type { Signed, SigningOrder } from "./signer.ts";
 import { SignerHealth, type SigningPlace } from "./signing-place.ts";
 import { SignerError, shown } from "./trouble.ts";
 
@@ -21,7 +21,8 @@ const answerBytes = 65_536;
  * The signer's own process (src/processes/signer.ts), asked over its socket. Its wallets are those that are configured.
  *
  * It is as much ours as this process, so the sender is recovered from a wallet's first signature, and from the first one
- * after any trouble. Of each answer it is compared which transaction was signed.
+ * after any trouble. Of each answer it is compared which transaction was signed (`signChecked`). Orders of one moment are
+ * asked for together.
  */
 export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): SigningPlace {
   const { ask, close } = openAsking(endpoint, { timeoutMs, answerBytes });
@@ -35,30 +36,52 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
       throw new SignerError("unauthorized", (error as Error).message);
     }
   };
-  const read = async (method: "GET" | "POST", path: string, body?: string): Promise<Record<string, unknown>> => {
+  const read = async (method: "GET" | "POST", path: string, body?: string): Promise<Answer> => {
     const headers = { authorization: authorization(), "content-type": "application/json" };
-    const answer = await ask({ method, path, headers, ...(body === undefined ? {} : { body }) });
-    const said = parse(answer.body);
-    if (answer.status === 401) {
+    const { status, body: text } = await ask({ method, path, headers, ...(body === undefined ? {} : { body }) });
+    return { ...asObject(parse(text)), status };
+  };
+  const expectOk = (said: Answer): Answer => {
+    const { status } = said;
+    if (status === 401) {
       // It may have been changed since.
       bearer = null;
       throw new SignerError("unauthorized", "401");
     }
-    if (answer.status === 403) throw new SignerError("refused", String(said["refused"] ?? 403));
-    if (answer.status === 200) return said;
-    const unusable = answer.status >= 500 ? "unreachable" : "refused";
-    throw new SignerError(unusable, `${answer.status} ${shown(String(said["error"] ?? ""))}`);
+    if (status === 403) throw new SignerError("refused", String(said["refused"] ?? 403));
+    if (status === 200) return said;
+    const unusable = status >= 500 ? "unreachable" : "refused";
+    throw new SignerError(unusable, `${status} ${shown(String(said["error"] ?? ""))}`);
   };
+  const askAlone = async (order: string): Promise<() => Answer> => {
+    try {
+      const said = await read("POST", paths.sign, order);
+      return () => expectOk(said);
+    } catch (error) {
+      return () => {
+        throw error;
+      };
+    }
+  };
+  const askTogether = gathered(async (_place: object, orders: readonly string[]) => {
+    const body = writeOrders(orders);
+    if (orders.length === 1 || body.length > mostOrderBytes) return await Promise.all(orders.map(askAlone));
+    const said = await read("POST", paths.signMany, body);
+    // A signer of an earlier version takes them one by one.
+    if (said.status === 404) return await Promise.all(orders.map(askAlone));
+    const { answers } = expectOk(said);
+    return orders.map((_order, index) => {
+      const answer = asObject(Array.isArray(answers) ? answers[index] : null);
+      return () => expectOk({ ...answer, status: Number(answer["status"] ?? 200) });
+    });
+  }, mostOrders);
   const proven = new Set<Address>();
-  const sign = async (address: Address, order: SigningOrder): Promise<Hex> => {
+  const sign = async (address: Address, order: SigningOrder): Promise<Signed> => {
     try {
       return await health.watch(async () => {
-        const { signature, hash } = await read("POST", paths.sign, writeOrder(address, order));
-        const isOurs =
-          typeof signature === "string" &&
-          /^0x[0-9a-f]{130}$/i.test(signature) &&
-          keccak256(encodeTransaction(order.transaction, partsOf(signature as Hex))) === hash;
-        if (isOurs) return signature as Hex;
+        const answer = await askTogether(proven, writeOrder(address, order));
+        const { signature, hash } = answer();
+        if (typeof signature === "string") return { signature: signature as Hex, hash: String(hash) };
         throw new SignerError("wrong_answer", `no signature of ${address} under this transaction`);
       });
     } catch (error) {
@@ -67,7 +90,8 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
     }
   };
   const where = "socketPath" in endpoint ? endpoint.socketPath : endpoint.url;
-  const wallets = async () => (await read("GET", paths.wallets))["wallets"] as Record<string, readonly string[]>;
+  const wallets = async () =>
+    expectOk(await read("GET", paths.wallets))["wallets"] as Record<string, readonly string[]>;
   const health = new SignerHealth(log, where, wallets);
   return {
     kind: "signer",
@@ -83,6 +107,7 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
           health.signed();
         },
         distrust: (why) => {
+          proven.clear();
           const error = new SignerError("wrong_answer", `the signer of ${address} ${why}`);
           health.note(error);
           return error;
@@ -95,11 +120,17 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
   };
 }
 
-function parse(text: string): Record<string, unknown> {
+/** What the signer says, with the status that it says it by. */
+type Answer = Record<string, unknown> & { status: number };
+
+function asObject(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function parse(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    return null;
   }
 }

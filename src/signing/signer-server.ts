@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
-import { mostOrderBytes, paths, readOrder, type WalletOrder } from "./protocol.ts";
+import { mostOrderBytes, paths, readOrder, readOrders, type WalletOrder } from "./protocol.ts";
 import { checkOrder, type SigningPolicy, SigningRefused } from "./rules.ts";
 import { type Signer, signChecked } from "./signer.ts";
 import { SignerError } from "./trouble.ts";
@@ -71,8 +71,25 @@ async function handle(options: Answering, request: IncomingMessage): Promise<unk
     return { wallets: Object.fromEntries(wallets) };
   }
   if (request.method === "POST" && request.url === paths.sign)
-    return await sign(options, parseOrder(await readBody(request)), admin);
-  throw new Refusal(404, { error: `there are POST ${paths.sign} and GET ${paths.wallets}` });
+    return await sign(options, parsed(readOrder, await readBody(request)), admin);
+  if (request.method === "POST" && request.url === paths.signMany)
+    return await signMany(options, parsed(readOrders, await readBody(request)), admin);
+  throw new Refusal(404, {
+    error: `there are POST ${paths.sign}, POST ${paths.signMany} and GET ${paths.wallets}`,
+  });
+}
+
+/** Each order for itself: one that is refused leaves the others alone. */
+async function signMany(options: Answering, orders: readonly (() => WalletOrder)[], admin: boolean) {
+  const answers = orders.map(async (read) => {
+    try {
+      return { status: 200, ...(await sign(options, parsed(read), admin)) };
+    } catch (error) {
+      const { status, body } = asRefusal(error, options.log);
+      return { status, ...body };
+    }
+  });
+  return { answers: await Promise.all(answers) };
 }
 
 async function sign({ keyrings, log, logOnce }: Answering, order: WalletOrder, admin: boolean) {
@@ -95,9 +112,9 @@ async function sign({ keyrings, log, logOnce }: Answering, order: WalletOrder, a
   }
 }
 
-function parseOrder(text: string): WalletOrder {
+function parsed<From extends unknown[], To>(read: (...from: From) => To, ...from: From): To {
   try {
-    return readOrder(text);
+    return read(...from);
   } catch (error) {
     throw new Refusal(400, { error: error instanceof SyntaxError ? "JSON is wanted" : (error as Error).message });
   }

@@ -22,6 +22,13 @@ export interface SigningOrder {
   transaction: Unsigned;
 }
 
+/** A signature from elsewhere, with what its giver says of it. */
+export interface Signed {
+  signature: Hex;
+  /** Of the transaction that was signed, in the words of whoever signed it: it has to be the one that was asked for. */
+  hash: string;
+}
+
 /** A wallet that signs: a key in this process, in the signer's process, or at a Web3Signer. */
 export interface Signer {
   /** Lower case. */
@@ -30,7 +37,7 @@ export interface Signer {
    * @returns r, s and v of 65 bytes. Two signatures of one order may differ.
    * @throws SignerError when it does not sign.
    */
-  sign(order: SigningOrder): Promise<Hex>;
+  sign(order: SigningOrder): Promise<Hex | Signed>;
   /** The key lies in this process, so its signatures are its own. What came from elsewhere is looked at. */
   inProcess?: true;
   /** Its signatures were looked at since it was last in trouble. Doing that takes four times as long as signing. */
@@ -59,22 +66,24 @@ export async function signChecked(
   signer: Signer,
   order: SigningOrder,
 ): Promise<{ raw: Hex; hash: Hash; signature: Hex }> {
-  const digest = keccak256(encodeTransaction(order.transaction));
-  const signature = await signer.sign(order);
-  const fault = async () => {
-    if (!/^0x[0-9a-f]{130}$/i.test(signature)) return "gave no signature of 65 bytes";
-    const { s, yParity } = partsOf(signature);
-    if (BigInt(s) > halfOrder) return "gave a signature with a high s";
-    if (yParity !== 0 && yParity !== 1) return "gave a signature with an unknown v";
-    if (signer.inProcess || signer.proven) return null;
+  const given = await signer.sign(order);
+  const { signature, hash: named } = typeof given === "string" ? { signature: given, hash: null } : given;
+  const distrust = (why: string) => signer.distrust?.(why) ?? new Error(`the signer of ${signer.address} ${why}`);
+  if (!/^0x[0-9a-f]{130}$/i.test(signature)) throw distrust("gave no signature of 65 bytes");
+  const { r, s, yParity } = partsOf(signature);
+  if (BigInt(s) > halfOrder) throw distrust("gave a signature with a high s");
+  if (yParity !== 0 && yParity !== 1) throw distrust("gave a signature with an unknown v");
+  // Encoding and hashing take as long as signing does, so nothing is encoded twice.
+  const raw = encodeTransaction(order.transaction, { r, s, yParity });
+  const hash = keccak256(raw);
+  if (named !== null && named !== hash) throw distrust("signed another transaction than it was asked for");
+  if (!signer.inProcess && !signer.proven) {
+    const digest = keccak256(encodeTransaction(order.transaction));
     const recovered = await recoverAddress({ hash: digest, signature }).catch(() => "nobody");
-    return recovered.toLowerCase() === signer.address.toLowerCase() ? null : `signed as ${recovered}`;
-  };
-  const why = await fault();
-  if (why !== null) throw signer.distrust?.(why) ?? new Error(`the signer of ${signer.address} ${why}`);
+    if (recovered.toLowerCase() !== signer.address.toLowerCase()) throw distrust(`signed as ${recovered}`);
+  }
   if (!signer.proven) signer.trust?.();
-  const raw = encodeTransaction(order.transaction, partsOf(signature));
-  return { raw, hash: keccak256(raw), signature };
+  return { raw, hash, signature };
 }
 
 /** Of 65 bytes. v is 27 or 28, or the parity itself. */

@@ -1,8 +1,11 @@
+import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
+import { createServices } from "../../src/processes/create-services.ts";
 import { findSlot } from "../../src/relay/store/nonces.ts";
+import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Ground, request, Stage } from "../chaos/stage.ts";
 import { patient } from "../setup/patience.ts";
@@ -49,3 +52,64 @@ test("a lost transaction is sent again from a mempool's bytes, and is the reques
   for (const { id, transactionHash } of [deployment, next.deployment])
     expect(await getDeployment(stage.services, caller, { id })).toMatchObject({ transactionHash, state: "finalized" });
 });
+
+test.each(["waits in a mempool", "is in a block"])(
+  "a request in its second generation whose lost transaction %s takes it over, and sets aside what it costs",
+  async (where) => {
+    const { services, database, wallet, chain } = stage;
+    const name = `its transaction ${where}`;
+    const lose = async (wished: string) => {
+      const input = { ...request(wished), idempotencyKey: wished.replaceAll(" ", "-") };
+      const { id, transactionHash } = (await deployCollection(services, caller, input)).deployment;
+      await expect.poll(() => waiting(transactionHash), patient).toBe(true);
+      const raw = await rpc<Hex>(ground.url, "eth_getRawTransactionByHash", [transactionHash]);
+      return { input, id, transactionHash, send: () => rpc(ground.url, "eth_sendRawTransaction", [raw]) };
+    };
+    const drop = async () => {
+      await stage.sent();
+      await rpc(ground.url, "anvil_dropAllTransactions");
+    };
+    const ahead = await lose(`ahead: ${name}`);
+    const own = await lose(name);
+    await drop();
+    await loseRows(database.pool, [ahead.id, own.id], wallet);
+
+    // It gets the nonce of the one ahead, which is mined there; its own bytes have the nonce behind it.
+    const again = (await deployCollection(services, caller, own.input)).deployment;
+    await expect.poll(() => waiting(again.transactionHash), patient).toBe(true);
+    await drop();
+    await ahead.send();
+    await stage.mine(where === "is in a block" ? 4 : 5);
+    await own.send();
+    if (where === "is in a block") await stage.mine();
+    else {
+      const restarted = createServices(services.config, "stage");
+      expect(await takeBasis(restarted, chain, wallet)).toBe(null);
+      await restarted.pool.end();
+      await restarted.content.close();
+    }
+    const inSecond = async () => {
+      await stage.work();
+      const { rows } = await database.pool.query(
+        `SELECT i.state, i.reserved_wei >= (SELECT max(max_fee * gas) FROM service.slot s
+           JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.intent_id = i.id) AS reserved
+         FROM service.intent i WHERE root_id = $1 AND gen = 1 AND state NOT IN ('queued', 'held')`,
+        [own.id],
+      );
+      return rows;
+    };
+    await expect.poll(inSecond, patient).toHaveLength(1);
+    const state = where === "is in a block" ? "mined" : expect.stringMatching(/^(signed|in_flight)$/);
+    expect(await inSecond()).toEqual([{ state, reserved: true }]);
+    // The judge counts intents that never reserved anything.
+    const told = /^nobody asked for|^adopted transactions/;
+    expect((await stage.finish(patient.timeout)).filter((finding) => !told.test(finding))).toEqual([]);
+    const { rows } = await database.pool.query(
+      `SELECT encode(s.mined_attempt, 'hex') AS hash, bool_and(b.settled AND b.spent = s.mined_cost_wei) AS counted
+       FROM service.intent i JOIN service.slot s ON s.intent_id = i.id JOIN service.budget_entry b ON b.intent_id = i.id
+       WHERE root_id = $1 AND gen = 1 AND b.scope LIKE 'chain%' GROUP BY 1`,
+      [own.id],
+    );
+    expect(rows).toEqual([{ hash: own.transactionHash.slice(2), counted: true }]);
+  },
+);

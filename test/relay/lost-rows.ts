@@ -33,8 +33,10 @@ export async function loseRows(
     } else {
       await client.query("DELETE FROM service.charge WHERE root_id = ANY($1)", [ids]);
       await client.query(
-        `UPDATE service.budget b SET reserved = b.reserved - e.amount FROM service.budget_entry e
-         WHERE e.intent_id = ANY($1) AND NOT e.settled AND (e.scope, e.period) = (b.scope, b.period)`,
+        `UPDATE service.budget b SET reserved = b.reserved - e.amount FROM (
+           SELECT scope, period, sum(amount) AS amount FROM service.budget_entry
+           WHERE intent_id = ANY($1) AND NOT settled GROUP BY scope, period) e
+         WHERE (e.scope, e.period) = (b.scope, b.period)`,
         [ids],
       );
       await client.query("DELETE FROM service.budget_entry WHERE intent_id = ANY($1)", [ids]);

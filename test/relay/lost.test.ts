@@ -8,7 +8,10 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { openLane } from "../../src/relay/operator/open-wallet.ts";
+import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
+import { getIntent } from "../../src/relay/store/intents.ts";
 import { findSlot } from "../../src/relay/store/nonces.ts";
+import { adoptDeployment } from "../../src/relay/submit/import-deployment.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { driveFound } from "../../src/relay/track/resubmit-imported.ts";
@@ -148,6 +151,10 @@ test("two workers that fill the same nonce at once sign one transaction for it",
   };
   await expect.poll(count, patient).toBeGreaterThan(0);
   expect(await count()).toBe(1);
+  // The one that looked when fees were lower may have signed it; nothing behind it is mined before it.
+  await node().setNextBlockBaseFeePerGas({ baseFeePerGas: 10n ** 8n });
+  await node().mine({ blocks: 1 });
+  expect(await h.chain.getTransactionCount({ address: h.relayer })).toBe(Number(nonce) + 1);
 });
 
 test.each(["lost", "there, without its nonce"])(
@@ -242,6 +249,17 @@ async function untilNewest(services: Services, id: string): Promise<void> {
     }, patient)
     .toBe("finalized");
 }
+
+test("a request that is cancelled while its lost transaction is looked up takes no nonce", async () => {
+  const services = h.process();
+  const { id, transactionHash } = (await deployCollection(services, caller, launch())).deployment;
+  await h.chain.waitForTransactionReceipt({ hash: transactionHash });
+  await loseRows(h.database.pool, [id], h.relayer, "requests");
+  const seen = await getIntent(services.db, id);
+  await cancelIntent(services, caller.accountId, id);
+  expect(await adoptDeployment(services, goerli(services), seen)).toMatchObject({ id, state: "cancelled" });
+  expect(await findSlot(services.db, id)).toBeUndefined();
+});
 
 test("a wallet that a person opens stays open, although somebody else has used a nonce that was found", async () => {
   await mining(false);

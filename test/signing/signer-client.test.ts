@@ -96,6 +96,69 @@ test("a signature under another transaction is found each time", async () => {
   await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "wrong_answer" });
 });
 
+const numbered = (nonce: number, changes: Partial<SigningOrder> = {}): SigningOrder => ({
+  ...order,
+  ...changes,
+  transaction: { ...order.transaction, nonce },
+});
+const signAll = (orders: readonly SigningOrder[]) =>
+  Promise.allSettled(orders.map((each) => signChecked(signer, each)));
+
+/** The paths that a server is asked for. */
+function watched(next: Server): string[] {
+  const seen: string[] = [];
+  next.prependListener("request", ({ url = "" }) => seen.push(url));
+  return seen;
+}
+
+test("orders of one moment go in one request, and one that is refused leaves the others alone", async () => {
+  const next = serverOf(wallet.sign);
+  const seen = watched(next);
+  await listen(next);
+  const orders = [numbered(1), numbered(2, { kind: "noop" }), numbered(3)];
+  const outcomes = await signAll(orders);
+  expect(seen).toEqual(["/v1/sign-many"]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+  expect(outcomes[1]).toMatchObject({ reason: { trouble: "refused", code: "service_unavailable" } });
+  for (const index of [0, 2]) {
+    const { hash } = await signChecked(wallet, orders[index] ?? order);
+    expect(outcomes[index]).toMatchObject({ value: { hash } });
+  }
+  // More than a request may hold, and one that is alone.
+  await signAll(Array.from({ length: 17 }, (_, nonce) => numbered(nonce)));
+  expect(seen.slice(1)).toEqual(["/v1/sign-many", "/v1/sign-many", "/v1/sign"]);
+});
+
+test("signatures in another order than they were asked for are found", async () => {
+  await listen(serverOf(wallet.sign));
+  await signChecked(signer, order);
+  await close();
+  const signed = await Promise.all([2, 1].map((nonce) => signChecked(wallet, numbered(nonce))));
+  const answers = signed.map(({ signature, hash }) => ({ status: 200, signature, hash }));
+  await listen(createServer((_, response) => void response.end(JSON.stringify({ answers }))));
+  const wrong = { status: "rejected", reason: { trouble: "wrong_answer" } };
+  expect(await signAll([numbered(1), numbered(2)])).toMatchObject([wrong, wrong]);
+  // Neither is a signature that is said to be another transaction's.
+  const [first] = answers;
+  await close();
+  await listen(createServer((_, response) => void response.end(JSON.stringify({ answers: [first] }))));
+  expect(await signAll([numbered(2), numbered(3)])).toMatchObject([{ status: "fulfilled" }, wrong]);
+});
+
+test("a signer that takes one order only is asked one by one", async () => {
+  const next = serverOf(wallet.sign);
+  const [answer] = next.listeners("request") as RequestListener[];
+  next.removeAllListeners("request");
+  next.on("request", (request, response) => {
+    if (request.url === "/v1/sign-many") response.writeHead(404).end("{}");
+    else answer?.(request, response);
+  });
+  const seen = watched(next);
+  await listen(next);
+  expect(await signAll([numbered(1), numbered(2)])).toMatchObject([{ status: "fulfilled" }, { status: "fulfilled" }]);
+  expect(seen).toEqual(["/v1/sign-many", "/v1/sign", "/v1/sign"]);
+});
+
 test.each<[string, RequestListener, string]>([
   ["no JSON", (_, response) => void response.end("<html>"), "wrong_answer"],
   ["no signature", (_, response) => void response.end("{}"), "wrong_answer"],

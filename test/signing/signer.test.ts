@@ -125,6 +125,31 @@ describe("the signer's process refuses, whatever the asker says,", () => {
   });
 });
 
+test("several orders of one request are answered in their order, each as if it were alone", async () => {
+  const many = (orders: unknown, token?: string | null) => signer.ask("POST", "/v1/sign-many", { orders }, token);
+  const orders = [order, { ...order, value: "1" }, { ...order, more: 1 }, 7, { ...order, nonce: 8 }];
+  const { status, body } = await many(orders);
+  expect(status).toBe(200);
+  const alone = await Promise.all([sign(), sign({ nonce: 8 })]);
+  expect(body["answers"]).toMatchObject([
+    { status: 200, signature: alone[0]?.body["signature"], hash: alone[0]?.body["hash"] },
+    { status: 403, refused: expect.stringContaining("moves money") },
+    { status: 400, error: expect.any(String) },
+    { status: 400, error: expect.any(String) },
+    { status: 200, signature: alone[1]?.body["signature"], hash: alone[1]?.body["hash"] },
+  ]);
+  // The operator's token is as necessary as for one.
+  const role = { ...order, kind: "grant", data: grant(second) };
+  expect((await many([role])).body["answers"]).toMatchObject([{ status: 403 }]);
+  expect((await many([role], signer.token("signer-admin-token"))).body["answers"]).toMatchObject([{ status: 200 }]);
+  expect((await many([order], "x".repeat(43))).status).toBe(401);
+  for (const wrong of [[], null, "x", Array.from({ length: 9 }, () => order)])
+    expect((await many(wrong)).status).toBe(400);
+  expect((await signer.ask("POST", "/v1/sign-many", "null")).status).toBe(400);
+  const large = { ...order, data: `0x${"00".repeat(80_000)}` };
+  expect((await many([large, large])).status).toBe(413);
+});
+
 test("who has no token, or another one, gets nothing; what is no order is refused", async () => {
   for (const token of [null, "", "x".repeat(43), `${signer.token()}x`]) {
     expect((await sign({}, token)).status).toBe(401);

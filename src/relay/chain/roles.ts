@@ -11,10 +11,15 @@ export const factoryAdminRole = zeroHash;
 
 /** How old an answer may be: about one block. */
 const freshMs = { local: 200, elsewhere: 2_000 };
+/** After this part of that time the next answer is asked for beside the requests, so that none waits for it. */
+const aheadShare = 0.6;
 
 interface Reading {
+  /** When it was begun. */
   at: number;
   holders: Promise<readonly Address[]>;
+  /** Begun while an earlier answer counts, which it takes the place of. */
+  next: Promise<void> | null;
 }
 
 /** Which wallets have the factory's relayer role, as one process knows it: at most one block old. */
@@ -35,16 +40,31 @@ export class WalletRoles {
    */
   async holders(chain: Chain, factory: Address, wallets: readonly Address[]): Promise<readonly Address[]> {
     const last = this.#readings.get(chain.id);
-    if (last && performance.now() - last.at < (chain.local ? freshMs.local : freshMs.elsewhere))
+    const most = chain.local ? freshMs.local : freshMs.elsewhere;
+    const age = last ? performance.now() - last.at : most;
+    if (last && age < most) {
+      if (age >= most * aheadShare) last.next ??= this.#follow(last, chain, factory, wallets);
       return await last.holders;
-    const holders = this.#read(chain, factory, wallets);
-    this.#readings.set(chain.id, { at: performance.now(), holders });
-    return await holders;
+    }
+    const reading = this.#begin(chain, factory, wallets);
+    this.#readings.set(chain.id, reading);
+    return await reading.holders;
   }
 
   /** The next question goes to the chain: a simulation has shown that the last answer is outdated. */
   forget(chain: Chain): void {
     this.#readings.delete(chain.id);
+  }
+
+  #begin(chain: Chain, factory: Address, wallets: readonly Address[]): Reading {
+    return { at: performance.now(), holders: this.#read(chain, factory, wallets), next: null };
+  }
+
+  async #follow(last: Reading, chain: Chain, factory: Address, wallets: readonly Address[]): Promise<void> {
+    const reading = this.#begin(chain, factory, wallets);
+    await reading.holders.catch(() => undefined);
+    // What was forgotten or is read anew since then stays so.
+    if (this.#readings.get(chain.id) === last) this.#readings.set(chain.id, reading);
   }
 
   async #read(chain: Chain, factory: Address, wallets: readonly Address[]): Promise<readonly Address[]> {

@@ -1,13 +1,15 @@
+import { sql } from "kysely";
 import { parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { encodeDeploy } from "../chain/encode-deploy.ts";
 import { toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
+import { reserveFound } from "./raise-reservation.ts";
 
 /**
  * Gives a deployment the nonce at which its own transaction was found in a mempool: its rows were lost, and its client
- * asked again before the transaction was mined.
+ * asked again before the transaction was mined. What its bytes may cost is set aside with it.
  *
  * @param intent without a nonce.
  * @returns the intent, `signed`; null when nothing of it was found, or another process moved it.
@@ -42,7 +44,17 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
       .where("state", "=", "open")
       .executeTakeFirst();
     if (claimed.numUpdatedRows === 0n) throw new Error(`nonce ${own.nonce} was claimed by another request`);
+    // With the nonce claimed nobody adds bytes to it but through the intent.
+    const { worst } = await db
+      .selectFrom("service.attempt")
+      .select(sql<string>`max(max_fee * gas)`.as("worst"))
+      .where("chain_id", "=", chain.id)
+      .where("addr", "=", own.addr)
+      .where("nonce", "=", own.nonce)
+      .executeTakeFirstOrThrow();
+    const reserved = await reserveFound(services, db, chain, assigned, BigInt(worst));
+    if (!reserved) throw new Error(`intent ${intent.id} was moved while its row was locked`);
     services.log.warn({ intent: intent.id, nonce: own.nonce }, "a request is the transaction that was found of it");
-    return await moveIntent(db, assigned, "signed");
+    return await moveIntent(db, reserved, "signed");
   });
 }

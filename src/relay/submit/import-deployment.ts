@@ -9,6 +9,7 @@ import { toAddress, toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { costOf, findSlot, markMined } from "../store/nonces.ts";
 import { lockLane } from "../store/wallets.ts";
+import { reserveFound } from "./raise-reservation.ts";
 
 /**
  * Takes over a collection that stands at an intent's address although no attempt is remembered: the
@@ -80,9 +81,14 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
       .onConflict((conflict) => conflict.doNothing())
       .execute();
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
-    return await markMined(transaction, queued, "mined", receipt.transactionHash, block, costOf(receipt));
+    const reserved = await reserveFound(services, transaction, chain, queued, gas * fees.maxFeePerGas);
+    const mined =
+      reserved && (await markMined(transaction, reserved, "mined", receipt.transactionHash, block, costOf(receipt)));
+    if (!mined) throw new MovedMeanwhile();
+    return mined;
   });
-  return await adopting.catch((error: unknown) => {
+  return await adopting.catch(async (error: unknown) => {
+    if (error instanceof MovedMeanwhile) return await getIntent(services.db, intent.id);
     if (!(error instanceof NonceOfAnother)) throw error;
     services.log.warn({ intent: intent.id, nonce }, "its nonce is another request's; it ends once that is final");
     return null;
@@ -91,6 +97,9 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
 
 /** The nonce of a deployment that was found is reserved for another request, which has not lost it yet. */
 class NonceOfAnother extends Error {}
+
+/** Another process moved the intent: nothing may be bound to it, since nobody would follow a nonce of an ended one. */
+class MovedMeanwhile extends Error {}
 
 /** A nonce can be noted for a wallet of this installation only; the database may remember one that has no key any more. */
 async function isOwnWallet(services: RelayContext, chain: Chain, sender: Address): Promise<boolean> {

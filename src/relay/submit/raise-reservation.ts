@@ -1,8 +1,9 @@
-import { sql } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Chain } from "../../chains.ts";
+import type { Database } from "../../db/database.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { getIntent, type Intent } from "../store/intents.ts";
-import { fullLimit, limitsOf } from "./budget.ts";
+import { fullLimit, type Limit, limitsOf } from "./budget.ts";
 
 /**
  * Sets more aside for an intent, since fees or gas are higher than they were when it was accepted. Nothing is ever
@@ -21,18 +22,9 @@ export async function raiseReservation(
   wei: bigint,
   hasNonce: boolean,
 ): Promise<Intent | null> {
-  const { tier } = await services.db
-    .selectFrom("service.account")
-    .select("tier")
-    .where("id", "=", intent.tenant_id)
-    .executeTakeFirstOrThrow();
-  const limits = limitsOf(services, chain, { tenantId: intent.tenant_id, tier }, wei, "raise");
-  const needed = limits.map(({ scope }) => !hasNonce || scope.startsWith("chain"));
-  const column = (name: "scope" | "unit" | "amount" | "allowed") => limits.map((limit) => String(limit[name]));
+  const limits = await limitsToRaise(services, services.db, chain, intent, wei);
   try {
-    await sql`SELECT service.raise_reservation(${intent.id}::uuid, ${intent.version}::int, ${String(wei)}::numeric,
-      ${column("scope")}::text[], ${column("unit")}::text[], ${column("amount")}::numeric[],
-      ${column("allowed")}::numeric[], ${needed}::boolean[])`.execute(services.db);
+    await raise(services.db, intent, wei, limits, ({ scope }) => !hasNonce || scope.startsWith("chain"));
   } catch (error) {
     const full = fullLimit(limits, error);
     if (!full) throw error;
@@ -40,4 +32,54 @@ export async function raiseReservation(
     return null;
   }
   return await getIntent(services.db, intent.id);
+}
+
+/**
+ * Sets aside what bytes may cost that were found, for the intent that they are of, unless it has as much aside already:
+ * a further generation has nothing before it is signed. They are signed, so no limit can refuse them. Each limit holds
+ * what it has room for, and the chain's count all of it once it is in a block.
+ *
+ * @param db the transaction that gives the intent their nonce.
+ * @returns the intent as it stands then; null when another process moved it.
+ */
+export async function reserveFound(
+  services: RelayContext,
+  db: Kysely<Database>,
+  chain: Chain,
+  intent: Intent,
+  wei: bigint,
+): Promise<Intent | null> {
+  if (BigInt(intent.reserved_wei) >= wei) return intent;
+  const limits = await limitsToRaise(services, db, chain, intent, wei);
+  return (await raise(db, intent, wei, limits, () => false)) ? await getIntent(db, intent.id) : null;
+}
+
+async function limitsToRaise(
+  services: RelayContext,
+  db: Kysely<Database>,
+  chain: Chain,
+  intent: Intent,
+  wei: bigint,
+): Promise<Limit[]> {
+  const { tier } = await db
+    .selectFrom("service.account")
+    .select("tier")
+    .where("id", "=", intent.tenant_id)
+    .executeTakeFirstOrThrow();
+  return limitsOf(services, chain, { tenantId: intent.tenant_id, tier }, wei, "raise");
+}
+
+/** @returns false when another process moved the intent. */
+async function raise(
+  db: Kysely<Database>,
+  { id, version }: Intent,
+  wei: bigint,
+  limits: readonly Limit[],
+  isNeeded: (limit: Limit) => boolean,
+): Promise<boolean> {
+  const column = (name: "scope" | "unit" | "amount" | "allowed") => limits.map((limit) => String(limit[name]));
+  const { rows } = await sql<{ raised: boolean }>`SELECT service.raise_reservation(${id}::uuid, ${version}::int,
+    ${String(wei)}::numeric, ${column("scope")}::text[], ${column("unit")}::text[], ${column("amount")}::numeric[],
+    ${column("allowed")}::numeric[], ${limits.map(isNeeded)}::boolean[]) AS raised`.execute(db);
+  return rows[0]?.raised ?? false;
 }
