@@ -26,7 +26,7 @@ test("a seeded defect that the code has outgrown is named, and so is one that do
     const file = join(dir, "outgrown.patch");
     await writeFile(file, (await readFile(mutantFile("fees-in-floats"), "utf8")).replaceAll("/ 8n", "/ 16n"));
     await expect(applyPatch(file, ownTree, "--check")).rejects.toThrow(
-      /^the seeded defect outgrown\.patch does not apply to this tree; make the patch anew: .*src\/relay\/fees\.ts/,
+      /^the seeded defect outgrown\.patch does not apply to this tree; make the patch anew: .*src\/relay\/chain\/fees\.ts/,
     );
     expect(() => mutantFile("no-such")).toThrow("there is no seeded defect no-such; there are chain-id-at-start-only");
   } finally {
