@@ -234,6 +234,7 @@ describe("PUT /v0/contracts/collections", () => {
 describe("GraphQL updateCollection", () => {
   test("does the same, and its update can be followed", async () => {
     const address = await deployed();
+    await h.chain.setAutomine(false);
     const { data } = await door.graphql(update, {
       input: { chain, collection: address, baseUri: "ipfs://graph/", royaltiesBps: 100 },
     });
@@ -242,6 +243,8 @@ describe("GraphQL updateCollection", () => {
     const waiting = await door.graphql("query ($id: ID!) { collectionUpdate(id: $id) { progress } }", {
       id: result?.["id"],
     });
+    await h.chain.setAutomine(true);
+    await h.chain.mine({ blocks: 1 });
     expect(waiting.data["collectionUpdate"]?.["progress"]).toMatch(/^in no block yet; then 1 confirmation(, about|$)/);
     await settled(result?.["transactionHash"]);
     expect(await runtimeOf(address)).toMatchObject({ baseURI: "ipfs://graph/", royaltiesBps: 100n });
