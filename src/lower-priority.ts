@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 /**
  * Lets a process and its children have the processor after everybody else, though always some of it. Linux divides
  * the processor between sessions first (autogroups), and a nice value counts only within one, so the session gets the
- * same value. Where there are no autogroups, threads that run already keep theirs: it gives way a little less.
+ * same value. Where there are no autogroups, threads that run already keep theirs: its priority falls a little less.
  *
  * @param pid of a session's leader.
  */

@@ -10,7 +10,7 @@ import { textOfRaw } from "./raw-text.ts";
 export const maxAnswerBytes = 33_554_432;
 
 /**
- * Refuses an answer that would be longer, before its text is made. Reads that go past the executor are handed over to it
+ * Refuses an answer that would be longer, before its text is made. Reads that go past the executor are passed on to it
  * when they are longer, so both ways refuse the same ones.
  *
  * @param toError makes what a resolver's failure becomes in an answer.
