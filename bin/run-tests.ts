@@ -5,7 +5,7 @@ import { parseArgs } from "node:util";
 import { changedFiles, testsReachedBy } from "./tests/reach.ts";
 import { type Outcome, outcomeOf } from "./tests/report.ts";
 import { contracts, lint, runStep, type Step, type StepResult, types, vitest } from "./tests/steps.ts";
-import { listTestFiles, type Tier, tierOf } from "./tests/tiers.ts";
+import { listTestFiles, runsBesideOthers, type Tier, tierOf } from "./tests/tiers.ts";
 
 const options = {
   long: { type: "boolean", default: false },
@@ -67,18 +67,27 @@ function planOf(
   const files = listTestFiles();
   const of = (tier: Tier) => files.filter((file) => tierOf(file) === tier);
   const service = (chosen: readonly string[]) => vitest("service", chosen, report("service"));
-  // They start many processes and promise times: beside one another they would measure that.
-  const longTier = (chosen: readonly string[]) => vitest("long", [...chosen, "--no-file-parallelism"], report("long"));
+  const longTier = (chosen: readonly string[], only: readonly string[] = []): Plan => {
+    const beside = chosen.filter(runsBesideOthers);
+    const alone = chosen.filter((file) => !runsBesideOthers(file));
+    return [
+      ...(beside.length > 0 ? [[vitest("long", [...beside, ...only, "--maxWorkers=2"], report("long-beside"))]] : []),
+      ...(alone.length > 0
+        ? [[vitest("long", [...alone, ...only, "--no-file-parallelism"], report("long-alone"))]]
+        : []),
+    ];
+  };
   if (changed) {
     const reached = testsReachedBy(changedFiles(since), long ? of("long") : of("default"));
     process.stdout.write(`${reached.length} test files can be reached by what changed since ${since}\n`);
-    const tests = reached.length === 0 ? [] : [[(long ? longTier : service)(reached)]];
+    const tests = long ? longTier(reached) : reached.length > 0 ? [[service(reached)]] : [];
     return [[lint, types], ...tests];
   }
   if (words.length > 0 || testNamePattern !== undefined) {
-    const steps = [lint, types, contracts, service(of("default")), longTier(of("long"))];
-    const named = steps.filter(({ name }) => words.includes(name));
-    if (named.length > 0 && named.length === words.length) return named.map((step) => [step]);
+    const steps: Plan = [[lint], [types], [contracts], [service(of("default"))], ...longTier(of("long"))];
+    const names = new Set(steps.flat().map(({ name }) => name));
+    if (words.length > 0 && words.every((word) => names.has(word)))
+      return steps.filter((row) => row.some(({ name }) => words.includes(name)));
     const within = long ? of("long") : of("default");
     const found = words.length === 0 ? within : files.filter((file) => words.some((word) => file.includes(word)));
     if (found.length === 0)
@@ -86,12 +95,9 @@ function planOf(
     const only = testNamePattern === undefined ? [] : ["-t", testNamePattern];
     const quick = found.filter((file) => tierOf(file) === "default");
     const slow = found.filter((file) => tierOf(file) === "long");
-    return [
-      ...(quick.length > 0 ? [[service([...quick, ...only])]] : []),
-      ...(slow.length > 0 ? [[longTier([...slow, ...only])]] : []),
-    ];
+    return [...(quick.length > 0 ? [[service([...quick, ...only])]] : []), ...longTier(slow, only)];
   }
-  if (long) return [[longTier(of("long"))]];
+  if (long) return longTier(of("long"));
   return [[lint, types, contracts], [service(of("default"))]];
 }
 

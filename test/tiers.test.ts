@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
-import { listTestFiles, root, type Tier, tierOf } from "../bin/tests/tiers.ts";
+import { besideOthers, listTestFiles, root, type Tier, tierOf } from "../bin/tests/tiers.ts";
 
 /** When a file defines tests: while it is loaded, or only in a function that others call. */
 type Defines = "on load" | "on call" | null;
@@ -79,6 +79,11 @@ test.each<[what: string, text: string, defines: Defines]>([
   ["a regular expression", 'import { expect } from "vitest"; expect(/x/.test("x")).toBe(true);', null],
 ])("%s is told apart", (_what, text, defines) => {
   expect(inspect("test/x.ts", text).defines).toBe(defines);
+});
+
+test("files that run beside others are files of the long tier", () => {
+  const long = listTestFiles().filter((file) => tierOf(file) === "long");
+  expect(besideOthers.filter((file) => !long.includes(file))).toEqual([]);
 });
 
 const page = readFileSync(join(root, "docs/testing.md"), "utf8");

@@ -19,3 +19,34 @@ export function listTestFiles(): string[] {
     .filter((file) => tierOf(file) !== null)
     .sort();
 }
+
+/**
+ * Files of the long tier that promise no duration, most of which wait for most of their time: two of them run at once.
+ * Each of the others has the machine for itself, since it promises a time or memory, or is chaos as dense as that allows.
+ */
+export const besideOthers: readonly string[] = [
+  "contracts/defects",
+  "contracts/smt",
+  "db/slow-reads",
+  "deploying/deploying",
+  "fuzz/http",
+  "indexing/late-ranges",
+  "indexing/lost-database",
+  "indexing/nodes-away",
+  "indexing/rollback",
+  "indexing/settings",
+  "ipfs/kill-uploads",
+  "ipfs/pinata-pieces",
+  "metadata/ssrf-packets",
+  "mistakes",
+  "nginx",
+  "relay/deep-reorg",
+  "relay/grant",
+  "relay/roles",
+  "relay/two-installations",
+  "two-chains",
+  "watching/alerts-fire",
+].map((name) => `test/${name}.long.test.ts`);
+
+/** Whether a file of the long tier may run while another one does. */
+export const runsBesideOthers = (file: string): boolean => besideOthers.includes(file);

@@ -4,7 +4,7 @@ import { runWithDefect } from "./run-defect.ts";
 
 const runs = Number(process.argv[2] ?? 1800);
 const started = Date.now();
-const { passed, output } = runWithDefect(undefined, runs);
+const { passed, output } = await runWithDefect(undefined, runs);
 console.log(output.slice(output.indexOf("Running Solidity tests")));
 console.log(
   `${runs} runs of 64 steps in ${Math.round((Date.now() - started) / 1000)} s: ${passed ? "agreed" : "DISAGREED"}`,

@@ -1,11 +1,14 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Defect } from "./defects.ts";
 
 /** Runs the differential test on a copy of the contracts that has the defect; `undefined` is the sound contract. */
-export function runWithDefect(defect: Defect | undefined, runs: number): { passed: boolean; output: string } {
+export async function runWithDefect(
+  defect: Defect | undefined,
+  runs: number,
+): Promise<{ passed: boolean; output: string }> {
   const folder = mkdtempSync(join(tmpdir(), "mintyard-defect-"));
   try {
     for (const name of ["contracts", "hardhat.config.ts", "package.json"])
@@ -23,7 +26,18 @@ export function runWithDefect(defect: Defect | undefined, runs: number): { passe
       writeFileSync(file, source.replace(defect.from, defect.to));
     }
     const args = [resolve("node_modules/hardhat/dist/src/cli.js"), "test", "solidity"];
-    const { stdout, stderr, status } = spawnSync(process.execPath, args, { cwd: folder, encoding: "utf8" });
+    const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
+      stdout += chunk;
+    });
+    child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
+      stderr += chunk;
+    });
+    const status = await new Promise<number | null>((done, failed) => {
+      child.once("error", failed);
+      child.once("close", done);
+    });
     // Something else than a disagreement, say a compiler error, is no finding.
     const output = `${stdout}\n${stderr}`;
     if (status !== 0 && !output.includes("1 failing")) throw new Error(output);

@@ -1,6 +1,7 @@
 import { Agent, request } from "node:http";
 import { expect } from "vitest";
 import { createOpenApi } from "../../src/rest/openapi.ts";
+import { patient } from "../setup/patience.ts";
 import { type FuzzRequest, graphqlRequest, rawExchange, restRequest, seeded } from "./generate.ts";
 import { type ServerUnderFuzz, startServer } from "./server-process.ts";
 
@@ -44,16 +45,46 @@ const inside =
 /**
  * Sends requests that nobody would send on purpose to the API in a process of its own. No answer is an unplanned 5xx or
  * holds text from inside, no connection is broken without a reason, the process lives and stays below 512 MB.
+ *
+ * @param rates "off" without limits on rates. "used up": the account has sent so much that fails before it is counted that
+ *   its requests are begun at the pace of `UncountedPace`, 25 a second.
  */
-export async function expectSoundAnswers(total: number): Promise<void> {
-  const server = await startServer();
+export async function expectSoundAnswers(total: number, rates: "on" | "off" | "used up" = "on"): Promise<void> {
+  const server = await startServer(rates === "off" ? { RATE_LIMITS: "off" } : {});
   const agent = new Agent({ keepAlive: true, maxSockets: parallel });
+  const letGo = rates === "used up" ? await useUpPace(server) : async () => undefined;
   try {
     await send(server, { port: server.port, agent }, total);
   } finally {
+    await letGo();
     agent.destroy();
     await server.stop();
   }
+}
+
+/**
+ * Asks what costs nothing, more at once than may wait, until some of it is refused; and goes on with it, so that there is
+ * always somebody who waits.
+ *
+ * @returns ends it.
+ */
+async function useUpPace({ port, key }: ServerUnderFuzz): Promise<() => Promise<void>> {
+  const agent = new Agent({ keepAlive: true });
+  const headers = { Authorization: key, "Content-Type": "application/json" };
+  const ask = () =>
+    exchange({ port, agent }, { method: "POST", path: "/graphql", headers, body: '{"query":"{ __typename }"}' });
+  let stopped = false;
+  const goOn = async () => {
+    while (!stopped) await ask();
+  };
+  const volley = async () => (await Promise.all(Array.from({ length: 150 }, ask))).some(({ status }) => status === 429);
+  await expect.poll(volley, patient).toBe(true);
+  const going = Array.from({ length: 4 }, goOn);
+  return async () => {
+    stopped = true;
+    await Promise.allSettled(going);
+    agent.destroy();
+  };
 }
 
 async function send(server: ServerUnderFuzz, target: Target, total: number): Promise<void> {

@@ -17,8 +17,12 @@ export interface ServerUnderFuzz {
   stop: () => Promise<void>;
 }
 
-/** The API as the program that operators run, alone in its process: what it holds is nobody else's. */
-export async function startServer(): Promise<ServerUnderFuzz> {
+/**
+ * The API as the program that operators run, alone in its process: what it holds is nobody else's.
+ *
+ * @param env settings beside those of the run.
+ */
+export async function startServer(env: Record<string, string>): Promise<ServerUnderFuzz> {
   const { database } = await createIndexedDatabase([31337, 31339]);
   const dir = await mkdtemp(join(tmpdir(), "mintyard-fuzz-"));
   const [port = 0] = await freePorts(1);
@@ -28,6 +32,7 @@ export async function startServer(): Promise<ServerUnderFuzz> {
     ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337", LOCAL_GOERLI: "true" },
     ...{ RPC_URL_ETHEREUM: "http://127.0.0.1:9", CHAIN_ID_ETHEREUM: "31339", LOCAL_ETHEREUM: "true" },
     LOG_LEVEL: "error",
+    ...env,
   });
   return {
     api,

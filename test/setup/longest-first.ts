@@ -2,6 +2,10 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** Files that take longest, on any machine: begun last, they would go on when all others are done. */
 const longest = [
+  "deploying/deploying.long",
+  "contracts/defects.long",
+  "watching/alerts-fire.long",
+  "indexing/nodes-away.long",
   "chaos/relayer",
   "indexing/chaos",
   "indexing/indexer",
