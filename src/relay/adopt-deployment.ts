@@ -8,6 +8,7 @@ import { getIntent, type Intent, moveIntent } from "./intents.ts";
 import { lockLane } from "./lanes.ts";
 import { askNode } from "./node-failure.ts";
 import { reserveFound } from "./raise-reservation.ts";
+import { reserveBetween } from "./slot-gaps.ts";
 import { costOf, findSlot, markMined } from "./slots.ts";
 import { verifyDeployment } from "./verify-deployment.ts";
 
@@ -46,6 +47,12 @@ export async function adoptDeployment(services: Services, chain: Chain, intent: 
     if (!queued) return await getIntent(transaction, intent.id);
     const place = { chain_id: chain.id, addr, nonce };
     if (!slot) {
+      const between = await reserveBetween(transaction, place, nonce, lane.next_nonce);
+      if (between > 0n)
+        services.log.warn(
+          { chain: chain.name, wallet: sender, nonce, between },
+          "nonces beside an adopted one are not known either; what used them is noted once it is final",
+        );
       // An operator may have noted the nonce already, when nobody remembered this request.
       const bound = await transaction
         .insertInto("service.slot")
