@@ -101,6 +101,9 @@ export const forcedLies: Record<string, Lie> = {
     const spoilt = transactions.map((sent) => (typeof sent === "object" ? { ...sent, input: "0xdeadbeef" } : sent));
     return { ...a, result: { ...record(a.result), transactions: spoilt } };
   }),
+  "senders-of-nobody": only(["eth_getTransactionByHash"], (a) =>
+    a.result ? { ...a, result: { ...record(a.result), from: `0x${"11".repeat(20)}` } } : a,
+  ),
   "config-of-another-date": only(["eth_call"], (a) =>
     typeof a.result === "string" && a.result.length > 1_000
       ? {

@@ -4,6 +4,7 @@ import { findSlot } from "../../src/relay/store/nonces.ts";
 import { Dice } from "../chaos/dice.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
 import { launch, RelayHarness } from "./harness.ts";
+import { loseRows } from "./lost-rows.ts";
 
 let h: RelayHarness;
 let liar: FaultProxy;
@@ -35,4 +36,38 @@ test.each([
   const { deployment } = await deployCollection(services, caller, input);
   expect((await findSlot(services.db, deployment.id))?.nonce).toBe(count);
   await h.until(services, deployment.id, ["finalized"]);
+});
+
+test("a wallet whose first nonces are all lost: what lies between those that are taken over is noted", async () => {
+  const services = h.process();
+  const caller = await h.caller();
+  const ask = async (idempotencyKey: string) => {
+    const input = launch({ idempotencyKey });
+    const { deployment } = await deployCollection(services, caller, input);
+    return { input, ...deployment, nonce: (await findSlot(services.db, deployment.id))?.nonce };
+  };
+  const [lowest, middle, highest] = [await ask("lowest"), await ask("middle"), await ask("highest")];
+  for (const { id } of [lowest, middle, highest]) await h.until(services, id, ["finalized"]);
+  await loseRows(services.pool, [lowest.id, middle.id, highest.id], h.relayer);
+  await services.pool.query("TRUNCATE service.lane CASCADE");
+
+  const after = h.process();
+  for (const { input, id, transactionHash, nonce } of [highest, lowest]) {
+    expect((await deployCollection(after, caller, input)).deployment.transactionHash).toBe(transactionHash);
+    expect(await findSlot(after.db, id)).toMatchObject({ nonce });
+  }
+  await h.until(after, lowest.id, ["finalized"]);
+  const { rows } = await after.pool.query(
+    `SELECT s.nonce, s.intent_id, s.state, '0x' || encode(a.hash, 'hex') AS hash FROM service.slot s
+     LEFT JOIN service.attempt a USING (chain_id, addr, nonce) ORDER BY s.nonce`,
+  );
+  const noted = ({ nonce, transactionHash }: typeof lowest, intent_id: string | null) => ({
+    nonce,
+    intent_id,
+    state: "mined",
+    hash: transactionHash,
+  });
+  expect(rows).toEqual([noted(lowest, lowest.id), noted(middle, null), noted(highest, highest.id)]);
+  // What was forgotten is not taken for another installation's.
+  expect((await after.pool.query("SELECT FROM service.foreign_transaction")).rowCount).toBe(0);
 });

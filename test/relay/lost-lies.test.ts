@@ -72,6 +72,24 @@ test("a deployment whose nonce its own lost bytes used is mined by them, also wh
   }
 });
 
+test("who sent a lost deployment is proved by its signature, not by what an endpoint says", async () => {
+  const stage = await Stage.set(ground, { factory: { permissive: false }, honest: true });
+  try {
+    const wanted = request("sent by whom");
+    const { deployment } = await deployCollection(stage.services, stage.caller, wanted);
+    await stage.finish(patient.timeout);
+    await loseRows(stage.database.pool, [deployment.id], stage.wallet);
+
+    stage.proxy.forced = "senders-of-nobody";
+    const again = await deployCollection(stage.services, stage.caller, wanted);
+    expect(again.deployment.transactionHash).toBe(deployment.transactionHash);
+    const { rows } = await stage.database.pool.query("SELECT DISTINCT encode(addr, 'hex') AS wallet FROM service.slot");
+    expect(rows).toEqual([{ wallet: stage.wallet.slice(2).toLowerCase() }]);
+  } finally {
+    await stage.strike();
+  }
+});
+
 async function laneState(stage: Stage): Promise<string> {
   return (await stage.database.pool.query("SELECT state FROM service.lane")).rows[0].state;
 }

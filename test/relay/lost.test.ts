@@ -250,6 +250,51 @@ async function untilNewest(services: Services, id: string): Promise<void> {
     .toBe("finalized");
 }
 
+test.each(["is asked for again at once", "is noted first"])(
+  "a lost nonce below one that was taken over is not forgotten; its request %s and gives what stands",
+  async (order) => {
+    const before = h.process();
+    const name = order.replaceAll(" ", "-");
+    const lower = launch({ idempotencyKey: `lower-${name}` });
+    const upper = launch({ idempotencyKey: `upper-${name}` });
+    const first = (await deployCollection(before, caller, lower)).deployment;
+    const second = (await deployCollection(before, caller, upper)).deployment;
+    const nonce = (await findSlot(before.db, first.id))?.nonce ?? 0n;
+    await until(before, second.id);
+    await loseRows(h.database.pool, [first.id, second.id], h.relayer);
+
+    const after = h.process();
+    const again = (await deployCollection(after, caller, upper)).deployment;
+    expect(again.transactionHash).toBe(second.transactionHash);
+    expect(await findSlot(after.db, second.id)).toMatchObject({ nonce: nonce + 1n, state: "mined" });
+    const stored = async () => {
+      const { rows } = await h.database.pool.query(
+        `SELECT s.intent_id, s.state, s.found_root, '0x' || encode(a.hash, 'hex') AS hash FROM service.slot s
+         LEFT JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.nonce = $1`,
+        [nonce],
+      );
+      return rows;
+    };
+    expect(await stored()).toEqual([{ intent_id: null, state: "open", found_root: null, hash: null }]);
+    if (order === "is noted first") {
+      const memory = createRelayMemory();
+      const look = async () => {
+        await node().mine({ blocks: 1 });
+        await relayRound(after, goerli(after), memory);
+        return await stored();
+      };
+      const noted = { intent_id: null, state: "mined", found_root: first.id, hash: first.transactionHash };
+      await expect.poll(look, patient).toEqual([noted]);
+    }
+    expect((await deployCollection(after, caller, lower)).deployment.transactionHash).toBe(first.transactionHash);
+    await until(after, first.id);
+    expect(await stored()).toMatchObject([{ intent_id: first.id, state: "mined", hash: first.transactionHash }]);
+    await expectStanding(after, first.id, first.transactionHash);
+    await expectStanding(after, second.id, second.transactionHash);
+    expect(await laneState()).toBe("open");
+  },
+);
+
 test("a request that is cancelled while its lost transaction is looked up takes no nonce", async () => {
   const services = h.process();
   const { id, transactionHash } = (await deployCollection(services, caller, launch())).deployment;

@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import { sql } from "kysely";
 import type { Database } from "../../db/database.ts";
 
@@ -28,4 +28,31 @@ export async function missingNonces(
       AND n < ${count}
     ORDER BY n LIMIT ${most}`.execute(db);
   return rows.map(({ nonce }) => nonce);
+}
+
+/**
+ * Reserves the nonces between one that is taken over and those that a lane knows, without a request: rows were lost, and
+ * the wallet has used what lies between. `importFound` notes by what, once it is final; a request that comes back takes
+ * its own over. Below the lowest of a lane that lost all of its rows nobody knows where the wallet began.
+ *
+ * Call it with the lane's row locked, so that none of them is being given out, and before the nonce has its own row.
+ *
+ * @param nextNonce the lane's counter before it moves behind the nonce.
+ * @returns how many were reserved.
+ */
+export async function reserveBetween(
+  transaction: Transaction<Database>,
+  place: { chain_id: number; addr: Buffer },
+  nonce: bigint,
+  nextNonce: bigint,
+): Promise<bigint> {
+  const { numAffectedRows } = await sql`
+    INSERT INTO service.slot (chain_id, addr, nonce, kind, found)
+    SELECT ${place.chain_id}, ${place.addr}, n, 'noop', true
+    FROM (SELECT coalesce(min(s.nonce), ${nextNonce}::bigint) AS lowest FROM service.slot s
+        WHERE s.chain_id = ${place.chain_id} AND s.addr = ${place.addr}) known,
+      generate_series(least(${nonce}::bigint + 1, ${nextNonce}::bigint), greatest(${nonce}::bigint, lowest) - 1) AS n`.execute(
+    transaction,
+  );
+  return numAffectedRows ?? 0n;
 }

@@ -10,6 +10,7 @@ import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { costOf, findSlot, markMined } from "../store/nonces.ts";
 import { lockLane } from "../store/wallets.ts";
 import { reserveFound } from "./raise-reservation.ts";
+import { reserveBetween } from "../store/nonce-gaps.ts";
 
 /**
  * Takes over a collection that stands at an intent's address although no attempt is remembered: the
@@ -46,6 +47,12 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
     if (!queued) return await getIntent(transaction, intent.id);
     const place = { chain_id: chain.id, addr, nonce };
     if (!slot) {
+      const between = await reserveBetween(transaction, place, nonce, lane.next_nonce);
+      if (between > 0n)
+        services.log.warn(
+          { chain: chain.name, wallet: sender, nonce, between },
+          "nonces beside an adopted one are not known either; what used them is noted once it is final",
+        );
       // An operator may have noted the nonce already, when nobody remembered this request.
       const bound = await transaction
         .insertInto("service.slot")
