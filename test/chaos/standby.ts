@@ -1,9 +1,9 @@
 // A process that has read the service's code already and waits to be told to start: node standby.ts PROGRAM
 // A kill then costs the service a restart, and not the seconds that a busy machine takes to read its code.
-const shared = ["services", "db/prepare", "process-life"];
+const shared = ["processes/create-services", "processes/prepare-database", "processes/lifecycle"];
 const ahead: Readonly<Record<string, readonly string[]>> = {
-  api: ["http/app", "http/limits", ...shared],
-  worker: ["relay/run-relay", "collections/run-recognition", "metadata/run-metadata", "ipfs/run-pinning", ...shared],
+  api: ["server/app", "http/limits", ...shared],
+  worker: ["relay/track/run-relay", "collections/run-recognition", "metadata/schedule/run-metadata", "ipfs/run-pinning", ...shared],
 };
 const program = process.argv[2] ?? "";
 for (const part of ahead[program] ?? []) await import(`../../src/${part}.ts`);
@@ -11,5 +11,5 @@ const gone = () => process.exit();
 process.once("disconnect", gone);
 process.once("message", () => {
   process.off("disconnect", gone);
-  void import(`../../src/${program}.ts`);
+  void import(`../../src/processes/${program}.ts`);
 });

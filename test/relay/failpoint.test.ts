@@ -18,7 +18,7 @@ const production = { NODE_ENV: "production", KEY_PEPPER: "of this test" };
 async function pass(env: Record<string, string>): Promise<{ signal: string | null; output: string }> {
   const module = (file: string) => JSON.stringify(join(source, file));
   const program = `
-    import { loadConfig } from ${module("config.ts")};
+    import { loadConfig } from ${module("config/config.ts")};
     import { armFailpoints, failpoint } from ${module("relay/store/failpoint.ts")};
     armFailpoints(loadConfig(process.env).failpoints);
     failpoint("send-after");
@@ -60,7 +60,7 @@ test("failpoints are refused in production and where a chain is not local", () =
 test("only what the configuration accepted arms failpoints", () => {
   const files = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));
   const containing = (text: string) => files.filter((file) => readFileSync(join(source, file), "utf8").includes(text));
-  expect(containing("armFailpoints(").sort()).toEqual(["relay/store/failpoint.ts", "processes/create-services.ts"]);
+  expect(containing("armFailpoints(").sort()).toEqual(["processes/create-services.ts", "relay/store/failpoint.ts"]);
   expect(containing("armFailpoints(config.failpoints)")).toEqual(["processes/create-services.ts"]);
-  expect(containing('env["MINTYARD_CHAOS_CRASH"]')).toEqual(["config.ts"]);
+  expect(containing('env["MINTYARD_CHAOS_CRASH"]')).toEqual(["config/failpoints.ts"]);
 });

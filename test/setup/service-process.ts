@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
 import { lowerPriority } from "../../src/lower-priority.ts";
 
-const sources = join(import.meta.dirname, "../../src");
+const sources = join(import.meta.dirname, "../../src/processes");
 
 /** One program of the service (`api`, `worker`, `indexer`) as a process of its own. */
 export class ServiceProcess {

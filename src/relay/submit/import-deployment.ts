@@ -1,4 +1,4 @@
-import { type Address, keccak256, serializeTransaction } from "viem";
+import { type Address, keccak256, recoverTransactionAddress, serializeTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { encodeDeploy } from "../chain/encode-deploy.ts";
@@ -7,10 +7,10 @@ import { askNode } from "../chain/node-failure.ts";
 import { verifyDeployment } from "../chain/verify-deployment.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+import { reserveBetween } from "../store/nonce-gaps.ts";
 import { costOf, findSlot, markMined } from "../store/nonces.ts";
 import { lockLane } from "../store/wallets.ts";
 import { reserveFound } from "./raise-reservation.ts";
-import { reserveBetween } from "../store/nonce-gaps.ts";
 
 /**
  * Takes over a collection that stands at an intent's address although no attempt is remembered: the
@@ -141,11 +141,13 @@ async function findDeployment(services: RelayContext, chain: Chain, intent: Inte
     { r, s, yParity },
   );
   if (keccak256(raw) !== log.hash) return null;
+  // One endpoint says whose it is, and a wallet's counter moves behind its nonce: the signature decides.
+  const sender = await recoverTransactionAddress({ serializedTransaction: raw });
   return {
     receipt,
     raw,
     nonce: BigInt(transaction.nonce),
-    sender: transaction.from.toLowerCase() as Address,
+    sender: sender.toLowerCase() as Address,
     fees: { maxFeePerGas, maxPriorityFeePerGas },
     gas: transaction.gas,
   };
