@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createHardhatRuntimeEnvironment } from "hardhat/hre";
 import type { NetworkConnection } from "hardhat/types/network";
-import { compactHeapLater, keepGarbageLow } from "../src/compact-heap.ts";
+import { compactHeapLater } from "../src/compact-heap.ts";
 import { ChainJournal, changesChain } from "../src/embedded/chain-journal.ts";
 import { compileCacheKept } from "../src/embedded/compile-cache.ts";
 import { leave } from "../src/processes/lifecycle.ts";
@@ -92,7 +92,6 @@ process.on("SIGTERM", stop);
 process.on("SIGINT", stop);
 process.off("disconnect", abandoned);
 process.on("disconnect", stop);
-keepGarbageLow();
 compactHeapLater();
 void compileCacheKept();
 

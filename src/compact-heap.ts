@@ -15,11 +15,12 @@ export async function compactHeap(): Promise<void> {
 
 /**
  * The same for good: the young generation goes back to its least size and stays there. By itself it grows by what
- * survives in it, however slowly that comes together, and all of it is touched in turn. The old generation keeps little
- * garbage (`keepGarbageLow`). For a process whose great work is done.
+ * survives in it, however slowly that comes together, and all of it is touched in turn. The old generation grows by
+ * little beyond what lives in it (not for a process that answers: it collects several times as often, see
+ * docs/measurements/uploads.md). For a process whose great work is done.
  */
 export async function keepHeapSmall(): Promise<void> {
-  keepGarbageLow();
+  setFlagsFromString("--memory-saver-mode");
   setFlagsFromString("--semi-space-growth-factor=1");
   await compactHeap();
 }
@@ -28,18 +29,6 @@ export async function keepHeapSmall(): Promise<void> {
 export function letHeapGrow(): void {
   setFlagsFromString("--no-memory-saver-mode");
   setFlagsFromString("--semi-space-growth-factor=2");
-}
-
-/**
- * Lets the heap grow by little beyond what lives in it, from now on. By itself V8 lets dead objects gather until the heap is two
- * to four times as large, and keeps the pages: an API process that had taken directories of 10,000 files stayed a
- * hundred MiB larger. Call it when a program is loaded, since loading leaves little garbage behind and would be
- * collected over and over.
- *
- * As a call and not as an argument of Node: NODE_OPTIONS, by which production installations set flags, refuses this one.
- */
-export function keepGarbageLow(): void {
-  setFlagsFromString("--memory-saver-mode");
 }
 
 const settledMs = 10_000;

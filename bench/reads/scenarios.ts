@@ -63,7 +63,8 @@ export async function makeScenarios(
 ): Promise<Scenario[]> {
   const config = loadConfig({
     ...{ DATABASE_URL: databaseUrl, RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337" },
-    ...{ PUBLIC_URL: base, LOG_LEVEL: "silent" },
+    // As the API's: cursors are signed with it.
+    ...{ PUBLIC_URL: base, LOG_LEVEL: "silent", KEY_PEPPER: "of the tests" },
   });
   const services = createServices(config, "bench");
   let heard: { text: string; values: unknown[] }[] = [];

@@ -2,7 +2,7 @@
 import { watchService } from "../accounts/service-gauges.ts";
 import { watchStatus } from "../accounts/status-gauges.ts";
 import { ensureDevAccount } from "../auth/keys.ts";
-import { compactHeap, keepGarbageLow } from "../compact-heap.ts";
+import { compactHeap } from "../compact-heap.ts";
 import { loadConfig, requireOwnPepper } from "../config/config.ts";
 import { secretsOf } from "../config/secrets-of.ts";
 import { createDatabase, createPool, hasApiRole } from "../db/pool/pool.ts";
@@ -18,7 +18,6 @@ import { endOnFailure, endWithParent, makeDataFolder, onStop, tuneGc } from "./l
 import { prepareDatabase } from "./prepare-database.ts";
 
 endOnFailure("api");
-keepGarbageLow();
 const config = loadConfig();
 requireOwnPepper(config);
 makeDataFolder(config.dataDir);

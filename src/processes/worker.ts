@@ -2,7 +2,7 @@
 
 import { runClearing } from "../collections/clear-expired.ts";
 import { runRecognition } from "../collections/run-recognition.ts";
-import { compactHeapLater, keepGarbageLow } from "../compact-heap.ts";
+import { compactHeapLater } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
 import { AnalystWatch } from "../db/admin/watch-analysts.ts";
 import { runChecks } from "../ipfs/run-checks.ts";
@@ -57,5 +57,4 @@ onStop(
 );
 services.log.info({ chains: services.chains.map((chain) => chain.name) }, "working");
 process.send?.({ type: "ready" });
-keepGarbageLow();
 compactHeapLater();

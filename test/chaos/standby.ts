@@ -3,7 +3,13 @@
 const shared = ["processes/create-services", "processes/prepare-database", "processes/lifecycle"];
 const ahead: Readonly<Record<string, readonly string[]>> = {
   api: ["server/app", "http/limits", ...shared],
-  worker: ["relay/track/run-relay", "collections/run-recognition", "metadata/schedule/run-metadata", "ipfs/run-pinning", ...shared],
+  worker: [
+    "relay/track/run-relay",
+    "collections/run-recognition",
+    "metadata/schedule/run-metadata",
+    "ipfs/run-pinning",
+    ...shared,
+  ],
 };
 const program = process.argv[2] ?? "";
 for (const part of ahead[program] ?? []) await import(`../../src/${part}.ts`);
