@@ -36,7 +36,7 @@ export class RunningSigner {
       RELAYER_KEY_GOERLI: keys.join(","),
       ...given.env,
     };
-    return new RunningSigner(dir, keys, env, await ServiceProcess.start("processes/signer", env));
+    return new RunningSigner(dir, keys, env, await ServiceProcess.start("signer", env));
   }
 
   get pid(): number {
@@ -74,12 +74,12 @@ export class RunningSigner {
   }
 
   async restart(): Promise<void> {
-    this.#process = await ServiceProcess.start("processes/signer", this.#env);
+    this.#process = await ServiceProcess.start("signer", this.#env);
   }
 
   /** Another one with the same settings. @throws Error with its output when it does not start. */
   async startTwin(): Promise<ServiceProcess> {
-    return await ServiceProcess.start("processes/signer", this.#env);
+    return await ServiceProcess.start("signer", this.#env);
   }
 
   async stop(): Promise<void> {
