@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const root = join(import.meta.dirname, "../..");
 
 /** What runs below npm and the bootstrap, and has children of its own. */
-const programs = /src\/(processes\/signer|api|worker|indexer)\.ts/;
+const programs = /src\/processes\/(signer|api|worker|indexer)\.ts/;
 
 export type Env = Record<string, string>;
 
