@@ -43,9 +43,10 @@ export class LaunchStage {
     this.door = door;
   }
 
-  static async start(): Promise<LaunchStage> {
+  /** @param settings variables of the process, beside the chain's. */
+  static async start(settings: Record<string, string> = {}): Promise<LaunchStage> {
     const h = await RelayHarness.start();
-    return new LaunchStage(h, await DoorServer.start(h.process()));
+    return new LaunchStage(h, await DoorServer.start(h.process(settings)));
   }
 
   async stop(): Promise<void> {

@@ -18,8 +18,8 @@ export class SignStage {
     this.launch = launch;
   }
 
-  static async start(): Promise<SignStage> {
-    return new SignStage(await LaunchStage.start());
+  static async start(settings: Record<string, string> = {}): Promise<SignStage> {
+    return new SignStage(await LaunchStage.start(settings));
   }
 
   get door(): DoorServer {
