@@ -24,7 +24,7 @@ export interface Content {
 export type ContentKind = "deploy" | "update" | "noop" | "foreign";
 
 /**
- * What a transaction of a paying wallet does, by its form alone (the rules of signing-rules.ts). That an update's
+ * What a transaction of a paying wallet does, by its form alone (the rules of signing/rules.ts). That an update's
  * target is a collection of ours is left to `isOwnCollection`.
  */
 export function kindOfContent(chain: Chain, wallet: Address, content: Content): ContentKind {
