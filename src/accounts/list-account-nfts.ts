@@ -117,16 +117,10 @@ function heldBy(
     .selectFrom(totals.as("totals"))
     .leftJoin(keys.as("k"), (join) => join.onTrue())
     .leftJoin("nft.tokens as t", (join) =>
-      join
-        .on("t.chain_id", "=", chainId)
-        .onRef("t.contract", "=", "k.contract")
-        .onRef("t.token_id", "=", "k.token_id"),
+      join.on("t.chain_id", "=", chainId).onRef("t.contract", "=", "k.contract").onRef("t.token_id", "=", "k.token_id"),
     )
     .leftJoin("service.token_metadata as m", (join) =>
-      join
-        .on("m.chain_id", "=", chainId)
-        .onRef("m.contract", "=", "k.contract")
-        .onRef("m.token_id", "=", "k.token_id"),
+      join.on("m.chain_id", "=", chainId).onRef("m.contract", "=", "k.contract").onRef("m.token_id", "=", "k.token_id"),
     )
     .select([...listedTokenColumns, fetchedAtMicros, "k.amount", "totals.total"])
     .$if(parts.metadata, (query) => query.select(listedMetadata))

@@ -45,8 +45,7 @@ export async function getStatisticsOfEach(
   const keys = contracts.map((contract) => ({ contract: toBytes(contract) }));
   const found = await readForEach(services, keys, ({ contract }) => statisticsOf(id, contract), "report");
   return found.map(([row], index) => {
-    if (!row)
-      return new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+    if (!row) return new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
     services.looks.contract(id, contracts[index] ?? "");
     return {
       totalSupply: BigInt(row.supply),
@@ -63,14 +62,14 @@ export async function getStatisticsOfEach(
 function statisticsOf(chainId: number, contract: RawBuilder<unknown>) {
   const zero = Buffer.alloc(20);
   return sql<{
-      supply: string;
-      minted: string;
-      owners: bigint;
-      tokens: bigint;
-      transfers: bigint;
-      withheld: bigint;
-      micros: bigint;
-    }>`
+    supply: string;
+    minted: string;
+    owners: bigint;
+    tokens: bigint;
+    transfers: bigint;
+    withheld: bigint;
+    micros: bigint;
+  }>`
     SELECT coalesce(c.token_count, 0) AS tokens, coalesce(c.transfer_count, 0) AS transfers, coalesce(f.count, 0) AS withheld,
       CASE WHEN c.standard IS DISTINCT FROM 'ERC1155' THEN coalesce(c.token_count, 0)::numeric ELSE
         (SELECT coalesce(sum(t.supply), 0) FROM nft.tokens t

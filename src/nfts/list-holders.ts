@@ -72,7 +72,9 @@ export async function listHoldersOfEach(
     const [first] = rows;
     if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
     if (block !== undefined && (first.head === null || block > first.head)) {
-      throw new ServiceError("value_error", `the index has reached block ${first.head ?? "none"}`, { field: "atBlock" });
+      throw new ServiceError("value_error", `the index has reached block ${first.head ?? "none"}`, {
+        field: "atBlock",
+      });
     }
     services.looks.contract(chain.id, key.contract);
     const present = rows.flatMap((row) =>
@@ -131,11 +133,11 @@ function holdersOf(
           WHERE moved.owner <> ${zero} GROUP BY moved.owner HAVING sum(moved.delta) > 0) o
           WHERE k.chain_id = ${chainId} AND k.contract = ${key.contract} AND ${one} AND ${beyond("o")}`;
   return sql<{
-      token_id: string | null;
-      owner: Buffer | null;
-      amount: string | null;
-      head: bigint | null;
-    }>`
+    token_id: string | null;
+    owner: Buffer | null;
+    amount: string | null;
+    head: bigint | null;
+  }>`
     SELECT h.block_number AS head, p.token_id, p.owner, p.amount
     FROM nft.contracts c
     LEFT JOIN nft.heads h ON h.chain_id = ${chainId}

@@ -51,7 +51,11 @@ export function checkConditions(conditions: number): void {
 }
 
 /** @throws ServiceError `value_error` for values without a name and for a filter that is too long. */
-export function traitCondition(chainId: number, contract: Buffer | RawBuilder<Buffer>, filter: TraitFilter): TraitCondition {
+export function traitCondition(
+  chainId: number,
+  contract: Buffer | RawBuilder<Buffer>,
+  filter: TraitFilter,
+): TraitCondition {
   checkConditions(countConditions(filter));
   const texts = [""];
   const values: unknown[] = [];
