@@ -111,16 +111,16 @@ test("a read of a token queues it before all others, and then its collection, al
 });
 
 test("each way of reading a collection is a look at it", async () => {
-  const place = (contract: string) => `chain: "goerli", contract: "${contract}"`;
+  const of = (contract: string) => `contract(chain: "goerli", address: "${contract}")`;
   const reads: ((contract: string) => Promise<unknown>)[] = [
     (contract) => doors.v0(`/nfts/${contract}?chain=goerli`),
-    (contract) => doors.graphql(`{ nfts(${place(contract)}) { nodes { tokenId } } }`),
+    (contract) => doors.graphql(`{ ${of(contract)} { nfts { nodes { tokenId } } } }`),
     (contract) => doors.graphql(`{ contract(chain: "goerli", address: "${contract}") { name } }`),
-    (contract) => doors.graphql(`{ collectionStatistics(${place(contract)}) { tokenCount } }`),
-    (contract) => doors.graphql(`{ nft(${place(contract)}, tokenId: "1") { name } }`),
+    (contract) => doors.graphql(`{ ${of(contract)} { statistics { tokenCount } } }`),
+    (contract) => doors.graphql(`{ nft(chain: "goerli", contract: "${contract}", tokenId: "1") { name } }`),
     async (contract) => {
-      const shown = await doors.graphql(`{ metadataProgress(${place(contract)}) { total fresh pending failed } }`);
-      expect(shown.data.metadataProgress).toEqual({ total: tokens, fresh: 0, pending: tokens, failed: 0 });
+      const shown = await doors.graphql(`{ ${of(contract)} { metadataProgress { total fresh pending failed } } }`);
+      expect(shown.data.contract.metadataProgress).toEqual({ total: tokens, fresh: 0, pending: tokens, failed: 0 });
     },
   ];
   for (const [at, read] of reads.entries()) {

@@ -86,7 +86,8 @@ describe.each(Object.entries(single))("%s", (_name, { path, before, file }) => {
       expect(await send(path, before + body)).toMatchObject({ code: "value_error" });
     }
     expect(
-      (await api.graphql(key, "{ uploads(first: 50) { nodes { fileName sizeBytes } } }")).body.data.uploads.nodes,
+      (await api.graphql(key, "{ viewer { uploads(first: 50) { nodes { fileName sizeBytes } } } }")).body.data.viewer
+        .uploads.nodes,
     ).not.toContainEqual(expect.objectContaining({ sizeBytes: 15 }));
   });
 
