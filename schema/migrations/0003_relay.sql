@@ -1,5 +1,5 @@
 -- Deployments on their way to a chain. A request becomes an intent; an intent is bound to one nonce
--- of the paying wallet's lane, once and for ever; every set of bytes that was ever signed is kept.
+-- of the paying wallet, once and for ever; every set of bytes that was ever signed is kept.
 -- The rules that must hold whatever a process believes are triggers here, not code there.
 
 -- Presale lists in the spelling and order that were sent, without repeats: the order decides the root.
@@ -73,7 +73,7 @@ INSERT INTO service.intent_edge VALUES
   ('quarantined', 'superseded');
 
 -- One paying wallet on one chain: its nonces are given out here and nowhere else.
-CREATE TABLE service.lane (
+CREATE TABLE service.relayer_wallet (
   chain_id integer NOT NULL,
   addr bytea NOT NULL CHECK (octet_length(addr) = 20),
   -- Hash of block 0: another chain under the same id (a development chain that was reset) is noticed.
@@ -95,7 +95,7 @@ CREATE TABLE service.slot (
   mined_attempt bytea,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (chain_id, addr, nonce),
-  FOREIGN KEY (chain_id, addr) REFERENCES service.lane (chain_id, addr),
+  FOREIGN KEY (chain_id, addr) REFERENCES service.relayer_wallet (chain_id, addr),
   CHECK ((state = 'mined') = (mined_block IS NOT NULL AND mined_block_hash IS NOT NULL AND mined_attempt IS NOT NULL))
 );
 
@@ -184,15 +184,15 @@ END $$;
 CREATE TRIGGER attempt_guard BEFORE UPDATE OR DELETE ON service.attempt
   FOR EACH ROW EXECUTE FUNCTION service.guard_attempt();
 
-CREATE FUNCTION service.guard_lane() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION service.guard_relayer_wallet() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' THEN
-    RAISE EXCEPTION 'lanes are never deleted' USING ERRCODE = 'restrict_violation';
+    RAISE EXCEPTION 'wallets are never deleted' USING ERRCODE = 'restrict_violation';
   END IF;
   IF NEW.next_nonce < OLD.next_nonce THEN
-    RAISE EXCEPTION 'a lane never gives out a nonce again' USING ERRCODE = 'check_violation';
+    RAISE EXCEPTION 'a wallet never gives out a nonce again' USING ERRCODE = 'check_violation';
   END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER lane_guard BEFORE UPDATE OR DELETE ON service.lane
-  FOR EACH ROW EXECUTE FUNCTION service.guard_lane();
+CREATE TRIGGER relayer_wallet_guard BEFORE UPDATE OR DELETE ON service.relayer_wallet
+  FOR EACH ROW EXECUTE FUNCTION service.guard_relayer_wallet();

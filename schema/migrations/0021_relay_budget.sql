@@ -48,5 +48,5 @@ CREATE TRIGGER intent_settle AFTER UPDATE OF state ON service.intent FOR EACH RO
   WHEN (NEW.state IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded') AND OLD.state <> NEW.state)
   EXECUTE FUNCTION service.settle_budget();
 
--- What the lane's next transaction needs, while it is paused for funds.
-ALTER TABLE service.lane ADD COLUMN needed_wei numeric(78, 0);
+-- What the wallet's next transaction needs, while it is paused for funds.
+ALTER TABLE service.relayer_wallet ADD COLUMN needed_wei numeric(78, 0);

@@ -2,11 +2,11 @@
 
 -- In which database the nonces that wait in mempools were last asked for. Another server, a restart, a copy and rows
 -- that were put back are all another one: then the counter may stand at nonces that are in use already.
-ALTER TABLE service.lane ADD COLUMN basis text;
+ALTER TABLE service.relayer_wallet ADD COLUMN basis text;
 CREATE FUNCTION service.incarnation() RETURNS text LANGUAGE sql STABLE SET search_path = '' AS $$
   SELECT pg_catalog.concat_ws(' ', pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()),
     (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()),
-    pg_catalog.pg_relation_filenode('service.lane'))
+    pg_catalog.pg_relation_filenode('service.relayer_wallet'))
 $$;
 
 -- The nonce was found in use, in a mempool or in a block, and nobody remembered by whom.

@@ -13,5 +13,5 @@ CREATE TABLE service.foreign_transaction (
 );
 
 -- Since when `basis` is what it is: until then the database may have forgotten transactions of its own.
-ALTER TABLE service.lane ADD COLUMN basis_at timestamptz;
-UPDATE service.lane SET basis_at = clock_timestamp() WHERE basis IS NOT NULL;
+ALTER TABLE service.relayer_wallet ADD COLUMN basis_at timestamptz;
+UPDATE service.relayer_wallet SET basis_at = clock_timestamp() WHERE basis IS NOT NULL;

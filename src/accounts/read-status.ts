@@ -20,11 +20,11 @@ export type Trouble =
   | "nodes_disagree"
   /** Its newest block is more than a minute later than the database's clock: one of the two clocks is wrong. */
   | "block_from_future"
-  /** A paying wallet signs nothing: the state of its lane says why. */
-  | "lane_paused_funds"
-  | "lane_paused_fee"
-  | "lane_reconcile"
-  | "lane_halted"
+  /** A paying wallet signs nothing: its state says why. */
+  | "wallet_paused_funds"
+  | "wallet_paused_fee"
+  | "wallet_reconcile"
+  | "wallet_halted"
   /** A paying wallet has not the factory's relayer role, so it deploys nothing: `mintyard wallets grant`. */
   | "wallet_without_role"
   /** Another installation has sent transactions from a wallet of this one in the last day. */
@@ -50,7 +50,7 @@ export interface ChainStatus {
   nodeSeenSecondsAgo: number | null;
   /** Endpoints that have to agree on a block before a deployment counts as final. */
   quorum: number;
-  lanes: { wallet: string; state: string; nextNonce: string; open: number }[];
+  walletStates: { wallet: string; state: string; nextNonce: string; open: number }[];
   /**
    * Those that are configured here. `hasRole` is null while no worker has read it in the last minute;
    * `foreignTransactions` counts what another installation sent.
@@ -95,7 +95,7 @@ interface Row {
   now: number;
   heads: { chain_id: number; block_number: number; block_timestamp: number }[];
   freshness: { chain_id: number; lag: number; checked: number; seen: number; fault: boolean; agree: boolean | null }[];
-  lanes: { chain_id: number; wallet: string; state: string; next_nonce: string; open: number }[];
+  wallet_states: { chain_id: number; wallet: string; state: string; next_nonce: string; open: number }[];
   roles: { chain_id: number; wallet: string; has_role: boolean }[];
   shared: { chain_id: number; wallet: string; transactions: number; recent: boolean }[];
   queue: { chain_id: number; state: string; items: number; oldest_seconds: number }[];
@@ -132,8 +132,8 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
           node_fault IS NOT NULL AS fault FROM service.chain_freshness) f) AS freshness,
       (SELECT coalesce(json_agg(l), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.slot s
-          WHERE s.chain_id = lane.chain_id AND s.addr = lane.addr AND s.state = 'open') AS open
-        FROM service.lane ORDER BY addr) l) AS lanes,
+          WHERE s.chain_id = w.chain_id AND s.addr = w.addr AND s.state = 'open') AS open
+        FROM service.relayer_wallet w ORDER BY addr) l) AS wallet_states,
       (SELECT coalesce(json_agg(r), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, has_role FROM service.wallet_role
         WHERE checked_at > clock_timestamp() - interval '1 minute') r) AS roles,
@@ -182,7 +182,7 @@ function chainStatus(
     (rows ?? []).filter((item) => item.chain_id === chain.id);
   const [head] = mine(row?.heads);
   const [fresh] = mine(row?.freshness);
-  const lanes = mine(row?.lanes);
+  const walletStates = mine(row?.wallet_states);
   const roles = mine(row?.roles);
   const shared = mine(row?.shared);
   const wallets = walletsOf(services, chain);
@@ -203,7 +203,12 @@ function chainStatus(
     checkedSecondsAgo: fresh ? Math.max(0, Math.round(fresh.checked)) : null,
     nodeSeenSecondsAgo: fresh ? Math.max(0, Math.round(fresh.seen)) : null,
     quorum: chain.relay.quorum,
-    lanes: lanes.map(({ wallet, state, next_nonce, open }) => ({ wallet, state, nextNonce: next_nonce, open })),
+    walletStates: walletStates.map(({ wallet, state, next_nonce, open }) => ({
+      wallet,
+      state,
+      nextNonce: next_nonce,
+      open,
+    })),
     wallets: wallets.map((address) => ({
       wallet: address,
       hasRole: roles.find(({ wallet }) => wallet === address)?.has_role ?? null,
@@ -261,7 +266,7 @@ function troublesOf(
   if (fresh?.fault && fresh.seen > unseenSeconds) troubles.add("nodes_unreachable");
   if (status.lagBlocks !== null && status.lagBlocks > maxLag) troubles.add("index_behind");
   if (fresh?.agree === false) troubles.add("nodes_disagree");
-  for (const { state } of status.lanes) if (state !== "open") troubles.add(`lane_${state}` as Trouble);
+  for (const { state } of status.walletStates) if (state !== "open") troubles.add(`wallet_${state}` as Trouble);
   if (status.wallets.some(({ hasRole }) => hasRole === false)) troubles.add("wallet_without_role");
   if ((status.oldestWaitingSeconds ?? 0) > stuckSeconds) troubles.add("queue_stuck");
   return [...troubles];

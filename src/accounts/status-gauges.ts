@@ -4,7 +4,7 @@ import { type Metrics, readSeldom } from "../telemetry/metrics.ts";
 import { readStatus, type ServiceStatus } from "./read-status.ts";
 
 const keptMs = 5_000;
-const laneStates = ["open", "paused_funds", "paused_fee", "reconcile", "halted"];
+const allStates = ["open", "paused_funds", "paused_fee", "reconcile", "halted"];
 
 /** What `/status` says, as gauges. Every process shows the same: read them with `max`. */
 export function watchStatus({ registry }: Metrics, services: Services): void {
@@ -84,21 +84,22 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     },
   );
   gauge(
-    "mintyard_lane_state",
-    "1 for the state that a paying wallet's lane is in.",
+    "mintyard_wallet_state",
+    "1 for the state that a paying wallet is in.",
     ["chain", "wallet", "state"],
     (set, { chains }) => {
-      for (const { chain, lanes } of chains)
-        for (const { wallet, state: now } of lanes)
-          for (const state of laneStates) set(state === now ? 1 : 0, { chain, wallet, state });
+      for (const { chain, walletStates } of chains)
+        for (const { wallet, state: now } of walletStates)
+          for (const state of allStates) set(state === now ? 1 : 0, { chain, wallet, state });
     },
   );
   gauge(
-    "mintyard_lane_open_transactions",
+    "mintyard_wallet_open_transactions",
     "Transactions of a paying wallet that are not mined.",
     ["chain", "wallet"],
     (set, { chains }) => {
-      for (const { chain, lanes } of chains) for (const { wallet, open } of lanes) set(open, { chain, wallet });
+      for (const { chain, walletStates } of chains)
+        for (const { wallet, open } of walletStates) set(open, { chain, wallet });
     },
   );
   gauge(

@@ -38,7 +38,7 @@ async function cancelWithNonce(id: string): Promise<void> {
   const { pool } = api.database;
   const addr = Buffer.alloc(20, 7);
   await pool.query(
-    "INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES ($1, $2, $3, 1) ON CONFLICT DO NOTHING",
+    "INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce) VALUES ($1, $2, $3, 1) ON CONFLICT DO NOTHING",
     [goerli, addr, randomBytes(32)],
   );
   await pool.query(

@@ -28,7 +28,7 @@ export class OlderState {
           INSERT INTO lost.closed (addr, state) VALUES (NEW.addr, NEW.state);
           RETURN NULL;
         END $$;
-        CREATE TRIGGER lane_closed AFTER UPDATE OF state ON service.lane FOR EACH ROW
+        CREATE TRIGGER wallet_closed AFTER UPDATE OF state ON service.relayer_wallet FOR EACH ROW
           WHEN (NEW.state IN ('halted', 'reconcile')) EXECUTE FUNCTION lost.note_closed()`);
     });
   }

@@ -17,7 +17,7 @@ const rules: Readonly<Record<string, string>> = {
     LEFT JOIN service.charge c ON c.root_id = i.root_id AND c.state = 'open'
     WHERE i.gen = 0 GROUP BY i.id HAVING count(c.id) <> 1`,
   "adopted transactions": "SELECT 1 FROM service.attempt WHERE kind = 'adopted'",
-  "lanes not open": "SELECT 1 FROM service.lane WHERE state <> 'open'",
+  "wallets not open": "SELECT 1 FROM service.relayer_wallet WHERE state <> 'open'",
   "attempts of another nonce than their intent's": `SELECT 1 FROM service.slot s
     WHERE s.intent_id IS NOT NULL AND NOT EXISTS (SELECT FROM service.attempt a
       WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce)`,

@@ -1,7 +1,7 @@
 import type { Address } from "viem";
 import { loadConfig } from "../../src/config/config.ts";
 import { createServices } from "../../src/processes/create-services.ts";
-import { openLane } from "../../src/relay/operator/open-wallet.ts";
+import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { type Ask, Clients } from "./clients.ts";
 import { Dice } from "./dice.ts";
 import { matrixLines } from "./fault-kinds.ts";
@@ -164,7 +164,7 @@ function makeAsk(seed: number, index: number): Ask {
   };
 }
 
-/** What a person does who is woken up by a closed lane. */
+/** What a person does who is woken up by a closed wallet. */
 async function operate(world: World, tally: Tally, over: () => boolean, hold: boolean): Promise<void> {
   const config = loadConfig({
     ...world.env,
@@ -182,13 +182,15 @@ async function operate(world: World, tally: Tally, over: () => boolean, hold: bo
     await sleep(1_000);
     await world.keepFunded().catch(() => undefined);
     const closed = await world.pool
-      .query("SELECT encode(addr, 'hex') AS addr, state FROM service.lane WHERE state IN ('halted', 'reconcile')")
+      .query(
+        "SELECT encode(addr, 'hex') AS addr, state FROM service.relayer_wallet WHERE state IN ('halted', 'reconcile')",
+      )
       .catch(() => ({ rows: [] }));
     for (const { addr, state } of closed.rows) {
-      tally.count(`lanes found ${state}`);
+      tally.count(`wallets found ${state}`);
       // Where rows are lost nobody helps: a wallet that closes is a finding.
       if (chain && !hold)
-        await openLane(services, chain, `0x${addr}` as Address).catch(() => tally.count("lanes not opened"));
+        await openWallet(services, chain, `0x${addr}` as Address).catch(() => tally.count("wallets not opened"));
     }
   }
   await services.pool.end();
@@ -202,7 +204,7 @@ async function settle(world: World, deadline: number): Promise<boolean> {
     const { rows } = await world.pool
       .query(
         `SELECT count(*) FILTER (WHERE state NOT IN ('finalized', 'superseded', 'failed_onchain', 'cancelled', 'expired')) AS open,
-           (SELECT count(*) FROM service.lane WHERE state <> 'open') + (SELECT count(*) FROM service.slot WHERE state = 'open')
+           (SELECT count(*) FROM service.relayer_wallet WHERE state <> 'open') + (SELECT count(*) FROM service.slot WHERE state = 'open')
              AS closed FROM service.intent`,
       )
       .catch(() => ({ rows: [{ open: "1", closed: "0" }] }));
@@ -217,12 +219,12 @@ async function openStates(world: World): Promise<string> {
   const { rows: states } = await world.pool.query(
     "SELECT state, hold_reason, kind, count(*)::int AS n FROM service.intent WHERE state <> 'finalized' GROUP BY 1, 2, 3",
   );
-  const { rows: lanes } = await world.pool.query(
-    "SELECT encode(addr, 'hex') AS wallet, state, next_nonce::int, needed_wei::text FROM service.lane",
+  const { rows: wallets } = await world.pool.query(
+    "SELECT encode(addr, 'hex') AS wallet, state, next_nonce::int, needed_wei::text FROM service.relayer_wallet",
   );
-  for (const lane of lanes)
-    lane.mined = Number(
-      await rpc(world.nodeUrl, "eth_getTransactionCount", [`0x${lane.wallet}`, "latest"]).catch(() => -1),
+  for (const wallet of wallets)
+    wallet.mined = Number(
+      await rpc(world.nodeUrl, "eth_getTransactionCount", [`0x${wallet.wallet}`, "latest"]).catch(() => -1),
     );
   const { rows: oldest } = await world.pool.query(
     `SELECT i.id, i.state, i.hold_reason, i.hold_detail, i.version, clock_timestamp() - i.updated_at AS untouched,
@@ -234,7 +236,7 @@ async function openStates(world: World): Promise<string> {
      FROM service.intent i LEFT JOIN service.slot s ON s.intent_id = i.id
      WHERE i.state NOT IN ('finalized', 'superseded') ORDER BY i.seq LIMIT 4`,
   );
-  return JSON.stringify({ states, lanes, oldest });
+  return JSON.stringify({ states, wallets, oldest });
 }
 
 /** A transaction whose row was lost and that no block has. */

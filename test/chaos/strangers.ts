@@ -21,8 +21,10 @@ export async function replaceOurs(world: World): Promise<void> {
 }
 
 export async function takeNextNonce(world: World): Promise<void> {
-  const { rows } = await world.pool.query("SELECT next_nonce FROM service.lane WHERE addr = $1", [thief(world).bytes]);
-  if (!rows[0]) throw new Error("the second wallet has no lane yet");
+  const { rows } = await world.pool.query("SELECT next_nonce FROM service.relayer_wallet WHERE addr = $1", [
+    thief(world).bytes,
+  ]);
+  if (!rows[0]) throw new Error("the second wallet has sent nothing yet");
   await spend(world, Number(rows[0].next_nonce));
 }
 

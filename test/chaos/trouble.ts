@@ -233,7 +233,7 @@ export class Trouble {
     const client = new pg.Client({ connectionString: this.#world.databaseUrl });
     client.on("error", () => undefined);
     await client.connect();
-    await client.query("BEGIN; SELECT FROM service.lane FOR UPDATE");
+    await client.query("BEGIN; SELECT FROM service.relayer_wallet FOR UPDATE");
     await sleep(this.#dice.between(1_000, 3_000));
     await client.end();
   }

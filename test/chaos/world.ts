@@ -96,7 +96,7 @@ export class World {
       await startAnvil(nodePort, 31337, ["--block-time", "1", "--order", "fees"]),
       await startAnvil(otherPort, 31338, ["--block-time", "3600"]),
     ];
-    const keys = [0, 1].map((lane) => keccak256(toHex(`mintyard chaos ${seed} ${lane}`)));
+    const keys = [0, 1].map((index) => keccak256(toHex(`mintyard chaos ${seed} ${index}`)));
     for (const key of keys) {
       const wallet = privateKeyToAddress(key);
       await rpc(nodeUrl, "anvil_setBalance", [wallet, toHex(parseEther("100000"))]);

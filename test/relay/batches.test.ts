@@ -76,15 +76,15 @@ test("work that fails for several is done apart, so that only its own item fails
   expect((await failed).map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
 });
 
-test("a nonce waits for those before it in its own lane, and not for ever", async () => {
+test("a nonce waits for those before it of its own wallet, and not for ever", async () => {
   // Its second would be over too early on a machine that stands still for one.
   vi.useFakeTimers();
   const order = new SendingOrder();
   const passed: string[] = [];
-  for (const id of ["a", "b", "c"]) order.take("lane", id);
-  order.take("other lane", "x");
+  for (const id of ["a", "b", "c"]) order.take("wallet", id);
+  order.take("other wallet", "x");
   // Given out once, told twice: it does not wait for itself.
-  order.take("lane", "c");
+  order.take("wallet", "c");
   const before = (id: string) => order.before(id).then(() => passed.push(id));
   const all = ["c", "b", "a", "x"].map(before);
   await vi.advanceTimersByTimeAsync(20);

@@ -212,8 +212,8 @@ test("a database restored from before the signature: the collection is adopted, 
   }
 });
 
-// Last: the lane stays closed until an operator has looked.
-test("transactions of the paying wallet that are not ours close its lane", async () => {
+// Last: the wallet stays closed until an operator has looked.
+test("transactions of the paying wallet that are not ours close it", async () => {
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
   const hash = await wallet.sendTransaction({ to: h.relayer, value: 1n, chain: null });
   await h.chain.waitForTransactionReceipt({ hash });
@@ -223,6 +223,6 @@ test("transactions of the paying wallet that are not ours close its lane", async
   });
   await new Promise((wait) => setTimeout(wait, 5_100));
   await relayRound(worker, goerli(worker), createRelayMemory());
-  const { rows } = await api.pool.query("SELECT state FROM service.lane");
+  const { rows } = await api.pool.query("SELECT state FROM service.relayer_wallet");
   expect(rows).toEqual([{ state: "reconcile" }]);
 });

@@ -92,7 +92,7 @@ describe("a deployment", () => {
     expect((await h.announced()).length).toBe(before + 1);
   });
 
-  test("one of more at once than a lane holds, of two processes, loses nothing and leaves no gap between nonces", async () => {
+  test("one of more at once than a wallet holds, of two processes, loses nothing and leaves no gap between nonces", async () => {
     const caller = await h.caller();
     const second = h.process();
     const before = (await h.announced()).length;

@@ -65,7 +65,7 @@ test("what another wallet with the factory's role deployed for an intent is not 
   expect(await h.chain.getCode({ address: toAddress(intent.predicted_addr) })).toBeDefined();
 
   expect(await adoptDeployment(services, goerli(services), intent)).toBeNull();
-  const { rows } = await h.database.pool.query("SELECT addr FROM service.lane");
+  const { rows } = await h.database.pool.query("SELECT addr FROM service.relayer_wallet");
   expect(rows.map(({ addr }) => toAddress(addr))).not.toContain(account.address.toLowerCase());
   expect((await getIntent(services.db, intent.id))?.state).toBe(intent.state);
 });

@@ -20,17 +20,17 @@ afterAll(async () => {
 test.each([
   ["nonce-ahead", "too many"],
   ["nonce-zero", "none"],
-])("%s: no lane begins while one of two endpoints says that its wallet has sent %s", async (lie) => {
+])("%s: no wallet begins while one of two endpoints says that its wallet has sent %s", async (lie) => {
   const services = h.process({ RPC_URL_GOERLI: `${liar.url},${h.node.url}` });
   const caller = await h.caller();
   const input = launch({ idempotencyKey: lie });
-  await services.pool.query("TRUNCATE service.lane CASCADE");
+  await services.pool.query("TRUNCATE service.relayer_wallet CASCADE");
   liar.forced = lie;
   await expect(deployCollection(services, caller, input)).rejects.toMatchObject({
     code: "service_unavailable",
     message: expect.stringContaining("do not agree on how many transactions the paying wallet has sent"),
   });
-  expect((await services.pool.query("SELECT FROM service.lane")).rowCount).toBe(0);
+  expect((await services.pool.query("SELECT FROM service.relayer_wallet")).rowCount).toBe(0);
   liar.forced = "";
   const count = BigInt(await h.chain.getTransactionCount({ address: h.relayer }));
   const { deployment } = await deployCollection(services, caller, input);
@@ -49,7 +49,7 @@ test("a wallet whose first nonces are all lost: what lies between those that are
   const [lowest, middle, highest] = [await ask("lowest"), await ask("middle"), await ask("highest")];
   for (const { id } of [lowest, middle, highest]) await h.until(services, id, ["finalized"]);
   await loseRows(services.pool, [lowest.id, middle.id, highest.id], h.relayer);
-  await services.pool.query("TRUNCATE service.lane CASCADE");
+  await services.pool.query("TRUNCATE service.relayer_wallet CASCADE");
 
   const after = h.process();
   for (const { input, id, transactionHash, nonce } of [highest, lowest]) {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { updateCollection } from "../../src/collections/update-collection.ts";
-import { reconcileLane } from "../../src/relay/operator/reconcile-wallet.ts";
+import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
 import { Ground, request, Stage } from "../chaos/stage.ts";
 import { patient } from "../setup/patience.ts";
 import { loseRows } from "./lost-rows.ts";
@@ -27,16 +27,16 @@ test.each(["no-logs", "transactions-spoilt"])(
       await loseRows(stage.database.pool, [deployment.id, update.id], stage.wallet);
 
       stage.proxy.forced = lie;
-      const told = await reconcileLane(stage.services, stage.chain, stage.wallet).catch(
+      const told = await reconcileWallet(stage.services, stage.chain, stage.wallet).catch(
         (error: Error) => error.message,
       );
       // Believed only as far as it is proved: what was ours is ours, or nothing is known yet.
       if (Array.isArray(told)) expect(told.map(({ explained }) => explained)).toEqual([true, true]);
-      expect(await laneState(stage)).toBe("open");
+      expect(await walletState(stage)).toBe("open");
 
       stage.proxy.forced = "";
-      await reconcileLane(stage.services, stage.chain, stage.wallet);
-      expect(await laneState(stage)).toBe("open");
+      await reconcileWallet(stage.services, stage.chain, stage.wallet);
+      expect(await walletState(stage)).toBe("open");
       const { rows } = await stage.database.pool.query("SELECT kind, state FROM service.slot ORDER BY nonce");
       expect(rows).toEqual([
         { kind: "deploy", state: "mined" },
@@ -90,6 +90,6 @@ test("who sent a lost deployment is proved by its signature, not by what an endp
   }
 });
 
-async function laneState(stage: Stage): Promise<string> {
-  return (await stage.database.pool.query("SELECT state FROM service.lane")).rows[0].state;
+async function walletState(stage: Stage): Promise<string> {
+  return (await stage.database.pool.query("SELECT state FROM service.relayer_wallet")).rows[0].state;
 }

@@ -42,7 +42,7 @@ export async function loseRows(
       await client.query("DELETE FROM service.budget_entry WHERE intent_id = ANY($1)", [ids]);
       await client.query("DELETE FROM service.intent WHERE id = ANY($1)", [ids]);
     }
-    await client.query("UPDATE service.lane SET next_nonce = $1 WHERE addr = $2", [rows[0]?.nonce, addr]);
+    await client.query("UPDATE service.relayer_wallet SET next_nonce = $1 WHERE addr = $2", [rows[0]?.nonce, addr]);
     await client.query("COMMIT");
   } finally {
     client.release();

@@ -7,7 +7,7 @@ import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
-import { openLane } from "../../src/relay/operator/open-wallet.ts";
+import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { findSlot } from "../../src/relay/store/nonces.ts";
@@ -15,7 +15,7 @@ import { adoptDeployment } from "../../src/relay/submit/import-deployment.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { driveFound } from "../../src/relay/track/resubmit-imported.ts";
-import { lookAtLanes } from "../../src/relay/track/watch-wallets.ts";
+import { refreshWallets } from "../../src/relay/track/watch-wallets.ts";
 import type { Services } from "../../src/services.ts";
 import { patient } from "../setup/patience.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
@@ -43,7 +43,7 @@ const mining = (on: boolean) => node().setAutomine(on);
 const bytesOf = async (hash: Hash) =>
   (await h.database.pool.query("SELECT raw FROM service.attempt WHERE hash = $1", [Buffer.from(hash.slice(2), "hex")]))
     .rows[0].raw as Buffer;
-const laneState = async () => (await h.database.pool.query("SELECT state FROM service.lane")).rows[0].state;
+const walletState = async () => (await h.database.pool.query("SELECT state FROM service.relayer_wallet")).rows[0].state;
 const times = async (id: string) => (await h.announced()).filter(({ intentId }) => intentId === nameOnChain(id)).length;
 
 async function sent(hash: string): Promise<void> {
@@ -82,7 +82,7 @@ test("a nonce that waits in a mempool is not given to another request after its 
   const given = await findSlot(after.db, other.deployment.id);
   expect(given?.nonce).toBe(BigInt(taken.nonce) + 1n);
   await until(after, other.deployment.id);
-  expect(await laneState()).toBe("open");
+  expect(await walletState()).toBe("open");
   await expectStanding(after, other.deployment.id, other.deployment.transactionHash);
 
   const again = await deployCollection(after, caller, lost);
@@ -104,7 +104,7 @@ test("a request that comes back while its lost transaction waits in a mempool th
   expect((await deployCollection(after, caller, lost)).deployment.transactionHash).toBe(transactionHash);
   await expectStanding(after, id, transactionHash);
   await until(after, (await deployCollection(after, caller, launch())).deployment.id);
-  expect(await laneState()).toBe("open");
+  expect(await walletState()).toBe("open");
 });
 
 test("a nonce that an endpoint counts and nobody has bytes of is filled, and those behind it are mined", async () => {
@@ -142,7 +142,7 @@ test("two workers that fill the same nonce at once sign one transaction for it",
       baseFeePerGas: memory === workers[0]?.memory ? 10n ** 9n : 3n * 10n ** 9n,
     });
     await node().mine({ blocks: 1 });
-    await lookAtLanes(services, goerli(services), memory);
+    await refreshWallets(services, goerli(services), memory);
   }
   const count = async () => {
     await Promise.all(workers.map(({ services, memory }) => driveFound(services, goerli(services), memory)));
@@ -206,7 +206,7 @@ test.each(["lost", "there, without its nonce"])(
     });
     expect(found.toLowerCase()).toBe(predictedAddress);
     expect(await times(other.deployment.id)).toBe(1);
-    expect(await laneState()).toBe("open");
+    expect(await walletState()).toBe("open");
     // A repeat of either is answered, not broken.
     expect((await deployCollection(after, caller, lost)).deployment.transactionHash).toBe(hash);
   },
@@ -228,7 +228,7 @@ test("a wallet whose lost transactions cannot be read for a while stays open, an
   await expect
     .poll(() => relayRound(after, goerli(after), createRelayMemory()).then(reads), patient)
     .toBeGreaterThanOrEqual(enough);
-  expect(await laneState()).toBe("open");
+  expect(await walletState()).toBe("open");
 
   h.proxy.heal();
   const next = await deployCollection(after, caller, other);
@@ -291,7 +291,7 @@ test.each(["is asked for again at once", "is noted first"])(
     expect(await stored()).toMatchObject([{ intent_id: first.id, state: "mined", hash: first.transactionHash }]);
     await expectStanding(after, first.id, first.transactionHash);
     await expectStanding(after, second.id, second.transactionHash);
-    expect(await laneState()).toBe("open");
+    expect(await walletState()).toBe("open");
   },
 );
 
@@ -325,10 +325,10 @@ test("a wallet that a person opens stays open, although somebody else has used a
   const look = async () => {
     await node().mine({ blocks: 1 });
     await relayRound(services, goerli(services), memory);
-    return await laneState();
+    return await walletState();
   };
   await expect.poll(look, patient).toBe("reconcile");
-  expect(await openLane(services, goerli(services), h.relayer)).toMatchObject({ skipped: 1n });
+  expect(await openWallet(services, goerli(services), h.relayer)).toMatchObject({ skipped: 1n });
   for (const end = Date.now() + 3_000; Date.now() < end; ) expect(await look()).toBe("open");
   expect(await found()).toEqual([{ state: "foreign" }]);
 });

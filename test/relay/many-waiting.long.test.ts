@@ -112,7 +112,7 @@ test("a nonce whose process is gone is signed while slow simulations keep sixty 
 test("a hundred held requests do not keep the others from being tried", async () => {
   const held = await addQueued(h, 130);
   await moveAll(h, held, "held");
-  await h.database.pool.query("UPDATE service.lane SET state = 'halted'");
+  await h.database.pool.query("UPDATE service.relayer_wallet SET state = 'halted'");
   const memory = createRelayMemory();
   const untried = async () =>
     (await h.database.pool.query("SELECT FROM service.intent WHERE state = 'held' AND version = 1")).rowCount;

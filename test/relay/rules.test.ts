@@ -55,7 +55,7 @@ describe("whatever a process believes, the database", () => {
     const [a, b] = [await intent(), await intent()];
     const addr = Buffer.alloc(20, 7);
     await database.pool.query(
-      "INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES (31337, $1, $2, 5)",
+      "INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce) VALUES (31337, $1, $2, 5)",
       [addr, Buffer.alloc(32)],
     );
     const slot = (nonce: number, id: string) =>
@@ -75,6 +75,8 @@ describe("whatever a process believes, the database", () => {
     );
     await expect(database.pool.query("UPDATE service.attempt SET gas = 2")).rejects.toThrow("only ever added");
     await expect(database.pool.query("DELETE FROM service.attempt")).rejects.toThrow("only ever added");
-    await expect(database.pool.query("UPDATE service.lane SET next_nonce = 4")).rejects.toThrow("never gives out");
+    await expect(database.pool.query("UPDATE service.relayer_wallet SET next_nonce = 4")).rejects.toThrow(
+      "never gives out",
+    );
   });
 });

@@ -118,7 +118,7 @@ test("a plain transfer of an operator is named as such, and not as another insta
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
   const hash = await wallet.sendTransaction({ to: `0x${"12".repeat(20)}`, value: 1n, chain: null });
   await h.chain.waitForTransactionReceipt({ hash });
-  await expect.poll(async () => (await chainOf(one))?.lanes[0]?.state, patient).toBe("reconcile");
+  await expect.poll(async () => (await chainOf(one))?.walletStates[0]?.state, patient).toBe("reconcile");
   expect(one.worker.output).toContain("foreign transactions from the paying wallet");
   expect([await foreignOf(one), toldBy(one).length]).toEqual(before);
 });

@@ -96,8 +96,8 @@ test.each([
     { gen: 1, state: "finalized" },
   ]);
   expect((await configOf(address)).royaltiesBps).toBe(321n);
-  const lanes = await pool.query("SELECT DISTINCT state FROM service.lane");
-  expect(lanes.rows).toEqual([{ state: "open" }]);
+  const states = await pool.query("SELECT DISTINCT state FROM service.relayer_wallet");
+  expect(states.rows).toEqual([{ state: "open" }]);
   const left = await pool.query("SELECT FROM service.budget WHERE reserved <> 0");
   expect(left.rowCount).toBe(0);
 });

@@ -69,14 +69,15 @@ async function seedUploads(client: pg.ClientBase, accounts: readonly string[]): 
 
 /** One deployment in every state, by the shortest way that the triggers allow, and updates. */
 async function seedDeployments(client: pg.ClientBase, accounts: readonly string[]): Promise<void> {
-  const lane = address("wallet");
+  const wallet = address("wallet");
   const { rows: edges } = await client.query<{ from_state: string; to_state: string }>(
     "SELECT from_state, to_state FROM service.intent_edge ORDER BY 1, 2",
   );
   const paths = shortestPaths(edges);
-  await client.query("INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES (137, $1, $2, $3)", [
-    ...[lane, digest("genesis"), paths.size],
-  ]);
+  await client.query(
+    "INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce) VALUES (137, $1, $2, $3)",
+    [...[wallet, digest("genesis"), paths.size]],
+  );
   await client.query(
     "INSERT INTO service.budget (scope, period, allowed, reserved) VALUES ('chain:137', '2026-01-01', 1e20, 1e18)",
   );
@@ -92,11 +93,11 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
     if (path.some((step) => step === "assigned")) {
       await client.query(
         "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES (137, $1, $2, $3, 'deploy')",
-        [...[lane, nonce, id]],
+        [...[wallet, nonce, id]],
       );
       await client.query(
         "INSERT INTO service.attempt VALUES ($1, 137, $2, $3, 'deploy', '\\x02', 1e11, 3e10, 500000, clock_timestamp())",
-        [digest(`hash ${nonce}`), lane, nonce],
+        [digest(`hash ${nonce}`), wallet, nonce],
       );
       await client.query(
         "INSERT INTO service.attempt_event (attempt_hash, provider, method, outcome_code) VALUES ($1, 'node', 'eth_sendRawTransaction', 'ok')",
@@ -106,7 +107,7 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
         await client.query(
           `UPDATE service.slot SET state = 'mined', mined_block = $3, mined_block_hash = $4, mined_attempt = $5
            WHERE addr = $1 AND nonce = $2`,
-          [lane, nonce, 1_000 + nonce, digest(`block ${nonce}`), digest(`hash ${nonce}`)],
+          [wallet, nonce, 1_000 + nonce, digest(`block ${nonce}`), digest(`hash ${nonce}`)],
         );
     }
     for (const step of path)

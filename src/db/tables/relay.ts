@@ -5,7 +5,7 @@ export interface RelayTables {
   "service.intent": IntentTable;
   "service.intent_history": IntentHistoryTable;
   "service.intent_edge": { from_state: IntentState; to_state: IntentState };
-  "service.lane": LaneTable;
+  "service.relayer_wallet": RelayerWalletTable;
   "service.slot": SlotTable;
   "service.attempt": AttemptTable;
   "service.attempt_event": AttemptEventTable;
@@ -100,7 +100,7 @@ interface IntentHistoryTable {
   detail: string | null;
 }
 
-interface LaneTable {
+interface RelayerWalletTable {
   chain_id: number;
   addr: Buffer;
   genesis_hash: Buffer;

@@ -10,15 +10,15 @@ import { type FoundNonce, importFound, kindOnChain } from "../track/import-found
 import { mendIntents } from "../track/mend-intents.ts";
 
 /**
- * Makes a lane whole whose wallet did more than the database knows of: a person's command. The worker does the same
- * by itself once those transactions are final; this does not wait for that, mends what older versions left (a lane that
+ * Completes the rows of a wallet that did more than the database knows of: a person's command. The worker does the same
+ * by itself once those transactions are final; this does not wait for that, mends what older versions left (a wallet that
  * was halted for a transaction of our own, requests without their nonce), and can pass foreign ones over.
  *
  * @param options `acceptForeign`: nonces used by other transactions are noted as such and passed over. Without,
- *   one of them keeps the lane closed and nothing is written.
+ *   one of them keeps the wallet closed and nothing is written.
  * @returns the nonces that were missing or taken for somebody else's, ascending.
  */
-export async function reconcileLane(
+export async function reconcileWallet(
   services: RelayContext,
   chain: Chain,
   wallet: Address,
@@ -31,15 +31,15 @@ export async function reconcileLane(
   return [...halted, ...found].sort((a, b) => Number(a.nonce - b.nonce));
 }
 
-/** A halted lane opens when every nonce that it was halted for was used by what this service signs. */
+/** A halted wallet opens when every nonce that it was halted for was used by what this service signs. */
 async function explainHalt(services: RelayContext, chain: Chain, wallet: Address): Promise<FoundNonce[]> {
   const place = { chain_id: chain.id, addr: toBytes(wallet) };
-  const lane = services.db
-    .selectFrom("service.lane")
+  const query = services.db
+    .selectFrom("service.relayer_wallet")
     .select("state")
     .where("chain_id", "=", place.chain_id)
     .where("addr", "=", place.addr);
-  if ((await lane.executeTakeFirst())?.state !== "halted") return [];
+  if ((await query.executeTakeFirst())?.state !== "halted") return [];
   const taken = await services.db
     .selectFrom("service.slot as s")
     .innerJoin("service.intent as i", "i.id", "s.intent_id")
@@ -71,7 +71,7 @@ async function explainHalt(services: RelayContext, chain: Chain, wallet: Address
   }
   if (found.length === nonces.length && found.every(({ explained }) => explained))
     await services.db
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({ state: "open" })
       .where("chain_id", "=", place.chain_id)
       .where("addr", "=", place.addr)

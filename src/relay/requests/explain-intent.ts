@@ -30,7 +30,7 @@ const reasons: Record<string, string> = {
   fee: "the network's fees are over the cap (MAX_FEE_GWEI_…): it goes on when they fall",
   budget:
     "the spending limits (BUDGET_…) have no room for it at today's fees: it goes on when they have, or when fees fall",
-  lane: "the wallet's lane is closed: see `mintyard wallets`",
+  wallet: "the wallet is closed: see `mintyard wallets`",
   simulation: "the contract would refuse the call as things are",
   verification: "what stands at the address is not what was asked for",
   no_effect: "the update was mined where its collection did not stand (a reorganisation): it is repeated",

@@ -20,7 +20,7 @@ const underWay = "an earlier update of this collection is under way";
  * Why an update may not take a nonce now; null when it may. `updateConfig` replaces a whole record, so
  * one made from a state that an earlier one is about to change would take that change back.
  *
- * Safe only in the transaction that holds the lane of the service's admin wallet: all updates go there.
+ * Safe only in the transaction that holds the row of the service's admin wallet: all updates go there.
  *
  * @param basis null before the call is made.
  */

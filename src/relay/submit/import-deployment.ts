@@ -9,7 +9,7 @@ import { toAddress, toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { reserveBetween } from "../store/nonce-gaps.ts";
 import { costOf, findSlot, markMined } from "../store/nonces.ts";
-import { lockLane } from "../store/wallets.ts";
+import { lockWallet } from "../store/wallets.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
 /**
@@ -42,12 +42,12 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
   services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "adopting a deployment found on the chain");
   const adopting = services.db.transaction().execute(async (transaction) => {
     const addr = toBytes(sender);
-    const lane = await lockLane(transaction, chain.id, addr, nonce, genesisHash);
+    const walletRow = await lockWallet(transaction, chain.id, addr, nonce, genesisHash);
     const queued = intent.state === "held" ? await moveIntent(transaction, intent, "queued") : intent;
     if (!queued) return await getIntent(transaction, intent.id);
     const place = { chain_id: chain.id, addr, nonce };
     if (!slot) {
-      const between = await reserveBetween(transaction, place, nonce, lane.next_nonce);
+      const between = await reserveBetween(transaction, place, nonce, walletRow.next_nonce);
       if (between > 0n)
         services.log.warn(
           { chain: chain.name, wallet: sender, nonce, between },
@@ -65,9 +65,9 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
         )
         .executeTakeFirst();
       if (bound.numInsertedOrUpdatedRows === 0n) throw new NonceOfAnother();
-      if (lane.next_nonce <= nonce) {
+      if (walletRow.next_nonce <= nonce) {
         await transaction
-          .updateTable("service.lane")
+          .updateTable("service.relayer_wallet")
           .set({ next_nonce: nonce + 1n })
           .where("chain_id", "=", chain.id)
           .where("addr", "=", addr)
@@ -111,13 +111,13 @@ class MovedMeanwhile extends Error {}
 /** A nonce can be noted for a wallet of this installation only; the database may remember one that has no key any more. */
 async function isOwnWallet(services: RelayContext, chain: Chain, sender: Address): Promise<boolean> {
   if (services.relay.signers(chain).some(({ address }) => address.toLowerCase() === sender)) return true;
-  const lane = await services.db
-    .selectFrom("service.lane")
+  const walletRow = await services.db
+    .selectFrom("service.relayer_wallet")
     .select("addr")
     .where("chain_id", "=", chain.id)
     .where("addr", "=", toBytes(sender))
     .executeTakeFirst();
-  return lane !== undefined;
+  return walletRow !== undefined;
 }
 
 async function findDeployment(services: RelayContext, chain: Chain, intent: Intent) {

@@ -7,7 +7,7 @@ import { toAddress } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent, newestGeneration } from "../store/intents.ts";
 import { findSlot } from "../store/nonces.ts";
 import { waitForThoseAhead, waitForTurn } from "../store/update-order.ts";
-import { chooseLane } from "./choose-wallet.ts";
+import { chooseWallet } from "./choose-wallet.ts";
 import { claimFound } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
 import { adoptDeployment } from "./import-deployment.ts";
@@ -22,7 +22,7 @@ export type Submission =
   | { kind: "signed"; intent: Intent }
   /** Not yet, and trying again at once may help; `ready` saves the next try its questions to the node. */
   | { kind: "waiting"; intent: Intent; reason: string; ready: Preflight | null }
-  /** Not until something changes: funds, the lane, what the simulation says. */
+  /** Not until something changes: funds, the wallet, what the simulation says. */
   | { kind: "held"; intent: Intent; reason: string }
   /** It ended without a transaction. */
   | { kind: "over"; intent: Intent };
@@ -92,23 +92,23 @@ async function takeStep(
     ? waitForThoseAhead(services.db, intent, slot, null)
     : waitForTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
-  const lane = slot
-    ? ({ kind: "lane", sender: toAddress(slot.addr), isNew: false, found: false } as const)
-    : await chooseLane(services, chain, intent);
-  if (lane.found && intent.kind === "update") {
+  const choice = slot
+    ? ({ kind: "wallet", sender: toAddress(slot.addr), isNew: false, found: false } as const)
+    : await chooseWallet(services, chain, intent);
+  if (choice.found && intent.kind === "update") {
     const reason = "a transaction that was found of the paying wallet is under way, and may be an update";
     return { kind: "waiting", intent, reason, ready: null };
   }
-  const claimed = lane.found ? await claimFound(services, chain, intent) : null;
+  const claimed = choice.found ? await claimFound(services, chain, intent) : null;
   if (claimed) return claimed;
-  if (lane.kind === "hold") {
-    // The lane may wait for this very intent: after a restore, for the collection that it made already.
-    const adopted = lane.reason === "lane" && intent.kind === "deploy" ? await adopt() : null;
-    return adopted ?? (await holdIntent(intent, lane.reason, lane.message));
+  if (choice.kind === "hold") {
+    // The wallet may wait for this very intent: after a restore, for the collection that it made already.
+    const adopted = choice.reason === "wallet" && intent.kind === "deploy" ? await adopt() : null;
+    return adopted ?? (await holdIntent(intent, choice.reason, choice.message));
   }
   // What an update replaces may have changed since an earlier look, and another wallet has another balance.
-  const fresh = intent.kind === "deploy" && known?.sender === lane.sender ? known : null;
-  const ready = fresh ?? (await preflight(services, chain, intent, lane.sender));
+  const fresh = intent.kind === "deploy" && known?.sender === choice.sender ? known : null;
+  const ready = fresh ?? (await preflight(services, chain, intent, choice.sender));
   if ("waits" in ready) return { kind: "waiting", intent, reason: ready.waits, ready: null };
   if ("refused" in ready) {
     // Another process may have deployed it since: then the refusal is the second deployment's.
@@ -117,10 +117,10 @@ async function takeStep(
     const adopted = intent.kind === "deploy" ? await adopt() : null;
     if (adopted) return adopted;
     // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
-    if (!slot && intent.kind === "deploy" && (await lostRole(lane.sender))) return intent;
+    if (!slot && intent.kind === "deploy" && (await lostRole(choice.sender))) return intent;
     // A node may simulate on top of its mempool, and this very deployment may wait there, forgotten here.
-    if (!slot && intent.kind === "deploy" && (await lacksBasis(services, chain, lane.sender)))
-      if ((await takeBasis(services, chain, lane.sender)) === null) return intent;
+    if (!slot && intent.kind === "deploy" && (await lacksBasis(services, chain, choice.sender)))
+      if ((await takeBasis(services, chain, choice.sender)) === null) return intent;
     return await refuse(ready.refused);
   }
   const { fees, wanted, call, gas, headBlock } = ready;
@@ -135,7 +135,7 @@ async function takeStep(
     if (late) return { kind: "waiting", intent, reason: late, ready: null };
     return (await signAttempt(services, chain, intent, slot, plan)) ?? (await again());
   }
-  if (lane.isNew && !(await isFirstNonce(services, chain, lane.sender, ready.chainNonce))) {
+  if (choice.isNew && !(await isFirstNonce(services, chain, choice.sender, ready.chainNonce))) {
     const reason = "the endpoints do not agree on how many transactions the paying wallet has sent";
     return { kind: "waiting", intent, reason, ready: null };
   }
@@ -151,16 +151,16 @@ async function takeStep(
     case "lost":
       return await again();
     case "unchecked": {
-      const unready = await takeBasis(services, chain, lane.sender);
+      const unready = await takeBasis(services, chain, choice.sender);
       if (!unready) return queued;
-      if (!unready.soon) return await holdIntent(queued, "lane", unready.reason);
+      if (!unready.soon) return await holdIntent(queued, "wallet", unready.reason);
       return { kind: "waiting", intent: queued, reason: unready.reason, ready: null };
     }
     case "wait":
       return { kind: "waiting", intent: queued, reason: assignment.reason, ready };
     case "hold": {
-      const other = await chooseLane(services, chain, queued);
-      return other.kind === "lane" && other.sender !== lane.sender
+      const other = await chooseWallet(services, chain, queued);
+      return other.kind === "wallet" && other.sender !== choice.sender
         ? queued
         : await holdIntent(queued, assignment.reason, assignment.message);
     }
@@ -177,7 +177,7 @@ async function takeStep(
   }
 
   async function refuse(reason: string): Promise<Submission | Intent> {
-    // With a nonce there is no way back to held: the lane waits behind it until the simulation passes.
+    // With a nonce there is no way back to held: the wallet waits behind it until the simulation passes.
     return await holdIntent(intent, "simulation", `the contract would refuse it: ${reason}`);
   }
 

@@ -9,7 +9,7 @@ import { type ContentKind, kindOfContent, rootOf } from "../chain/own-content.ts
 import { type PoolTransaction, readPendingNonces } from "../chain/pending-nonces.ts";
 import { toBytes } from "../store/bytes.ts";
 import type { Unready } from "../store/nonce-basis.ts";
-import { lockLane, nameWallet } from "../store/wallets.ts";
+import { lockWallet, nameWallet } from "../store/wallets.ts";
 import { noteSentElsewhere } from "./external-transactions.ts";
 
 /** Mined transactions whose contents are read before the wallet goes on: each takes some dozen questions to a node. */
@@ -34,7 +34,7 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
   const { genesisHash } = await services.relay.factory(chain);
   const addr = toBytes(wallet);
   const before = await services.db
-    .selectFrom("service.lane")
+    .selectFrom("service.relayer_wallet")
     .select("next_nonce")
     .where("chain_id", "=", chain.id)
     .where("addr", "=", addr)
@@ -54,19 +54,19 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
   const strange = unknown.find(({ kind }) => kind === "foreign");
   if (strange) return foreign(services, chain, wallet, strange.nonce);
   const next = await services.db.transaction().execute(async (transaction) => {
-    const lane = await lockLane(transaction, chain.id, addr, pending.mined, genesisHash);
-    const missing = unknown.filter(({ nonce }) => nonce >= lane.next_nonce);
+    const walletRow = await lockWallet(transaction, chain.id, addr, pending.mined, genesisHash);
+    const missing = unknown.filter(({ nonce }) => nonce >= walletRow.next_nonce);
     for (const { nonce, sent, kind } of missing)
       if (sent && kind === "deploy")
         await noteSentElsewhere(services, transaction, chain, wallet, { ...sent, nonce, kind });
     for (const item of missing) await reserve(transaction, { chain_id: chain.id, addr }, item);
-    const nextNonce = missing.length > 0 ? pending.next : lane.next_nonce;
+    const nextNonce = missing.length > 0 ? pending.next : walletRow.next_nonce;
     await transaction
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({
-        basis: lane.incarnation,
+        basis: walletRow.incarnation,
         next_nonce: nextNonce,
-        ...(lane.basis === lane.incarnation ? {} : { basis_at: sql<Date>`clock_timestamp()` }),
+        ...(walletRow.basis === walletRow.incarnation ? {} : { basis_at: sql<Date>`clock_timestamp()` }),
       })
       .where("chain_id", "=", chain.id)
       .where("addr", "=", addr)
@@ -84,13 +84,13 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
 
 /** Whether a wallet's nonces in use have to be asked for first; `assignSlot` asks the same with the row locked. */
 export async function lacksBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<boolean> {
-  const lane = await services.db
-    .selectFrom("service.lane")
+  const walletRow = await services.db
+    .selectFrom("service.relayer_wallet")
     .select(["basis", "next_nonce", sql<string>`service.incarnation()`.as("incarnation")])
     .where("chain_id", "=", chain.id)
     .where("addr", "=", toBytes(wallet))
     .executeTakeFirst();
-  return lane !== undefined && !services.relay.basis.holds(nameWallet(chain, wallet), lane);
+  return walletRow !== undefined && !services.relay.basis.holds(nameWallet(chain, wallet), walletRow);
 }
 
 interface Found {

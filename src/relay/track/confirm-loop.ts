@@ -5,7 +5,7 @@ import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.t
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
 import { mendIntents } from "./mend-intents.ts";
 import { listSettling } from "./page-mined.ts";
-import { lookAtLanes } from "./watch-wallets.ts";
+import { refreshWallets } from "./watch-wallets.ts";
 
 /**
  * One look at what is mined on a chain and not final: it is compared with the request, confirmed and closed, or sent
@@ -23,7 +23,7 @@ export async function settleRound(
   await mendIntents(services, chain);
   const settling = await listSettling(services, chain, memory.settling);
   if (settling.length === 0) return;
-  const view = await lookAtLanes(services, chain, memory);
+  const view = await refreshWallets(services, chain, memory);
   const mined = settling.flatMap(({ slot }) => slot.mined_block ?? []).filter((number) => number <= view.head);
   const blocks = await readBlockHashes(services.relay.nodes(chain), mined, chain.relay.quorum);
   const evidence: Evidence = { view, receipts: new Map(), blocks, missing: memory.missing };

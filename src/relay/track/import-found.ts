@@ -7,7 +7,7 @@ import { type ContentKind, isOwnCollection, kindOfContent, rootOf } from "../cha
 import { toBytes } from "../store/bytes.ts";
 import { missingNonces } from "../store/nonce-gaps.ts";
 import { costOf } from "../store/nonces.ts";
-import { lockLane } from "../store/wallets.ts";
+import { lockWallet } from "../store/wallets.ts";
 import { noteSentElsewhere } from "../submit/external-transactions.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 
@@ -45,7 +45,7 @@ export async function importFound(
   const closed = found.some(({ kind }) => kind === "foreign") && !acceptForeign;
   const { genesisHash } = await services.relay.factory(chain);
   await services.db.transaction().execute(async (db) => {
-    const lane = await lockLane(db, chain.id, addr, count, genesisHash);
+    const walletRow = await lockWallet(db, chain.id, addr, count, genesisHash);
     const place = { chain_id: chain.id, addr };
     for (const { kind, transaction } of found)
       if (kind === "deploy" || kind === "update")
@@ -70,9 +70,9 @@ export async function importFound(
       if (kind !== "foreign" && transaction.raw)
         await keepFoundBytes(db, place, { ...transaction, raw: transaction.raw });
     }
-    const next = closed || lane.next_nonce > count ? lane.next_nonce : count;
+    const next = closed || walletRow.next_nonce > count ? walletRow.next_nonce : count;
     await db
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({ next_nonce: next, ...(closed ? { state: "reconcile" } : {}) })
       .where("chain_id", "=", chain.id)
       .where("addr", "=", addr)
@@ -80,7 +80,7 @@ export async function importFound(
       .execute();
     if (closed) return;
     await db
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({ state: "open" })
       .where("chain_id", "=", chain.id)
       .where("addr", "=", addr)
@@ -90,7 +90,7 @@ export async function importFound(
   if (found.length > 0)
     services.log.warn(
       { chain: chain.name, wallet, found: found.length, closed },
-      "a lane was reconciled with its chain",
+      "a wallet was reconciled with its chain",
     );
   return found.map(({ kind, transaction: { nonce, hash } }) => ({ nonce, hash, kind, explained: kind !== "foreign" }));
 }

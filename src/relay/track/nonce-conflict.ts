@@ -20,7 +20,7 @@ interface Lost {
 }
 
 /**
- * Takes an intent out of a nonce that was used by bytes we never signed, and halts the wallet's lane:
+ * Takes an intent out of a nonce that was used by bytes we never signed, and halts the wallet:
  * somebody else has its key, and only a person can decide what to do about that.
  *
  * @returns null when another process moved it.
@@ -36,7 +36,7 @@ export async function quarantine(services: RelayContext, chain: Chain, { intent,
       .where("intent_id", "=", intent.id)
       .execute();
     await transaction
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({ state: "halted" })
       .where("chain_id", "=", slot.chain_id)
       .where("addr", "=", slot.addr)
@@ -44,7 +44,7 @@ export async function quarantine(services: RelayContext, chain: Chain, { intent,
     return moved;
   });
   // Only of what happened: another process may have found a better explanation meanwhile.
-  if (halted) services.log.error(facts, "incident: a foreign transaction used our nonce; the lane is halted");
+  if (halted) services.log.error(facts, "incident: a foreign transaction used our nonce; the wallet is halted");
   return halted;
 }
 

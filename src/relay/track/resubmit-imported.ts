@@ -12,7 +12,7 @@ import { toAddress, toBytes, toHex } from "../store/bytes.ts";
 import type { Attempt } from "../store/nonces.ts";
 import { takeBasis } from "../submit/take-basis.ts";
 import type { RelayMemory } from "./loop-steps.ts";
-import { lookAtLanes } from "./watch-wallets.ts";
+import { refreshWallets } from "./watch-wallets.ts";
 
 /** Nonces of one look, each wallet's lowest first: nothing behind them can be mined. */
 const lowest = 50;
@@ -29,13 +29,13 @@ interface FoundSlot {
 /**
  * One look at the nonces that were found in use and belong to no request that is known. Bytes that a mempool showed are
  * sent again and replaced like others; a nonce whose transaction nobody has any more gets an empty transaction, since
- * all behind it would wait for ever. `lookAtLanes` notes what was mined once it is final.
+ * all behind it would wait for ever. `refreshWallets` notes what was mined once it is final.
  */
 export async function driveFound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
   await takeMissingBases(services, chain, memory);
   const slots = await listFound(services, chain);
   if (slots.length === 0) return;
-  const view = await lookAtLanes(services, chain, memory);
+  const view = await refreshWallets(services, chain, memory);
   for (const slot of slots) {
     const next = view.wallets.get(toAddress(slot.addr))?.nonce;
     if (next === undefined || next > slot.nonce) continue;
@@ -54,7 +54,7 @@ export async function driveFound(services: RelayContext, chain: Chain, memory: R
 /** In a database that is another one than before, without waiting for the first request that needs a nonce. */
 async function takeMissingBases(services: RelayContext, chain: Chain, { lookedForBasis }: RelayMemory): Promise<void> {
   const wallets = await services.db
-    .selectFrom("service.lane")
+    .selectFrom("service.relayer_wallet")
     .select("addr")
     .where("chain_id", "=", chain.id)
     .where("state", "=", "open")
@@ -73,7 +73,7 @@ async function takeMissingBases(services: RelayContext, chain: Chain, { lookedFo
 async function listFound(services: RelayContext, chain: Chain): Promise<FoundSlot[]> {
   const slots = await services.db
     .selectFrom("service.slot as s")
-    .innerJoin("service.lane as l", (join) =>
+    .innerJoin("service.relayer_wallet as l", (join) =>
       join.onRef("l.chain_id", "=", "s.chain_id").onRef("l.addr", "=", "s.addr"),
     )
     .select(["s.addr", "s.nonce"])

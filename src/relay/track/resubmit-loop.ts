@@ -9,7 +9,7 @@ import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
 import { listOpen } from "./page-open.ts";
 import { freshMs } from "./page-waiting.ts";
 import { driveFound } from "./resubmit-imported.ts";
-import { lookAtLanes } from "./watch-wallets.ts";
+import { refreshWallets } from "./watch-wallets.ts";
 
 /** An intent whose nonce the chain still refuses to use after this long gives it up, for those behind it. */
 const giveUpNonceMs = 60_000;
@@ -34,7 +34,7 @@ export async function driveRound(
   const open = await listOpen(services, chain);
   forget(memory, open);
   if (open.length === 0) return;
-  const view = await lookAtLanes(services, chain, memory);
+  const view = await refreshWallets(services, chain, memory);
   const hashes = open.flatMap(({ attempts }) => attempts.map((attempt) => toHash(attempt.hash)));
   const receipts = await readReceipts(services.relay.nodes(chain), hashes);
   const evidence: Evidence = { view, receipts, blocks: new Map(), missing: memory.missing };

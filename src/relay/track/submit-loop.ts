@@ -4,7 +4,7 @@ import type { Intent } from "../store/intents.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 import { attend, type RelayMemory, send } from "./loop-steps.ts";
 import { expireIntents, listAssigned, listUnassigned } from "./page-waiting.ts";
-import { lookAtLanes } from "./watch-wallets.ts";
+import { refreshWallets } from "./watch-wallets.ts";
 
 /** Then it is a nonce's turn again that was given out meanwhile and not signed. */
 const roundMs = 5_000;
@@ -30,7 +30,7 @@ export async function pushRound(
   if (intents.length === 0) memory.waiting = -1n;
   if (assigned.length + intents.length === 0) return;
   await services.relay.signing.requireAnswer();
-  await lookAtLanes(services, chain, memory);
+  await refreshWallets(services, chain, memory);
   for (const intent of assigned) {
     if (signal?.aborted) return;
     await push(services, chain, intent, memory);
