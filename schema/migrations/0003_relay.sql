@@ -37,7 +37,7 @@ CREATE TABLE service.intent (
   reserved_wei numeric(78, 0) NOT NULL DEFAULT 0,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   updated_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  -- Without a slot by then, the intent ends as `expired`.
+  -- Without a nonce by then, the intent ends as `expired`.
   expires_at timestamptz NOT NULL DEFAULT clock_timestamp() + interval '24 hours',
   -- When it was confirmed or ended; null again when a reorganisation takes that back.
   settled_at timestamptz,
@@ -83,7 +83,7 @@ CREATE TABLE service.relayer_wallet (
   PRIMARY KEY (chain_id, addr)
 );
 
-CREATE TABLE service.slot (
+CREATE TABLE service.nonce_reservation (
   chain_id integer NOT NULL,
   addr bytea NOT NULL,
   nonce bigint NOT NULL CHECK (nonce >= 0),
@@ -99,7 +99,7 @@ CREATE TABLE service.slot (
   CHECK ((state = 'mined') = (mined_block IS NOT NULL AND mined_block_hash IS NOT NULL AND mined_attempt IS NOT NULL))
 );
 
-CREATE INDEX slot_open ON service.slot (chain_id, addr) WHERE state = 'open';
+CREATE INDEX nonce_reservation_open ON service.nonce_reservation (chain_id, addr) WHERE state = 'open';
 
 CREATE TABLE service.attempt (
   hash bytea PRIMARY KEY CHECK (octet_length(hash) = 32),
@@ -112,9 +112,9 @@ CREATE TABLE service.attempt (
   tip numeric(78, 0) NOT NULL,
   gas bigint NOT NULL,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-  FOREIGN KEY (chain_id, addr, nonce) REFERENCES service.slot (chain_id, addr, nonce)
+  FOREIGN KEY (chain_id, addr, nonce) REFERENCES service.nonce_reservation (chain_id, addr, nonce)
 );
-CREATE INDEX attempt_slot ON service.attempt (chain_id, addr, nonce, created_at);
+CREATE INDEX attempt_nonce ON service.attempt (chain_id, addr, nonce, created_at);
 
 -- What nodes said. Kept as evidence for people; no decision reads it.
 CREATE TABLE service.attempt_event (
@@ -163,10 +163,10 @@ END $$;
 CREATE TRIGGER intent_guard BEFORE INSERT OR UPDATE OR DELETE ON service.intent
   FOR EACH ROW EXECUTE FUNCTION service.guard_intent();
 
-CREATE FUNCTION service.guard_slot() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION service.guard_nonce_reservation() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'DELETE' THEN
-    RAISE EXCEPTION 'slots are never deleted' USING ERRCODE = 'restrict_violation';
+    RAISE EXCEPTION 'nonce reservations are never deleted' USING ERRCODE = 'restrict_violation';
   END IF;
   IF (NEW.chain_id, NEW.addr, NEW.nonce, NEW.intent_id) IS DISTINCT FROM
      (OLD.chain_id, OLD.addr, OLD.nonce, OLD.intent_id) THEN
@@ -174,8 +174,8 @@ BEGIN
   END IF;
   RETURN NEW;
 END $$;
-CREATE TRIGGER slot_guard BEFORE UPDATE OR DELETE ON service.slot
-  FOR EACH ROW EXECUTE FUNCTION service.guard_slot();
+CREATE TRIGGER nonce_reservation_guard BEFORE UPDATE OR DELETE ON service.nonce_reservation
+  FOR EACH ROW EXECUTE FUNCTION service.guard_nonce_reservation();
 
 CREATE FUNCTION service.guard_attempt() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

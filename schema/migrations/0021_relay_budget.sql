@@ -29,7 +29,7 @@ DECLARE
   entry service.budget_entry;
   cost numeric(78, 0);
 BEGIN
-  SELECT s.mined_cost_wei INTO cost FROM service.slot s WHERE s.intent_id = NEW.id AND s.state = 'mined';
+  SELECT s.mined_cost_wei INTO cost FROM service.nonce_reservation s WHERE s.intent_id = NEW.id AND s.state = 'mined';
   FOR entry IN
     SELECT * FROM service.budget_entry e WHERE e.intent_id = NEW.id AND NOT e.settled ORDER BY e.scope
   LOOP

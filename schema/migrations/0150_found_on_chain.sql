@@ -10,11 +10,11 @@ CREATE FUNCTION service.incarnation() RETURNS text LANGUAGE sql STABLE SET searc
 $$;
 
 -- The nonce was found in use, in a mempool or in a block, and nobody remembered by whom.
-ALTER TABLE service.slot ADD COLUMN found boolean NOT NULL DEFAULT false;
+ALTER TABLE service.nonce_reservation ADD COLUMN found boolean NOT NULL DEFAULT false;
 -- Root of the request that the transaction found there deploys; its own row may be lost.
-ALTER TABLE service.slot ADD COLUMN found_root uuid;
-CREATE INDEX slot_unclaimed ON service.slot (chain_id, addr, nonce) WHERE found AND intent_id IS NULL AND state = 'open';
-CREATE INDEX slot_found_root ON service.slot (found_root) WHERE found_root IS NOT NULL;
+ALTER TABLE service.nonce_reservation ADD COLUMN found_root uuid;
+CREATE INDEX nonce_reservation_unclaimed ON service.nonce_reservation (chain_id, addr, nonce) WHERE found AND intent_id IS NULL AND state = 'open';
+CREATE INDEX nonce_reservation_found_root ON service.nonce_reservation (found_root) WHERE found_root IS NOT NULL;
 
 -- The transaction that made the collection, where it is none of the intent's own nonce.
 ALTER TABLE service.intent ADD COLUMN found_tx bytea CHECK (octet_length(found_tx) = 32);

@@ -15,7 +15,7 @@ CREATE FUNCTION service.transactions_since(account uuid, since timestamptz) RETU
   SELECT count(*) FROM service.intent i
   WHERE i.tenant_id = account AND i.gen = 0 AND i.created_at >= since
     AND NOT (i.state IN ('cancelled', 'expired')
-      AND NOT EXISTS (SELECT FROM service.slot s WHERE s.intent_id = i.id))
+      AND NOT EXISTS (SELECT FROM service.nonce_reservation s WHERE s.intent_id = i.id))
 $$;
 
 CREATE OR REPLACE FUNCTION service.book_intent() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$

@@ -131,7 +131,7 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
           extract(epoch FROM clock_timestamp() - node_seen_at) AS seen,
           node_fault IS NOT NULL AS fault FROM service.chain_freshness) f) AS freshness,
       (SELECT coalesce(json_agg(l), '[]') FROM (
-        SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.slot s
+        SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.nonce_reservation s
           WHERE s.chain_id = w.chain_id AND s.addr = w.addr AND s.state = 'open') AS open
         FROM service.relayer_wallet w ORDER BY addr) l) AS wallet_states,
       (SELECT coalesce(json_agg(r), '[]') FROM (

@@ -32,7 +32,7 @@ export async function findDeployedContract(
   }
   const row = await services.db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .select(["i.state", "i.predicted_addr", "s.mined_block"])
     // A request whose nonce was taken away goes on in a new generation, and its first hash leads there too.
     .where("i.root_id", "in", rootsOf(chain, toBytes(input.transactionHash as Hash)))
@@ -57,7 +57,7 @@ function rootsOf(chain: Chain, hash: Buffer) {
   return sql<string>`(
     SELECT CASE WHEN s.intent_id IS NULL OR (s.state = 'foreign' AND a.kind = 'adopted') THEN s.found_root
       ELSE signed.root_id END
-    FROM service.attempt a JOIN service.slot s USING (chain_id, addr, nonce)
+    FROM service.attempt a JOIN service.nonce_reservation s USING (chain_id, addr, nonce)
       LEFT JOIN service.intent signed ON signed.id = s.intent_id
     WHERE a.hash = ${hash} AND a.chain_id = ${chain.id}
     UNION ALL

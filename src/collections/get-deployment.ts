@@ -96,7 +96,7 @@ function notFound(): ServiceError {
 export function selectDeployments(db: Kysely<Database>) {
   return db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .leftJoinLateral(
       (eb) =>
         eb

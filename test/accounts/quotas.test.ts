@@ -42,7 +42,7 @@ async function cancelWithNonce(id: string): Promise<void> {
     [goerli, addr, randomBytes(32)],
   );
   await pool.query(
-    "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES ($1, $2, $3, $4, 'update')",
+    "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES ($1, $2, $3, $4, 'update')",
     [goerli, addr, nextNonce++, id],
   );
   await move(id, "assigned", "signed", "in_flight", "mined_noop", "cancelled");

@@ -6,7 +6,7 @@ const rules: Readonly<Record<string, string>> = {
     WHERE state NOT IN ('finalized', 'superseded', 'cancelled', 'expired', 'failed_onchain')`,
   "intents that ended without their collection": `SELECT 1 FROM service.intent
     WHERE state IN ('cancelled', 'expired', 'failed_onchain') AND cancel_requested_at IS NULL`,
-  "gaps between nonces": `SELECT 1 FROM service.slot GROUP BY chain_id, addr HAVING max(nonce) - min(nonce) + 1 <> count(*)`,
+  "gaps between nonces": `SELECT 1 FROM service.nonce_reservation GROUP BY chain_id, addr HAVING max(nonce) - min(nonce) + 1 <> count(*)`,
   "wei still reserved": "SELECT 1 FROM service.budget WHERE reserved <> 0",
   // A further generation reserves when it is its turn; one that ended before that, cancelled or by a transaction of
   // another nonce than its own, never did.
@@ -18,7 +18,7 @@ const rules: Readonly<Record<string, string>> = {
     WHERE i.gen = 0 GROUP BY i.id HAVING count(c.id) <> 1`,
   "adopted transactions": "SELECT 1 FROM service.attempt WHERE kind = 'adopted'",
   "wallets not open": "SELECT 1 FROM service.relayer_wallet WHERE state <> 'open'",
-  "attempts of another nonce than their intent's": `SELECT 1 FROM service.slot s
+  "attempts of another nonce than their intent's": `SELECT 1 FROM service.nonce_reservation s
     WHERE s.intent_id IS NOT NULL AND NOT EXISTS (SELECT FROM service.attempt a
       WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce)`,
   "replacements that raise a fee by less than an eighth": `SELECT 1 FROM (

@@ -204,7 +204,7 @@ async function settle(world: World, deadline: number): Promise<boolean> {
     const { rows } = await world.pool
       .query(
         `SELECT count(*) FILTER (WHERE state NOT IN ('finalized', 'superseded', 'failed_onchain', 'cancelled', 'expired')) AS open,
-           (SELECT count(*) FROM service.relayer_wallet WHERE state <> 'open') + (SELECT count(*) FROM service.slot WHERE state = 'open')
+           (SELECT count(*) FROM service.relayer_wallet WHERE state <> 'open') + (SELECT count(*) FROM service.nonce_reservation WHERE state = 'open')
              AS closed FROM service.intent`,
       )
       .catch(() => ({ rows: [{ open: "1", closed: "0" }] }));
@@ -228,12 +228,12 @@ async function openStates(world: World): Promise<string> {
     );
   const { rows: oldest } = await world.pool.query(
     `SELECT i.id, i.state, i.hold_reason, i.hold_detail, i.version, clock_timestamp() - i.updated_at AS untouched,
-       s.state AS slot, encode(s.addr, 'hex') AS wallet, s.nonce::int, s.mined_block::int,
+       s.state AS reservation, encode(s.addr, 'hex') AS wallet, s.nonce::int, s.mined_block::int,
        (SELECT count(*)::int FROM service.attempt a WHERE (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce)) AS attempts,
        (SELECT array_agg(e.outcome_code || ' ' || coalesce(e.detail, '')) FROM (
          SELECT e.outcome_code, e.detail FROM service.attempt a JOIN service.attempt_event e ON e.attempt_hash = a.hash
          WHERE (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce) ORDER BY e.id DESC LIMIT 4) e) AS said
-     FROM service.intent i LEFT JOIN service.slot s ON s.intent_id = i.id
+     FROM service.intent i LEFT JOIN service.nonce_reservation s ON s.intent_id = i.id
      WHERE i.state NOT IN ('finalized', 'superseded') ORDER BY i.seq LIMIT 4`,
   );
   return JSON.stringify({ states, wallets, oldest });
@@ -262,7 +262,7 @@ async function checkAnswers(world: World, asks: readonly Ask[], lostRows: boolea
     );
   for (const hash of asks.flatMap(({ updateHashes }) => [...updateHashes])) {
     const known = await world.pool.query(
-      `SELECT FROM service.attempt a JOIN service.slot USING (chain_id, addr, nonce) WHERE a.hash = $1`,
+      `SELECT FROM service.attempt a JOIN service.nonce_reservation USING (chain_id, addr, nonce) WHERE a.hash = $1`,
       [Buffer.from(hash.slice(2), "hex")],
     );
     if (known.rowCount !== 1 && !(lostRows && (await isGone(world, hash))))

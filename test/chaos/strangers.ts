@@ -10,7 +10,7 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 export async function replaceOurs(world: World): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     const { rows } = await world.pool.query<{ nonce: bigint }>(
-      "SELECT min(nonce)::text AS nonce FROM service.slot WHERE state = 'open' AND addr = $1 HAVING count(*) > 0",
+      "SELECT min(nonce)::text AS nonce FROM service.nonce_reservation WHERE state = 'open' AND addr = $1 HAVING count(*) > 0",
       [thief(world).bytes],
     );
     // It may be mined before that.

@@ -208,7 +208,7 @@ export class Trouble {
     for (let tries = 0; tries < 150; tries += 1) {
       await sleep(100);
       const { rows } = await pool.query<{ raw: Buffer }>(
-        `SELECT (array_agg(a.raw ORDER BY a.created_at))[1] AS raw FROM service.slot s
+        `SELECT (array_agg(a.raw ORDER BY a.created_at))[1] AS raw FROM service.nonce_reservation s
          JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.state = 'open'
          GROUP BY s.chain_id, s.addr, s.nonce HAVING count(*) > 1 LIMIT 1`,
       );

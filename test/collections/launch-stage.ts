@@ -60,7 +60,7 @@ export class LaunchStage {
     const { status, body } = await door.post("/v0/contracts/collections", request(changes), { Authorization: key });
     expect(status).toBe(200);
     const { rows } = await door.services.pool.query(
-      `SELECT i.id FROM service.intent i JOIN service.slot s ON s.intent_id = i.id
+      `SELECT i.id FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id
          JOIN service.attempt a ON (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce) WHERE a.hash = decode($1, 'hex')`,
       [String(body["transaction_hash"]).slice(2)],
     );

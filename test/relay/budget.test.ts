@@ -232,7 +232,8 @@ test("fees that rise manyfold between reservation and block: replacements go on,
   let mined = 0;
   for (const { id } of taken) {
     const { mined_cost_wei: wei } =
-      (await h.database.pool.query("SELECT mined_cost_wei FROM service.slot WHERE intent_id = $1", [id])).rows[0] ?? {};
+      (await h.database.pool.query("SELECT mined_cost_wei FROM service.nonce_reservation WHERE intent_id = $1", [id]))
+        .rows[0] ?? {};
     if (wei === null) continue;
     mined += 1;
     cost += BigInt(wei);

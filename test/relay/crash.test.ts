@@ -11,9 +11,9 @@ import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
 import { toHash } from "../../src/relay/store/bytes.ts";
 import { getIntent, type Intent } from "../../src/relay/store/intents.ts";
-import { findSlot, listAttempts } from "../../src/relay/store/nonces.ts";
+import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
-import { assignSlot } from "../../src/relay/submit/reserve-nonce.ts";
+import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
@@ -59,12 +59,12 @@ test("killed after the nonce was given: the same nonce is signed later", async (
   if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
   const { genesisHash } = await api.relay.factory(goerli(api));
   expect(await takeBasis(api, goerli(api), h.relayer)).toBeNull();
-  expect((await assignSlot(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash)).kind).toBe(
+  expect((await reserveNonce(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash)).kind).toBe(
     "assigned",
   );
-  const slot = await findSlot(api.db, intent.id);
+  const reservation = await findReservation(api.db, intent.id);
   await h.until(worker, intent.id, done);
-  expect(await findSlot(api.db, intent.id)).toMatchObject({ nonce: slot?.nonce, state: "mined" });
+  expect(await findReservation(api.db, intent.id)).toMatchObject({ nonce: reservation?.nonce, state: "mined" });
   expect(await announcedOf(intent)).toBe(1);
 });
 
@@ -132,7 +132,7 @@ test("a factory that is paused before the signature: held with the contract's re
     message: expect.stringContaining("DeploymentsPaused"),
   });
   const { rows } = await api.pool.query("SELECT id FROM service.intent WHERE idem_key = 'client:paused'");
-  expect(await findSlot(api.db, rows[0].id)).toBeUndefined();
+  expect(await findReservation(api.db, rows[0].id)).toBeUndefined();
   await h.until(worker, rows[0].id, done);
 });
 

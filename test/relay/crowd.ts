@@ -53,7 +53,7 @@ export async function addCrowd(
   await pool.query(
     `WITH wallet AS (
        UPDATE service.relayer_wallet SET next_nonce = next_nonce + $3 WHERE (chain_id, addr) = ($1, $2) RETURNING next_nonce)
-     INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind)
+     INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind)
      SELECT $1, $2, wallet.next_nonce - n.place, n.id, 'deploy'
      FROM wallet, unnest($4::uuid[]) WITH ORDINALITY AS n (id, place)`,
     [...place, count, ids],
@@ -61,7 +61,7 @@ export async function addCrowd(
   for (const state of path) await moveAll(h, ids, state);
   if (path.includes("mined"))
     await pool.query(
-      `UPDATE service.slot SET state = 'mined', mined_block = $2, mined_block_hash = $3, mined_attempt = $3
+      `UPDATE service.nonce_reservation SET state = 'mined', mined_block = $2, mined_block_hash = $3, mined_attempt = $3
        WHERE intent_id = ANY ($1)`,
       [ids, block.number, block.hash],
     );

@@ -31,7 +31,9 @@ test("a reorganisation of 256 blocks takes every deployment away: each is withdr
   };
   for (let count = 0; count < 5; count += 1) await stage.post();
   await settle({ confirmed: 5 }, 1);
-  const { rows } = await stage.database.pool.query("SELECT min(mined_block)::int AS first FROM service.slot");
+  const { rows } = await stage.database.pool.query(
+    "SELECT min(mined_block)::int AS first FROM service.nonce_reservation",
+  );
   const head = Number(await rpc<string>(ground.url, "eth_blockNumber"));
   await stage.mine(Math.max(0, depth - 1 - (head - rows[0].first)));
   await stage.work();

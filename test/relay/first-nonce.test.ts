@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
 import { Dice } from "../chaos/dice.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
 import { launch, RelayHarness } from "./harness.ts";
@@ -34,7 +34,7 @@ test.each([
   liar.forced = "";
   const count = BigInt(await h.chain.getTransactionCount({ address: h.relayer }));
   const { deployment } = await deployCollection(services, caller, input);
-  expect((await findSlot(services.db, deployment.id))?.nonce).toBe(count);
+  expect((await findReservation(services.db, deployment.id))?.nonce).toBe(count);
   await h.until(services, deployment.id, ["finalized"]);
 });
 
@@ -44,7 +44,7 @@ test("a wallet whose first nonces are all lost: what lies between those that are
   const ask = async (idempotencyKey: string) => {
     const input = launch({ idempotencyKey });
     const { deployment } = await deployCollection(services, caller, input);
-    return { input, ...deployment, nonce: (await findSlot(services.db, deployment.id))?.nonce };
+    return { input, ...deployment, nonce: (await findReservation(services.db, deployment.id))?.nonce };
   };
   const [lowest, middle, highest] = [await ask("lowest"), await ask("middle"), await ask("highest")];
   for (const { id } of [lowest, middle, highest]) await h.until(services, id, ["finalized"]);
@@ -54,11 +54,11 @@ test("a wallet whose first nonces are all lost: what lies between those that are
   const after = h.process();
   for (const { input, id, transactionHash, nonce } of [highest, lowest]) {
     expect((await deployCollection(after, caller, input)).deployment.transactionHash).toBe(transactionHash);
-    expect(await findSlot(after.db, id)).toMatchObject({ nonce });
+    expect(await findReservation(after.db, id)).toMatchObject({ nonce });
   }
   await h.until(after, lowest.id, ["finalized"]);
   const { rows } = await after.pool.query(
-    `SELECT s.nonce, s.intent_id, s.state, '0x' || encode(a.hash, 'hex') AS hash FROM service.slot s
+    `SELECT s.nonce, s.intent_id, s.state, '0x' || encode(a.hash, 'hex') AS hash FROM service.nonce_reservation s
      LEFT JOIN service.attempt a USING (chain_id, addr, nonce) ORDER BY s.nonce`,
   );
   const noted = ({ nonce, transactionHash }: typeof lowest, intent_id: string | null) => ({

@@ -125,7 +125,9 @@ test.each(["open", "reconcile", "the worker"])(
     await h.until(services, deployment.id, ["confirmed"]);
     const client = await services.pool.connect();
     await client.query("BEGIN; SET LOCAL session_replication_role = replica");
-    await client.query("UPDATE service.slot SET intent_id = NULL, found = true WHERE intent_id = $1", [deployment.id]);
+    await client.query("UPDATE service.nonce_reservation SET intent_id = NULL, found = true WHERE intent_id = $1", [
+      deployment.id,
+    ]);
     await client.query("UPDATE service.intent SET state = 'mined' WHERE id = $1", [deployment.id]);
     await client.query("COMMIT");
     client.release();
@@ -148,7 +150,7 @@ test("a wallet that an older version halted for a transaction of ours is opened 
       "BEGIN; SET LOCAL session_replication_role = replica; UPDATE service.relayer_wallet SET state = 'halted'",
     );
     await client.query(
-      `UPDATE service.slot SET state = 'foreign', mined_block = NULL, mined_block_hash = NULL, mined_attempt = NULL
+      `UPDATE service.nonce_reservation SET state = 'foreign', mined_block = NULL, mined_block_hash = NULL, mined_attempt = NULL
        WHERE intent_id = $1`,
       [deployment.id],
     );

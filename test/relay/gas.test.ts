@@ -46,7 +46,7 @@ test("an estimate that no transaction could do with takes no nonce", async () =>
   liar.forced = "estimate-nothing";
   const input = launch({ idempotencyKey: "nothing" });
   await expect(deployCollection(services, caller, input)).rejects.toMatchObject({ code: "service_unavailable" });
-  expect((await services.pool.query("SELECT FROM service.slot")).rowCount).toBe(0);
+  expect((await services.pool.query("SELECT FROM service.nonce_reservation")).rowCount).toBe(0);
   liar.forced = "";
   const { deployment } = await deployCollection(services, caller, input);
   await h.until(services, deployment.id, ["finalized"]);

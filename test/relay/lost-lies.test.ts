@@ -37,7 +37,9 @@ test.each(["no-logs", "transactions-spoilt"])(
       stage.proxy.forced = "";
       await reconcileWallet(stage.services, stage.chain, stage.wallet);
       expect(await walletState(stage)).toBe("open");
-      const { rows } = await stage.database.pool.query("SELECT kind, state FROM service.slot ORDER BY nonce");
+      const { rows } = await stage.database.pool.query(
+        "SELECT kind, state FROM service.nonce_reservation ORDER BY nonce",
+      );
       expect(rows).toEqual([
         { kind: "deploy", state: "mined" },
         { kind: "update", state: "mined" },
@@ -58,7 +60,7 @@ test("a deployment whose nonce its own lost bytes used is mined by them, also wh
       TRUNCATE service.attempt_event, service.attempt; UPDATE service.intent SET state = 'assigned'; COMMIT`);
     await stage.mine(8);
     stage.proxy.forced = "no-logs";
-    const states = `SELECT i.gen, i.state, s.state AS nonce FROM service.intent i JOIN service.slot s ON s.intent_id = i.id`;
+    const states = `SELECT i.gen, i.state, s.state AS nonce FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id`;
     const look = () => stage.work().then(async () => (await stage.database.pool.query(states)).rows);
     await expect.poll(look, patient).not.toMatchObject([{ state: "assigned" }]);
     stage.proxy.forced = "";
@@ -83,7 +85,9 @@ test("who sent a lost deployment is proved by its signature, not by what an endp
     stage.proxy.forced = "senders-of-nobody";
     const again = await deployCollection(stage.services, stage.caller, wanted);
     expect(again.deployment.transactionHash).toBe(deployment.transactionHash);
-    const { rows } = await stage.database.pool.query("SELECT DISTINCT encode(addr, 'hex') AS wallet FROM service.slot");
+    const { rows } = await stage.database.pool.query(
+      "SELECT DISTINCT encode(addr, 'hex') AS wallet FROM service.nonce_reservation",
+    );
     expect(rows).toEqual([{ wallet: stage.wallet.slice(2).toLowerCase() }]);
   } finally {
     await stage.strike();

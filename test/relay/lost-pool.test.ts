@@ -4,7 +4,7 @@ import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { createServices } from "../../src/processes/create-services.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Ground, request, Stage } from "../chaos/stage.ts";
@@ -33,19 +33,19 @@ test("a lost transaction is sent again from a mempool's bytes, and is the reques
   const other = { ...request("another"), idempotencyKey: "another" };
   const { deployment } = await deployCollection(stage.services, caller, lost);
   await expect.poll(() => waiting(deployment.transactionHash), patient).toBe(true);
-  const taken = await findSlot(stage.services.db, deployment.id);
+  const taken = await findReservation(stage.services.db, deployment.id);
   await loseRows(stage.database.pool, [deployment.id], stage.wallet);
 
   // The same process: its memory of the wallet's counter is ahead of the database.
   const next = await deployCollection(stage.services, caller, other);
-  expect((await findSlot(stage.services.db, next.deployment.id))?.nonce).toBe((taken?.nonce ?? 0n) + 1n);
+  expect((await findReservation(stage.services.db, next.deployment.id))?.nonce).toBe((taken?.nonce ?? 0n) + 1n);
   await rpc(ground.url, "anvil_dropAllTransactions");
   await stage.resend();
   await expect.poll(() => waiting(deployment.transactionHash), patient).toBe(true);
 
   const again = await deployCollection(stage.services, caller, lost);
   expect(again.deployment).toMatchObject({ id: deployment.id, transactionHash: deployment.transactionHash });
-  expect(await findSlot(stage.services.db, deployment.id)).toMatchObject({ nonce: taken?.nonce, state: "open" });
+  expect(await findReservation(stage.services.db, deployment.id)).toMatchObject({ nonce: taken?.nonce, state: "open" });
   // What the judge of plays says of names that it was not told, and of what was found.
   const unasked = ["nobody asked for lost in the pool", "nobody asked for another"];
   expect(await stage.finish(patient.timeout)).toEqual([...unasked, "adopted transactions: 1"]);
@@ -91,7 +91,7 @@ test.each(["waits in a mempool", "is in a block"])(
     const inSecond = async () => {
       await stage.work();
       const { rows } = await database.pool.query(
-        `SELECT i.state, i.reserved_wei >= (SELECT max(max_fee * gas) FROM service.slot s
+        `SELECT i.state, i.reserved_wei >= (SELECT max(max_fee * gas) FROM service.nonce_reservation s
            JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.intent_id = i.id) AS reserved
          FROM service.intent i WHERE root_id = $1 AND gen = 1 AND state NOT IN ('queued', 'held')`,
         [own.id],
@@ -106,7 +106,7 @@ test.each(["waits in a mempool", "is in a block"])(
     expect((await stage.finish(patient.timeout)).filter((finding) => !told.test(finding))).toEqual([]);
     const { rows } = await database.pool.query(
       `SELECT encode(s.mined_attempt, 'hex') AS hash, bool_and(b.settled AND b.spent = s.mined_cost_wei) AS counted
-       FROM service.intent i JOIN service.slot s ON s.intent_id = i.id JOIN service.budget_entry b ON b.intent_id = i.id
+       FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id JOIN service.budget_entry b ON b.intent_id = i.id
        WHERE root_id = $1 AND gen = 1 AND b.scope LIKE 'chain%' GROUP BY 1`,
       [own.id],
     );

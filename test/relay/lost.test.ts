@@ -10,7 +10,7 @@ import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
 import { adoptDeployment } from "../../src/relay/submit/import-deployment.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
@@ -79,7 +79,7 @@ test("a nonce that waits in a mempool is not given to another request after its 
   const other = await deployCollection(after, caller, launch());
   await sent(other.deployment.transactionHash);
   const taken = await h.chain.getTransaction({ hash: first.deployment.transactionHash });
-  const given = await findSlot(after.db, other.deployment.id);
+  const given = await findReservation(after.db, other.deployment.id);
   expect(given?.nonce).toBe(BigInt(taken.nonce) + 1n);
   await until(after, other.deployment.id);
   expect(await walletState()).toBe("open");
@@ -121,7 +121,7 @@ test("a nonce that an endpoint counts and nobody has bytes of is filled, and tho
   await expectStanding(after, other.deployment.id, other.deployment.transactionHash);
   expect(await times(lost.deployment.id)).toBe(0);
   const { rows } = await h.database.pool.query(
-    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense, bool_and(state = 'mined' OR state = 'foreign') AS used FROM service.slot",
+    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense, bool_and(state = 'mined' OR state = 'foreign') AS used FROM service.nonce_reservation",
   );
   expect(rows).toEqual([{ dense: true, used: true }]);
 });
@@ -131,7 +131,7 @@ test("two workers that fill the same nonce at once sign one transaction for it",
   await mining(false);
   const lost = await deployCollection(before, caller, launch());
   await sent(lost.deployment.transactionHash);
-  const nonce = (await findSlot(before.db, lost.deployment.id))?.nonce;
+  const nonce = (await findReservation(before.db, lost.deployment.id))?.nonce;
   await loseRows(h.database.pool, [lost.deployment.id], h.relayer);
   const workers = [h.process(), h.process()].map((services) => ({ services, memory: createRelayMemory(60_000) }));
   await takeBasis(before, goerli(before), h.relayer);
@@ -259,17 +259,17 @@ test.each(["is asked for again at once", "is noted first"])(
     const upper = launch({ idempotencyKey: `upper-${name}` });
     const first = (await deployCollection(before, caller, lower)).deployment;
     const second = (await deployCollection(before, caller, upper)).deployment;
-    const nonce = (await findSlot(before.db, first.id))?.nonce ?? 0n;
+    const nonce = (await findReservation(before.db, first.id))?.nonce ?? 0n;
     await until(before, second.id);
     await loseRows(h.database.pool, [first.id, second.id], h.relayer);
 
     const after = h.process();
     const again = (await deployCollection(after, caller, upper)).deployment;
     expect(again.transactionHash).toBe(second.transactionHash);
-    expect(await findSlot(after.db, second.id)).toMatchObject({ nonce: nonce + 1n, state: "mined" });
+    expect(await findReservation(after.db, second.id)).toMatchObject({ nonce: nonce + 1n, state: "mined" });
     const stored = async () => {
       const { rows } = await h.database.pool.query(
-        `SELECT s.intent_id, s.state, s.found_root, '0x' || encode(a.hash, 'hex') AS hash FROM service.slot s
+        `SELECT s.intent_id, s.state, s.found_root, '0x' || encode(a.hash, 'hex') AS hash FROM service.nonce_reservation s
          LEFT JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.nonce = $1`,
         [nonce],
       );
@@ -303,7 +303,7 @@ test("a request that is cancelled while its lost transaction is looked up takes 
   const seen = await getIntent(services.db, id);
   await cancelIntent(services, caller.accountId, id);
   expect(await adoptDeployment(services, goerli(services), seen)).toMatchObject({ id, state: "cancelled" });
-  expect(await findSlot(services.db, id)).toBeUndefined();
+  expect(await findReservation(services.db, id)).toBeUndefined();
 });
 
 test("a wallet that a person opens stays open, although somebody else has used a nonce that was found", async () => {
@@ -318,8 +318,12 @@ test("a wallet that a person opens stays open, although somebody else has used a
   const services = h.process();
   await deployCollection(services, caller, launch());
   const found = async () =>
-    (await h.database.pool.query("SELECT state FROM service.slot WHERE nonce = $1 AND intent_id IS NULL", [nonce]))
-      .rows;
+    (
+      await h.database.pool.query(
+        "SELECT state FROM service.nonce_reservation WHERE nonce = $1 AND intent_id IS NULL",
+        [nonce],
+      )
+    ).rows;
   expect(await found()).toEqual([{ state: "open" }]);
   const memory = createRelayMemory();
   const look = async () => {

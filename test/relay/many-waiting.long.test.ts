@@ -9,7 +9,7 @@ import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import { getIntent, type Intent } from "../../src/relay/store/intents.ts";
 import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
-import { assignSlot } from "../../src/relay/submit/reserve-nonce.ts";
+import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { driveRound } from "../../src/relay/track/resubmit-loop.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
@@ -53,7 +53,7 @@ async function orphan(intent: Intent): Promise<void> {
   const ready = await preflight(api, goerli(api), intent, h.relayer);
   if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
   const { genesisHash } = await api.relay.factory(goerli(api));
-  const { kind } = await assignSlot(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash);
+  const { kind } = await reserveNonce(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash);
   expect(kind).toBe("assigned");
 }
 

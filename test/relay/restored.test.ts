@@ -13,7 +13,7 @@ import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { restoreBackup } from "../../src/db/admin/restore.ts";
 import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
-import { findSlot, listAttempts } from "../../src/relay/store/nonces.ts";
+import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
@@ -84,7 +84,7 @@ test("an older backup beside the chain: what was deployed since is adopted, the 
   const wish = launch({ idempotencyKey: "new" });
   const used = BigInt(await h.chain.getTransactionCount({ address: h.relayer }));
   const next = await deployCollection(after, caller, wish);
-  expect((await findSlot(after.db, next.deployment.id))?.nonce).toBe(used);
+  expect((await findReservation(after.db, next.deployment.id))?.nonce).toBe(used);
   await relayRound(after, chain, createRelayMemory());
   expect((await stored()).state).toBe("open");
 
@@ -97,7 +97,7 @@ test("an older backup beside the chain: what was deployed since is adopted, the 
   await h.until(after, next.deployment.id, done, fresh.pool);
   // Nobody of this database asked for two of the nonces: they are filled by what was found on the chain.
   const { rows: found } = await fresh.pool.query(
-    "SELECT found_root, mined_attempt FROM service.slot WHERE found AND intent_id IS NULL AND state = 'mined' ORDER BY nonce",
+    "SELECT found_root, mined_attempt FROM service.nonce_reservation WHERE found AND intent_id IS NULL AND state = 'mined' ORDER BY nonce",
   );
   expect(found.map((row) => [row.found_root, `0x${row.mined_attempt.toString("hex")}`])).toEqual(
     forgotten.map(({ id, transactionHash }) => [id, transactionHash]),
@@ -116,7 +116,7 @@ test("an older backup beside the chain: what was deployed since is adopted, the 
   expect(new Set(names).size).toBe(names.length);
   expect(names.slice(0, standing.length)).toEqual(standing.map(({ intentId }) => intentId));
   expect(names).toHaveLength(7);
-  const { rows: nonces } = await fresh.pool.query("SELECT nonce FROM service.slot ORDER BY nonce");
+  const { rows: nonces } = await fresh.pool.query("SELECT nonce FROM service.nonce_reservation ORDER BY nonce");
   expect(nonces.map(({ nonce }) => nonce - nonces[0].nonce)).toEqual(nonces.map((_, index) => BigInt(index)));
   // What was forgotten is not taken for another installation's.
   expect((await fresh.pool.query("SELECT FROM service.foreign_transaction")).rowCount).toBe(0);

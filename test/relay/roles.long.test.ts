@@ -7,7 +7,7 @@ import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toAddress } from "../../src/relay/store/bytes.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
 import type { Services } from "../../src/services.ts";
 import { relayerRole } from "../../src/signing/rules.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
@@ -63,7 +63,7 @@ const told = (text: string) =>
     .split("\n")
     .filter((line) => line.includes(text))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-const senderOf = async (id: string) => toAddress((await findSlot(services.db, id))?.addr ?? Buffer.alloc(20));
+const senderOf = async (id: string) => toAddress((await findReservation(services.db, id))?.addr ?? Buffer.alloc(20));
 
 test("a configured wallet without its role is named at the start, in the status, the metrics and the log", async () => {
   await expect.poll(roles, patient).toEqual([

@@ -9,9 +9,9 @@ import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import { toBytes, toHash } from "../../src/relay/store/bytes.ts";
 import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
 import { getIntent, type Intent, moveIntent, newestGeneration } from "../../src/relay/store/intents.ts";
-import { findSlot, listAttempts } from "../../src/relay/store/nonces.ts";
+import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
-import { assignSlot } from "../../src/relay/submit/reserve-nonce.ts";
+import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { Ground, Stage } from "../chaos/stage.ts";
@@ -164,8 +164,11 @@ test("an update that has its nonce is not signed with what another block than th
   await until(first.id, ["confirmed"]);
   const second = await assigned(contract, { publicMintStart: 1_650_000_000n });
   const place = (hash: Buffer | null | undefined) =>
-    stage.database.pool.query("UPDATE service.slot SET mined_block_hash = $1 WHERE intent_id = $2", [hash, first.id]);
-  const hash = (await findSlot(stage.services.db, first.id))?.mined_block_hash;
+    stage.database.pool.query("UPDATE service.nonce_reservation SET mined_block_hash = $1 WHERE intent_id = $2", [
+      hash,
+      first.id,
+    ]);
+  const hash = (await findReservation(stage.services.db, first.id))?.mined_block_hash;
   const asked = () => stage.proxy.met.get("answer-slow") ?? 0;
   const before = asked();
   stage.proxy.forced = "answer-slow";
@@ -195,13 +198,13 @@ test("a collection that is mined again in one block with its first update is con
   // The play was what it is meant to be.
   expect(await minedBlock(id)).toBe(await minedBlock(first.id));
   // What the update changed is forgiven, and nothing that another request would have deployed.
-  const [intent, slot] = [await getIntent(stage.services.db, id), await findSlot(stage.services.db, id)];
+  const [intent, reservation] = [await getIntent(stage.services.db, id), await findReservation(stage.services.db, id)];
   const check = async (changes: Partial<Intent>) =>
     await verifyDeployment(
       stage.services.rpc(stage.chain),
       { ...intent, ...changes },
       await minedBlock(id),
-      toHash(slot?.mined_attempt ?? Buffer.alloc(0)),
+      toHash(reservation?.mined_attempt ?? Buffer.alloc(0)),
     );
   expect(await check({})).toBeNull();
   expect(await check({ owner: Buffer.alloc(20, 9) })).toContain("owner");
@@ -221,7 +224,7 @@ async function deployment(name: string): Promise<{ id: string; address: Address 
 async function deployedByOther(name: string): Promise<{ id: string; address: Address; own: Hash }> {
   await stage.post(1, `Ahead of ${name}`);
   const { id, address } = await deployment(name);
-  expect((await findSlot(stage.services.db, id))?.addr).toEqual(toBytes(stage.wallets[1] ?? "0x"));
+  expect((await findReservation(stage.services.db, id))?.addr).toEqual(toBytes(stage.wallets[1] ?? "0x"));
   const [attempt] = await listAttempts(stage.services.db, id);
   const own = toHash(attempt?.hash ?? Buffer.alloc(0));
   await rpc(ground.url, "anvil_dropTransaction", [own]);
@@ -254,7 +257,7 @@ async function assigned(contract: Address, changes: ConfigChanges): Promise<Inte
   const ready = await preflight(stage.services, stage.chain, accepted, stage.wallet);
   if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
   const { genesisHash } = await stage.services.relay.factory(stage.chain);
-  const assignment = await assignSlot(
+  const assignment = await reserveNonce(
     stage.services,
     stage.chain,
     accepted,
@@ -295,7 +298,7 @@ async function takeAway({ id }: Intent): Promise<void> {
 }
 
 async function minedBlock(id: string): Promise<bigint> {
-  const block = (await findSlot(stage.services.db, id))?.mined_block;
+  const block = (await findReservation(stage.services.db, id))?.mined_block;
   if (block === undefined || block === null) throw new Error(`${id} is not mined`);
   return block;
 }

@@ -70,7 +70,7 @@ test("updates accepted at once land in their order, each on top of the one befor
   expect(now).toMatchObject({ baseURI: "ipfs://third/", royaltiesBps: 100n });
   expect(now.royaltiesAddress.toLowerCase()).toBe(receiver);
   const { rows } = await api.pool.query(
-    `SELECT i.id FROM service.intent i JOIN service.slot s ON s.intent_id = i.id
+    `SELECT i.id FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id
      WHERE i.kind = 'update' AND i.id = ANY($1) ORDER BY s.nonce`,
     [intents.map(({ id }) => id)],
   );

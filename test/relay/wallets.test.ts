@@ -5,7 +5,7 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { grantWallets } from "../../src/relay/operator/grant-wallets.ts";
 import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { toAddress } from "../../src/relay/store/bytes.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
 import { listWallets } from "../../src/relay/store/wallets.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { patient } from "../setup/patience.ts";
@@ -50,10 +50,10 @@ test("a further wallet deploys once it was granted the role, and the grant takes
   const ids = [first, ...others, ...later].map(({ deployment }) => deployment.id);
   for (const id of ids) await h.until(services, id, done);
   const senders = new Set<string>();
-  for (const id of ids) senders.add(toAddress((await findSlot(services.db, id))?.addr ?? Buffer.alloc(20)));
+  for (const id of ids) senders.add(toAddress((await findReservation(services.db, id))?.addr ?? Buffer.alloc(20)));
   expect(senders).toEqual(new Set([h.relayer, second]));
   const { rows } = await services.pool.query(
-    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense FROM service.slot GROUP BY addr",
+    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense FROM service.nonce_reservation GROUP BY addr",
   );
   expect(rows).toEqual([{ dense: true }, { dense: true }]);
 });

@@ -114,7 +114,7 @@ async function deploy(api: ApiServer, { accountId, intent, collection, hash, col
     [sender, randomBytes(32)],
   );
   await pool.query(
-    "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES (31337, $1, 0, $2, 'deploy')",
+    "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES (31337, $1, 0, $2, 'deploy')",
     [sender, intent],
   );
   await pool.query(
@@ -122,7 +122,7 @@ async function deploy(api: ApiServer, { accountId, intent, collection, hash, col
     [hash, sender],
   );
   await pool.query(
-    "UPDATE service.slot SET state = 'mined', mined_block = 1, mined_block_hash = $2, mined_attempt = $3 WHERE addr = $1",
+    "UPDATE service.nonce_reservation SET state = 'mined', mined_block = 1, mined_block_hash = $2, mined_attempt = $3 WHERE addr = $1",
     [sender, randomBytes(32), hash],
   );
   for (const state of ["assigned", "signed", "in_flight", "mined", "confirmed"])

@@ -92,7 +92,7 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
     await client.query("INSERT INTO service.budget_entry VALUES ($1, 'chain:137', '2026-01-01', 1000, false)", [id]);
     if (path.some((step) => step === "assigned")) {
       await client.query(
-        "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES (137, $1, $2, $3, 'deploy')",
+        "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES (137, $1, $2, $3, 'deploy')",
         [...[wallet, nonce, id]],
       );
       await client.query(
@@ -105,7 +105,7 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
       );
       if (path.some((step) => step.startsWith("mined")))
         await client.query(
-          `UPDATE service.slot SET state = 'mined', mined_block = $3, mined_block_hash = $4, mined_attempt = $5
+          `UPDATE service.nonce_reservation SET state = 'mined', mined_block = $3, mined_block_hash = $4, mined_attempt = $5
            WHERE addr = $1 AND nonce = $2`,
           [wallet, nonce, 1_000 + nonce, digest(`block ${nonce}`), digest(`hash ${nonce}`)],
         );

@@ -6,7 +6,7 @@ export interface RelayTables {
   "service.intent_history": IntentHistoryTable;
   "service.intent_edge": { from_state: IntentState; to_state: IntentState };
   "service.relayer_wallet": RelayerWalletTable;
-  "service.slot": SlotTable;
+  "service.nonce_reservation": NonceReservationTable;
   "service.attempt": AttemptTable;
   "service.attempt_event": AttemptEventTable;
   "service.wallet_role": WalletRoleTable;
@@ -133,7 +133,7 @@ interface ForeignTransactionTable {
   seen_at: Generated<Date>;
 }
 
-interface SlotTable {
+interface NonceReservationTable {
   chain_id: number;
   addr: Buffer;
   nonce: bigint;

@@ -56,7 +56,7 @@ function isOver(state: Intent["state"]): boolean {
 async function findDeployment(services: RelayContext, update: Intent) {
   return await services.db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .select(["i.state", "s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.found_tx"])
     .where("i.chain_id", "=", update.chain_id)
     .where("i.predicted_addr", "=", update.predicted_addr)

@@ -42,13 +42,13 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
     const nextNonce = walletRow.next_nonce + skipped;
     for (let nonce = walletRow.next_nonce; nonce < nextNonce; nonce += 1n)
       await transaction
-        .insertInto("service.slot")
+        .insertInto("service.nonce_reservation")
         .values({ ...place, nonce, intent_id: null, kind: "noop", state: "foreign" })
         .execute();
     // Left open, they would close the wallet again at the next check.
     if (strange.length > 0)
       await transaction
-        .updateTable("service.slot")
+        .updateTable("service.nonce_reservation")
         .set({ kind: "noop", state: "foreign" })
         .where("chain_id", "=", place.chain_id)
         .where("addr", "=", place.addr)
@@ -76,7 +76,7 @@ async function listForeignFound(
   used: bigint,
 ): Promise<bigint[]> {
   const found = await services.db
-    .selectFrom("service.slot")
+    .selectFrom("service.nonce_reservation")
     .select("nonce")
     .where("chain_id", "=", chain.id)
     .where("addr", "=", toBytes(wallet))

@@ -41,7 +41,7 @@ async function explainHalt(services: RelayContext, chain: Chain, wallet: Address
     .where("addr", "=", place.addr);
   if ((await query.executeTakeFirst())?.state !== "halted") return [];
   const taken = await services.db
-    .selectFrom("service.slot as s")
+    .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.intent as i", "i.id", "s.intent_id")
     .select("s.nonce")
     .where("s.chain_id", "=", place.chain_id)
@@ -60,7 +60,7 @@ async function explainHalt(services: RelayContext, chain: Chain, wallet: Address
     const raw = sent.raw;
     await services.db.transaction().execute(async (db) => {
       await db
-        .updateTable("service.slot")
+        .updateTable("service.nonce_reservation")
         .set({ found: true, found_root: rootOf(sent.data) })
         .where("chain_id", "=", place.chain_id)
         .where("addr", "=", place.addr)

@@ -12,7 +12,7 @@ export async function listOwnGrants(
   wallets: readonly Address[],
 ): Promise<Hash[]> {
   const rows = await services.db
-    .selectFrom("service.slot as s")
+    .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.attempt as a", (join) =>
       join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
     )
@@ -60,7 +60,7 @@ export async function settleGrant(services: RelayContext, chain: Chain, hash: Ha
   const depth = seen.head - receipt.blockNumber + 1n;
   if (depth < BigInt(chain.confirmations)) return { kind: "mined", block: receipt.blockNumber, depth };
   await services.db
-    .updateTable("service.slot")
+    .updateTable("service.nonce_reservation")
     .set({
       state: "mined",
       mined_block: receipt.blockNumber,

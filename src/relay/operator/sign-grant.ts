@@ -85,7 +85,7 @@ export async function signGrant(
     const order = { kind: "grant", transaction: { ...call, nonce: Number(nonce) } } as const;
     const { raw, hash } = await signChecked(signer, order);
     await transaction
-      .insertInto("service.slot")
+      .insertInto("service.nonce_reservation")
       .values({ ...place, nonce, intent_id: null, kind: "noop" })
       .execute();
     await transaction

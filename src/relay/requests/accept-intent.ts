@@ -7,7 +7,7 @@ import { batched } from "../store/batch.ts";
 import { toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, lostRequest, newestGeneration } from "../store/intents.ts";
-import { keepLimits, type Reservation, wantedLimits } from "../submit/budget.ts";
+import { type GasReservation, keepLimits, wantedLimits } from "../submit/budget.ts";
 import { withRoom } from "./with-room.ts";
 
 /** What makes two requests one: see `findKey`. */
@@ -35,8 +35,8 @@ export interface NewIntent {
   initData: Hex;
   salt: Hex;
   predicted: Address;
-  /** See `planReservation`. */
-  reservation: Reservation;
+  /** See `planGasReservation`. */
+  reservation: GasReservation;
 }
 
 /**
@@ -45,7 +45,7 @@ export interface NewIntent {
  *
  * A limit that only waits for blocks is waited for, a moment.
  *
- * @throws ServiceError `value_error` when the key was used for another request; a limit of `planReservation`.
+ * @throws ServiceError `value_error` when the key was used for another request; a limit of `planGasReservation`.
  */
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
   const inserted = await withRoom(db, intent.reservation.limits, () => insertIntent(db, intent));

@@ -4,7 +4,7 @@ import { formatGwei } from "viem";
 import type { Database } from "../../db/database.ts";
 import { toAddress, toHash } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
-import { findSlot, listAttempts } from "../store/nonces.ts";
+import { findReservation, listAttempts } from "../store/nonces.ts";
 
 /** What each state means for the person who has to decide whether to do something. */
 const meanings: Record<Intent["state"], string> = {
@@ -72,13 +72,13 @@ async function findRoots(db: Kysely<Database>, wanted: string): Promise<string[]
     SELECT root_id FROM service.intent WHERE found_tx = ${bytes}
     UNION
     SELECT i.root_id FROM service.attempt a
-    JOIN service.slot s USING (chain_id, addr, nonce) JOIN service.intent i ON i.id = s.intent_id OR i.root_id = s.found_root
+    JOIN service.nonce_reservation s USING (chain_id, addr, nonce) JOIN service.intent i ON i.id = s.intent_id OR i.root_id = s.found_root
     WHERE a.hash = ${bytes}`.execute(db);
   return rows.map((row) => row.root_id);
 }
 
 async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[]> {
-  const slot = await findSlot(db, intent.id);
+  const reservation = await findReservation(db, intent.id);
   const lines = [
     `${intent.kind} ${intent.id}${intent.gen > 0 ? ` (generation ${intent.gen} of ${intent.root_id})` : ""}`,
     `  state      ${intent.state}: ${meanings[intent.state]}`,
@@ -95,13 +95,13 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
   ];
   if (intent.found_tx)
     lines.push(`  found      its collection was made by ${toHash(intent.found_tx)}, at another nonce`);
-  if (!slot && intent.found_tx) return [...lines, ""];
-  if (!slot)
+  if (!reservation && intent.found_tx) return [...lines, ""];
+  if (!reservation)
     return [...lines, `  nonce      none yet; without one it expires at ${intent.expires_at.toISOString()}`, ""];
-  lines.push(`  nonce      ${slot.nonce} of ${toAddress(slot.addr)}`);
-  if (slot.mined_attempt)
+  lines.push(`  nonce      ${reservation.nonce} of ${toAddress(reservation.addr)}`);
+  if (reservation.mined_attempt)
     lines.push(
-      `  mined      ${toHash(slot.mined_attempt)} in block ${slot.mined_block}, cost ${slot.mined_cost_wei ?? "unknown"} wei`,
+      `  mined      ${toHash(reservation.mined_attempt)} in block ${reservation.mined_block}, cost ${reservation.mined_cost_wei ?? "unknown"} wei`,
     );
   for (const attempt of (await listAttempts(db, intent.id)).reverse()) {
     const fee = `fee up to ${formatGwei(BigInt(attempt.max_fee))} gwei, tip ${formatGwei(BigInt(attempt.tip))} gwei`;

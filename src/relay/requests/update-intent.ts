@@ -8,7 +8,7 @@ import { refreshFees } from "../chain/current-fees.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { type ConfigChanges, storeChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
-import { planReservation } from "../submit/budget.ts";
+import { planGasReservation } from "../submit/budget.ts";
 import { acceptIntent, findKey } from "./accept-intent.ts";
 
 export interface UpdateRequest {
@@ -75,7 +75,7 @@ export async function acceptUpdate(services: RelayContext, request: UpdateReques
     initData: "0x",
     salt: zeroHash,
     predicted: contract,
-    reservation: planReservation(services, chain, {
+    reservation: planGasReservation(services, chain, {
       tenantId,
       tier: request.tier ?? "free",
       kind: "update",

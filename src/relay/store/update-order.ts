@@ -5,7 +5,7 @@ import { toHash } from "./bytes.ts";
 import { readChanges } from "./config-changes.ts";
 import type { Intent } from "./intents.ts";
 import { endedStates } from "./lifecycle.ts";
-import type { BlockRef, Slot } from "./nonces.ts";
+import type { BlockRef, NonceReservation } from "./nonces.ts";
 
 /** What an update's call was made from: a block, and in it the effect of every update before. */
 export interface UpdateBasis {
@@ -50,14 +50,14 @@ export async function waitForTurn(
 export async function waitForThoseAhead(
   db: Kysely<Database>,
   intent: Intent,
-  slot: Slot,
+  reservation: NonceReservation,
   basis: UpdateBasis | null,
 ): Promise<string | null> {
   if (intent.kind !== "update") return null;
   const ahead = await others(db, intent)
     .select("i.id")
     .where("i.state", "not in", [...endedStates, "confirmed"])
-    .where((eb) => eb.or([eb("s.addr", "<>", slot.addr), eb("s.nonce", "<", slot.nonce)]))
+    .where((eb) => eb.or([eb("s.addr", "<>", reservation.addr), eb("s.nonce", "<", reservation.nonce)]))
     .limit(1)
     .executeTakeFirst();
   if (ahead) return underWay;
@@ -119,7 +119,7 @@ export async function isInLaterUpdate(db: Kysely<Database>, intent: Intent): Pro
 function others(db: Kysely<Database>, intent: Intent) {
   return db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .where("i.chain_id", "=", intent.chain_id)
     .where("i.predicted_addr", "=", intent.predicted_addr)
     .where("i.kind", "=", "update")

@@ -24,11 +24,11 @@ const readTogether = batched(
       .selectFrom("service.relayer_wallet as l")
       .select(["l.addr", "l.state"])
       .select(
-        sql<bigint>`(SELECT count(*) FROM service.slot s
+        sql<bigint>`(SELECT count(*) FROM service.nonce_reservation s
         WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open')`.as("open"),
       )
       .select(
-        sql<boolean>`EXISTS (SELECT FROM service.slot s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
+        sql<boolean>`EXISTS (SELECT FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
           AND s.found AND s.intent_id IS NULL AND s.state = 'open')`.as("found"),
       )
       .where("l.chain_id", "in", chainIds)

@@ -45,7 +45,7 @@ export async function noteSentElsewhere(
     INSERT INTO service.foreign_transaction (chain_id, addr, nonce, hash, kind, root_id)
     SELECT l.chain_id, l.addr, ${sent.nonce}, ${toBytes(sent.hash)}, ${sent.kind}, ${root}::uuid
     FROM service.relayer_wallet l
-      LEFT JOIN service.slot s ON s.chain_id = l.chain_id AND s.addr = l.addr AND s.nonce = ${sent.nonce}
+      LEFT JOIN service.nonce_reservation s ON s.chain_id = l.chain_id AND s.addr = l.addr AND s.nonce = ${sent.nonce}
     WHERE l.chain_id = ${chain.id} AND l.addr = ${addr} AND l.basis = service.incarnation() AND l.next_nonce >= ${known}
       AND coalesce(s.created_at, clock_timestamp()) > l.basis_at + make_interval(mins => ${minutes})
       AND NOT EXISTS (SELECT FROM service.intent i WHERE i.root_id = ${root}::uuid)

@@ -8,7 +8,7 @@ import { verifyDeployment } from "../chain/verify-deployment.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { reserveBetween } from "../store/nonce-gaps.ts";
-import { costOf, findSlot, markMined } from "../store/nonces.ts";
+import { costOf, findReservation, markMined } from "../store/nonces.ts";
 import { lockWallet } from "../store/wallets.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
@@ -34,9 +34,12 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
     return null;
   }
   const { genesisHash } = await services.relay.factory(chain);
-  const slot = await findSlot(services.db, intent.id);
-  if (slot && slot.nonce !== nonce) {
-    services.log.error({ intent: intent.id, slot: slot.nonce, nonce }, "deployed with another nonce than its own");
+  const reservation = await findReservation(services.db, intent.id);
+  if (reservation && reservation.nonce !== nonce) {
+    services.log.error(
+      { intent: intent.id, reservation: reservation.nonce, nonce },
+      "deployed with another nonce than its own",
+    );
     return null;
   }
   services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "adopting a deployment found on the chain");
@@ -46,7 +49,7 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
     const queued = intent.state === "held" ? await moveIntent(transaction, intent, "queued") : intent;
     if (!queued) return await getIntent(transaction, intent.id);
     const place = { chain_id: chain.id, addr, nonce };
-    if (!slot) {
+    if (!reservation) {
       const between = await reserveBetween(transaction, place, nonce, walletRow.next_nonce);
       if (between > 0n)
         services.log.warn(
@@ -55,13 +58,13 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
         );
       // An operator may have noted the nonce already, when nobody remembered this request.
       const bound = await transaction
-        .insertInto("service.slot")
+        .insertInto("service.nonce_reservation")
         .values({ ...place, intent_id: intent.id, kind: intent.kind })
         .onConflict((conflict) =>
           conflict
             .columns(["chain_id", "addr", "nonce"])
             .doUpdateSet({ intent_id: intent.id })
-            .where("service.slot.intent_id", "is", null),
+            .where("service.nonce_reservation.intent_id", "is", null),
         )
         .executeTakeFirst();
       if (bound.numInsertedOrUpdatedRows === 0n) throw new NonceOfAnother();

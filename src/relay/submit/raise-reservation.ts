@@ -15,7 +15,7 @@ import { fullLimit, type Limit, limitsOf } from "./budget.ts";
  * @param hasNonce whether others wait behind it.
  * @returns the intent as it stands then, also when another process moved it; null when there is no room.
  */
-export async function raiseReservation(
+export async function raiseGasReservation(
   services: RelayContext,
   chain: Chain,
   intent: Intent,

@@ -9,14 +9,14 @@ import { batched } from "../store/batch.ts";
 import { toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
-import type { Slot } from "../store/nonces.ts";
+import type { NonceReservation } from "../store/nonces.ts";
 import { waitForTurn } from "../store/update-order.ts";
 import { lockWallet, nameWallet } from "../store/wallets.ts";
 import { tooLittle } from "./choose-wallet.ts";
 import type { Preflight } from "./preflight.ts";
 
 export type Assignment =
-  | { kind: "assigned"; intent: Intent; slot: Slot }
+  | { kind: "assigned"; intent: Intent; reservation: NonceReservation }
   /** Another process moved the intent. */
   | { kind: "lost" }
   /** The wallet's nonces in use have to be asked for first (nonce-basis.ts). */
@@ -42,7 +42,7 @@ const assignTogether = batched(assignAll, { most: 32, apart: true });
  * wallet's row. The intent must be queued. Deployments of one account that come while the wallet's row is held
  * share the next such transaction: the row is what all of them wait for.
  */
-export async function assignSlot(
+export async function reserveNonce(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
@@ -75,7 +75,7 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
       return requests.map(() => ({ kind: "unchecked" }));
     // The counts were read before the lock, so each was right a moment ago; the highest is the newest.
     const [mined = 0n] = requests.map(({ ready }) => ready.chainNonce).sort((a, b) => Number(b - a));
-    const open = await openSlots(transaction, chain.id, addr, { mined, unsignedWei: worstCase(first.ready) });
+    const open = await openReservations(transaction, chain.id, addr, { mined, unsignedWei: worstCase(first.ready) });
     const chosen: { intent: Intent; index: number }[] = [];
     const assignments: Assignment[] = [];
     for (const [index, { intent, ready }] of requests.entries()) {
@@ -118,7 +118,7 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
       return hold("balance", tooLittle);
     }
   });
-  const given = assignments.flatMap((assignment) => (assignment.kind === "assigned" ? [assignment.slot] : []));
+  const given = assignments.flatMap((assignment) => (assignment.kind === "assigned" ? [assignment.reservation] : []));
   given.sort((a, b) => Number(a.nonce - b.nonce));
   const last = given.at(-1);
   if (last) services.relay.basis.note(nameWallet(chain, first.ready.sender), last.nonce + 1n);
@@ -149,7 +149,7 @@ async function takeNonces(
   transaction: Transaction<Database>,
   intents: readonly Intent[],
   { chain_id, addr, next }: { chain_id: number; addr: Buffer; next: bigint },
-): Promise<Map<string, { intent: Intent; slot: Slot }>> {
+): Promise<Map<string, { intent: Intent; reservation: NonceReservation }>> {
   if (intents.length === 0) return new Map();
   const ids = intents.map(({ id }) => id);
   const versions = intents.map(({ version }) => version);
@@ -160,7 +160,7 @@ async function takeNonces(
       WHERE i.id = seen.id AND i.state = 'queued' AND i.version = seen.version
       RETURNING i.id, i.seq, i.kind, i.state, i.version, i.updated_at, i.settled_at),
     taken AS (
-      INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind)
+      INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind)
       SELECT ${chain_id}::int, ${addr}::bytea, ${next}::bigint - 1 + row_number() OVER (ORDER BY seq), id, kind FROM moved
       RETURNING intent_id, nonce, created_at),
     counted AS (
@@ -175,7 +175,9 @@ async function takeNonces(
       if (!before) return [];
       const place = { chain_id, addr, nonce, intent_id: moved.id, kind: before.kind, created_at };
       const unmined = { mined_block: null, mined_block_hash: null, mined_attempt: null, mined_cost_wei: null };
-      return [[moved.id, { intent: asMoved(before, moved), slot: { ...place, state: "open" as const, ...unmined } }]];
+      return [
+        [moved.id, { intent: asMoved(before, moved), reservation: { ...place, state: "open" as const, ...unmined } }],
+      ];
     }),
   );
 }
@@ -186,7 +188,7 @@ async function takeNonces(
  * @param mined the wallet's transactions in the newest block: what is below is waiting for nothing but our own look.
  * @param unsignedWei what a nonce whose bytes are not stored yet may cost: about what the next one does.
  */
-async function openSlots(
+async function openReservations(
   transaction: Transaction<Database>,
   chainId: number,
   addr: Buffer,
@@ -195,7 +197,7 @@ async function openSlots(
   const { rows } = await sql<{ pending: bigint; reserved: string }>`
     SELECT count(*) FILTER (WHERE s.nonce >= ${mined}) AS pending,
       coalesce(sum(coalesce(w.worst, ${unsignedWei}::numeric)), 0) AS reserved
-    FROM service.slot s, LATERAL (
+    FROM service.nonce_reservation s, LATERAL (
       SELECT max(a.max_fee * a.gas) AS worst FROM service.attempt a
       WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce) w
     WHERE s.chain_id = ${chainId} AND s.addr = ${addr} AND s.state = 'open'`.execute(transaction);

@@ -5,15 +5,15 @@ import type { RelayContext } from "../chain/context.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
 import { toAddress } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent, newestGeneration } from "../store/intents.ts";
-import { findSlot } from "../store/nonces.ts";
+import { findReservation } from "../store/nonces.ts";
 import { waitForThoseAhead, waitForTurn } from "../store/update-order.ts";
 import { chooseWallet } from "./choose-wallet.ts";
 import { claimFound } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
 import { adoptDeployment } from "./import-deployment.ts";
 import { type Preflight, preflight } from "./preflight.ts";
-import { raiseReservation } from "./raise-reservation.ts";
-import { assignSlot } from "./reserve-nonce.ts";
+import { raiseGasReservation } from "./raise-reservation.ts";
+import { reserveNonce } from "./reserve-nonce.ts";
 import { signAttempt } from "./sign-attempt.ts";
 import { lacksBasis, takeBasis } from "./take-basis.ts";
 
@@ -85,15 +85,15 @@ async function takeStep(
     default:
       return { kind: "signed", intent };
   }
-  const slot = intent.state === "assigned" ? await findSlot(services.db, intent.id) : undefined;
+  const reservation = intent.state === "assigned" ? await findReservation(services.db, intent.id) : undefined;
   // A transaction that does nothing has to fill the nonce; the worker signs it.
-  if (slot && intent.cancel_requested_at) return { kind: "held", intent, reason: "it is being cancelled" };
-  const turn = await (slot
-    ? waitForThoseAhead(services.db, intent, slot, null)
+  if (reservation && intent.cancel_requested_at) return { kind: "held", intent, reason: "it is being cancelled" };
+  const turn = await (reservation
+    ? waitForThoseAhead(services.db, intent, reservation, null)
     : waitForTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
-  const choice = slot
-    ? ({ kind: "wallet", sender: toAddress(slot.addr), isNew: false, found: false } as const)
+  const choice = reservation
+    ? ({ kind: "wallet", sender: toAddress(reservation.addr), isNew: false, found: false } as const)
     : await chooseWallet(services, chain, intent);
   if (choice.found && intent.kind === "update") {
     const reason = "a transaction that was found of the paying wallet is under way, and may be an update";
@@ -117,23 +117,29 @@ async function takeStep(
     const adopted = intent.kind === "deploy" ? await adopt() : null;
     if (adopted) return adopted;
     // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
-    if (!slot && intent.kind === "deploy" && (await lostRole(choice.sender))) return intent;
+    if (!reservation && intent.kind === "deploy" && (await lostRole(choice.sender))) return intent;
     // A node may simulate on top of its mempool, and this very deployment may wait there, forgotten here.
-    if (!slot && intent.kind === "deploy" && (await lacksBasis(services, chain, choice.sender)))
+    if (!reservation && intent.kind === "deploy" && (await lacksBasis(services, chain, choice.sender)))
       if ((await takeBasis(services, chain, choice.sender)) === null) return intent;
     return await refuse(ready.refused);
   }
   const { fees, wanted, call, gas, headBlock } = ready;
   if (!fees) {
     if (!wanted) return await holdIntent(intent, "fee", "the network's fees are over what may be paid here");
-    const raised = await raiseReservation(services, chain, intent, gas * wanted.maxFeePerGas, slot !== undefined);
+    const raised = await raiseGasReservation(
+      services,
+      chain,
+      intent,
+      gas * wanted.maxFeePerGas,
+      reservation !== undefined,
+    );
     return raised ?? (await holdIntent(intent, "budget", "the spending limits have no room for it at today's fees"));
   }
   const plan = { kind: intent.kind, to: call.to, data: call.data, gas, fees, headBlock };
-  if (slot) {
-    const late = await waitForThoseAhead(services.db, intent, slot, call.basis);
+  if (reservation) {
+    const late = await waitForThoseAhead(services.db, intent, reservation, call.basis);
     if (late) return { kind: "waiting", intent, reason: late, ready: null };
-    return (await signAttempt(services, chain, intent, slot, plan)) ?? (await again());
+    return (await signAttempt(services, chain, intent, reservation, plan)) ?? (await again());
   }
   if (choice.isNew && !(await isFirstNonce(services, chain, choice.sender, ready.chainNonce))) {
     const reason = "the endpoints do not agree on how many transactions the paying wallet has sent";
@@ -144,10 +150,10 @@ async function takeStep(
   const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
   if (!queued) return await again();
   const { genesisHash } = await services.relay.factory(chain);
-  const assignment = await assignSlot(services, chain, queued, { ...ready, fees }, genesisHash);
+  const assignment = await reserveNonce(services, chain, queued, { ...ready, fees }, genesisHash);
   switch (assignment.kind) {
     case "assigned":
-      return (await signAttempt(services, chain, assignment.intent, assignment.slot, plan)) ?? (await again());
+      return (await signAttempt(services, chain, assignment.intent, assignment.reservation, plan)) ?? (await again());
     case "lost":
       return await again();
     case "unchecked": {
@@ -173,7 +179,7 @@ async function takeStep(
 
   async function adopt(): Promise<Intent | null> {
     const adopted = await adoptDeployment(services, chain, intent);
-    return adopted ?? (slot ? null : await endAsFound(services, chain, intent));
+    return adopted ?? (reservation ? null : await endAsFound(services, chain, intent));
   }
 
   async function refuse(reason: string): Promise<Submission | Intent> {

@@ -82,7 +82,7 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
   return null;
 }
 
-/** Whether a wallet's nonces in use have to be asked for first; `assignSlot` asks the same with the row locked. */
+/** Whether a wallet's nonces in use have to be asked for first; `reserveNonce` asks the same with the row locked. */
 export async function lacksBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<boolean> {
   const walletRow = await services.db
     .selectFrom("service.relayer_wallet")
@@ -112,7 +112,7 @@ async function reserve(
 ): Promise<void> {
   const found_root = sent && kind === "deploy" ? rootOf(sent.data) : null;
   await transaction
-    .insertInto("service.slot")
+    .insertInto("service.nonce_reservation")
     .values({ ...place, nonce, intent_id: null, kind: kind === "foreign" ? "noop" : kind, found: true, found_root })
     .execute();
   if (sent) await keepFoundBytes(transaction, place, sent);

@@ -11,7 +11,7 @@ import { type ChainView, depthOf, readReceipts } from "../chain/view.ts";
 import { toAddress, toBytes, toHash } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
-import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type Slot } from "../store/nonces.ts";
+import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
 import { startNextGeneration } from "./nonce-conflict.ts";
 import { explainUsedNonce } from "./used-nonce.ts";
@@ -22,7 +22,7 @@ const mostRepetitions = 2;
 /** An intent whose fate the chain decides, with its nonce. */
 export interface WatchedIntent {
   intent: Intent;
-  slot: Slot;
+  reservation: NonceReservation;
   /** Newest first; only read for those that are not mined. */
   attempts: readonly Attempt[];
   /** Since its last change, by the database's clock. */
@@ -85,7 +85,7 @@ async function lookForReceipt(
   watched: WatchedIntent,
   { receipts, view, missing }: Evidence,
 ): Promise<Intent | null> {
-  const { intent, attempts, slot } = watched;
+  const { intent, attempts, reservation } = watched;
   for (const attempt of attempts) {
     const hash = toHash(attempt.hash);
     const receipt = receipts.get(hash);
@@ -111,8 +111,8 @@ async function lookForReceipt(
       return moved;
     });
   }
-  const wallet = view.wallets.get(`0x${slot.addr.toString("hex")}`);
-  if (!wallet || wallet.finalNonce === null || wallet.finalNonce <= slot.nonce) {
+  const wallet = view.wallets.get(`0x${reservation.addr.toString("hex")}`);
+  if (!wallet || wallet.finalNonce === null || wallet.finalNonce <= reservation.nonce) {
     missing.delete(intent.id);
     return intent;
   }
@@ -141,16 +141,16 @@ async function repeatUpdate(
 async function followBlock(
   services: RelayContext,
   chain: Chain,
-  { intent, slot }: WatchedIntent,
+  { intent, reservation }: WatchedIntent,
   { view, blocks }: Evidence,
 ): Promise<Intent | null> {
-  if (!slot.mined_block_hash || slot.mined_block === null || !slot.mined_attempt)
+  if (!reservation.mined_block_hash || reservation.mined_block === null || !reservation.mined_attempt)
     throw new Error(`intent ${intent.id} is mined nowhere`);
-  const number = slot.mined_block;
+  const number = reservation.mined_block;
   const now = blocks.get(number);
   // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
   if (number > view.head || now === undefined) return intent;
-  if (now !== toHash(slot.mined_block_hash)) {
+  if (now !== toHash(reservation.mined_block_hash)) {
     const facts = { intent: intent.id, block: number, state: intent.state };
     if (intent.state === "confirmed")
       services.log.error(facts, "incident: a confirmed block is gone; the address is withdrawn");
@@ -164,7 +164,7 @@ async function followBlock(
     return isDue ? await moveIntent(services.db, intent, "finalized") : intent;
   }
   if (!isDue) return intent;
-  const outcome = { hash: toHash(slot.mined_attempt), blockHash: now, succeeded: outcomeOf(intent) };
+  const outcome = { hash: toHash(reservation.mined_attempt), blockHash: now, succeeded: outcomeOf(intent) };
   const agreement = await agreeOnOutcome(services.relay.nodes(chain), chain.relay.quorum, outcome);
   if (agreement === "unknown") return intent;
   if (agreement === "denied") {
@@ -175,7 +175,7 @@ async function followBlock(
     case "mined":
       return await confirm(services, chain, intent, { number, hash: outcome.hash });
     case "mined_reverted":
-      return await endReverted(services, chain, { intent, slot }, outcome);
+      return await endReverted(services, chain, { intent, reservation }, outcome);
     case "mined_noop":
       return (await endAsFound(services, chain, intent)) ?? (await moveIntent(services.db, intent, "cancelled"));
     default:
@@ -196,14 +196,18 @@ function outcomeOf(intent: Intent): boolean | null {
 async function endReverted(
   services: RelayContext,
   chain: Chain,
-  { intent, slot }: { intent: Intent; slot: Slot },
+  { intent, reservation }: { intent: Intent; reservation: NonceReservation },
   { hash, blockHash }: { hash: Hash; blockHash: Hash },
 ): Promise<Intent | null> {
   // A duplicate of a transaction whose rows were lost: the factory refuses a second collection of one intent.
   const found = await endAsFound(services, chain, intent);
   if (found) return found;
   const mayRepeat = intent.gen < mostRepetitions && intent.cancel_requested_at === null;
-  if (mayRepeat && intent.kind === "deploy" && (await lackedRole(services, chain, toAddress(slot.addr), blockHash))) {
+  if (
+    mayRepeat &&
+    intent.kind === "deploy" &&
+    (await lackedRole(services, chain, toAddress(reservation.addr), blockHash))
+  ) {
     services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the deployment is repeated");
     return await moveIntent(services.db, intent, "quarantined", "role");
   }

@@ -24,7 +24,9 @@ export async function settleRound(
   const settling = await listSettling(services, chain, memory.settling);
   if (settling.length === 0) return;
   const view = await refreshWallets(services, chain, memory);
-  const mined = settling.flatMap(({ slot }) => slot.mined_block ?? []).filter((number) => number <= view.head);
+  const mined = settling
+    .flatMap(({ reservation }) => reservation.mined_block ?? [])
+    .filter((number) => number <= view.head);
   const blocks = await readBlockHashes(services.relay.nodes(chain), mined, chain.relay.quorum);
   const evidence: Evidence = { view, receipts: new Map(), blocks, missing: memory.missing };
   const gone: WatchedIntent[] = [];
@@ -34,7 +36,7 @@ export async function settleRound(
       if (now?.state === "in_flight") gone.push({ ...item, intent: now });
     });
   await inParallel(settling, look, signal);
-  gone.sort((a, b) => Number(a.slot.nonce - b.slot.nonce));
+  gone.sort((a, b) => Number(a.reservation.nonce - b.reservation.nonce));
   const sendAll = ({ intent }: WatchedIntent) =>
     attend(services, intent, () => send(services, chain, intent, memory, true));
   await inParallel(gone, sendAll, signal);

@@ -51,20 +51,26 @@ export async function importFound(
       if (kind === "deploy" || kind === "update")
         await noteSentElsewhere(services, db, chain, wallet, { ...transaction, kind });
     for (const { kind, transaction } of closed ? [] : found) {
-      const slot =
+      const reservation =
         kind === "foreign"
           ? ({ kind: "noop", state: "foreign" } as const)
           : ({ kind, state: "mined", ...minedBy(transaction) } as const);
       await db
-        .insertInto("service.slot")
-        .values({ ...place, nonce: transaction.nonce, found: true, ...slot, found_root: rootOf(transaction.data) })
+        .insertInto("service.nonce_reservation")
+        .values({
+          ...place,
+          nonce: transaction.nonce,
+          found: true,
+          ...reservation,
+          found_root: rootOf(transaction.data),
+        })
         .onConflict((conflict) =>
           conflict
             .columns(["chain_id", "addr", "nonce"])
-            .doUpdateSet({ ...slot, found_root: rootOf(transaction.data) })
+            .doUpdateSet({ ...reservation, found_root: rootOf(transaction.data) })
             // A request may have claimed it meanwhile, and follows it by itself.
-            .where("service.slot.intent_id", "is", null)
-            .where("service.slot.state", "=", "open"),
+            .where("service.nonce_reservation.intent_id", "is", null)
+            .where("service.nonce_reservation.state", "=", "open"),
         )
         .execute();
       if (kind !== "foreign" && transaction.raw)

@@ -20,7 +20,7 @@ export async function mendIntents(services: RelayContext, chain: Chain): Promise
     .where("i.chain_id", "=", chain.id)
     .where("i.state", "in", ["mined", "quarantined"])
     .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom("service.slot as s").select("s.nonce").whereRef("s.intent_id", "=", "i.id"))),
+      not(exists(selectFrom("service.nonce_reservation as s").select("s.nonce").whereRef("s.intent_id", "=", "i.id"))),
     )
     .limit(page)
     .execute();

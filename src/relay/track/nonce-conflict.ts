@@ -9,14 +9,14 @@ import { calls, parseHex } from "../chain/reads.ts";
 import type { ChainView } from "../chain/view.ts";
 import { toAddress } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
-import type { Slot } from "../store/nonces.ts";
+import type { NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
 import { noteSentElsewhere } from "../submit/external-transactions.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 
 interface Lost {
   intent: Intent;
-  slot: Slot;
+  reservation: NonceReservation;
 }
 
 /**
@@ -25,21 +25,25 @@ interface Lost {
  *
  * @returns null when another process moved it.
  */
-export async function quarantine(services: RelayContext, chain: Chain, { intent, slot }: Lost): Promise<Intent | null> {
-  const facts = { intent: intent.id, chain: chain.name, wallet: toAddress(slot.addr), nonce: slot.nonce };
+export async function quarantine(
+  services: RelayContext,
+  chain: Chain,
+  { intent, reservation }: Lost,
+): Promise<Intent | null> {
+  const facts = { intent: intent.id, chain: chain.name, wallet: toAddress(reservation.addr), nonce: reservation.nonce };
   const halted = await services.db.transaction().execute(async (transaction) => {
     const moved = await moveIntent(transaction, intent, "quarantined", "nonce_taken");
     if (!moved) return null;
     await transaction
-      .updateTable("service.slot")
+      .updateTable("service.nonce_reservation")
       .set({ state: "foreign" })
       .where("intent_id", "=", intent.id)
       .execute();
     await transaction
       .updateTable("service.relayer_wallet")
       .set({ state: "halted" })
-      .where("chain_id", "=", slot.chain_id)
-      .where("addr", "=", slot.addr)
+      .where("chain_id", "=", reservation.chain_id)
+      .where("addr", "=", reservation.addr)
       .execute();
     return moved;
   });
@@ -57,27 +61,28 @@ export async function quarantine(services: RelayContext, chain: Chain, { intent,
 export async function passNonceOn(
   services: RelayContext,
   chain: Chain,
-  { intent, slot }: Lost,
+  { intent, reservation }: Lost,
   sent: SentTransaction & { raw: Hex; kind: "deploy" | "update" | "noop" },
 ): Promise<Intent | null> {
   const facts = {
     intent: intent.id,
     chain: chain.name,
-    wallet: toAddress(slot.addr),
-    nonce: slot.nonce,
+    wallet: toAddress(reservation.addr),
+    nonce: reservation.nonce,
     hash: sent.hash,
   };
   const passed = await services.db.transaction().execute(async (transaction) => {
     const moved = await moveIntent(transaction, intent, "quarantined", "nonce_passed_on");
     if (!moved) return null;
     const { kind } = sent;
-    if (kind !== "noop") await noteSentElsewhere(services, transaction, chain, toAddress(slot.addr), { ...sent, kind });
+    if (kind !== "noop")
+      await noteSentElsewhere(services, transaction, chain, toAddress(reservation.addr), { ...sent, kind });
     await transaction
-      .updateTable("service.slot")
+      .updateTable("service.nonce_reservation")
       .set({ state: "foreign", found: true, found_root: rootOf(sent.data) })
       .where("intent_id", "=", intent.id)
       .execute();
-    await keepFoundBytes(transaction, { chain_id: slot.chain_id, addr: slot.addr }, sent);
+    await keepFoundBytes(transaction, { chain_id: reservation.chain_id, addr: reservation.addr }, sent);
     return moved;
   });
   if (passed)

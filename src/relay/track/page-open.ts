@@ -19,7 +19,7 @@ export async function listOpen(services: RelayContext, chain: Chain): Promise<Wa
     .innerJoin(
       (from) =>
         from
-          .selectFrom("service.slot as o")
+          .selectFrom("service.nonce_reservation as o")
           .innerJoin("service.intent as w", "w.id", "o.intent_id")
           .select("o.intent_id")
           .select(sql<bigint>`row_number() OVER (PARTITION BY o.addr ORDER BY o.nonce)`.as("place"))

@@ -18,7 +18,7 @@ import { refreshWallets } from "./watch-wallets.ts";
 const lowest = 50;
 const noopGas = 21_000n;
 
-interface FoundSlot {
+interface FoundReservation {
   addr: Buffer;
   nonce: bigint;
   ageMs: number;
@@ -33,18 +33,19 @@ interface FoundSlot {
  */
 export async function driveFound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
   await takeMissingBases(services, chain, memory);
-  const slots = await listFound(services, chain);
-  if (slots.length === 0) return;
+  const reservations = await listFound(services, chain);
+  if (reservations.length === 0) return;
   const view = await refreshWallets(services, chain, memory);
-  for (const slot of slots) {
-    const next = view.wallets.get(toAddress(slot.addr))?.nonce;
-    if (next === undefined || next > slot.nonce) continue;
+  for (const reservation of reservations) {
+    const next = view.wallets.get(toAddress(reservation.addr))?.nonce;
+    if (next === undefined || next > reservation.nonce) continue;
     try {
-      if (slot.nonce === next && isStale(chain, slot, view.head)) await replace(services, chain, slot, view);
-      else await resend(services, chain, slot, memory);
+      if (reservation.nonce === next && isStale(chain, reservation, view.head))
+        await replace(services, chain, reservation, view);
+      else await resend(services, chain, reservation, memory);
     } catch (error) {
       services.log.warn(
-        { nonce: slot.nonce, ...loggable(error) },
+        { nonce: reservation.nonce, ...loggable(error) },
         "a nonce that was found in use could not be moved on",
       );
     }
@@ -70,9 +71,9 @@ async function takeMissingBases(services: RelayContext, chain: Chain, { lookedFo
   }
 }
 
-async function listFound(services: RelayContext, chain: Chain): Promise<FoundSlot[]> {
-  const slots = await services.db
-    .selectFrom("service.slot as s")
+async function listFound(services: RelayContext, chain: Chain): Promise<FoundReservation[]> {
+  const reservations = await services.db
+    .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.relayer_wallet as l", (join) =>
       join.onRef("l.chain_id", "=", "s.chain_id").onRef("l.addr", "=", "s.addr"),
     )
@@ -85,7 +86,7 @@ async function listFound(services: RelayContext, chain: Chain): Promise<FoundSlo
     .orderBy("s.nonce")
     .limit(lowest)
     .execute();
-  if (slots.length === 0) return [];
+  if (reservations.length === 0) return [];
   const attempts = await services.db
     .selectFrom("service.attempt")
     .selectAll()
@@ -93,37 +94,47 @@ async function listFound(services: RelayContext, chain: Chain): Promise<FoundSlo
     .where(
       "nonce",
       "in",
-      slots.map(({ nonce }) => nonce),
+      reservations.map(({ nonce }) => nonce),
     )
     .orderBy("created_at", "desc")
     .execute();
-  return slots.map((slot) => ({
-    ...slot,
-    attempts: attempts.filter(({ addr, nonce }) => nonce === slot.nonce && addr.equals(slot.addr)),
+  return reservations.map((reservation) => ({
+    ...reservation,
+    attempts: attempts.filter(({ addr, nonce }) => nonce === reservation.nonce && addr.equals(reservation.addr)),
   }));
 }
 
 /** What was found is given time to be mined as it is; what we signed since is replaced by the usual rule. */
-function isStale(chain: Chain, { attempts, ageMs }: FoundSlot, head: bigint): boolean {
+function isStale(chain: Chain, { attempts, ageMs }: FoundReservation, head: bigint): boolean {
   const [newest] = attempts;
   if (newest?.head_block != null) return head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
   return ageMs > (chain.local ? 5_000 : 120_000);
 }
 
-async function resend(services: RelayContext, chain: Chain, slot: FoundSlot, memory: RelayMemory): Promise<void> {
-  const [newest] = slot.attempts;
-  const name = `found ${toHex(slot.addr)} ${slot.nonce}`;
+async function resend(
+  services: RelayContext,
+  chain: Chain,
+  reservation: FoundReservation,
+  memory: RelayMemory,
+): Promise<void> {
+  const [newest] = reservation.attempts;
+  const name = `found ${toHex(reservation.addr)} ${reservation.nonce}`;
   const waitMs = chain.local ? 500 : 15_000;
   if (!newest || performance.now() - (memory.sentFound.get(name) ?? Number.NEGATIVE_INFINITY) < waitMs) return;
   memory.sentFound.set(name, performance.now());
   await sendEverywhere(services, chain, toHex(newest.raw));
 }
 
-async function replace(services: RelayContext, chain: Chain, slot: FoundSlot, view: ChainView): Promise<void> {
-  const wallet: Address = toAddress(slot.addr);
+async function replace(
+  services: RelayContext,
+  chain: Chain,
+  reservation: FoundReservation,
+  view: ChainView,
+): Promise<void> {
+  const wallet: Address = toAddress(reservation.addr);
   const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === wallet);
   if (!signer) return;
-  const [newest] = slot.attempts;
+  const [newest] = reservation.attempts;
   const call = newest ? parseTransaction(toHex(newest.raw)) : null;
   const cap = chain.relay.maxFeeWei;
   const old = newest && { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) };
@@ -136,14 +147,14 @@ async function replace(services: RelayContext, chain: Chain, slot: FoundSlot, vi
   const kind = kindOf(data);
   // A role is given by the operator's own command only, which sends its bytes again when it is repeated.
   if (!kind) return;
-  const transaction = { chainId: chain.id, to, data, value: 0n, gas, ...fees, nonce: Number(slot.nonce) };
+  const transaction = { chainId: chain.id, to, data, value: 0n, gas, ...fees, nonce: Number(reservation.nonce) };
   const { raw, hash } = await signChecked(signer, { kind, transaction });
   services.log.info(
-    { wallet, nonce: slot.nonce, empty: call === null, ...fees },
+    { wallet, nonce: reservation.nonce, empty: call === null, ...fees },
     "filling a nonce that was found in use",
   );
   const attempt = { hash: toBytes(hash), raw: toBytes(raw), gas, fees, head: view.head, empty: call === null };
-  if (await keepReplacement(services, chain, slot, attempt)) await sendEverywhere(services, chain, raw);
+  if (await keepReplacement(services, chain, reservation, attempt)) await sendEverywhere(services, chain, raw);
 }
 
 interface Replacement {
@@ -161,21 +172,21 @@ interface Replacement {
 async function keepReplacement(
   services: RelayContext,
   chain: Chain,
-  slot: FoundSlot,
+  reservation: FoundReservation,
   { hash, raw, gas, fees, head, empty }: Replacement,
 ): Promise<boolean> {
-  const own = sql`chain_id = ${chain.id} AND addr = ${slot.addr} AND nonce = ${slot.nonce}`;
+  const own = sql`chain_id = ${chain.id} AND addr = ${reservation.addr} AND nonce = ${reservation.nonce}`;
   return await services.db.transaction().execute(async (db) => {
     const { rows: open } = await sql<{ kind: string }>`
-      SELECT kind, set_config('synchronous_commit', 'on', true) FROM service.slot
+      SELECT kind, set_config('synchronous_commit', 'on', true) FROM service.nonce_reservation
       WHERE ${own} AND found AND intent_id IS NULL AND state = 'open' FOR UPDATE`.execute(db);
     const { rows: known } = await sql<{ hash: Buffer }>`SELECT hash FROM service.attempt WHERE ${own}`.execute(db);
     // The fees were raised from what was known: two that were raised from the same would be too close for a node.
-    const seen = slot.attempts.length === known.length;
+    const seen = reservation.attempts.length === known.length;
     if (!open[0] || !seen) return false;
     await sql`
       INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
-      VALUES (${hash}, ${chain.id}, ${slot.addr}, ${slot.nonce}, ${empty ? "noop" : open[0].kind}, ${raw},
+      VALUES (${hash}, ${chain.id}, ${reservation.addr}, ${reservation.nonce}, ${empty ? "noop" : open[0].kind}, ${raw},
         ${String(fees.maxFeePerGas)}::numeric, ${String(fees.maxPriorityFeePerGas)}::numeric, ${gas}, ${head})`.execute(
       db,
     );

@@ -46,7 +46,7 @@ export async function driveRound(
     });
   await inParallel(open, look, signal);
   // Begun in the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
-  due.sort((a, b) => Number(a.item.slot.nonce - b.item.slot.nonce));
+  due.sort((a, b) => Number(a.item.reservation.nonce - b.item.reservation.nonce));
   const move = ({ item, now }: (typeof due)[0]) =>
     attend(services, now, () => drive(services, chain, item, now, evidence, memory));
   await inParallel(due, move, signal);
@@ -60,22 +60,23 @@ function forget(memory: RelayMemory, open: readonly WatchedIntent[]): void {
 
 function isDue(
   chain: Chain,
-  { slot, ageMs, attempts }: WatchedIntent,
+  { reservation, ageMs, attempts }: WatchedIntent,
   now: Intent,
   memory: RelayMemory,
   { view }: Evidence,
 ): boolean {
   if (now.state === "assigned") return wantsNoop(now, attempts) || gaveUp(now, memory);
   if (now.state !== "signed" && now.state !== "in_flight") return false;
-  if (wantsNoop(now, attempts) || isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot))) return true;
+  if (wantsNoop(now, attempts) || isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation)))
+    return true;
   // What another process moved lately was sent by it a moment ago; its age is the database's.
   const last = memory.sent.get(now.id) ?? performance.now() - ageMs;
   const waitMs = now.state === "signed" ? freshMs : chain.local ? 500 : 15_000;
   return performance.now() - last >= waitMs;
 }
 
-function nextNonce(view: Evidence["view"], slot: WatchedIntent["slot"]): bigint {
-  return view.wallets.get(`0x${slot.addr.toString("hex")}`)?.nonce ?? -1n;
+function nextNonce(view: Evidence["view"], reservation: WatchedIntent["reservation"]): bigint {
+  return view.wallets.get(`0x${reservation.addr.toString("hex")}`)?.nonce ?? -1n;
 }
 
 function wantsNoop(intent: Intent, attempts: WatchedIntent["attempts"]): boolean {
@@ -93,14 +94,17 @@ function gaveUp(intent: Intent, { refused }: RelayMemory): boolean {
 async function drive(
   services: RelayContext,
   chain: Chain,
-  { slot, attempts }: WatchedIntent,
+  { reservation, attempts }: WatchedIntent,
   now: Intent,
   { view }: Evidence,
   memory: RelayMemory,
 ): Promise<void> {
-  const stale = isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot));
+  const stale = isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation));
   if (wantsNoop(now, attempts) || gaveUp(now, memory) || stale) {
-    const replaced = await replaceAttempt(services, chain, now, slot, attempts, { head: view.head, fees: view.fees });
+    const replaced = await replaceAttempt(services, chain, now, reservation, attempts, {
+      head: view.head,
+      fees: view.fees,
+    });
     if (!replaced) return;
     return await send(services, chain, replaced, memory);
   }
