@@ -18,12 +18,12 @@ const unfinished = 3;
 export async function walletsCommand(
   action: "list" | "open" | "halt" | "reconcile",
   address = "",
-  acceptForeign = false,
+  acceptExternal = false,
 ): Promise<number> {
   return await withServices(async (services) => {
     if (action === "halt") await haltWallet(services, address);
     if (action === "open") await openWallets(services, address);
-    if (action === "reconcile") await reconcile(services, address, acceptForeign);
+    if (action === "reconcile") await reconcile(services, address, acceptExternal);
     await printWallets(services);
     return 0;
   });
@@ -131,11 +131,11 @@ async function openWallets(services: Services, address: string): Promise<void> {
   if (opened === 0) throw new Error(`nothing is known of wallet ${address}`);
 }
 
-async function reconcile(services: Services, address: string, acceptForeign: boolean): Promise<void> {
+async function reconcile(services: Services, address: string, acceptExternal: boolean): Promise<void> {
   const wallet = address.toLowerCase() as Address;
   for (const chain of services.chains.filter(isDeployable)) {
     if (!(await listWallets(services.db, chain.id)).some((row) => row.address === wallet)) continue;
-    for (const { nonce, hash, kind } of await reconcileWallet(services, chain, wallet, { acceptForeign }))
+    for (const { nonce, hash, kind } of await reconcileWallet(services, chain, wallet, { acceptExternal }))
       say(`${chain.name}  nonce ${nonce}  ${kind}  ${hash}`);
   }
 }

@@ -12,12 +12,12 @@ CREATE TABLE service.allowlist (
 
 CREATE TABLE service.intent (
   id uuid PRIMARY KEY,
-  -- A further try of the same wish is a new generation; the chain sees root_id, so it refuses a second collection.
+  -- A retry of the same request has the next retry number; the chain sees root_id, so it refuses a second collection.
   root_id uuid NOT NULL,
-  gen integer NOT NULL DEFAULT 0 CHECK (gen >= 0),
+  retry_number integer NOT NULL DEFAULT 0 CHECK (retry_number >= 0),
   tenant_id uuid NOT NULL REFERENCES service.account (id),
   -- The client's own key, or `derived:<hash of the request>:<count>` when it sent none.
-  idem_key text CHECK ((idem_key IS NULL) = (gen > 0)),
+  idem_key text CHECK ((idem_key IS NULL) = (retry_number > 0)),
   idem_derived boolean NOT NULL DEFAULT false,
   req_hash bytea NOT NULL CHECK (octet_length(req_hash) = 32),
   chain_id integer NOT NULL,
@@ -42,10 +42,10 @@ CREATE TABLE service.intent (
   -- When it was confirmed or ended; null again when a reorganisation takes that back.
   settled_at timestamptz,
   UNIQUE (tenant_id, idem_key),
-  UNIQUE (root_id, gen)
+  UNIQUE (root_id, retry_number)
 );
 CREATE INDEX intent_open ON service.intent (chain_id, state, updated_at)
-  WHERE state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded');
+  WHERE state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried');
 CREATE INDEX intent_request ON service.intent (tenant_id, req_hash) WHERE idem_derived;
 CREATE INDEX intent_address ON service.intent (chain_id, predicted_addr);
 CREATE INDEX intent_tenant ON service.intent (tenant_id, created_at, id);
@@ -59,18 +59,18 @@ INSERT INTO service.intent_edge VALUES
   ('queued', 'held'), ('held', 'queued'),
   ('queued', 'expired'), ('held', 'expired'), ('queued', 'cancelled'), ('held', 'cancelled'),
   ('queued', 'assigned'), ('assigned', 'signed'), ('signed', 'in_flight'),
-  ('signed', 'mined'), ('signed', 'mined_reverted'), ('signed', 'mined_noop'),
-  ('in_flight', 'mined'), ('in_flight', 'mined_reverted'), ('in_flight', 'mined_noop'),
+  ('signed', 'mined'), ('signed', 'mined_reverted'), ('signed', 'mined_cancellation'),
+  ('in_flight', 'mined'), ('in_flight', 'mined_reverted'), ('in_flight', 'mined_cancellation'),
   -- The receipt is gone, or its block is no longer on the chain.
-  ('mined', 'in_flight'), ('mined_reverted', 'in_flight'), ('mined_noop', 'in_flight'), ('confirmed', 'in_flight'),
+  ('mined', 'in_flight'), ('mined_reverted', 'in_flight'), ('mined_cancellation', 'in_flight'), ('confirmed', 'in_flight'),
   ('mined', 'confirmed'), ('confirmed', 'finalized'),
-  ('mined_reverted', 'failed_onchain'), ('mined_noop', 'cancelled'),
+  ('mined_reverted', 'failed_onchain'), ('mined_cancellation', 'cancelled'),
   -- The collection stands already although we do not remember sending it (a restored database).
   ('queued', 'mined'), ('assigned', 'mined'),
   -- The nonce was used by bytes that we never signed.
-  ('assigned', 'quarantined'), ('signed', 'quarantined'), ('in_flight', 'quarantined'), ('mined', 'quarantined'),
-  ('mined_reverted', 'quarantined'), ('mined_noop', 'quarantined'), ('confirmed', 'quarantined'),
-  ('quarantined', 'superseded');
+  ('assigned', 'nonce_conflict'), ('signed', 'nonce_conflict'), ('in_flight', 'nonce_conflict'), ('mined', 'nonce_conflict'),
+  ('mined_reverted', 'nonce_conflict'), ('mined_cancellation', 'nonce_conflict'), ('confirmed', 'nonce_conflict'),
+  ('nonce_conflict', 'retried');
 
 -- One paying wallet on one chain: its nonces are given out here and nowhere else.
 CREATE TABLE service.relayer_wallet (
@@ -88,7 +88,7 @@ CREATE TABLE service.nonce_reservation (
   addr bytea NOT NULL,
   nonce bigint NOT NULL CHECK (nonce >= 0),
   intent_id uuid UNIQUE REFERENCES service.intent (id),
-  kind text NOT NULL CHECK (kind IN ('deploy', 'update', 'noop')),
+  kind text NOT NULL CHECK (kind IN ('deploy', 'update', 'cancellation')),
   state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'mined')),
   mined_block bigint,
   mined_block_hash bytea,
@@ -106,7 +106,7 @@ CREATE TABLE service.attempt (
   chain_id integer NOT NULL,
   addr bytea NOT NULL,
   nonce bigint NOT NULL,
-  kind text NOT NULL CHECK (kind IN ('deploy', 'update', 'noop', 'adopted')),
+  kind text NOT NULL CHECK (kind IN ('deploy', 'update', 'cancellation', 'imported')),
   raw bytea NOT NULL,
   max_fee numeric(78, 0) NOT NULL,
   tip numeric(78, 0) NOT NULL,
@@ -139,10 +139,10 @@ BEGIN
     END IF;
     RETURN NEW;
   END IF;
-  IF (NEW.id, NEW.root_id, NEW.gen, NEW.tenant_id, NEW.idem_key, NEW.req_hash, NEW.chain_id, NEW.kind, NEW.payload,
+  IF (NEW.id, NEW.root_id, NEW.retry_number, NEW.tenant_id, NEW.idem_key, NEW.req_hash, NEW.chain_id, NEW.kind, NEW.payload,
       NEW.allowlist_id, NEW.factory, NEW.template, NEW.owner, NEW.init_data, NEW.salt, NEW.predicted_addr, NEW.created_at)
      IS DISTINCT FROM
-     (OLD.id, OLD.root_id, OLD.gen, OLD.tenant_id, OLD.idem_key, OLD.req_hash, OLD.chain_id, OLD.kind, OLD.payload,
+     (OLD.id, OLD.root_id, OLD.retry_number, OLD.tenant_id, OLD.idem_key, OLD.req_hash, OLD.chain_id, OLD.kind, OLD.payload,
       OLD.allowlist_id, OLD.factory, OLD.template, OLD.owner, OLD.init_data, OLD.salt, OLD.predicted_addr, OLD.created_at) THEN
     RAISE EXCEPTION 'what an intent was accepted with does not change' USING ERRCODE = 'check_violation';
   END IF;
@@ -154,7 +154,7 @@ BEGIN
       RAISE EXCEPTION 'an intent cannot go from % to %', OLD.state, NEW.state USING ERRCODE = 'check_violation';
     END IF;
     NEW.settled_at := CASE
-      WHEN NEW.state NOT IN ('confirmed', 'finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded') THEN NULL
+      WHEN NEW.state NOT IN ('confirmed', 'finalized', 'failed_onchain', 'cancelled', 'expired', 'retried') THEN NULL
       ELSE coalesce(OLD.settled_at, clock_timestamp()) END;
   END IF;
   NEW.updated_at := clock_timestamp();

@@ -11,6 +11,6 @@ ALTER TABLE service.attempt ADD COLUMN head_block bigint;
 
 -- What the mined transaction cost, from its receipt.
 ALTER TABLE service.nonce_reservation ADD COLUMN mined_cost_wei numeric(78, 0);
--- 'foreign': the nonce was used by bytes that we never signed.
+-- 'external': the nonce was used by bytes that we never signed.
 ALTER TABLE service.nonce_reservation DROP CONSTRAINT nonce_reservation_state_check;
-ALTER TABLE service.nonce_reservation ADD CONSTRAINT nonce_reservation_state_check CHECK (state IN ('open', 'mined', 'foreign'));
+ALTER TABLE service.nonce_reservation ADD CONSTRAINT nonce_reservation_state_check CHECK (state IN ('open', 'mined', 'external'));

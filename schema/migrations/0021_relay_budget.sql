@@ -45,7 +45,7 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER intent_settle AFTER UPDATE OF state ON service.intent FOR EACH ROW
-  WHEN (NEW.state IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded') AND OLD.state <> NEW.state)
+  WHEN (NEW.state IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried') AND OLD.state <> NEW.state)
   EXECUTE FUNCTION service.settle_budget();
 
 -- What the wallet's next transaction needs, while it is paused for funds.

@@ -35,7 +35,7 @@ SELECT i.chain_id, i.predicted_addr AS address, i.tenant_id, i.allowlist_id,
   decode(substr(coalesce(i.payload -> 'changes', i.payload) ->> 'presaleMerkleRoot', 3), 'hex') AS root, i.created_at,
   i.state IN ('confirmed', 'finalized') AS stood
 FROM service.intent i
-WHERE coalesce(i.payload -> 'changes', i.payload) ? 'presaleMerkleRoot' AND i.state NOT IN ('cancelled', 'expired', 'failed_onchain', 'superseded')
+WHERE coalesce(i.payload -> 'changes', i.payload) ? 'presaleMerkleRoot' AND i.state NOT IN ('cancelled', 'expired', 'failed_onchain', 'retried')
 UNION ALL
 SELECT d.chain_id, d.address, d.tenant_id, d.allowlist_id,
   decode(substr(d.payload ->> 'presaleMerkleRoot', 3), 'hex'), d.created_at, true

@@ -141,14 +141,14 @@ DECLARE
   used bigint;
   is_contract boolean := NEW.kind = 'deploy';
 BEGIN
-  IF NEW.gen > 0 THEN RETURN NULL; END IF;
+  IF NEW.retry_number > 0 THEN RETURN NULL; END IF;
   IF NEW.kind <> 'update' THEN
     SELECT CASE WHEN is_contract THEN p.max_contracts ELSE p.max_mints END INTO most
       FROM service.account a JOIN service.plan p ON p.tier = a.tier WHERE a.id = NEW.tenant_id;
     IF most IS NOT NULL THEN
       PERFORM FROM service.account WHERE id = NEW.tenant_id FOR NO KEY UPDATE;
       SELECT count(*) INTO used FROM service.intent i
-        WHERE i.tenant_id = NEW.tenant_id AND i.chain_id = NEW.chain_id AND i.gen = 0 AND i.kind <> 'update'
+        WHERE i.tenant_id = NEW.tenant_id AND i.chain_id = NEW.chain_id AND i.retry_number = 0 AND i.kind <> 'update'
           AND (i.kind = 'deploy') = is_contract AND i.state NOT IN ('failed_onchain', 'cancelled', 'expired');
       IF used > most THEN
         RAISE EXCEPTION 'your plan includes % % on this chain, and all are used; a growth or scale plan has more',

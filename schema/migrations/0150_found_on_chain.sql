@@ -22,9 +22,9 @@ CREATE INDEX intent_found_tx ON service.intent (found_tx) WHERE found_tx IS NOT 
 
 INSERT INTO service.intent_edge VALUES
   -- Its collection stands for good, by another transaction than the intent's own.
-  ('queued', 'confirmed'), ('quarantined', 'confirmed'), ('mined_reverted', 'confirmed'), ('mined_noop', 'confirmed'),
+  ('queued', 'confirmed'), ('nonce_conflict', 'confirmed'), ('mined_reverted', 'confirmed'), ('mined_cancellation', 'confirmed'),
   -- Something else stands there for good.
-  ('queued', 'failed_onchain'), ('quarantined', 'failed_onchain'), ('mined', 'failed_onchain');
+  ('queued', 'failed_onchain'), ('nonce_conflict', 'failed_onchain'), ('mined', 'failed_onchain');
 
 -- Those ways to `confirmed` are for a collection that another transaction made, and that one is named.
 CREATE FUNCTION service.guard_found() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -34,5 +34,5 @@ BEGIN
 END $$;
 CREATE TRIGGER intent_found_guard BEFORE UPDATE OF state ON service.intent FOR EACH ROW
   WHEN (NEW.state = 'confirmed' AND NEW.found_tx IS NULL
-    AND OLD.state IN ('queued', 'quarantined', 'mined_reverted', 'mined_noop'))
+    AND OLD.state IN ('queued', 'nonce_conflict', 'mined_reverted', 'mined_cancellation'))
   EXECUTE FUNCTION service.guard_found();

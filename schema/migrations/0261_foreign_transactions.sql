@@ -1,6 +1,6 @@
 -- Transactions of a paying wallet that this service signs by their content, and that this database never gave a nonce:
 -- another installation uses the wallet too. What a restored database has forgotten is not among them.
-CREATE TABLE service.foreign_transaction (
+CREATE TABLE service.external_transaction (
   chain_id integer NOT NULL,
   addr bytea NOT NULL CHECK (octet_length(addr) = 20),
   nonce bigint NOT NULL CHECK (nonce >= 0),

@@ -44,7 +44,7 @@ CREATE FUNCTION service.figures() RETURNS json LANGUAGE sql STABLE SECURITY DEFI
       SELECT CASE i.kind WHEN 'deploy' THEN 'deployment' ELSE 'update' END AS queue, i.chain_id,
         pg_catalog.date_part('epoch', now.at - min(i.created_at)) AS seconds
       FROM service.intent i, now
-      WHERE i.state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded')
+      WHERE i.state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried')
         AND i.state IN ('queued', 'held')
       GROUP BY i.kind, i.chain_id, now.at
       UNION ALL

@@ -53,9 +53,9 @@ export interface ChainStatus {
   walletStates: { wallet: string; state: string; nextNonce: string; open: number }[];
   /**
    * Those that are configured here. `hasRole` is null while no worker has read it in the last minute;
-   * `foreignTransactions` counts what another installation sent.
+   * `externalTransactions` counts what another installation sent.
    */
-  wallets: { wallet: string; hasRole: boolean | null; foreignTransactions: number }[];
+  wallets: { wallet: string; hasRole: boolean | null; externalTransactions: number }[];
   /** Deployments and updates that are not final, by state. */
   queue: Record<string, number>;
   oldestWaitingSeconds: number | null;
@@ -140,7 +140,7 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
       (SELECT coalesce(json_agg(s), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, count(*) AS transactions,
           max(seen_at) > clock_timestamp() - interval '1 day' AS recent
-        FROM service.foreign_transaction GROUP BY chain_id, addr) s) AS shared,
+        FROM service.external_transaction GROUP BY chain_id, addr) s) AS shared,
       (SELECT coalesce(json_agg(q), '[]') FROM service.work_queue q) AS queue,
       (SELECT coalesce(json_agg(f), '[]') FROM (
         SELECT c.chain_id, f.flag, f.items FROM unnest(${services.chains.map(({ id }) => id)}::integer[]) AS c (chain_id)
@@ -212,7 +212,7 @@ function chainStatus(
     wallets: wallets.map((address) => ({
       wallet: address,
       hasRole: roles.find(({ wallet }) => wallet === address)?.has_role ?? null,
-      foreignTransactions: shared.find(({ wallet }) => wallet === address)?.transactions ?? 0,
+      externalTransactions: shared.find(({ wallet }) => wallet === address)?.transactions ?? 0,
     })),
     queue: Object.fromEntries(queue.map(({ state, items }) => [state, items])),
     oldestWaitingSeconds: waiting.length ? Math.round(Math.max(...waiting.map((item) => item.oldest_seconds))) : null,

@@ -111,16 +111,16 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
         for (const { wallet, hasRole } of wallets) if (hasRole !== null) set(hasRole ? 1 : 0, { chain, wallet });
     },
   );
-  const foreign = new Counter({
-    name: "mintyard_wallet_foreign_transactions_total",
+  const external = new Counter({
+    name: "mintyard_wallet_external_transactions_total",
     help: "Transactions that another installation sent from a configured paying wallet.",
     labelNames: ["chain", "wallet"],
     registers: [registry],
     async collect() {
       const { chains } = await read();
-      foreign.reset();
+      external.reset();
       for (const { chain, wallets } of chains)
-        for (const { wallet, foreignTransactions } of wallets) foreign.inc({ chain, wallet }, foreignTransactions);
+        for (const { wallet, externalTransactions } of wallets) external.inc({ chain, wallet }, externalTransactions);
     },
   });
   gauge("mintyard_intents", "Deployments and updates that are not final.", ["chain", "state"], (set, { chains }) => {

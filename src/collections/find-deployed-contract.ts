@@ -34,10 +34,10 @@ export async function findDeployedContract(
     .selectFrom("service.intent as i")
     .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .select(["i.state", "i.predicted_addr", "s.mined_block"])
-    // A request whose nonce was taken away goes on in a new generation, and its first hash leads there too.
+    // A request whose nonce was taken away goes on as a retry, and its first hash leads there too.
     .where("i.root_id", "in", rootsOf(chain, toBytes(input.transactionHash as Hash)))
     .where("i.tenant_id", "=", caller.accountId)
-    .orderBy("i.gen", "desc")
+    .orderBy("i.retry_number", "desc")
     .limit(1)
     .executeTakeFirst();
   if (!row) return await findOwnDeployment(services, caller, chain, input.transactionHash as Hash);
@@ -55,7 +55,7 @@ export async function findDeployedContract(
 /** What was found at a nonce is that of the request whose intent id it deployed, not of the one that has the nonce. */
 function rootsOf(chain: Chain, hash: Buffer) {
   return sql<string>`(
-    SELECT CASE WHEN s.intent_id IS NULL OR (s.state = 'foreign' AND a.kind = 'adopted') THEN s.found_root
+    SELECT CASE WHEN s.intent_id IS NULL OR (s.state = 'external' AND a.kind = 'imported') THEN s.found_root
       ELSE signed.root_id END
     FROM service.attempt a JOIN service.nonce_reservation s USING (chain_id, addr, nonce)
       LEFT JOIN service.intent signed ON signed.id = s.intent_id

@@ -43,7 +43,7 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export const standing: readonly IntentState[] = ["confirmed", "finalized"];
 
 /**
- * One deployment of the caller's account; by the id of an earlier generation too, and then the newest one.
+ * One deployment of the caller's account; by the id of an earlier try too, and then the newest one.
  *
  * @throws ServiceError `not_found`, also for somebody else's.
  */
@@ -53,7 +53,7 @@ export async function getDeployment(services: Services, caller: Caller, key: Dep
   const row = await ("id" in key
     ? base
         .where("i.root_id", "=", (eb) => eb.selectFrom("service.intent").select("root_id").where("id", "=", key.id))
-        .orderBy("i.gen", "desc")
+        .orderBy("i.retry_number", "desc")
         .limit(1)
     : base
         .where("i.chain_id", "=", key.chain.id)
@@ -79,13 +79,13 @@ const readTogether = batched(
         "in",
         wanted.map(({ id }) => id),
       )
-      // One that goes on in a new generation is answered by that.
-      .where("i.state", "<>", "superseded")
+      // One that goes on as a retry is answered by that.
+      .where("i.state", "<>", "retried")
       .execute();
     const byId = new Map(rows.map((row) => [row.id, row] as const));
     return wanted.map(({ id }) => byId.get(id));
   },
-  { most: 32, apart: false },
+  { most: 32, retryIndividually: false },
 );
 
 function notFound(): ServiceError {

@@ -45,7 +45,7 @@ async function cancelWithNonce(id: string): Promise<void> {
     "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES ($1, $2, $3, $4, 'update')",
     [goerli, addr, nextNonce++, id],
   );
-  await move(id, "assigned", "signed", "in_flight", "mined_noop", "cancelled");
+  await move(id, "assigned", "signed", "in_flight", "mined_cancellation", "cancelled");
 }
 
 async function signUpFrom(address: string): Promise<number> {

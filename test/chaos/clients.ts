@@ -150,8 +150,8 @@ export class Clients {
     for (let tries = 0; this.#inTime; tries += 1) {
       const impatient = !this.calm && this.#dice.chance(0.05);
       if (impatient) this.#tally.fault("client hangs up");
-      const patience = impatient ? this.#dice.between(5, 300) : 20_000;
-      const answer = await this.#send(method, body, key, copy + tries, patience).catch(() => null);
+      const timeoutMs = impatient ? this.#dice.between(5, 300) : 20_000;
+      const answer = await this.#send(method, body, key, copy + tries, timeoutMs).catch(() => null);
       if (!answer) this.#tally.count("connection failures");
       else if (answer.status === 200) return answer.body;
       else if (method === "PUT" && answer.status === 404) {
@@ -175,7 +175,7 @@ export class Clients {
     if (status !== 503) this.refused.push(`status ${status}: ${text.slice(0, 200)}`);
   }
 
-  async #send(method: string, body: object, key: string | null, turn: number, patienceMs: number) {
+  async #send(method: string, body: object, key: string | null, turn: number, timeoutMs: number) {
     const response = await fetch(`${this.#world.apiUrls[turn % 2]}/v0/contracts/collections`, {
       method,
       headers: {
@@ -184,7 +184,7 @@ export class Clients {
         ...(key ? { "Idempotency-Key": key } : {}),
       },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
     });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }

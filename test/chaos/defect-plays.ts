@@ -80,7 +80,7 @@ export const plays: Readonly<Record<string, Play>> = {
   },
   "M7: the replacement overwrites what it replaces": {
     defect: "old-attempts-forgotten",
-    sign: "adopted transactions",
+    sign: "imported transactions",
     act: async (stage) => {
       const first = await outgrow(stage);
       await rpc(stage.ground.url, "anvil_dropAllTransactions");
@@ -161,7 +161,7 @@ export const plays: Readonly<Record<string, Play>> = {
       await stage.post();
     },
   },
-  "M16: patience by the host's clock": {
+  "M16: timeout by the host's clock": {
     defect: "host-clock",
     sign: "replacements before their time in blocks",
     act: async (stage) => {

@@ -46,7 +46,7 @@ for (const [index, half] of [names.slice(0, middle), names.slice(middle)].entrie
       await tree?.remove();
     });
 
-    async function perform(actors: PlayProcess, order: Pick<PlayOrder, "play" | "defective" | "patienceMs">) {
+    async function perform(actors: PlayProcess, order: Pick<PlayOrder, "play" | "defective" | "timeoutMs">) {
       const database = await createTestDatabase();
       try {
         const { url, otherUrl } = ground;
@@ -75,13 +75,13 @@ for (const [index, half] of [names.slice(0, middle), names.slice(middle)].entrie
 
         test("a sound relay stands the situation", { timeout: 120_000 }, async () => {
           const begun = performance.now();
-          expect(await perform(sound, { play: name, defective: false, patienceMs: 90_000 })).toEqual([]);
+          expect(await perform(sound, { play: name, defective: false, timeoutMs: 90_000 })).toEqual([]);
           healthyMs = performance.now() - begun;
         });
 
         test("the judge sees the defect", { timeout: 180_000 }, async () => {
           if (!broken) throw new Error("the broken relay was not started");
-          const findings = await perform(broken, { play: name, defective: true, patienceMs: 3_000 + healthyMs });
+          const findings = await perform(broken, { play: name, defective: true, timeoutMs: 3_000 + healthyMs });
           expect(findings.join("; ")).toContain(sign);
           if (process.env["CHAOS_SHOW"]) process.stdout.write(`${name}: ${findings.join("; ")}\n`);
         });

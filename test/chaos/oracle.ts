@@ -28,7 +28,7 @@ export interface Scene {
   /** The paying wallets, lower case. */
   wallets: readonly Address[];
   /** Transactions of others: signed with our keys, or collections that they made. */
-  foreign: ReadonlySet<string>;
+  external: ReadonlySet<string>;
   /** Nothing of the run is older. */
   fromBlock: bigint;
   pool: pg.Pool;
@@ -37,7 +37,7 @@ export interface Scene {
   lookUp(hash: string): Promise<string | null>;
   /** Whether a transaction's row was lost and the chain never had it either: nothing can be known of it. */
   gone?(hash: string): Promise<boolean>;
-  /** Rows were lost on purpose: what the chain had of them is adopted. */
+  /** Rows were lost on purpose: what the chain had of them is imported. */
   lostRows?: boolean;
 }
 
@@ -53,7 +53,7 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
   });
   const standing = new Map<string, { address: Address; info: Awaited<ReturnType<typeof readInfo>> }[]>();
   const readInfo = (address: Address) => client.readContract({ address, abi: collectionAbi, functionName: "getInfo" });
-  const ours = logs.filter(({ transactionHash }) => !scene.foreign.has(transactionHash));
+  const ours = logs.filter(({ transactionHash }) => !scene.external.has(transactionHash));
   for (const { args } of ours) {
     const info = await readInfo(args.collection);
     const { name } = info.deploymentConfig;
@@ -90,7 +90,7 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
   for (let number = scene.fromBlock; number <= head; number += 1n) {
     const block = await client.getBlock({ blockNumber: number, includeTransactions: true });
     for (const { from, hash } of block.transactions) {
-      if (!scene.wallets.includes(from.toLowerCase() as Address) || scene.foreign.has(hash)) continue;
+      if (!scene.wallets.includes(from.toLowerCase() as Address) || scene.external.has(hash)) continue;
       const known = await scene.pool.query("SELECT FROM service.attempt WHERE hash = $1", [
         Buffer.from(hash.slice(2), "hex"),
       ]);

@@ -4,7 +4,7 @@ import { plays } from "./defect-plays.ts";
 import type { PlayAnswer, PlayOrder } from "./play-process.ts";
 import { Stage } from "./stage.ts";
 
-async function perform({ play, defective, nodes, databaseUrl, patienceMs }: PlayOrder): Promise<string[]> {
+async function perform({ play, defective, nodes, databaseUrl, timeoutMs }: PlayOrder): Promise<string[]> {
   const chosen = plays[play];
   if (!chosen) throw new Error(`there is no play ${play}`);
   const { act, defectFactory, ...options } = chosen;
@@ -14,7 +14,7 @@ async function perform({ play, defective, nodes, databaseUrl, patienceMs }: Play
   const stage = await Stage.set(nodes, { ...options, ...(factory ? { factory } : {}) }, database);
   try {
     await act(stage);
-    return await stage.finish(patienceMs);
+    return await stage.finish(timeoutMs);
   } finally {
     await stage.strike();
   }

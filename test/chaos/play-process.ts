@@ -11,7 +11,7 @@ export interface PlayOrder {
   /** Migrated and empty. */
   databaseUrl: string;
   /** How long the relay has to end everything; see `Stage.finish`. */
-  patienceMs: number;
+  timeoutMs: number;
 }
 
 export type PlayAnswer = { findings: string[] } | { failure: string };

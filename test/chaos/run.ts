@@ -64,7 +64,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
     // The last line of defence: a sound relay never gets that far.
     if (/an intent cannot go from|one version at a time|a nonce keeps its intent|never gives out a nonce/.test(line))
       tally.count("guards of the database that had to step in");
-    if (/"incident|adopting a deployment/.test(line)) tally.count("incidents in the log");
+    if (/"incident|importing a deployment/.test(line)) tally.count("incidents in the log");
   }
   let reporting: NodeJS.Timeout | undefined;
   try {
@@ -102,7 +102,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
         nodeUrl: world.nodeUrl,
         factory: world.factory.address,
         wallets: world.wallets,
-        foreign: world.foreign,
+        external: world.external,
         fromBlock: world.factory.block,
         pool: world.pool,
         bumpAfterBlocks: 3,
@@ -203,7 +203,7 @@ async function settle(world: World, deadline: number): Promise<boolean> {
     await world.fund(10n ** 23n).catch(() => undefined);
     const { rows } = await world.pool
       .query(
-        `SELECT count(*) FILTER (WHERE state NOT IN ('finalized', 'superseded', 'failed_onchain', 'cancelled', 'expired')) AS open,
+        `SELECT count(*) FILTER (WHERE state NOT IN ('finalized', 'retried', 'failed_onchain', 'cancelled', 'expired')) AS open,
            (SELECT count(*) FROM service.relayer_wallet WHERE state <> 'open') + (SELECT count(*) FROM service.nonce_reservation WHERE state = 'open')
              AS closed FROM service.intent`,
       )
@@ -234,7 +234,7 @@ async function openStates(world: World): Promise<string> {
          SELECT e.outcome_code, e.detail FROM service.attempt a JOIN service.attempt_event e ON e.attempt_hash = a.hash
          WHERE (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce) ORDER BY e.id DESC LIMIT 4) e) AS said
      FROM service.intent i LEFT JOIN service.nonce_reservation s ON s.intent_id = i.id
-     WHERE i.state NOT IN ('finalized', 'superseded') ORDER BY i.seq LIMIT 4`,
+     WHERE i.state NOT IN ('finalized', 'retried') ORDER BY i.seq LIMIT 4`,
   );
   return JSON.stringify({ states, wallets, oldest });
 }
@@ -253,7 +253,7 @@ async function checkAnswers(world: World, asks: readonly Ask[], lostRows: boolea
   const found: string[] = [];
   for (const { name, bodies } of asks) if (bodies.size > 1) found.push(`${name}: ${[...bodies].join(" and ")}`);
   const { rows } = await world.pool.query(
-    "SELECT count(*) FILTER (WHERE kind = 'deploy')::int AS deploys, count(*) FILTER (WHERE kind = 'update')::int AS updates FROM service.intent WHERE gen = 0",
+    "SELECT count(*) FILTER (WHERE kind = 'deploy')::int AS deploys, count(*) FILTER (WHERE kind = 'update')::int AS updates FROM service.intent WHERE retry_number = 0",
   );
   const updates = 2 * asks.filter((ask) => ask.updates).length;
   if (rows[0].deploys !== asks.length || rows[0].updates !== updates)

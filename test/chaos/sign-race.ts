@@ -18,7 +18,7 @@ export interface RaceFigures {
   /** Creators whose pending bytes were raced. */
   creators: number;
   /** How often the front-runner was mined first. */
-  overtaken: number;
+  superseded: number;
   /** Contracts of front-runners that the account was shown as its collection. */
   trapsListed: Address[];
   /** Collections of creators that were not listed at the end. */
@@ -43,7 +43,7 @@ export async function raceCreators(seed: number, creators: number): Promise<Race
   const stage = await SignStage.start({ READER_CALLS_PER_SECOND: "10000" });
   const traps = compiled();
   const node = createTestClient({ mode: "hardhat", transport: http(stage.launch.h.node.url) });
-  const figures: RaceFigures = { creators, overtaken: 0, trapsListed: [], missing: [] };
+  const figures: RaceFigures = { creators, superseded: 0, trapsListed: [], missing: [] };
   try {
     const own = new Map<string, Address>();
     for (let done = 0; done < creators; done += crowd) {
@@ -72,7 +72,7 @@ export async function raceCreators(seed: number, creators: number): Promise<Race
         );
         if (!mine || !theirs || mine.status !== "success") throw new Error(`the creation of ${name} failed`);
         const before = theirs.blockNumber - mine.blockNumber || BigInt(theirs.transactionIndex - mine.transactionIndex);
-        if (before < 0n) figures.overtaken += 1;
+        if (before < 0n) figures.superseded += 1;
         own.set(name, (mine.contractAddress ?? "0x").toLowerCase() as Address);
       }
       await stage.recognise();

@@ -62,7 +62,7 @@ export interface StageOptions {
   /** A second endpoint, which never lies. */
   honest?: boolean;
   env?: Record<string, string>;
-  /** Rows are lost on purpose: what the chain had of them is adopted. */
+  /** Rows are lost on purpose: what the chain had of them is imported. */
   lostRows?: boolean;
 }
 
@@ -232,15 +232,15 @@ export class Stage {
   /**
    * Heals everything, lets blocks and rounds go by until all has ended, and judges.
    *
-   * @param patienceMs how long; a sound relay ends much earlier, a broken one perhaps never.
+   * @param timeoutMs how long; a sound relay ends much earlier, a broken one perhaps never.
    */
-  async finish(patienceMs: number): Promise<string[]> {
+  async finish(timeoutMs: number): Promise<string[]> {
     Object.assign(this.proxy, { forced: "", otherChain: false });
-    for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(50)) {
+    for (const end = performance.now() + timeoutMs; performance.now() < end; await sleep(50)) {
       await this.mine();
       await this.work();
       const { rows } = await this.database.pool.query(
-        "SELECT count(*)::int AS n FROM service.intent WHERE state NOT IN ('finalized', 'superseded', 'failed_onchain', 'cancelled')",
+        "SELECT count(*)::int AS n FROM service.intent WHERE state NOT IN ('finalized', 'retried', 'failed_onchain', 'cancelled')",
       );
       if (rows[0].n === 0) break;
     }
@@ -249,7 +249,7 @@ export class Stage {
         nodeUrl: this.ground.url,
         factory: this.factory.address,
         wallets: this.wallets,
-        foreign: this.strangers,
+        external: this.strangers,
         fromBlock: this.factory.block,
         pool: this.database.pool,
         bumpAfterBlocks: 3,

@@ -42,7 +42,7 @@ async function spend(world: World, nonce: number): Promise<void> {
     ...{ chainId: 31337, type: "eip1559", to: account.address, value: 1n, gas: 21_000n, nonce },
     ...{ maxFeePerGas: fee, maxPriorityFeePerGas: fee / 2n },
   });
-  world.foreign.add(await rpc<string>(world.nodeUrl, "eth_sendRawTransaction", [raw]));
+  world.external.add(await rpc<string>(world.nodeUrl, "eth_sendRawTransaction", [raw]));
 }
 
 /** A stranger who has seen an intent tries to put a contract of another owner at its address. */

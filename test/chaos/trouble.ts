@@ -45,7 +45,7 @@ export class Trouble {
     this.#world = world;
     this.#dice = dice;
     this.#tally = tally;
-    const cards = this.#cards(decks).filter(({ name }) => lostRows === 0 || !name.startsWith("foreign"));
+    const cards = this.#cards(decks).filter(({ name }) => lostRows === 0 || !name.startsWith("external"));
     for (let count = 0; count < lostRows; count += 1)
       cards.push({ name: "lost rows", deed: () => this.#alone(() => this.#loseRows()) });
     for (let at = cards.length - 1; at > 0; at -= 1) {
@@ -109,8 +109,8 @@ export class Trouble {
       [1, "wrong chain in the settings", fault("wrong chain in the settings", () => this.#wrongChain())],
       [2, "factory paused", fault("factory paused", () => this.#alone(() => this.#pauseFactory()))],
       [3, "address squatted", fault("address squatted", () => squat(world))],
-      [2, "foreign replaces ours", fault("foreign replaces ours", () => replaceOurs(world))],
-      [2, "foreign at the next nonce", fault("foreign at the next nonce", () => takeNextNonce(world))],
+      [2, "external replaces ours", fault("external replaces ours", () => replaceOurs(world))],
+      [2, "external at the next nonce", fault("external at the next nonce", () => takeNextNonce(world))],
     ];
     return kinds.flatMap(([times, name, deed]) =>
       Array.from({ length: Math.ceil(times * decks) }, () => ({ name, deed })),

@@ -53,7 +53,7 @@ export class World {
   /** Transactions that reached a node before their bytes were stored (rule R2, seen from outside). */
   readonly unstored: () => number;
   /** Hashes of transactions that somebody else signed with our keys. */
-  readonly foreign = new Set<string>();
+  readonly external = new Set<string>();
 
   private constructor(parts: Parts, rest: Hidden) {
     this.dir = parts.dir;
@@ -230,7 +230,7 @@ export class World {
 type Parts = Omit<
   World,
   | "wallets"
-  | "foreign"
+  | "external"
   | "freePort"
   | "crashPostgres"
   | "withDatabase"

@@ -359,7 +359,7 @@ describe("what became of an update", () => {
     const { data } = await door.graphql(cancel, { id: rows[0].id });
     expect(data["cancelCollectionUpdate"]).toMatchObject({ userErrors: [] });
     const empty = async () => {
-      const sql = "SELECT '0x' || encode(hash, 'hex') AS hash FROM service.attempt WHERE kind = 'noop'";
+      const sql = "SELECT '0x' || encode(hash, 'hex') AS hash FROM service.attempt WHERE kind = 'cancellation'";
       return (await worker.pool.query<{ hash: Hex }>(sql)).rows;
     };
     // Signed is not sent yet: a block mined in between would hold the update itself, and nothing could cancel it then.

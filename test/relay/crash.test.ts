@@ -183,7 +183,7 @@ test("the worker's loop outlives a node that goes away", async () => {
   await loop;
 });
 
-test("a database restored from before the signature: the collection is adopted, not deployed again", async () => {
+test("a database restored from before the signature: the collection is imported, not deployed again", async () => {
   const intent = await accept();
   const restored = await createTestDatabase();
   try {
@@ -200,10 +200,10 @@ test("a database restored from before the signature: the collection is adopted, 
 
     const later = h.process({ DATABASE_URL: restored.url });
     await h.until(later, intent.id, done, restored.pool);
-    const adopted = await getDeployment(later, caller, { id: intent.id });
-    expect(adopted).toMatchObject({ transactionHash, collection: adopted.predictedAddress });
+    const imported = await getDeployment(later, caller, { id: intent.id });
+    expect(imported).toMatchObject({ transactionHash, collection: imported.predictedAddress });
     expect(await announcedOf(intent)).toBe(1);
-    expect(await listAttempts(restored.db, intent.id)).toMatchObject([{ kind: "adopted" }]);
+    expect(await listAttempts(restored.db, intent.id)).toMatchObject([{ kind: "imported" }]);
     const next = await deployCollection(later, caller, launch());
     expect(next.deployment.transactionHash).toMatch(/^0x/);
     await later.pool.end();

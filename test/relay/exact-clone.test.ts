@@ -10,7 +10,7 @@ import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
 import { toAddress, toHash, toHex } from "../../src/relay/store/bytes.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
-import { adoptDeployment } from "../../src/relay/submit/import-deployment.ts";
+import { importDeployment } from "../../src/relay/submit/import-deployment.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 
@@ -64,7 +64,7 @@ test("what another wallet with the factory's role deployed for an intent is not 
   expect((await h.chain.waitForTransactionReceipt({ hash })).status).toBe("success");
   expect(await h.chain.getCode({ address: toAddress(intent.predicted_addr) })).toBeDefined();
 
-  expect(await adoptDeployment(services, goerli(services), intent)).toBeNull();
+  expect(await importDeployment(services, goerli(services), intent)).toBeNull();
   const { rows } = await h.database.pool.query("SELECT addr FROM service.relayer_wallet");
   expect(rows.map(({ addr }) => toAddress(addr))).not.toContain(account.address.toLowerCase());
   expect((await getIntent(services.db, intent.id))?.state).toBe(intent.state);

@@ -90,7 +90,7 @@ const situations: [string, StageOptions, (stage: Stage) => Promise<void>, RegExp
       await stage.work();
       await stage.finish(60_000);
     },
-    [/cancelled {2}asked for at/, /noop signed: 0x/, /cancelled: cancelled; nothing more is tried/],
+    [/cancelled {2}asked for at/, /cancellation signed: 0x/, /cancelled: cancelled; nothing more is tried/],
   ],
 ];
 

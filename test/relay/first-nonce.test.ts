@@ -69,5 +69,5 @@ test("a wallet whose first nonces are all lost: what lies between those that are
   });
   expect(rows).toEqual([noted(lowest, lowest.id), noted(middle, null), noted(highest, highest.id)]);
   // What was forgotten is not taken for another installation's.
-  expect((await after.pool.query("SELECT FROM service.foreign_transaction")).rowCount).toBe(0);
+  expect((await after.pool.query("SELECT FROM service.external_transaction")).rowCount).toBe(0);
 });

@@ -150,7 +150,7 @@ test("a wallet that an older version halted for a transaction of ours is opened 
       "BEGIN; SET LOCAL session_replication_role = replica; UPDATE service.relayer_wallet SET state = 'halted'",
     );
     await client.query(
-      `UPDATE service.nonce_reservation SET state = 'foreign', mined_block = NULL, mined_block_hash = NULL, mined_attempt = NULL
+      `UPDATE service.nonce_reservation SET state = 'external', mined_block = NULL, mined_block_hash = NULL, mined_attempt = NULL
        WHERE intent_id = $1`,
       [deployment.id],
     );

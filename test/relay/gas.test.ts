@@ -57,8 +57,8 @@ test("with too low an estimate it runs out of gas, is repeated, and whoever has 
   liar.forced = "estimate-low";
   const { deployment } = await deployCollection(services, caller, launch());
   liar.forced = "";
-  await h.until(services, deployment.id, ["superseded"]);
-  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND gen = 1", [
+  await h.until(services, deployment.id, ["retried"]);
+  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND retry_number = 1", [
     deployment.id,
   ]);
   await h.until(services, rows[0].id, ["finalized"]);
@@ -96,17 +96,17 @@ test("what both tries cost is spent, and nothing stays reserved", async () => {
 test("a node that always estimates too little: the deployment fails for good after its third try", async () => {
   liar.forced = "estimate-low";
   const { deployment } = await deployCollection(services, caller, launch());
-  for (const gen of [1, 2]) {
-    const earlier = gen - 1;
+  for (const retry of [1, 2]) {
+    const earlier = retry - 1;
     const id = async (wanted: number) =>
       (
-        await services.pool.query("SELECT id FROM service.intent WHERE (root_id, gen) = ($1, $2)", [
+        await services.pool.query("SELECT id FROM service.intent WHERE (root_id, retry_number) = ($1, $2)", [
           deployment.id,
           wanted,
         ])
       ).rows[0].id;
-    await h.until(services, await id(earlier), ["superseded"]);
-    if (gen === 2) await h.until(services, await id(2), ["failed_onchain"]);
+    await h.until(services, await id(earlier), ["retried"]);
+    if (retry === 2) await h.until(services, await id(2), ["failed_onchain"]);
   }
   liar.forced = "";
   expect(await h.chain.getCode({ address: deployment.predictedAddress })).toBeUndefined();

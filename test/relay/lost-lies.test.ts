@@ -60,13 +60,13 @@ test("a deployment whose nonce its own lost bytes used is mined by them, also wh
       TRUNCATE service.attempt_event, service.attempt; UPDATE service.intent SET state = 'assigned'; COMMIT`);
     await stage.mine(8);
     stage.proxy.forced = "no-logs";
-    const states = `SELECT i.gen, i.state, s.state AS nonce FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id`;
+    const states = `SELECT i.retry_number, i.state, s.state AS nonce FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id`;
     const look = () => stage.work().then(async () => (await stage.database.pool.query(states)).rows);
     await expect.poll(look, patient).not.toMatchObject([{ state: "assigned" }]);
     stage.proxy.forced = "";
     expect(await stage.finish(patient.timeout)).toEqual(["nobody asked for mined by lost bytes"]);
     const { rows } = await stage.database.pool.query(states);
-    expect(rows).toEqual([{ gen: 0, state: "finalized", nonce: "mined" }]);
+    expect(rows).toEqual([{ retry_number: 0, state: "finalized", nonce: "mined" }]);
     const { transactionHash } = await getDeployment(stage.services, stage.caller, { id: deployment.id });
     expect(transactionHash).toBe(deployment.transactionHash);
   } finally {

@@ -48,13 +48,13 @@ test("a lost transaction is sent again from a mempool's bytes, and is the reques
   expect(await findReservation(stage.services.db, deployment.id)).toMatchObject({ nonce: taken?.nonce, state: "open" });
   // What the judge of plays says of names that it was not told, and of what was found.
   const unasked = ["nobody asked for lost in the pool", "nobody asked for another"];
-  expect(await stage.finish(patient.timeout)).toEqual([...unasked, "adopted transactions: 1"]);
+  expect(await stage.finish(patient.timeout)).toEqual([...unasked, "imported transactions: 1"]);
   for (const { id, transactionHash } of [deployment, next.deployment])
     expect(await getDeployment(stage.services, caller, { id })).toMatchObject({ transactionHash, state: "finalized" });
 });
 
 test.each(["waits in a mempool", "is in a block"])(
-  "a request in its second generation whose lost transaction %s takes it over, and sets aside what it costs",
+  "a retried request takes over its lost transaction, which %s, and sets aside what it costs",
   async (where) => {
     const { services, database, wallet, chain } = stage;
     const name = `its transaction ${where}`;
@@ -93,7 +93,7 @@ test.each(["waits in a mempool", "is in a block"])(
       const { rows } = await database.pool.query(
         `SELECT i.state, i.reserved_wei >= (SELECT max(max_fee * gas) FROM service.nonce_reservation s
            JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.intent_id = i.id) AS reserved
-         FROM service.intent i WHERE root_id = $1 AND gen = 1 AND state NOT IN ('queued', 'held')`,
+         FROM service.intent i WHERE root_id = $1 AND retry_number = 1 AND state NOT IN ('queued', 'held')`,
         [own.id],
       );
       return rows;
@@ -102,12 +102,12 @@ test.each(["waits in a mempool", "is in a block"])(
     const state = where === "is in a block" ? "mined" : expect.stringMatching(/^(signed|in_flight)$/);
     expect(await inSecond()).toEqual([{ state, reserved: true }]);
     // The judge counts intents that never reserved anything.
-    const told = /^nobody asked for|^adopted transactions/;
+    const told = /^nobody asked for|^imported transactions/;
     expect((await stage.finish(patient.timeout)).filter((finding) => !told.test(finding))).toEqual([]);
     const { rows } = await database.pool.query(
       `SELECT encode(s.mined_attempt, 'hex') AS hash, bool_and(b.settled AND b.spent = s.mined_cost_wei) AS counted
        FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id JOIN service.budget_entry b ON b.intent_id = i.id
-       WHERE root_id = $1 AND gen = 1 AND b.scope LIKE 'chain%' GROUP BY 1`,
+       WHERE root_id = $1 AND retry_number = 1 AND b.scope LIKE 'chain%' GROUP BY 1`,
       [own.id],
     );
     expect(rows).toEqual([{ hash: own.transactionHash.slice(2), counted: true }]);

@@ -11,7 +11,7 @@ import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
-import { adoptDeployment } from "../../src/relay/submit/import-deployment.ts";
+import { importDeployment } from "../../src/relay/submit/import-deployment.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { driveFound } from "../../src/relay/track/resubmit-imported.ts";
@@ -121,7 +121,7 @@ test("a nonce that an endpoint counts and nobody has bytes of is filled, and tho
   await expectStanding(after, other.deployment.id, other.deployment.transactionHash);
   expect(await times(lost.deployment.id)).toBe(0);
   const { rows } = await h.database.pool.query(
-    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense, bool_and(state = 'mined' OR state = 'foreign') AS used FROM service.nonce_reservation",
+    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense, bool_and(state = 'mined' OR state = 'external') AS used FROM service.nonce_reservation",
   );
   expect(rows).toEqual([{ dense: true, used: true }]);
 });
@@ -238,7 +238,7 @@ test("a wallet whose lost transactions cannot be read for a while stays open, an
   await expectStanding(after, id, transactionHash);
 });
 
-/** The same for a request that may go on in a new generation. */
+/** The same for a request that may go on as a retry. */
 async function untilNewest(services: Services, id: string): Promise<void> {
   const memory = createRelayMemory();
   await expect
@@ -302,7 +302,7 @@ test("a request that is cancelled while its lost transaction is looked up takes 
   await loseRows(h.database.pool, [id], h.relayer, "requests");
   const seen = await getIntent(services.db, id);
   await cancelIntent(services, caller.accountId, id);
-  expect(await adoptDeployment(services, goerli(services), seen)).toMatchObject({ id, state: "cancelled" });
+  expect(await importDeployment(services, goerli(services), seen)).toMatchObject({ id, state: "cancelled" });
   expect(await findReservation(services.db, id)).toBeUndefined();
 });
 
@@ -334,5 +334,5 @@ test("a wallet that a person opens stays open, although somebody else has used a
   await expect.poll(look, patient).toBe("reconcile");
   expect(await openWallet(services, goerli(services), h.relayer)).toMatchObject({ skipped: 1n });
   for (const end = Date.now() + 3_000; Date.now() < end; ) expect(await look()).toBe("open");
-  expect(await found()).toEqual([{ state: "foreign" }]);
+  expect(await found()).toEqual([{ state: "external" }]);
 });

@@ -81,7 +81,7 @@ test("cancelled behind hundreds of open nonces: its own is to be filled with not
   const { deployment } = await deployCollection(api, caller, launch());
   await cancelIntent(api, caller.accountId, deployment.id);
   await relayRound(worker, goerli(worker), createRelayMemory());
-  expect((await listAttempts(api.db, deployment.id)).map(({ kind }) => kind)).toEqual(["noop", "deploy"]);
+  expect((await listAttempts(api.db, deployment.id)).map(({ kind }) => kind)).toEqual(["cancellation", "deploy"]);
 });
 
 test("what a node forgot is sent again while a slow node is asked about hundreds that are mined", async () => {

@@ -189,7 +189,7 @@ test("a nonce that the contract keeps refusing is filled with nothing after a mi
   expect(await listAttempts(api.db, refused.id)).toEqual([]);
   await relayRound(worker, goerli(worker), memory);
   await relayRound(worker, goerli(worker), memory);
-  expect((await listAttempts(api.db, refused.id)).map(({ kind }) => kind)).toEqual(["noop"]);
+  expect((await listAttempts(api.db, refused.id)).map(({ kind }) => kind)).toEqual(["cancellation"]);
   await h.until(worker, refused.id, ["cancelled"]);
   await h.pauseFactory(false);
   const { deployment } = await deployCollection(api, caller, launch());

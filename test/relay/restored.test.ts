@@ -48,7 +48,7 @@ const accept = async (services: Services, input: DeployCollectionInput) =>
     await checkDeployment(services, caller, input),
   );
 
-test("an older backup beside the chain: what was deployed since is adopted, the wallet goes on behind it, nothing is deployed twice", async () => {
+test("an older backup beside the chain: what was deployed since is imported, the wallet goes on behind it, nothing is deployed twice", async () => {
   // A wallet that has deployed before: its row is in the backup.
   const old = await deployCollection(before, caller, launch());
   await h.until(before, old.deployment.id, done);
@@ -93,7 +93,7 @@ test("an older backup beside the chain: what was deployed since is adopted, the 
     const { transactionHash, collection, predictedAddress } = await getDeployment(after, caller, { id });
     expect({ transactionHash, collection }).toEqual({ transactionHash: hash, collection: predictedAddress });
   }
-  expect((await listAttempts(fresh.db, queued.id)).map(({ kind }) => kind)).toEqual(["adopted"]);
+  expect((await listAttempts(fresh.db, queued.id)).map(({ kind }) => kind)).toEqual(["imported"]);
   await h.until(after, next.deployment.id, done, fresh.pool);
   // Nobody of this database asked for two of the nonces: they are filled by what was found on the chain.
   const { rows: found } = await fresh.pool.query(
@@ -119,16 +119,16 @@ test("an older backup beside the chain: what was deployed since is adopted, the 
   const { rows: nonces } = await fresh.pool.query("SELECT nonce FROM service.nonce_reservation ORDER BY nonce");
   expect(nonces.map(({ nonce }) => nonce - nonces[0].nonce)).toEqual(nonces.map((_, index) => BigInt(index)));
   // What was forgotten is not taken for another installation's.
-  expect((await fresh.pool.query("SELECT FROM service.foreign_transaction")).rowCount).toBe(0);
+  expect((await fresh.pool.query("SELECT FROM service.external_transaction")).rowCount).toBe(0);
 });
 
-test("a foreign transaction among the unexplained ones keeps the wallet closed", async () => {
+test("an external transaction among the unexplained ones keeps the wallet closed", async () => {
   const services = h.process({ DATABASE_URL: fresh.url });
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
   const hash = await wallet.sendTransaction({ to: `0x${"12".repeat(20)}`, value: 1n, chain: null });
   await h.chain.waitForTransactionReceipt({ hash });
   expect(await reconcileWallet(services, goerli(services), h.relayer)).toMatchObject([{ hash, explained: false }]);
-  expect((await fresh.pool.query("SELECT FROM service.foreign_transaction")).rowCount).toBe(0);
+  expect((await fresh.pool.query("SELECT FROM service.external_transaction")).rowCount).toBe(0);
   const { rows } = await fresh.pool.query("SELECT state FROM service.relayer_wallet");
   expect(rows).toEqual([{ state: "reconcile" }]);
 });

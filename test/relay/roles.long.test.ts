@@ -125,8 +125,8 @@ test("a deployment that is refused because its wallet lost the role on the way i
   await node().mine({ blocks: 1 });
   await node().setAutomine(true);
   expect((await h.chain.getTransactionReceipt({ hash: deployment.transactionHash })).status).toBe("reverted");
-  await h.untilState(deployment.id, ["superseded"]);
-  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND gen = 1", [
+  await h.untilState(deployment.id, ["retried"]);
+  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND retry_number = 1", [
     deployment.id,
   ]);
   await h.untilState(rows[0].id, done);

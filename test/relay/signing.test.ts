@@ -63,7 +63,7 @@ describe("bytes are stored only when the signature", () => {
     maxFeePerGas: 10n,
     maxPriorityFeePerGas: 1n,
   } as const;
-  const order = { kind: "noop", transaction } as const;
+  const order = { kind: "cancellation", transaction } as const;
 
   test("is the wallet's own, whatever k it was made with", async () => {
     const { raw, hash } = await signChecked(randomSigner(key), order);
@@ -113,7 +113,7 @@ describe("a paying wallet signs nothing but", () => {
   const check = (changes: Partial<Unsigned>, of: Partial<Intent> = {}) => {
     if (!chain) throw new Error("no chain");
     const asked = { ...intent, ...of };
-    const kind: SigningKind = changes.data === "0x" ? "noop" : asked.kind;
+    const kind: SigningKind = changes.data === "0x" ? "cancellation" : asked.kind;
     return () => checkProposal(chain, asked, self, { kind, transaction: { ...deploy, ...changes } });
   };
   const deployData = `${keccak256(Buffer.from("deploy(bytes32,address,bytes)")).slice(0, 10)}00` as Hex;

@@ -8,7 +8,7 @@ import { untilSigned } from "../../src/relay/requests/until-signed.ts";
 import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import { toBytes, toHash } from "../../src/relay/store/bytes.ts";
 import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
-import { getIntent, type Intent, moveIntent, newestGeneration } from "../../src/relay/store/intents.ts";
+import { getIntent, type Intent, moveIntent, newestRetry } from "../../src/relay/store/intents.ts";
 import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
 import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
@@ -85,15 +85,16 @@ test.each([
   expect(blind.status).toBe("success");
   expect(late.blockNumber - blind.blockNumber).toBe(together ? 0n : 1n);
   if (together) expect(late.transactionIndex).toBeGreaterThan(blind.transactionIndex);
-  await until(first.id, ["superseded"]);
-  const next = await newestGeneration(stage.services.db, await getIntent(stage.services.db, first.id));
+  await until(first.id, ["retried"]);
+  const next = await newestRetry(stage.services.db, await getIntent(stage.services.db, first.id));
   await until(next.id, ["finalized"]);
-  const generations = await pool.query("SELECT gen, state FROM service.intent WHERE root_id = $1 ORDER BY gen", [
-    first.id,
-  ]);
-  expect(generations.rows).toEqual([
-    { gen: 0, state: "superseded" },
-    { gen: 1, state: "finalized" },
+  const retries = await pool.query(
+    "SELECT retry_number, state FROM service.intent WHERE root_id = $1 ORDER BY retry_number",
+    [first.id],
+  );
+  expect(retries.rows).toEqual([
+    { retry_number: 0, state: "retried" },
+    { retry_number: 1, state: "finalized" },
   ]);
   expect((await configOf(address)).royaltiesBps).toBe(321n);
   const states = await pool.query("SELECT DISTINCT state FROM service.relayer_wallet");
@@ -103,7 +104,7 @@ test.each([
 });
 
 test("an update that is repeated behind a later one takes nothing of it back, on the chain and in what is shown", async () => {
-  const { id, address } = await deployedByOther("Overtaken");
+  const { id, address } = await deployedByOther("Superseded");
   const first = await update(address, { publicMintStart: 1_600_000_001n });
   await until(first.id, ["confirmed"]);
   const second = await update(address, { publicMintStart: 1_600_000_002n });
@@ -115,8 +116,8 @@ test("an update that is repeated behind a later one takes nothing of it back, on
     await rpc(ground.url, "eth_sendRawTransaction", [bytesToHex(attempt?.raw ?? Buffer.alloc(0))]);
     await stage.mine();
   }
-  await until(first.id, ["superseded"]);
-  const next = await newestGeneration(stage.services.db, await getIntent(stage.services.db, first.id));
+  await until(first.id, ["retried"]);
+  const next = await newestRetry(stage.services.db, await getIntent(stage.services.db, first.id));
   await until(next.id, ["finalized"]);
   await until(second.id, ["finalized"]);
   expect(await minedBlock(next.id)).toBeGreaterThan(await minedBlock(second.id));
@@ -139,10 +140,10 @@ test("an update that a later one contains is not cancelled any more; one that is
   await expect(cancel(first.id)).rejects.toThrow(/a later update of this collection contains its changes/);
   await cancel(second.id);
   // As if a stranger had taken its nonce before the transaction that does nothing.
-  const doomed = await moveIntent(stage.services.db, await getIntent(stage.services.db, second.id), "quarantined");
+  const doomed = await moveIntent(stage.services.db, await getIntent(stage.services.db, second.id), "nonce_conflict");
   await stage.work();
-  const over = await newestGeneration(stage.services.db, await getIntent(stage.services.db, doomed?.id ?? ""));
-  expect(over).toMatchObject({ root_id: second.id, gen: 1, state: "cancelled" });
+  const over = await newestRetry(stage.services.db, await getIntent(stage.services.db, doomed?.id ?? ""));
+  expect(over).toMatchObject({ root_id: second.id, retry_number: 1, state: "cancelled" });
   await until(first.id, ["finalized"]);
 });
 
@@ -159,7 +160,7 @@ test("an update whose collection is gone is refused, and a nonce that it has is 
 });
 
 test("an update that has its nonce is not signed with what another block than the newest update's had: both hold", async () => {
-  const contract = await collection("Overtaken");
+  const contract = await collection("Superseded");
   const first = await update(contract, { royaltiesBps: 444n });
   await until(first.id, ["confirmed"]);
   const second = await assigned(contract, { publicMintStart: 1_650_000_000n });
@@ -275,7 +276,7 @@ async function update(contract: Address, changes: ConfigChanges): Promise<Intent
 /** A block for each look, and many where the end is waited for: however slow the looks are, nothing else is final before. */
 async function until(id: string, states: readonly string[]): Promise<void> {
   const own = stage;
-  const blocks = states.some((state) => state === "finalized" || state === "superseded") ? 10 : 1;
+  const blocks = states.some((state) => state === "finalized" || state === "retried") ? 10 : 1;
   const look = async () => {
     await own.mine(blocks);
     await own.work();

@@ -58,7 +58,7 @@ test("a further wallet deploys once it was granted the role, and the grant takes
   expect(rows).toEqual([{ dense: true }, { dense: true }]);
 });
 
-test("a wallet that sent foreign transactions is closed, and opens on a person's word past them", async () => {
+test("a wallet that sent external transactions is closed, and opens on a person's word past them", async () => {
   const services = h.process();
   const caller = await h.caller();
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });

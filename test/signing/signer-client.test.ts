@@ -115,7 +115,7 @@ test("orders of one moment go in one request, and one that is refused leaves the
   const next = serverOf(wallet.sign);
   const seen = watched(next);
   await listen(next);
-  const orders = [numbered(1), numbered(2, { kind: "noop" }), numbered(3)];
+  const orders = [numbered(1), numbered(2, { kind: "cancellation" }), numbered(3)];
   const outcomes = await signAll(orders);
   expect(seen).toEqual(["/v1/sign-many"]);
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);

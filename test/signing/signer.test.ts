@@ -58,7 +58,7 @@ describe("the signer's process signs", () => {
     ["a deployment", () => ({})],
     ["a deployment by an earlier factory", () => ({ to: earlier })],
     ["an update of a collection", () => ({ kind: "update", to: collection, data: `${updateSelector}00` })],
-    ["nothing to oneself", () => ({ kind: "noop", to: wallet, data: "0x" })],
+    ["nothing to oneself", () => ({ kind: "cancellation", to: wallet, data: "0x" })],
   ])("%s, and logs it with chain, wallet, nonce, hash and kind", async (_, changes) => {
     const asked = { ...order, ...changes() } as Record<string, string> & { nonce: number; chainId: number };
     const { status, body } = await sign(changes());
@@ -99,8 +99,8 @@ describe("the signer's process refuses, whatever the asker says,", () => {
     ["a fee over the cap", () => ({ maxFeePerGas: String(51n * 10n ** 9n) }), "over the cap"],
     ["a tip over the fee", () => ({ maxPriorityFeePerGas: String(51n * 10n ** 9n) }), "over its fee"],
     ["too much gas", () => ({ gas: "16777217" }), "too much gas"],
-    ["an empty call of somebody else", () => ({ kind: "noop", data: "0x", to: stranger }), "oneself"],
-    ["data for oneself", () => ({ kind: "noop", to: wallet }), "no data"],
+    ["an empty call of somebody else", () => ({ kind: "cancellation", data: "0x", to: stranger }), "oneself"],
+    ["data for oneself", () => ({ kind: "cancellation", to: wallet }), "no data"],
     ["an update of a factory", () => ({ kind: "update", data: `${updateSelector}00` }), "no collection"],
     [
       "another call of a collection",

@@ -131,7 +131,7 @@ function shortestPaths(edges: readonly { from_state: string; to_state: string }[
   return paths;
 }
 
-const unsigned = ["queued", "held", "assigned", "quarantined"];
+const unsigned = ["queued", "held", "assigned", "nonce_conflict"];
 const isOnChain = (state: string) => /^(mined|confirmed|finalized|failed_onchain)/.test(state);
 
 /** As every version so far accepts a request: the statement of a process that is not upgraded yet. */

@@ -93,9 +93,9 @@ export const alertCases: Record<string, AlertCase> = {
   MintyardWalletFeeTooHigh: steady(walletState("paused_fee"), 1, 0),
   MintyardWalletHalted: steady(walletState("halted"), 1, 0),
   MintyardWalletWithoutRole: steady(`mintyard_wallet_has_role${wallet}`, 0, 1),
-  MintyardForeignTransactions: {
-    firing: { [`mintyard_wallet_foreign_transactions_total${wallet}`]: "0x5 1x100" },
-    healthy: { [`mintyard_wallet_foreign_transactions_total${wallet}`]: "1x120" },
+  MintyardExternalTransactions: {
+    firing: { [`mintyard_wallet_external_transactions_total${wallet}`]: "0x5 1x100" },
+    healthy: { [`mintyard_wallet_external_transactions_total${wallet}`]: "1x120" },
   },
   MintyardEndpointDown: steady(`mintyard_endpoint_up{chain="polygon",endpoint="1",host="h1"}`, 0, 1),
   MintyardEndpointBehind: {

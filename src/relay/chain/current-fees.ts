@@ -6,7 +6,7 @@ import { calls, parseFeeHistory } from "./reads.ts";
 /** How long fees that were read are what a request is likely to pay; each simulation reads them anew. */
 const cachedMs = 15_000;
 /** A request does not wait longer for them: what it reserves is raised before it is signed. */
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 /** Of the operator's cap, where no fee was ever read. */
 const guessedShare = 20n;
 
@@ -38,7 +38,7 @@ export async function refreshFees(services: RelayContext, chain: Chain): Promise
   const under = reading.get(chain) ?? readFees(services, chain);
   let timer: NodeJS.Timeout | undefined;
   const enough = new Promise<void>((done) => {
-    timer = setTimeout(done, patienceMs);
+    timer = setTimeout(done, timeoutMs);
   });
   await Promise.race([under, enough]);
   clearTimeout(timer);

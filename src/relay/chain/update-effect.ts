@@ -61,7 +61,7 @@ async function findDeployment(services: RelayContext, update: Intent) {
     .where("i.chain_id", "=", update.chain_id)
     .where("i.predicted_addr", "=", update.predicted_addr)
     .where("i.kind", "=", "deploy")
-    .orderBy("i.gen", "desc")
+    .orderBy("i.retry_number", "desc")
     .limit(1)
     .executeTakeFirst();
 }

@@ -27,7 +27,7 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
   const view = await readChainView(services.relay.nodes(chain), chain, [address]);
   const used = view.wallets.get(address)?.finalNonce ?? null;
   if (used === null) throw new ServiceError("service_unavailable", `the ${chain.name} node keeps too little history`);
-  const strange = await listForeignFound(services, chain, address, used);
+  const strange = await listExternalFound(services, chain, address, used);
   const opened = await services.db.transaction().execute(async (transaction) => {
     const place = { chain_id: chain.id, addr: toBytes(address) };
     const walletRow = await transaction
@@ -43,13 +43,13 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
     for (let nonce = walletRow.next_nonce; nonce < nextNonce; nonce += 1n)
       await transaction
         .insertInto("service.nonce_reservation")
-        .values({ ...place, nonce, intent_id: null, kind: "noop", state: "foreign" })
+        .values({ ...place, nonce, intent_id: null, kind: "cancellation", state: "external" })
         .execute();
     // Left open, they would close the wallet again at the next check.
     if (strange.length > 0)
       await transaction
         .updateTable("service.nonce_reservation")
-        .set({ kind: "noop", state: "foreign" })
+        .set({ kind: "cancellation", state: "external" })
         .where("chain_id", "=", place.chain_id)
         .where("addr", "=", place.addr)
         .where("nonce", "in", strange)
@@ -69,7 +69,7 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
 }
 
 /** Nonces that were found in use, and that a mined transaction which this service never signs has used. */
-async function listForeignFound(
+async function listExternalFound(
   services: RelayContext,
   chain: Chain,
   wallet: Address,
@@ -88,6 +88,6 @@ async function listForeignFound(
   const nonces = found.map(({ nonce }) => nonce);
   const strange: bigint[] = [];
   for (const sent of await findNonces(services, chain, wallet, nonces))
-    if ((await kindOnChain(services, chain, wallet, sent)) === "foreign") strange.push(sent.nonce);
+    if ((await kindOnChain(services, chain, wallet, sent)) === "external") strange.push(sent.nonce);
   return strange;
 }

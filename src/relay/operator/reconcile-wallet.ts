@@ -12,9 +12,9 @@ import { mendIntents } from "../track/mend-intents.ts";
 /**
  * Completes the rows of a wallet that did more than the database knows of: a person's command. The worker does the same
  * by itself once those transactions are final; this does not wait for that, mends what older versions left (a wallet that
- * was halted for a transaction of our own, requests without their nonce), and can pass foreign ones over.
+ * was halted for a transaction of our own, requests without their nonce), and can pass external ones over.
  *
- * @param options `acceptForeign`: nonces used by other transactions are noted as such and passed over. Without,
+ * @param options `acceptExternal`: nonces used by other transactions are noted as such and passed over. Without,
  *   one of them keeps the wallet closed and nothing is written.
  * @returns the nonces that were missing or taken for somebody else's, ascending.
  */
@@ -22,7 +22,7 @@ export async function reconcileWallet(
   services: RelayContext,
   chain: Chain,
   wallet: Address,
-  options: { acceptForeign?: boolean } = {},
+  options: { acceptExternal?: boolean } = {},
 ): Promise<FoundNonce[]> {
   const count = BigInt(await askNode(chain, () => services.rpc(chain).getTransactionCount({ address: wallet })));
   const found = await importFound(services, chain, wallet, { ...options, count });
@@ -46,7 +46,7 @@ async function explainHalt(services: RelayContext, chain: Chain, wallet: Address
     .select("s.nonce")
     .where("s.chain_id", "=", place.chain_id)
     .where("s.addr", "=", place.addr)
-    .where("s.state", "=", "foreign")
+    .where("s.state", "=", "external")
     .where("s.found", "=", false)
     .orderBy("s.nonce")
     .execute();
@@ -55,8 +55,8 @@ async function explainHalt(services: RelayContext, chain: Chain, wallet: Address
   const found: FoundNonce[] = [];
   for (const sent of await findNonces(services, chain, wallet, nonces)) {
     const kind = await kindOnChain(services, chain, wallet, sent);
-    found.push({ nonce: sent.nonce, hash: sent.hash, kind, explained: kind !== "foreign" });
-    if (kind === "foreign" || !sent.raw) continue;
+    found.push({ nonce: sent.nonce, hash: sent.hash, kind, explained: kind !== "external" });
+    if (kind === "external" || !sent.raw) continue;
     const raw = sent.raw;
     await services.db.transaction().execute(async (db) => {
       await db

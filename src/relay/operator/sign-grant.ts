@@ -86,7 +86,7 @@ export async function signGrant(
     const { raw, hash } = await signChecked(signer, order);
     await transaction
       .insertInto("service.nonce_reservation")
-      .values({ ...place, nonce, intent_id: null, kind: "noop" })
+      .values({ ...place, nonce, intent_id: null, kind: "cancellation" })
       .execute();
     await transaction
       .updateTable("service.relayer_wallet")
@@ -100,7 +100,7 @@ export async function signGrant(
         ...place,
         nonce,
         hash: toBytes(hash),
-        kind: "noop",
+        kind: "cancellation",
         raw: toBytes(raw),
         max_fee: fees.maxFeePerGas,
         tip: fees.maxPriorityFeePerGas,

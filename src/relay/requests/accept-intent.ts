@@ -6,7 +6,7 @@ import { ServiceError } from "../../errors/errors.ts";
 import { batched } from "../store/batch.ts";
 import { toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
-import { type Intent, lostRequest, newestGeneration } from "../store/intents.ts";
+import { type Intent, lostRequest, newestRetry } from "../store/intents.ts";
 import { type GasReservation, keepLimits, wantedLimits } from "../submit/budget.ts";
 import { withRoom } from "./with-room.ts";
 
@@ -51,7 +51,7 @@ export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Pro
   const inserted = await withRoom(db, intent.reservation.limits, () => insertIntent(db, intent));
   const accepted = inserted ?? (await findByKey(db, intent));
   if (accepted.id === intent.id) failpoint("accept-after-commit");
-  return await newestGeneration(db, accepted);
+  return await newestRetry(db, accepted);
 }
 
 async function findByKey(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
@@ -87,7 +87,7 @@ export async function findKey(
   const live = rows.find((row) => row.live);
   if (live) {
     const { live: _, ...row } = live;
-    return await newestGeneration(db, row);
+    return await newestRetry(db, row);
   }
   // Counted from committed rows, so that everybody who sees the same past tries the same key.
   return { stored: `derived:${requestHash.toString("hex")}:${rows.length}`, derived: true };
@@ -118,7 +118,7 @@ const readTogether = batched(
       .execute();
     return wanted.map(({ requestHash }) => rows.filter((row) => row.req_hash.equals(requestHash)));
   },
-  { most: 32, apart: false },
+  { most: 32, retryIndividually: false },
 );
 
 /** Whether something was accepted under a key: a request that comes with it again stores nothing. */

@@ -15,14 +15,14 @@ const meanings: Record<Intent["state"], string> = {
   in_flight: "sent; no block has it yet",
   mined: "in a block; not deep enough yet",
   mined_reverted: "in a block, where the chain refused it; it counts as failed once that is final",
-  mined_noop: "cancelled: the empty transaction is in a block",
+  mined_cancellation: "cancelled: the empty transaction is in a block",
   confirmed: "deep enough to be shown",
   finalized: "done for good",
   failed_onchain: "the chain refused it for good; nothing more is tried",
   cancelled: "cancelled; nothing more is tried",
   expired: "never sent within its time; nothing more is tried",
-  quarantined: "its nonce was used up for something else; it goes on with another one",
-  superseded: "it goes on in the next generation, below",
+  nonce_conflict: "its nonce was used up for something else; it goes on with another one",
+  retried: "it goes on as a retry, below",
 };
 
 const reasons: Record<string, string> = {
@@ -42,10 +42,10 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * The whole story of one deployment or update, for an operator: every generation, its nonce, each set of
+ * The whole story of one deployment or update, for an operator: every retry, its nonce, each set of
  * bytes ever signed, and what each node said about it.
  *
- * @param wanted id of any generation, a transaction hash, or an address.
+ * @param wanted id of any retry, a transaction hash, or an address.
  * @returns lines of text; null when nothing is known by this name.
  */
 export async function explainIntent(db: Kysely<Database>, wanted: string): Promise<string[] | null> {
@@ -56,7 +56,7 @@ export async function explainIntent(db: Kysely<Database>, wanted: string): Promi
     .selectAll()
     .where("root_id", "in", roots)
     .orderBy("seq")
-    .orderBy("gen")
+    .orderBy("retry_number")
     .execute();
   const parts: string[][] = [];
   for (const intent of intents) parts.push(await explainOne(db, intent));
@@ -80,7 +80,7 @@ async function findRoots(db: Kysely<Database>, wanted: string): Promise<string[]
 async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[]> {
   const reservation = await findReservation(db, intent.id);
   const lines = [
-    `${intent.kind} ${intent.id}${intent.gen > 0 ? ` (generation ${intent.gen} of ${intent.root_id})` : ""}`,
+    `${intent.kind} ${intent.id}${intent.retry_number > 0 ? ` (retry ${intent.retry_number} of ${intent.root_id})` : ""}`,
     `  state      ${intent.state}: ${meanings[intent.state]}`,
     ...(intent.hold_reason
       ? [

@@ -48,7 +48,7 @@ export async function reserveBetween(
 ): Promise<bigint> {
   const { numAffectedRows } = await sql`
     INSERT INTO service.nonce_reservation (chain_id, addr, nonce, kind, found)
-    SELECT ${place.chain_id}, ${place.addr}, n, 'noop', true
+    SELECT ${place.chain_id}, ${place.addr}, n, 'cancellation', true
     FROM (SELECT coalesce(min(s.nonce), ${nextNonce}::bigint) AS lowest FROM service.nonce_reservation s
         WHERE s.chain_id = ${place.chain_id} AND s.addr = ${place.addr}) known,
       generate_series(least(${nonce}::bigint + 1, ${nextNonce}::bigint), greatest(${nonce}::bigint, lowest) - 1) AS n`.execute(

@@ -63,7 +63,7 @@ export async function findReservation(db: Kysely<Database>, intentId: string): P
 export async function markMined(
   transaction: Transaction<Database>,
   intent: Intent,
-  to: "mined" | "mined_reverted" | "mined_noop",
+  to: "mined" | "mined_reverted" | "mined_cancellation",
   hash: Hex,
   block: BlockRef,
   costWei: bigint | null,

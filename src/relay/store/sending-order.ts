@@ -1,5 +1,5 @@
 /** A nonce whose bytes are not there by then is not waited for: its request may have ended, or its process. */
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 
 interface Turn {
   before: Promise<void>;
@@ -19,7 +19,7 @@ export class SendingOrder {
   take(wallet: string, intentId: string): void {
     if (this.#turns.has(intentId)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => this.pass(intentId), patienceMs).unref();
+    const timer = setTimeout(() => this.pass(intentId), timeoutMs).unref();
     this.#turns.set(intentId, {
       before: this.#last.get(wallet) ?? Promise.resolve(),
       pass: () => {

@@ -11,9 +11,9 @@ import type { Intent } from "../store/intents.ts";
 import { type Attempt, listAttemptsOf } from "../store/nonces.ts";
 
 /** Whatever is to be sent to an endpoint goes in one line, unless it hangs: one request shall not overtake another. */
-const sendTogether = batched(sendAll, { most: 16, apart: false, patienceMs: 2_000 });
-const readTogether = batched(readStored, { most: 64, apart: false });
-const markTogether = batched(markSent, { most: 32, apart: false });
+const sendTogether = batched(sendAll, { most: 16, retryIndividually: false, timeoutMs: 2_000 });
+const readTogether = batched(readStored, { most: 64, retryIndividually: false });
+const markTogether = batched(markSent, { most: 32, retryIndividually: false });
 
 interface Sending {
   chain: Chain;

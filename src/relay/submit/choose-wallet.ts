@@ -35,7 +35,7 @@ const readTogether = batched(
       .execute();
     return chainIds.map(() => wallets);
   },
-  { most: 64, apart: false },
+  { most: 64, retryIndividually: false },
 );
 
 /**

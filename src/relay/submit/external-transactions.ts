@@ -42,7 +42,7 @@ export async function noteSentElsewhere(
   // Where this process knows of higher nonces than the row, the row was put back to an older state.
   const known = services.relay.basis.nextOf(nameWallet(chain, wallet)) ?? 0n;
   const { rows } = await sql`
-    INSERT INTO service.foreign_transaction (chain_id, addr, nonce, hash, kind, root_id)
+    INSERT INTO service.external_transaction (chain_id, addr, nonce, hash, kind, root_id)
     SELECT l.chain_id, l.addr, ${sent.nonce}, ${toBytes(sent.hash)}, ${sent.kind}, ${root}::uuid
     FROM service.relayer_wallet l
       LEFT JOIN service.nonce_reservation s ON s.chain_id = l.chain_id AND s.addr = l.addr AND s.nonce = ${sent.nonce}
@@ -68,7 +68,7 @@ export interface SharedWallet {
 /** The wallets that other installations have used. */
 export async function listSharedWallets(db: Kysely<Database>): Promise<SharedWallet[]> {
   const rows = await db
-    .selectFrom("service.foreign_transaction")
+    .selectFrom("service.external_transaction")
     .select(["chain_id", "addr"])
     .select(({ fn }) => [fn.countAll<bigint>().as("transactions"), fn.max("seen_at").as("last")])
     .groupBy(["chain_id", "addr"])

@@ -16,9 +16,9 @@ import { reserveFound } from "./raise-reservation.ts";
  * Takes over a collection that stands at an intent's address although no attempt is remembered: the
  * database was restored to a state before the signature. The chain would refuse a second one anyway.
  *
- * @returns the intent, now mined; null when there is nothing to adopt.
+ * @returns the intent, now mined; null when there is nothing to import.
  */
-export async function adoptDeployment(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
+export async function importDeployment(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const found = await askNode(chain, () => findDeployment(services, chain, intent));
   if (!found) return null;
   const { receipt, raw, nonce, sender, fees, gas } = found;
@@ -30,7 +30,7 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
     verifyDeployment(services.rpc(chain), intent, receipt.blockNumber, receipt.transactionHash),
   );
   if (problem) {
-    services.log.error({ intent: intent.id, problem }, "a foreign collection stands at the address of an intent");
+    services.log.error({ intent: intent.id, problem }, "an external collection stands at the address of an intent");
     return null;
   }
   const { genesisHash } = await services.relay.factory(chain);
@@ -42,8 +42,8 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
     );
     return null;
   }
-  services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "adopting a deployment found on the chain");
-  const adopting = services.db.transaction().execute(async (transaction) => {
+  services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "importing a deployment found on the chain");
+  const importing = services.db.transaction().execute(async (transaction) => {
     const addr = toBytes(sender);
     const walletRow = await lockWallet(transaction, chain.id, addr, nonce, genesisHash);
     const queued = intent.state === "held" ? await moveIntent(transaction, intent, "queued") : intent;
@@ -54,7 +54,7 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
       if (between > 0n)
         services.log.warn(
           { chain: chain.name, wallet: sender, nonce, between },
-          "nonces beside an adopted one are not known either; what used them is noted once it is final",
+          "nonces beside an imported one are not known either; what used them is noted once it is final",
         );
       // An operator may have noted the nonce already, when nobody remembered this request.
       const bound = await transaction
@@ -82,7 +82,7 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
       .values({
         ...place,
         hash: toBytes(receipt.transactionHash),
-        kind: "adopted",
+        kind: "imported",
         raw: toBytes(raw),
         max_fee: fees.maxFeePerGas,
         tip: fees.maxPriorityFeePerGas,
@@ -97,7 +97,7 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
     if (!mined) throw new MovedMeanwhile();
     return mined;
   });
-  return await adopting.catch(async (error: unknown) => {
+  return await importing.catch(async (error: unknown) => {
     if (error instanceof MovedMeanwhile) return await getIntent(services.db, intent.id);
     if (!(error instanceof NonceOfAnother)) throw error;
     services.log.warn({ intent: intent.id, nonce }, "its nonce is another request's; it ends once that is final");

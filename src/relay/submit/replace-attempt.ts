@@ -9,7 +9,7 @@ import { feeCap } from "./preflight.ts";
 import { raiseGasReservation } from "./raise-reservation.ts";
 import { signAttempt } from "./sign-attempt.ts";
 
-const noopGas = 21_000n;
+const cancellationGas = 21_000n;
 
 /** What the replacement of a pending transaction depends on. */
 export interface FeeView {
@@ -31,7 +31,7 @@ export function isStale(
   head: bigint,
   nextNonce: bigint,
 ): boolean {
-  if (!newest || newest.head_block === null || newest.kind === "adopted") return false;
+  if (!newest || newest.head_block === null || newest.kind === "imported") return false;
   return reservation.nonce === nextNonce && head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
 }
 
@@ -52,10 +52,10 @@ export async function replaceAttempt(
   view: FeeView,
 ): Promise<Intent | null> {
   const [newest] = attempts;
-  const empty = intent.cancel_requested_at !== null || newest?.kind === "noop" || !newest;
+  const empty = intent.cancel_requested_at !== null || newest?.kind === "cancellation" || !newest;
   const old = newest ? { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) } : null;
   const call = empty || !newest ? null : parseTransaction(toHex(newest.raw));
-  const gas = call?.gas ?? noopGas;
+  const gas = call?.gas ?? cancellationGas;
   const within = (cap: bigint) =>
     old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
   const cap = feeCap(chain, intent, gas);
@@ -73,7 +73,7 @@ export async function replaceAttempt(
   services.log.info({ intent: intent.id, nonce: reservation.nonce, ...fees, empty }, "replacing a transaction");
   const self = toAddress(reservation.addr);
   return await signAttempt(services, chain, intent, reservation, {
-    kind: empty ? "noop" : intent.kind,
+    kind: empty ? "cancellation" : intent.kind,
     to: call?.to ?? self,
     data: call?.data ?? "0x",
     gas,

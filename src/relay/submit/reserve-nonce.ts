@@ -35,7 +35,7 @@ interface NonceRequest {
 }
 
 /** The wallet's row is locked meanwhile, so a batch has its end. */
-const assignTogether = batched(assignAll, { most: 32, apart: true });
+const assignTogether = batched(assignAll, { most: 32, retryIndividually: true });
 
 /**
  * Binds an intent to the next nonce of the paying wallet, for ever, in one transaction that holds the

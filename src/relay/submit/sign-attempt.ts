@@ -12,7 +12,7 @@ import type { NonceReservation } from "../store/nonces.ts";
 import { checkProposal } from "./signing-policy.ts";
 
 export interface AttemptPlan {
-  kind: "deploy" | "update" | "noop";
+  kind: "deploy" | "update" | "cancellation";
   to: Address;
   data: Hex;
   gas: bigint;
@@ -66,7 +66,7 @@ interface SignedBytes {
 }
 
 /** Signatures that are ready while others are being stored are stored together. */
-const storeTogether = batched(storeAll, { most: 32, apart: true });
+const storeTogether = batched(storeAll, { most: 32, retryIndividually: true });
 
 /**
  * Moves each intent and keeps its bytes, both or neither, in one statement.

@@ -4,13 +4,13 @@ import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
 import { toAddress } from "../store/bytes.ts";
-import { getIntent, type Intent, moveIntent, newestGeneration } from "../store/intents.ts";
+import { getIntent, type Intent, moveIntent, newestRetry } from "../store/intents.ts";
 import { findReservation } from "../store/nonces.ts";
 import { waitForThoseAhead, waitForTurn } from "../store/update-order.ts";
 import { chooseWallet } from "./choose-wallet.ts";
 import { claimFound } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
-import { adoptDeployment } from "./import-deployment.ts";
+import { importDeployment } from "./import-deployment.ts";
 import { type Preflight, preflight } from "./preflight.ts";
 import { raiseGasReservation } from "./raise-reservation.ts";
 import { reserveNonce } from "./reserve-nonce.ts";
@@ -78,9 +78,9 @@ async function takeStep(
     case "cancelled":
     case "expired":
       return { kind: "over", intent };
-    case "superseded":
-      return await newestGeneration(services.db, intent);
-    case "quarantined":
+    case "retried":
+      return await newestRetry(services.db, intent);
+    case "nonce_conflict":
       return { kind: "waiting", intent, reason: "its nonce was used by somebody else", ready: null };
     default:
       return { kind: "signed", intent };
@@ -103,8 +103,8 @@ async function takeStep(
   if (claimed) return claimed;
   if (choice.kind === "hold") {
     // The wallet may wait for this very intent: after a restore, for the collection that it made already.
-    const adopted = choice.reason === "wallet" && intent.kind === "deploy" ? await adopt() : null;
-    return adopted ?? (await holdIntent(intent, choice.reason, choice.message));
+    const imported = choice.reason === "wallet" && intent.kind === "deploy" ? await importFromChain() : null;
+    return imported ?? (await holdIntent(intent, choice.reason, choice.message));
   }
   // What an update replaces may have changed since an earlier look, and another wallet has another balance.
   const fresh = intent.kind === "deploy" && known?.sender === choice.sender ? known : null;
@@ -114,8 +114,8 @@ async function takeStep(
     // Another process may have deployed it since: then the refusal is the second deployment's.
     const now = await again();
     if (now.version !== intent.version) return now;
-    const adopted = intent.kind === "deploy" ? await adopt() : null;
-    if (adopted) return adopted;
+    const imported = intent.kind === "deploy" ? await importFromChain() : null;
+    if (imported) return imported;
     // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
     if (!reservation && intent.kind === "deploy" && (await lostRole(choice.sender))) return intent;
     // A node may simulate on top of its mempool, and this very deployment may wait there, forgotten here.
@@ -177,9 +177,9 @@ async function takeStep(
     return !(await services.relay.deployers(chain)).includes(sender);
   }
 
-  async function adopt(): Promise<Intent | null> {
-    const adopted = await adoptDeployment(services, chain, intent);
-    return adopted ?? (reservation ? null : await endAsFound(services, chain, intent));
+  async function importFromChain(): Promise<Intent | null> {
+    const imported = await importDeployment(services, chain, intent);
+    return imported ?? (reservation ? null : await endAsFound(services, chain, intent));
   }
 
   async function refuse(reason: string): Promise<Submission | Intent> {

@@ -46,13 +46,13 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
   const readable = mined.length <= mostRead ? mined : [];
   for (const { raw, ...sent } of readable.length > 0 ? await findNonces(services, chain, wallet, readable) : [])
     if (raw) found.set(sent.nonce, { ...sent, raw });
-    else return foreign(services, chain, wallet, sent.nonce);
+    else return external(services, chain, wallet, sent.nonce);
   const unknown = range(first, pending.next).map((nonce): Found => {
     const sent = found.get(nonce) ?? null;
-    return { nonce, sent, kind: sent ? kindOfContent(chain, wallet, sent) : "noop" };
+    return { nonce, sent, kind: sent ? kindOfContent(chain, wallet, sent) : "cancellation" };
   });
-  const strange = unknown.find(({ kind }) => kind === "foreign");
-  if (strange) return foreign(services, chain, wallet, strange.nonce);
+  const strange = unknown.find(({ kind }) => kind === "external");
+  if (strange) return external(services, chain, wallet, strange.nonce);
   const next = await services.db.transaction().execute(async (transaction) => {
     const walletRow = await lockWallet(transaction, chain.id, addr, pending.mined, genesisHash);
     const missing = unknown.filter(({ nonce }) => nonce >= walletRow.next_nonce);
@@ -100,7 +100,7 @@ interface Found {
   kind: ContentKind;
 }
 
-function foreign(services: RelayContext, chain: Chain, wallet: Address, nonce: bigint): Unready {
+function external(services: RelayContext, chain: Chain, wallet: Address, nonce: bigint): Unready {
   services.log.error({ chain: chain.name, wallet, nonce }, "the paying wallet signed what this service never signs");
   return { reason: "the wallet sent transactions that are not ours; an operator has to look", soon: false };
 }
@@ -113,7 +113,14 @@ async function reserve(
   const found_root = sent && kind === "deploy" ? rootOf(sent.data) : null;
   await transaction
     .insertInto("service.nonce_reservation")
-    .values({ ...place, nonce, intent_id: null, kind: kind === "foreign" ? "noop" : kind, found: true, found_root })
+    .values({
+      ...place,
+      nonce,
+      intent_id: null,
+      kind: kind === "external" ? "cancellation" : kind,
+      found: true,
+      found_root,
+    })
     .execute();
   if (sent) await keepFoundBytes(transaction, place, sent);
 }
@@ -130,7 +137,7 @@ export async function keepFoundBytes(
       ...place,
       nonce: sent.nonce,
       hash: toBytes(sent.hash),
-      kind: "adopted",
+      kind: "imported",
       raw: toBytes(sent.raw),
       max_fee: sent.maxFeePerGas,
       tip: sent.maxPriorityFeePerGas,

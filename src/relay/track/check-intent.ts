@@ -13,10 +13,10 @@ import { failpoint } from "../store/failpoint.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
-import { startNextGeneration } from "./nonce-conflict.ts";
+import { startRetry } from "./nonce-conflict.ts";
 import { explainUsedNonce } from "./used-nonce.ts";
 
-/** Generations of a request that ran out of gas, beyond the first one. */
+/** Retries of a request that ran out of gas, beyond the first one. */
 const mostRepetitions = 2;
 
 /** An intent whose fate the chain decides, with its nonce. */
@@ -69,11 +69,11 @@ async function moveByChain(
       return await lookForReceipt(services, chain, watched, evidence);
     case "mined":
     case "mined_reverted":
-    case "mined_noop":
+    case "mined_cancellation":
     case "confirmed":
       return await followBlock(services, chain, watched, evidence);
-    case "quarantined":
-      return await startNextGeneration(services, chain, watched.intent, evidence.view);
+    case "nonce_conflict":
+      return await startRetry(services, chain, watched.intent, evidence.view);
     default:
       return watched.intent;
   }
@@ -92,7 +92,7 @@ async function lookForReceipt(
     if (!receipt) continue;
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
     const succeeded = receipt.status === 1n;
-    const to = attempt.kind === "noop" ? "mined_noop" : succeeded ? "mined" : "mined_reverted";
+    const to = attempt.kind === "cancellation" ? "mined_cancellation" : succeeded ? "mined" : "mined_reverted";
     if (to === "mined" && intent.kind === "deploy" && !announcesCollection(receipt, intent)) {
       services.log.error({ intent: intent.id, hash }, "a deployment succeeded without its collection");
       continue;
@@ -123,7 +123,7 @@ async function lookForReceipt(
   return rounds < 5 ? intent : await explainUsedNonce(services, chain, watched, view);
 }
 
-/** Its nonce is used up for nothing: once that is final, the request goes on in a new generation. */
+/** Its nonce is used up for nothing: once that is final, the request goes on as a retry. */
 async function repeatUpdate(
   services: RelayContext,
   { intent }: WatchedIntent,
@@ -134,7 +134,7 @@ async function repeatUpdate(
   services.log.warn({ intent: intent.id, hash }, "an update was mined before its collection stood; it is repeated");
   return await services.db.transaction().execute(async (transaction) => {
     const mined = await markMined(transaction, intent, "mined", hash, block, costWei);
-    return mined && (await moveIntent(transaction, mined, "quarantined", "no_effect"));
+    return mined && (await moveIntent(transaction, mined, "nonce_conflict", "no_effect"));
   });
 }
 
@@ -176,7 +176,7 @@ async function followBlock(
       return await confirm(services, chain, intent, { number, hash: outcome.hash });
     case "mined_reverted":
       return await endReverted(services, chain, { intent, reservation }, outcome);
-    case "mined_noop":
+    case "mined_cancellation":
       return (await endAsFound(services, chain, intent)) ?? (await moveIntent(services.db, intent, "cancelled"));
     default:
       return intent;
@@ -185,11 +185,11 @@ async function followBlock(
 
 /** A transaction that does nothing does so even if it fails. */
 function outcomeOf(intent: Intent): boolean | null {
-  return intent.state === "mined_noop" ? null : intent.state === "mined";
+  return intent.state === "mined_cancellation" ? null : intent.state === "mined";
 }
 
 /**
- * What ran out of gas did so because a node estimated too little: the request goes on in a new generation, with another
+ * What ran out of gas did so because a node estimated too little: the request goes on as a retry, with another
  * estimate, a few times. So does a deployment whose wallet had lost its role when it was mined: another wallet sends
  * it, or this one once it has the role again. Everything else that the chain refused it refused for good.
  */
@@ -202,19 +202,19 @@ async function endReverted(
   // A duplicate of a transaction whose rows were lost: the factory refuses a second collection of one intent.
   const found = await endAsFound(services, chain, intent);
   if (found) return found;
-  const mayRepeat = intent.gen < mostRepetitions && intent.cancel_requested_at === null;
+  const mayRepeat = intent.retry_number < mostRepetitions && intent.cancel_requested_at === null;
   if (
     mayRepeat &&
     intent.kind === "deploy" &&
     (await lackedRole(services, chain, toAddress(reservation.addr), blockHash))
   ) {
     services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the deployment is repeated");
-    return await moveIntent(services.db, intent, "quarantined", "role");
+    return await moveIntent(services.db, intent, "nonce_conflict", "role");
   }
   if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
     return await moveIntent(services.db, intent, "failed_onchain");
   services.log.warn({ intent: intent.id, hash }, "a transaction ran out of gas; it is repeated with a new estimate");
-  return await moveIntent(services.db, intent, "quarantined", "out_of_gas");
+  return await moveIntent(services.db, intent, "nonce_conflict", "out_of_gas");
 }
 
 /**

@@ -22,18 +22,18 @@ export interface FoundNonce {
 
 /**
  * Notes each transaction of a wallet that the chain has and the database forgot: its nonce gets a reservation that is
- * mined, with the intent id that it deployed. The request that it belongs to takes it over (`adoptDeployment`), now or
+ * mined, with the intent id that it deployed. The request that it belongs to takes it over (`importDeployment`), now or
  * when its client asks again. The wallet goes on behind them; what is not ours by content closes it.
  *
  * @param count the wallet's transactions up to the block that is looked at.
- * @param acceptForeign nonces used by other transactions are noted as such and passed over, on a person's word.
+ * @param acceptExternal nonces used by other transactions are noted as such and passed over, on a person's word.
  * @returns the nonces that were missing, ascending.
  */
 export async function importFound(
   services: RelayContext,
   chain: Chain,
   wallet: Address,
-  { count, acceptForeign = false }: { count: bigint; acceptForeign?: boolean },
+  { count, acceptExternal = false }: { count: bigint; acceptExternal?: boolean },
 ): Promise<FoundNonce[]> {
   const addr = toBytes(wallet);
   const missing = await missingNonces(services.db, chain.id, addr, count);
@@ -42,7 +42,7 @@ export async function importFound(
   const found: { kind: ContentKind; transaction: SentTransaction }[] = [];
   for (const transaction of sent)
     found.push({ kind: await kindOnChain(services, chain, wallet, transaction), transaction });
-  const closed = found.some(({ kind }) => kind === "foreign") && !acceptForeign;
+  const closed = found.some(({ kind }) => kind === "external") && !acceptExternal;
   const { genesisHash } = await services.relay.factory(chain);
   await services.db.transaction().execute(async (db) => {
     const walletRow = await lockWallet(db, chain.id, addr, count, genesisHash);
@@ -52,8 +52,8 @@ export async function importFound(
         await noteSentElsewhere(services, db, chain, wallet, { ...transaction, kind });
     for (const { kind, transaction } of closed ? [] : found) {
       const reservation =
-        kind === "foreign"
-          ? ({ kind: "noop", state: "foreign" } as const)
+        kind === "external"
+          ? ({ kind: "cancellation", state: "external" } as const)
           : ({ kind, state: "mined", ...minedBy(transaction) } as const);
       await db
         .insertInto("service.nonce_reservation")
@@ -73,7 +73,7 @@ export async function importFound(
             .where("service.nonce_reservation.state", "=", "open"),
         )
         .execute();
-      if (kind !== "foreign" && transaction.raw)
+      if (kind !== "external" && transaction.raw)
         await keepFoundBytes(db, place, { ...transaction, raw: transaction.raw });
     }
     const next = closed || walletRow.next_nonce > count ? walletRow.next_nonce : count;
@@ -98,7 +98,7 @@ export async function importFound(
       { chain: chain.name, wallet, found: found.length, closed },
       "a wallet was reconciled with its chain",
     );
-  return found.map(({ kind, transaction: { nonce, hash } }) => ({ nonce, hash, kind, explained: kind !== "foreign" }));
+  return found.map(({ kind, transaction: { nonce, hash } }) => ({ nonce, hash, kind, explained: kind !== "external" }));
 }
 
 /** What a mined transaction of a wallet is, with everything that the database and the chain know. */
@@ -111,7 +111,7 @@ export async function kindOnChain(
   const kind = kindOfContent(chain, wallet, sent);
   if (kind !== "update" || !sent.to) return kind;
   const target = sent.to;
-  return (await askNode(chain, () => isOwnCollection(services, chain, target))) ? kind : "foreign";
+  return (await askNode(chain, () => isOwnCollection(services, chain, target))) ? kind : "external";
 }
 
 export function minedBy({ receipt, hash }: SentTransaction) {

@@ -25,18 +25,18 @@ interface Lost {
  *
  * @returns null when another process moved it.
  */
-export async function quarantine(
+export async function markNonceConflict(
   services: RelayContext,
   chain: Chain,
   { intent, reservation }: Lost,
 ): Promise<Intent | null> {
   const facts = { intent: intent.id, chain: chain.name, wallet: toAddress(reservation.addr), nonce: reservation.nonce };
   const halted = await services.db.transaction().execute(async (transaction) => {
-    const moved = await moveIntent(transaction, intent, "quarantined", "nonce_taken");
+    const moved = await moveIntent(transaction, intent, "nonce_conflict", "nonce_taken");
     if (!moved) return null;
     await transaction
       .updateTable("service.nonce_reservation")
-      .set({ state: "foreign" })
+      .set({ state: "external" })
       .where("intent_id", "=", intent.id)
       .execute();
     await transaction
@@ -48,7 +48,7 @@ export async function quarantine(
     return moved;
   });
   // Only of what happened: another process may have found a better explanation meanwhile.
-  if (halted) services.log.error(facts, "incident: a foreign transaction used our nonce; the wallet is halted");
+  if (halted) services.log.error(facts, "incident: an external transaction used our nonce; the wallet is halted");
   return halted;
 }
 
@@ -62,7 +62,7 @@ export async function passNonceOn(
   services: RelayContext,
   chain: Chain,
   { intent, reservation }: Lost,
-  sent: SentTransaction & { raw: Hex; kind: "deploy" | "update" | "noop" },
+  sent: SentTransaction & { raw: Hex; kind: "deploy" | "update" | "cancellation" },
 ): Promise<Intent | null> {
   const facts = {
     intent: intent.id,
@@ -72,14 +72,14 @@ export async function passNonceOn(
     hash: sent.hash,
   };
   const passed = await services.db.transaction().execute(async (transaction) => {
-    const moved = await moveIntent(transaction, intent, "quarantined", "nonce_passed_on");
+    const moved = await moveIntent(transaction, intent, "nonce_conflict", "nonce_passed_on");
     if (!moved) return null;
     const { kind } = sent;
-    if (kind !== "noop")
+    if (kind !== "cancellation")
       await noteSentElsewhere(services, transaction, chain, toAddress(reservation.addr), { ...sent, kind });
     await transaction
       .updateTable("service.nonce_reservation")
-      .set({ state: "foreign", found: true, found_root: rootOf(sent.data) })
+      .set({ state: "external", found: true, found_root: rootOf(sent.data) })
       .where("intent_id", "=", intent.id)
       .execute();
     await keepFoundBytes(transaction, { chain_id: reservation.chain_id, addr: reservation.addr }, sent);
@@ -91,11 +91,11 @@ export async function passNonceOn(
 }
 
 /**
- * Gives a quarantined request another try: a new intent of the same root, so of the same address, which the
+ * Retries a request that lost its nonce: a new intent of the same root, so of the same address, which the
  * chain can hold one collection at. The first try's gas is spent, or its reservation given back; the next one reserves
  * for itself before it is signed, within the limits of then. A request that was cancelled meanwhile ends there.
  */
-export async function startNextGeneration(
+export async function startRetry(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
@@ -107,15 +107,15 @@ export async function startNextGeneration(
   const next = randomUUID();
   return await services.db.transaction().execute(async (transaction) => {
     const inserted = await sql<Pick<Intent, "id" | "state" | "version">>`
-      INSERT INTO service.intent (id, root_id, gen, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
+      INSERT INTO service.intent (id, root_id, retry_number, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
         template, owner, init_data, salt, predicted_addr, seq)
-      SELECT ${next}::uuid, root_id, gen + 1, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
+      SELECT ${next}::uuid, root_id, retry_number + 1, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
         template, owner, init_data, salt, predicted_addr, seq
       FROM service.intent WHERE id = ${intent.id}
       ON CONFLICT DO NOTHING RETURNING id, state, version`.execute(transaction);
     const [repeated] = inserted.rows;
     if (repeated && intent.cancel_requested_at) await moveIntent(transaction, repeated, "cancelled");
-    return await moveIntent(transaction, intent, "superseded");
+    return await moveIntent(transaction, intent, "retried");
   });
 }
 

@@ -9,7 +9,7 @@ import { asWatched, selectWatched } from "./watched-rows.ts";
 const page = 500;
 
 const pagedStates = {
-  mined: ["mined", "mined_reverted", "mined_noop", "quarantined"],
+  mined: ["mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],
   confirmed: ["confirmed"],
 } as const satisfies Record<string, readonly IntentState[]>;
 

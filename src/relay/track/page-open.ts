@@ -51,4 +51,4 @@ export async function listOpen(services: RelayContext, chain: Chain): Promise<Wa
 /** Cancelled, and the empty transaction is not signed yet. */
 const isToBeEmptied = sql<boolean>`(w.cancel_requested_at IS NOT NULL AND NOT EXISTS (
   SELECT FROM service.attempt a
-  WHERE (a.chain_id, a.addr, a.nonce) = (o.chain_id, o.addr, o.nonce) AND a.kind = 'noop'))`;
+  WHERE (a.chain_id, a.addr, a.nonce) = (o.chain_id, o.addr, o.nonce) AND a.kind = 'cancellation'))`;

@@ -16,7 +16,7 @@ import { refreshWallets } from "./watch-wallets.ts";
 
 /** Nonces of one look, each wallet's lowest first: nothing behind them can be mined. */
 const lowest = 50;
-const noopGas = 21_000n;
+const cancellationGas = 21_000n;
 
 interface FoundReservation {
   addr: Buffer;
@@ -143,7 +143,7 @@ async function replace(
   // The very call that was found, and nothing otherwise: its content was looked at when it was kept (nonce-basis.ts).
   const to = call?.to ?? wallet;
   const data: Hex = call?.data ?? "0x";
-  const gas = call?.gas ?? noopGas;
+  const gas = call?.gas ?? cancellationGas;
   const kind = kindOf(data);
   // A role is given by the operator's own command only, which sends its bytes again when it is repeated.
   if (!kind) return;
@@ -186,7 +186,7 @@ async function keepReplacement(
     if (!open[0] || !seen) return false;
     await sql`
       INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
-      VALUES (${hash}, ${chain.id}, ${reservation.addr}, ${reservation.nonce}, ${empty ? "noop" : open[0].kind}, ${raw},
+      VALUES (${hash}, ${chain.id}, ${reservation.addr}, ${reservation.nonce}, ${empty ? "cancellation" : open[0].kind}, ${raw},
         ${String(fees.maxFeePerGas)}::numeric, ${String(fees.maxPriorityFeePerGas)}::numeric, ${gas}, ${head})`.execute(
       db,
     );
@@ -195,7 +195,7 @@ async function keepReplacement(
 }
 
 function kindOf(data: Hex): SigningKind | null {
-  if (data === "0x") return "noop";
+  if (data === "0x") return "cancellation";
   const selector = data.slice(0, 10);
   return selector === deploySelector ? "deploy" : selector === updateSelector ? "update" : null;
 }

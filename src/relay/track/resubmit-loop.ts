@@ -65,9 +65,12 @@ function isDue(
   memory: RelayMemory,
   { view }: Evidence,
 ): boolean {
-  if (now.state === "assigned") return wantsNoop(now, attempts) || gaveUp(now, memory);
+  if (now.state === "assigned") return wantsCancellation(now, attempts) || gaveUp(now, memory);
   if (now.state !== "signed" && now.state !== "in_flight") return false;
-  if (wantsNoop(now, attempts) || isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation)))
+  if (
+    wantsCancellation(now, attempts) ||
+    isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation))
+  )
     return true;
   // What another process moved lately was sent by it a moment ago; its age is the database's.
   const last = memory.sent.get(now.id) ?? performance.now() - ageMs;
@@ -79,8 +82,8 @@ function nextNonce(view: Evidence["view"], reservation: WatchedIntent["reservati
   return view.wallets.get(`0x${reservation.addr.toString("hex")}`)?.nonce ?? -1n;
 }
 
-function wantsNoop(intent: Intent, attempts: WatchedIntent["attempts"]): boolean {
-  return intent.cancel_requested_at !== null && !attempts.some(({ kind }) => kind === "noop");
+function wantsCancellation(intent: Intent, attempts: WatchedIntent["attempts"]): boolean {
+  return intent.cancel_requested_at !== null && !attempts.some(({ kind }) => kind === "cancellation");
 }
 
 /** Never answered with a hash, and the simulation refuses it: those behind it must not wait for ever. */
@@ -100,7 +103,7 @@ async function drive(
   memory: RelayMemory,
 ): Promise<void> {
   const stale = isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation));
-  if (wantsNoop(now, attempts) || gaveUp(now, memory) || stale) {
+  if (wantsCancellation(now, attempts) || gaveUp(now, memory) || stale) {
     const replaced = await replaceAttempt(services, chain, now, reservation, attempts, {
       head: view.head,
       fees: view.fees,

@@ -7,10 +7,10 @@ import type { ChainView } from "../chain/view.ts";
 import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { costOf, markMined, type NonceReservation } from "../store/nonces.ts";
-import { adoptDeployment } from "../submit/import-deployment.ts";
+import { importDeployment } from "../submit/import-deployment.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 import { kindOnChain } from "./import-found.ts";
-import { passNonceOn, quarantine } from "./nonce-conflict.ts";
+import { markNonceConflict, passNonceOn } from "./nonce-conflict.ts";
 
 /**
  * Moves an intent whose nonce is used for good by none of the transactions that are remembered. What used it decides:
@@ -26,8 +26,8 @@ export async function explainUsedNonce(
   view: ChainView,
 ): Promise<Intent | null> {
   const { intent, reservation } = lost;
-  const adopted = intent.kind === "deploy" ? await adoptDeployment(services, chain, intent) : null;
-  if (adopted) return adopted;
+  const imported = intent.kind === "deploy" ? await importDeployment(services, chain, intent) : null;
+  if (imported) return imported;
   const wallet = toAddress(reservation.addr);
   const from = await blockBefore(services, reservation);
   const [sent] = await findNonces(services, chain, wallet, [reservation.nonce], from ?? undefined);
@@ -43,18 +43,18 @@ export async function explainUsedNonce(
     });
   }
   const kind = await kindOnChain(services, chain, wallet, sent);
-  if (kind === "foreign" || !sent.raw) return await quarantine(services, chain, lost);
+  if (kind === "external" || !sent.raw) return await markNonceConflict(services, chain, lost);
   return await passNonceOn(services, chain, lost, { ...sent, raw: sent.raw, kind });
 }
 
 /** What an intent comes to by a transaction that is its own; null when it is not, or cannot be told. */
-function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_reverted" | "mined_noop" | null {
+function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_reverted" | "mined_cancellation" | null {
   const succeeded = sent.receipt.status === "success";
   const signed = intent.state !== "assigned";
   if (intent.kind === "update" && setsAllOf(intent, sent.to, sent.data))
     return succeeded ? "mined" : signed ? "mined_reverted" : null;
   if (sent.data === "0x" && sent.value === 0n && sent.to === sent.from)
-    return intent.cancel_requested_at && signed ? "mined_noop" : null;
+    return intent.cancel_requested_at && signed ? "mined_cancellation" : null;
   const same = intent.kind === "deploy" && sent.to === toAddress(intent.factory) && sent.data === encodeDeploy(intent);
   if (!same) return null;
   // What stands there is compared before it is confirmed.

@@ -73,7 +73,7 @@ async function lookForFound(
   try {
     const found = await importFound(services, chain, wallet.address, { count });
     const strange = found.filter(({ explained }) => !explained);
-    if (strange.length > 0) services.log.error({ ...facts, strange }, "foreign transactions from the paying wallet");
+    if (strange.length > 0) services.log.error({ ...facts, strange }, "external transactions from the paying wallet");
   } catch (error) {
     services.log.error({ ...facts, ...loggable(error) }, "what the wallet did beside the database cannot be read");
   }
