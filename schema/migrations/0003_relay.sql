@@ -116,7 +116,7 @@ CREATE TABLE service.attempt (
 );
 CREATE INDEX attempt_nonce ON service.attempt (chain_id, addr, nonce, created_at);
 
--- What nodes said. Kept as evidence for people; no decision reads it.
+-- What nodes reported. Kept as evidence for people; no decision reads it.
 CREATE TABLE service.attempt_event (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   attempt_hash bytea NOT NULL REFERENCES service.attempt (hash),

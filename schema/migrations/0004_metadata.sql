@@ -63,7 +63,7 @@ CREATE TABLE service.contract_metadata (
   banner_url text,
   cached_thumbnail_url text,
   cached_banner_url text,
-  -- A client asked for all tokens of the contract; the worker marks them and then notes it.
+  -- A client asked for all tokens of the contract; the worker marks them and then records it.
   refresh_requested_at timestamptz,
   refresh_applied_at timestamptz,
   PRIMARY KEY (chain_id, address)

@@ -1,4 +1,4 @@
--- Metadata is read of what somebody looks at: a look is noted by the process that answered, and made work of by the
+-- Metadata is read of what somebody looks at: a look is recorded by the process that answered, and made work of by the
 -- worker, which takes its row away. A crash may lose them: the next look is another.
 CREATE UNLOGGED TABLE service.metadata_look (
   chain_id integer NOT NULL,

@@ -14,7 +14,7 @@ export type Trouble =
   | "index_stalled"
   /** More blocks behind its node than `MAX_INDEX_LAG_BLOCKS`. */
   | "index_behind"
-  /** None of its endpoints has told its head for ten seconds, or more: how far the index is behind is not known. */
+  /** None of its endpoints has reported its head for ten seconds, or more: how far the index is behind is not known. */
   | "nodes_unreachable"
   /** Its endpoints named different final blocks. */
   | "nodes_disagree"
@@ -46,7 +46,7 @@ export interface ChainStatus {
   lagBlocks: number | null;
   /** Since the indexer looked last. */
   checkedSecondsAgo: number | null;
-  /** Since a node told its head last. */
+  /** Since a node reported its head last. */
   nodeSeenSecondsAgo: number | null;
   /** Endpoints that have to agree on a block before a deployment counts as final. */
   quorum: number;
@@ -60,7 +60,7 @@ export interface ChainStatus {
   queue: Record<string, number>;
   oldestWaitingSeconds: number | null;
   /**
-   * What the chain's logs told and the index does not list, over 100,000 contracts at most: tokens of withheld ranges,
+   * What the chain's logs reported and the index does not list, over 100,000 contracts at most: tokens of withheld ranges,
    * blocks of a contract that moved too much in them, and logs that cannot be read.
    */
   leftOut: { withheldTokens: number; suspendedBlocks: number; undecodableLogs: number };
@@ -160,7 +160,7 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
       },
     );
   const { signing } = services.relay;
-  const [row, trouble] = await Promise.all([reading, signing.look()]);
+  const [row, trouble] = await Promise.all([reading, signing.check()]);
   return {
     signer: { kind: signing.kind, trouble },
     database: row ? "ok" : fault,
@@ -246,7 +246,7 @@ function isRefusal(error: unknown): boolean {
   return /^(28|3D|3F|42)/.test(String((error as { code?: unknown }).code ?? ""));
 }
 
-/** None where their keys cannot be read: requests and the worker say why, and the rest of the status is told. */
+/** None where their keys cannot be read: requests and the worker say why, and the rest of the status is reported. */
 function walletsOf(services: Services, chain: Services["chains"][number]): string[] {
   try {
     return isDeployable(chain) ? services.relay.signers(chain).map(({ address }) => address.toLowerCase()) : [];

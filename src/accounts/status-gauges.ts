@@ -55,7 +55,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
   );
   perChain(
     "mintyard_node_seen_seconds",
-    "Since a node of the chain told its head to the indexer last.",
+    "Since a node of the chain reported its head to the indexer last.",
     ({ nodeSeenSecondsAgo }) => nodeSeenSecondsAgo,
   );
   perChain(
@@ -73,7 +73,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
   );
   gauge(
     "mintyard_index_left_out",
-    "Told by the chain's logs and not listed: tokens of withheld ranges, a contract's blocks with too much, unreadable logs.",
+    "Reported by the chain's logs and not listed: tokens of withheld ranges, a contract's blocks with too much, unreadable logs.",
     ["chain", "kind"],
     (set, { chains }) => {
       for (const { chain, leftOut } of chains) {

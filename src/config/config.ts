@@ -70,7 +70,7 @@ export interface Config {
     /** Uploads and presale lists of all accounts of tier free together. */
     freeAccountsBytes: number;
   };
-  /** Seconds between two audits of the RPC endpoints and notes of what became final, by each indexer. */
+  /** Seconds between two audits of the RPC endpoints and records of what became final, by each indexer. */
   rpcCheckSeconds: number;
   /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`, and as many for accounts. */
   readerCallsPerSecond: number;
@@ -101,7 +101,7 @@ export interface Config {
   heavyReadsLowPriority: boolean;
   /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
   trustedProxies: readonly string[];
-  /** Whether the schema is told to whoever asks, or to callers with a key. */
+  /** Whether the schema is shown to whoever asks, or to callers with a key. */
   introspection: "open" | "key";
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;

@@ -62,7 +62,7 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
         deployment: t.field({
           type: deployment,
           nullable: true,
-          description: "Signed and stored: it will be driven to an end.",
+          description: "Signed and stored: its transaction is sent until it is mined.",
           resolve: ({ result }) => result?.deployment ?? null,
         }),
         plan: t.field({

@@ -28,7 +28,7 @@ export const progressDescription =
 /** GraphQL writes enum values in capitals. */
 export type StateName = Uppercase<DeploymentState>;
 
-/** The states of anything the relay drives: deployments and updates alike. */
+/** The states of anything the relay sends: deployments and updates alike. */
 export function stateType(builder: Builder) {
   return builder.enumType("DeploymentState", {
     description: "How far a deployment or an update is.",

@@ -42,9 +42,9 @@ export interface Signer {
   inProcess?: true;
   /** Its signatures were looked at since it was last in trouble. Doing that takes four times as long as signing. */
   readonly proven?: boolean;
-  /** Is told that what came was looked at and is this wallet's signature. */
+  /** Called when what came was checked and is this wallet's signature. */
   trust?(): void;
-  /** Is told that what came was no signature of this wallet. */
+  /** Called when what came was no signature of this wallet. */
   distrust?(why: string): Error;
 }
 

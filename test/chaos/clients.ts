@@ -162,13 +162,13 @@ export class Clients {
       } else if (answer.status < 500 && answer.status !== 429) {
         this.refused.push(`${ask.name}: ${answer.status} ${JSON.stringify(answer.body)}`);
         return null;
-      } else this.#noteRefusal(answer.status, answer.body);
+      } else this.#recordRefusal(answer.status, answer.body);
       await sleep(200 + 200 * Math.min(tries, 4));
     }
     return null;
   }
 
-  #noteRefusal(status: number, body: Record<string, unknown>): void {
+  #recordRefusal(status: number, body: Record<string, unknown>): void {
     const text = JSON.stringify(body["error"] ?? body);
     this.#tally.count(`status ${status} ${/not sent yet: ([^.;]{0,60})/.exec(text)?.[1] ?? text.slice(0, 80)}`);
     // Planned refusals are 503 and say when to come back; anything else is a fault that nobody thought of.

@@ -91,7 +91,7 @@ export class FaultProxy {
     await new Promise((done) => this.#server.close(done));
   }
 
-  note(fault: string): void {
+  record(fault: string): void {
     this.met.set(fault, (this.met.get(fault) ?? 0) + 1);
   }
 
@@ -106,7 +106,7 @@ export class FaultProxy {
     const fault = swallow
       ? "send-swallowed"
       : this.forced || (this.#dice.chance(this.rate) ? this.#chooseFault(calls) : "");
-    if (fault) this.note(fault);
+    if (fault) this.record(fault);
     const reply = (text: string | Buffer, status = 200, type = "application/json") =>
       void response.writeHead(status, { "content-type": type }).end(text);
     switch (fault) {
@@ -139,7 +139,7 @@ export class FaultProxy {
     if (fault === "answer-lost") return void response.destroy();
     if (this.late > 0) {
       this.late -= 1;
-      this.note("answer too late");
+      this.record("answer too late");
       await sleep(10_500);
     }
     const list = this.#tamper(fault, calls, Array.isArray(answers) ? answers : [answers]);
@@ -175,7 +175,7 @@ export class FaultProxy {
       else if (answer && dead && (fault === "receipts-of-dead-blocks" || this.deadReceipts > 0)) {
         this.deadReceipts = Math.max(0, this.deadReceipts - 1);
         answer.result = dead;
-        this.note("dead receipt given");
+        this.record("dead receipt given");
       }
     }
     const lie = lies[fault] ?? forcedLies[fault];

@@ -99,10 +99,10 @@ describe("/metrics", () => {
     server.close();
     const analysts = new AnalystWatch(api.database.url, 300, api.services.log);
     const { figures } = api.services.relay;
-    figures.noteEndpoint({ chain: "goerli", endpoint: "0", host: "a:1", head: 1n, seconds: 1 });
+    figures.recordEndpoint({ chain: "goerli", endpoint: "0", host: "a:1", head: 1n, seconds: 1 });
     await analysts.look();
     const goerli = api.services.chains.find(({ name }) => name === "goerli") as Chain;
-    figures.noteBalance(goerli, addressOf(1) as Address, 1n);
+    figures.recordBalance(goerli, addressOf(1) as Address, 1n);
     const worker = parse(await workerMetrics(api.services, analysts).registry.metrics());
     await new Promise((done) => setTimeout(done, 10_100));
     // Seen just now: of a node that was not heard of for ten seconds nobody knows a lag.

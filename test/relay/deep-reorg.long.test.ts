@@ -22,12 +22,12 @@ test("a reorganisation of 256 blocks takes every deployment away: each is withdr
     return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
   };
   const settle = async (wanted: Record<string, number>, blocks: number) => {
-    const look = async () => {
+    const poll = async () => {
       await stage.mine(blocks);
       await stage.work();
       return await states();
     };
-    await expect.poll(look, { timeout: 100_000 }).toEqual(wanted);
+    await expect.poll(poll, { timeout: 100_000 }).toEqual(wanted);
   };
   for (let count = 0; count < 5; count += 1) await stage.post();
   await settle({ confirmed: 5 }, 1);

@@ -30,7 +30,7 @@ const situations: [string, StageOptions, (stage: Stage) => Promise<void>, RegExp
       await stage.post();
       await stage.finish(60_000);
     },
-    [/said error -32000: nonce too low: next nonce 7/, /deploy signed: 0x[0-9a-f]{64}/, /finalized: done for good/],
+    [/reported error -32000: nonce too low: next nonce 7/, /deploy signed: 0x[0-9a-f]{64}/, /finalized: done for good/],
   ],
   [
     "a node's pool is full, and it forgets what it had",
@@ -43,7 +43,7 @@ const situations: [string, StageOptions, (stage: Stage) => Promise<void>, RegExp
       await stage.resend();
       await stage.finish(60_000);
     },
-    [/said error -32000: txpool is full/, /said accepted/, / in_flight\n/],
+    [/reported error -32000: txpool is full/, /reported accepted/, / in_flight\n/],
   ],
   [
     "the block is taken back",

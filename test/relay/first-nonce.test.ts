@@ -38,7 +38,7 @@ test.each([
   await h.until(services, deployment.id, ["finalized"]);
 });
 
-test("a wallet whose first nonces are all lost: what lies between those that are taken over is noted", async () => {
+test("a wallet whose first nonces are all lost: what lies between those that are taken over is recorded", async () => {
   const services = h.process();
   const caller = await h.caller();
   const ask = async (idempotencyKey: string) => {
@@ -61,13 +61,13 @@ test("a wallet whose first nonces are all lost: what lies between those that are
     `SELECT s.nonce, s.intent_id, s.state, '0x' || encode(a.hash, 'hex') AS hash FROM service.nonce_reservation s
      LEFT JOIN service.attempt a USING (chain_id, addr, nonce) ORDER BY s.nonce`,
   );
-  const noted = ({ nonce, transactionHash }: typeof lowest, intent_id: string | null) => ({
+  const recorded = ({ nonce, transactionHash }: typeof lowest, intent_id: string | null) => ({
     nonce,
     intent_id,
     state: "mined",
     hash: transactionHash,
   });
-  expect(rows).toEqual([noted(lowest, lowest.id), noted(middle, null), noted(highest, highest.id)]);
+  expect(rows).toEqual([recorded(lowest, lowest.id), recorded(middle, null), recorded(highest, highest.id)]);
   // What was forgotten is not taken for another installation's.
   expect((await after.pool.query("SELECT FROM service.external_transaction")).rowCount).toBe(0);
 });

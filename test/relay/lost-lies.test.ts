@@ -61,8 +61,8 @@ test("a deployment whose nonce its own lost bytes used is mined by them, also wh
     await stage.mine(8);
     stage.proxy.forced = "no-logs";
     const states = `SELECT i.retry_number, i.state, s.state AS nonce FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id`;
-    const look = () => stage.work().then(async () => (await stage.database.pool.query(states)).rows);
-    await expect.poll(look, patient).not.toMatchObject([{ state: "assigned" }]);
+    const poll = () => stage.work().then(async () => (await stage.database.pool.query(states)).rows);
+    await expect.poll(poll, patient).not.toMatchObject([{ state: "assigned" }]);
     stage.proxy.forced = "";
     expect(await stage.finish(patient.timeout)).toEqual(["nobody asked for mined by lost bytes"]);
     const { rows } = await stage.database.pool.query(states);

@@ -14,7 +14,7 @@ import { findReservation } from "../../src/relay/store/nonces.ts";
 import { importDeployment } from "../../src/relay/submit/import-deployment.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { driveFound } from "../../src/relay/track/resubmit-imported.ts";
+import { resubmitFound } from "../../src/relay/track/resubmit-imported.ts";
 import { refreshWallets } from "../../src/relay/track/watch-wallets.ts";
 import type { Services } from "../../src/services.ts";
 import { patient } from "../setup/patience.ts";
@@ -145,7 +145,7 @@ test("two workers that fill the same nonce at once sign one transaction for it",
     await refreshWallets(services, goerli(services), memory);
   }
   const count = async () => {
-    await Promise.all(workers.map(({ services, memory }) => driveFound(services, goerli(services), memory)));
+    await Promise.all(workers.map(({ services, memory }) => resubmitFound(services, goerli(services), memory)));
     const { rows } = await h.database.pool.query("SELECT FROM service.attempt WHERE nonce = $1", [nonce]);
     return rows.length;
   };
@@ -250,7 +250,7 @@ async function untilNewest(services: Services, id: string): Promise<void> {
     .toBe("finalized");
 }
 
-test.each(["is asked for again at once", "is noted first"])(
+test.each(["is asked for again at once", "is recorded first"])(
   "a lost nonce below one that was taken over is not forgotten; its request %s and gives what stands",
   async (order) => {
     const before = h.process();
@@ -276,15 +276,15 @@ test.each(["is asked for again at once", "is noted first"])(
       return rows;
     };
     expect(await stored()).toEqual([{ intent_id: null, state: "open", found_root: null, hash: null }]);
-    if (order === "is noted first") {
+    if (order === "is recorded first") {
       const memory = createRelayMemory();
-      const look = async () => {
+      const poll = async () => {
         await node().mine({ blocks: 1 });
         await relayRound(after, goerli(after), memory);
         return await stored();
       };
-      const noted = { intent_id: null, state: "mined", found_root: first.id, hash: first.transactionHash };
-      await expect.poll(look, patient).toEqual([noted]);
+      const recorded = { intent_id: null, state: "mined", found_root: first.id, hash: first.transactionHash };
+      await expect.poll(poll, patient).toEqual([recorded]);
     }
     expect((await deployCollection(after, caller, lower)).deployment.transactionHash).toBe(first.transactionHash);
     await until(after, first.id);
@@ -326,13 +326,13 @@ test("a wallet that a person opens stays open, although somebody else has used a
     ).rows;
   expect(await found()).toEqual([{ state: "open" }]);
   const memory = createRelayMemory();
-  const look = async () => {
+  const poll = async () => {
     await node().mine({ blocks: 1 });
     await relayRound(services, goerli(services), memory);
     return await walletState();
   };
-  await expect.poll(look, patient).toBe("reconcile");
+  await expect.poll(poll, patient).toBe("reconcile");
   expect(await openWallet(services, goerli(services), h.relayer)).toMatchObject({ skipped: 1n });
-  for (const end = Date.now() + 3_000; Date.now() < end; ) expect(await look()).toBe("open");
+  for (const end = Date.now() + 3_000; Date.now() < end; ) expect(await poll()).toBe("open");
   expect(await found()).toEqual([{ state: "external" }]);
 });

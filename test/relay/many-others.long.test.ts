@@ -57,11 +57,11 @@ test.each([
   const forgotten = await deployAndForget();
   await addCrowd(h, path, wallet());
   const memory = createRelayMemory();
-  const look = async () => {
+  const poll = async () => {
     await relayRound(worker, goerli(worker), memory);
     return await isKnown(forgotten.hash);
   };
-  await expect.poll(look, { ...patient, interval: 100 }).toBe(true);
+  await expect.poll(poll, { ...patient, interval: 100 }).toBe(true);
   await h.chain.setAutomine(true);
   await h.chain.mine({ blocks: 1 });
   await h.until(worker, forgotten.id, ["finalized"]);

@@ -11,9 +11,9 @@ import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
 import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { driveRound } from "../../src/relay/track/resubmit-loop.ts";
+import { resubmitRound } from "../../src/relay/track/resubmit-loop.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
-import { pushRound } from "../../src/relay/track/submit-loop.ts";
+import { submitRound } from "../../src/relay/track/submit-loop.ts";
 import type { Services } from "../../src/services.ts";
 import { patient } from "../setup/patience.ts";
 import { addCrowd, addQueued, moveAll } from "./crowd.ts";
@@ -121,7 +121,7 @@ test("a hundred held requests do not keep the others from being tried", async ()
   // for long enough again each time: if the rounds began with them, the last thirty would never have their turn.
   for (let round = 0; round < 20 && (await untried()) !== 0; round += 1) {
     await letTimePass("6 s");
-    await pushRound(worker, goerli(worker), memory);
+    await submitRound(worker, goerli(worker), memory);
   }
   expect(await untried()).toBe(0);
 });
@@ -161,7 +161,7 @@ test("a hundred nonces of a wallet whose key is gone do not keep the others from
   const waiting = await accept();
   const memory = createRelayMemory();
   await sleep(1_100);
-  await pushRound(worker, goerli(worker), memory);
+  await submitRound(worker, goerli(worker), memory);
   for (const { id } of [orphaned, waiting]) expect((await getIntent(api.db, id)).state).toMatch(/signed|in_flight/);
 });
 
@@ -185,7 +185,7 @@ test("a nonce that the contract keeps refusing is filled with nothing after a mi
   memory.refused.set(refused.id, { since: refusal.since - 61_000, last: refusal.last - 60_000 });
   const quiet = createRelayMemory();
   quiet.refused.set(refused.id, { since: refusal.since - 120_000, last: refusal.last - 60_000 });
-  await driveRound(worker, goerli(worker), quiet);
+  await resubmitRound(worker, goerli(worker), quiet);
   expect(await listAttempts(api.db, refused.id)).toEqual([]);
   await relayRound(worker, goerli(worker), memory);
   await relayRound(worker, goerli(worker), memory);

@@ -174,7 +174,7 @@ test("an update that has its nonce is not signed with what another block than th
   const before = asked();
   stage.proxy.forced = "answer-slow";
   const submission = submitIntent(stage.services, stage.chain, second);
-  // While the node answers, another worker notes that the first one was mined again elsewhere.
+  // While the node answers, another worker records that the first one was mined again elsewhere.
   await expect.poll(asked, { ...patient, interval: 5 }).toBeGreaterThan(before);
   await place(Buffer.alloc(32, 7));
   const soon = await submission;
@@ -277,12 +277,12 @@ async function update(contract: Address, changes: ConfigChanges): Promise<Intent
 async function until(id: string, states: readonly string[]): Promise<void> {
   const own = stage;
   const blocks = states.some((state) => state === "finalized" || state === "retried") ? 10 : 1;
-  const look = async () => {
+  const poll = async () => {
     await own.mine(blocks);
     await own.work();
     return (await getIntent(own.services.db, id)).state;
   };
-  await expect.poll(look, { timeout: 120_000 }).toSatisfy((state: string) => states.includes(state));
+  await expect.poll(poll, { timeout: 120_000 }).toSatisfy((state: string) => states.includes(state));
 }
 
 /** The blocks from its own on are replaced by empty ones, and no node has the bytes of any transaction any more. */

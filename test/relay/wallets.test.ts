@@ -70,13 +70,13 @@ test("a wallet that sent external transactions is closed, and opens on a person'
   expect(refused).toMatchObject({ code: "service_unavailable" });
   const own = async () => (await listWallets(services.db, h.node.id)).find(({ address }) => address === h.relayer);
   // The next look is at what is held, in some seconds.
-  await expect.poll(lookAgain, { ...patient, interval: 200 }).toBe("reconcile");
-  async function lookAgain() {
+  await expect.poll(pollState, { ...patient, interval: 200 }).toBe("reconcile");
+  async function pollState() {
     await relayRound(services, goerli(services), createRelayMemory());
     return (await own())?.state;
   }
   expect(await openWallet(services, goerli(services), h.relayer)).toMatchObject({ skipped: 2n });
-  expect(await lookAgain()).toBe("open");
+  expect(await pollState()).toBe("open");
   const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE idem_key = 'client:waits'");
   await h.until(services, rows[0].id, done);
 });

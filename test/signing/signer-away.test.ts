@@ -30,7 +30,7 @@ afterAll(async () => {
 /** Ends the signer; a process that has heard of it in the last second believes that it is there. */
 async function killed(): Promise<void> {
   await signer.kill();
-  await expect.poll(() => services.relay.signing.look(), patient).toBe("unreachable");
+  await expect.poll(() => services.relay.signing.check(), patient).toBe("unreachable");
 }
 
 const reserved = async () => {

@@ -69,12 +69,12 @@ test("a signer with another key than the wallet's is found by its first signatur
   await listen(serverOf(other.sign));
   const wrong = { code: "service_unavailable", trouble: "wrong_answer" };
   await expect(signChecked(signer, order)).rejects.toMatchObject(wrong);
-  expect(await place.look()).toBe("wrong_answer");
+  expect(await place.check()).toBe("wrong_answer");
   await close();
   await listen(serverOf(wallet.sign));
   await signChecked(signer, order);
   await signChecked(signer, order);
-  expect(await place.look()).toBeNull();
+  expect(await place.check()).toBeNull();
   await close();
   await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "unreachable" });
   await listen(serverOf(other.sign));

@@ -77,8 +77,8 @@ describe("the signer's process signs", () => {
     expect(body["hash"]).toBe(keccak256(raw));
     const line = () => signer.output.split("\n").find((text) => text.includes(keccak256(raw)));
     await expect.poll(line, patient).toBeDefined();
-    const facts = { chain: "goerli", wallet, nonce: 7, kind: asked["kind"], msg: "signed" };
-    expect(JSON.parse(line() ?? "{}")).toMatchObject(facts);
+    const context = { chain: "goerli", wallet, nonce: 7, kind: asked["kind"], msg: "signed" };
+    expect(JSON.parse(line() ?? "{}")).toMatchObject(context);
   });
 
   test("a role for one of its wallets, for whoever has the operator's token", async () => {

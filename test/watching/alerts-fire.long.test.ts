@@ -224,7 +224,7 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
 
   test("the database: row-level security, backups, replication", async () => {
     await pool.query("ALTER TABLE service.upload DISABLE ROW LEVEL SECURITY");
-    await pool.query("SELECT service.note_backup()");
+    await pool.query("SELECT service.record_backup()");
     await pool.query("UPDATE service.last_backup SET taken_at = now() - interval '2 days'");
     await standbyPool.query("SELECT pg_wal_replay_pause()");
     for (let count = 0; count < 6; count += 1)

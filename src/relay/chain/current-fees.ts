@@ -20,7 +20,7 @@ const known = new WeakMap<Chain, Market>();
 const reading = new WeakMap<Chain, Promise<void>>();
 
 /** Remembers what a transaction is signed with at the moment. */
-export function noteFees(chain: Chain, { maxFeePerGas }: Fees): void {
+export function recordFees(chain: Chain, { maxFeePerGas }: Fees): void {
   known.set(chain, { maxFeeWei: maxFeePerGas, readAt: performance.now() });
 }
 
@@ -49,7 +49,7 @@ function readFees(services: RelayContext, chain: Chain): Promise<void> {
     .nodes(chain)
     .first(async (node) => {
       const [history] = await node.ask([calls.feeHistory()]);
-      noteFees(chain, freshFees(chain, parseFeeHistory(history)));
+      recordFees(chain, freshFees(chain, parseFeeHistory(history)));
     })
     // A node that is away is met again by the simulation, which says so.
     .catch(() => undefined)

@@ -29,13 +29,13 @@ export async function effectOfUpdate(
   if (!deployment || isOver(deployment.state)) return "none";
   const nodes = services.relay.nodes(chain);
   if (deployment.found_tx) {
-    // Made by another transaction than its own, which was final when that was noted.
+    // Made by another transaction than its own, which was final when that was recorded.
     const made = (await readReceipts(nodes, [toHash(deployment.found_tx)])).get(toHash(deployment.found_tx));
     return made ? compare(made, receipt) : "unknown";
   }
   const { state, mined_block: block, mined_block_hash: hash, mined_attempt: transaction } = deployment;
   if (block === null || !hash || !transaction || !standing.includes(state)) return "unknown";
-  // Its block may be gone, and nobody has noted that yet.
+  // Its block may be gone, and nobody has recorded that yet.
   if (state !== "finalized" && (await readBlockHashes(nodes, [block], 1)).get(block) !== toHash(hash)) return "unknown";
   if (block !== receipt.blockNumber) return block < receipt.blockNumber ? "took" : "none";
   const own = (await readReceipts(nodes, [toHash(transaction)])).get(toHash(transaction));

@@ -13,7 +13,7 @@ import {
 } from "./reads.ts";
 import type { Node, Nodes } from "./rpc-nodes.ts";
 
-/** Where a chain stands, as one endpoint told in one breath. */
+/** Where a chain stands, as one endpoint reported in one request. */
 export interface ChainView {
   head: bigint;
   /** The newest block that cannot be taken back any more, as enough endpoints say; 0 while too few of them say anything. */

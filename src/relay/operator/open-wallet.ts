@@ -17,7 +17,7 @@ export interface OpenedWallet {
 
 /**
  * Opens a wallet again, on a person's word: its counter moves past what the chain shows as
- * used for good. What was used by others stays noted, so that the nonces have no hole.
+ * used for good. What was used by others stays recorded, so that the nonces have no hole.
  *
  * @throws ServiceError `not_found` without such a wallet; `service_unavailable` when the node does not say
  *   how many transactions the wallet has.

@@ -14,7 +14,7 @@ import { mendIntents } from "../track/mend-intents.ts";
  * by itself once those transactions are final; this does not wait for that, mends what older versions left (a wallet that
  * was halted for a transaction of our own, requests without their nonce), and can pass external ones over.
  *
- * @param options `acceptExternal`: nonces used by other transactions are noted as such and passed over. Without,
+ * @param options `acceptExternal`: nonces used by other transactions are recorded as such and passed over. Without,
  *   one of them keeps the wallet closed and nothing is written.
  * @returns the nonces that were missing or taken for somebody else's, ascending.
  */

@@ -132,10 +132,10 @@ export async function isAccepted(db: Kysely<Database>, tenantId: string, key: In
   return row !== undefined;
 }
 
-/** @param given the client's own key; one that we derived and told it means the same when it comes back. */
+/** @param given the client's own key; one that we derived and returned means the same when it comes back. */
 export function storedKey(given: string): IntentKey {
-  const told = /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given);
-  return { stored: told ? given : `client:${given}`, derived: false };
+  const ours = /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given);
+  return { stored: ours ? given : `client:${given}`, derived: false };
 }
 
 /**

@@ -43,7 +43,7 @@ const reasons: Record<string, string> = {
 
 /**
  * The whole story of one deployment or update, for an operator: every retry, its nonce, each set of
- * bytes ever signed, and what each node said about it.
+ * bytes ever signed, and what each node reported about it.
  *
  * @param wanted id of any retry, a transaction hash, or an address.
  * @returns lines of text; null when nothing is known by this name.
@@ -115,7 +115,7 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
       .execute();
     for (const event of events)
       lines.push(
-        `    ${event.at.toISOString()}  ${event.provider} said ${event.outcome_code}${event.detail ? `: ${event.detail}` : ""}`,
+        `    ${event.at.toISOString()}  ${event.provider} reported ${event.outcome_code}${event.detail ? `: ${event.detail}` : ""}`,
       );
   }
   return [...lines, ""];

@@ -33,7 +33,7 @@ export class NonceBasis {
   }
 
   /** @param next the wallet's counter from now on. */
-  note(name: string, next: bigint): void {
+  record(name: string, next: bigint): void {
     this.#known.set(name, next);
   }
 }

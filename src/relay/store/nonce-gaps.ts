@@ -32,7 +32,7 @@ export async function missingNonces(
 
 /**
  * Reserves the nonces between one that is taken over and those that a wallet knows, without a request: rows were lost, and
- * the wallet has used what lies between. `importFound` notes by what, once it is final; a request that comes back takes
+ * the wallet has used what lies between. `importFound` records by what, once it is final; a request that comes back takes
  * its own over. Below the lowest of a wallet that lost all of its rows nobody knows where the wallet began.
  *
  * Call it with the wallet's row locked, so that none of them is being given out, and before the nonce has its own row.

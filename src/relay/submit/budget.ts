@@ -19,7 +19,7 @@ export interface Limit {
   unit: "day" | "hour";
   amount: bigint;
   allowed: bigint;
-  /** What the client is told when it is used up. */
+  /** The client's error when it is used up. */
   code: ErrorCode;
   /** Whose limit it is, as the beginning of a sentence. */
   whose: string;
@@ -186,7 +186,7 @@ const blocksSeconds = 15;
 /** Fees fall when they fall. */
 const feesSeconds = 300;
 
-/** What a client is told: which limit, why, what helps, and when. */
+/** A client's error: which limit, why, what helps, and when. */
 export function refusalOf({ limit, passes, secondsLeft }: FullLimit): ServiceError {
   const { code, whose, unit, amount, allowed } = limit;
   if (amount > allowed) {

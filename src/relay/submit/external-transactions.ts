@@ -29,7 +29,7 @@ export interface SentElsewhere {
  * have forgotten it: in one that was restored or copied, until its wallets' nonces were asked for again and some minutes
  * longer. Call it before the nonce gets its reservation and before `basis` of the wallet's row changes.
  */
-export async function noteSentElsewhere(
+export async function recordSentElsewhere(
   services: RelayContext,
   db: Transaction<Database>,
   chain: Chain,

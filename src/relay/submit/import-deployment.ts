@@ -54,9 +54,9 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
       if (between > 0n)
         services.log.warn(
           { chain: chain.name, wallet: sender, nonce, between },
-          "nonces beside an imported one are not known either; what used them is noted once it is final",
+          "nonces beside an imported one are not known either; what used them is recorded once it is final",
         );
-      // An operator may have noted the nonce already, when nobody remembered this request.
+      // An operator may have recorded the nonce already, when nobody remembered this request.
       const bound = await transaction
         .insertInto("service.nonce_reservation")
         .values({ ...place, intent_id: intent.id, kind: intent.kind })
@@ -111,7 +111,7 @@ class NonceOfAnother extends Error {}
 /** Another process moved the intent: nothing may be bound to it, since nobody would follow a nonce of an ended one. */
 class MovedMeanwhile extends Error {}
 
-/** A nonce can be noted for a wallet of this installation only; the database may remember one that has no key any more. */
+/** A nonce can be recorded for a wallet of this installation only; the database may remember one that has no key any more. */
 async function isOwnWallet(services: RelayContext, chain: Chain, sender: Address): Promise<boolean> {
   if (services.relay.signers(chain).some(({ address }) => address.toLowerCase() === sender)) return true;
   const walletRow = await services.db

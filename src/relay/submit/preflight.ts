@@ -3,7 +3,7 @@ import type { Chain } from "../../chains.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
 import { maxTransactionGas } from "../../signing/rules.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { noteFees } from "../chain/current-fees.ts";
+import { recordFees } from "../chain/current-fees.ts";
 import { encodeDeployment, type IntentCall } from "../chain/encode-call.ts";
 import { type Fees, freshFees } from "../chain/fees.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
@@ -121,7 +121,7 @@ async function readAll(
   const block = parseBlock(head);
   const feeHistory = parseFeeHistory(history);
   const fees = freshFees(chain, feeHistory);
-  noteFees(chain, fees);
+  recordFees(chain, fees);
   const baseFee = feeHistory.baseFeePerGas.at(-1) ?? 0n;
   const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
   const market = {

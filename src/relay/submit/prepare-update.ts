@@ -30,7 +30,7 @@ const lacking: NotYet = { waits: "the node does not have this collection's last 
  *
  * @param after the block of the update before; `final`: every branch has it.
  * @param superseded members that are left as they are.
- * @param isAgreed whether enough endpoints say what this one said.
+ * @param isAgreed whether enough endpoints report what this one reported.
  * @throws NodeFault when the node gives no usable answer.
  */
 export async function prepareUpdate(

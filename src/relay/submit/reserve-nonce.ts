@@ -121,7 +121,7 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
   const given = assignments.flatMap((assignment) => (assignment.kind === "assigned" ? [assignment.reservation] : []));
   given.sort((a, b) => Number(a.nonce - b.nonce));
   const last = given.at(-1);
-  if (last) services.relay.basis.note(nameWallet(chain, first.ready.sender), last.nonce + 1n);
+  if (last) services.relay.basis.record(nameWallet(chain, first.ready.sender), last.nonce + 1n);
   for (const { intent_id: id } of given)
     if (id !== null) services.relay.order.take(`${chain.id} ${first.ready.sender}`, id);
   return assignments;

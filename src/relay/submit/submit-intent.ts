@@ -18,7 +18,7 @@ import { signAttempt } from "./sign-attempt.ts";
 import { lacksBasis, takeBasis } from "./take-basis.ts";
 
 export type Submission =
-  /** Its bytes are on disk: it will be driven to an end whatever happens to this process. */
+  /** Its bytes are on disk: it will be finished whatever happens to this process. */
   | { kind: "signed"; intent: Intent }
   /** Not yet, and trying again at once may help; `ready` saves the next try its questions to the node. */
   | { kind: "waiting"; intent: Intent; reason: string; ready: Preflight | null }

@@ -10,7 +10,7 @@ import { type PoolTransaction, readPendingNonces } from "../chain/pending-nonces
 import { toBytes } from "../store/bytes.ts";
 import type { Unready } from "../store/nonce-basis.ts";
 import { lockWallet, nameWallet } from "../store/wallets.ts";
-import { noteSentElsewhere } from "./external-transactions.ts";
+import { recordSentElsewhere } from "./external-transactions.ts";
 
 /** Mined transactions whose contents are read before the wallet goes on: each takes some dozen questions to a node. */
 const mostRead = 50;
@@ -18,7 +18,7 @@ const mostRead = 50;
 /**
  * Asks blocks and mempools which nonces of a wallet are in use, and moves its counter behind them. A nonce that nobody
  * here remembers gets a reservation without a request: what was lost in a failover or a restore is not given to another
- * request. Its transaction is followed by `driveFound`.
+ * request. Its transaction is followed by `resubmitFound`.
  *
  * @returns null when the wallet may go on; otherwise why not, and whether trying again in a moment helps.
  * @throws ServiceError `service_unavailable` while no endpoint answers.
@@ -58,7 +58,7 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
     const missing = unknown.filter(({ nonce }) => nonce >= walletRow.next_nonce);
     for (const { nonce, sent, kind } of missing)
       if (sent && kind === "deploy")
-        await noteSentElsewhere(services, transaction, chain, wallet, { ...sent, nonce, kind });
+        await recordSentElsewhere(services, transaction, chain, wallet, { ...sent, nonce, kind });
     for (const item of missing) await reserve(transaction, { chain_id: chain.id, addr }, item);
     const nextNonce = missing.length > 0 ? pending.next : walletRow.next_nonce;
     await transaction
@@ -78,7 +78,7 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
       );
     return nextNonce;
   });
-  services.relay.basis.note(nameWallet(chain, wallet), next);
+  services.relay.basis.record(nameWallet(chain, wallet), next);
   return null;
 }
 

@@ -52,7 +52,7 @@ export async function watchIntent(
   evidence: Evidence,
 ): Promise<Intent | null> {
   const moved = await moveByChain(services, chain, watched, evidence);
-  if (moved) services.relay.figures.noteStage(chain, watched.intent.state, moved);
+  if (moved) services.relay.figures.recordStage(chain, watched.intent.state, moved);
   return moved;
 }
 
@@ -66,7 +66,7 @@ async function moveByChain(
     case "assigned":
     case "signed":
     case "in_flight":
-      return await lookForReceipt(services, chain, watched, evidence);
+      return await findReceipt(services, chain, watched, evidence);
     case "mined":
     case "mined_reverted":
     case "mined_cancellation":
@@ -79,7 +79,7 @@ async function moveByChain(
   }
 }
 
-async function lookForReceipt(
+async function findReceipt(
   services: RelayContext,
   chain: Chain,
   watched: WatchedIntent,
@@ -151,10 +151,10 @@ async function followBlock(
   // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
   if (number > view.head || now === undefined) return intent;
   if (now !== toHash(reservation.mined_block_hash)) {
-    const facts = { intent: intent.id, block: number, state: intent.state };
+    const context = { intent: intent.id, block: number, state: intent.state };
     if (intent.state === "confirmed")
-      services.log.error(facts, "incident: a confirmed block is gone; the address is withdrawn");
-    else services.log.warn(facts, "the block of a deployment is gone");
+      services.log.error(context, "incident: a confirmed block is gone; the address is withdrawn");
+    else services.log.warn(context, "the block of a deployment is gone");
     return await services.db.transaction().execute((transaction) => markUnmined(transaction, intent));
   }
   const isDue =

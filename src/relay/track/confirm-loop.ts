@@ -4,7 +4,7 @@ import { readBlockHashes } from "../chain/view.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.ts";
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
 import { mendIntents } from "./mend-intents.ts";
-import { listSettling } from "./page-mined.ts";
+import { listConfirming } from "./page-mined.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 
 /**
@@ -14,28 +14,28 @@ import { refreshWallets } from "./watch-wallets.ts";
  *
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */
-export async function settleRound(
+export async function confirmRound(
   services: RelayContext,
   chain: Chain,
   memory: RelayMemory,
   signal?: AbortSignal,
 ): Promise<void> {
   await mendIntents(services, chain);
-  const settling = await listSettling(services, chain, memory.settling);
-  if (settling.length === 0) return;
+  const confirming = await listConfirming(services, chain, memory.confirming);
+  if (confirming.length === 0) return;
   const view = await refreshWallets(services, chain, memory);
-  const mined = settling
+  const mined = confirming
     .flatMap(({ reservation }) => reservation.mined_block ?? [])
     .filter((number) => number <= view.head);
   const blocks = await readBlockHashes(services.relay.nodes(chain), mined, chain.relay.quorum);
   const evidence: Evidence = { view, receipts: new Map(), blocks, missing: memory.missing };
   const gone: WatchedIntent[] = [];
-  const look = (item: WatchedIntent) =>
+  const poll = (item: WatchedIntent) =>
     attend(services, item.intent, async () => {
       const now = await watchIntent(services, chain, item, evidence);
       if (now?.state === "in_flight") gone.push({ ...item, intent: now });
     });
-  await inParallel(settling, look, signal);
+  await inParallel(confirming, poll, signal);
   gone.sort((a, b) => Number(a.reservation.nonce - b.reservation.nonce));
   const sendAll = ({ intent }: WatchedIntent) =>
     attend(services, intent, () => send(services, chain, intent, memory, true));

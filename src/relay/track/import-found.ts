@@ -8,7 +8,7 @@ import { toBytes } from "../store/bytes.ts";
 import { missingNonces } from "../store/nonce-gaps.ts";
 import { costOf } from "../store/nonces.ts";
 import { lockWallet } from "../store/wallets.ts";
-import { noteSentElsewhere } from "../submit/external-transactions.ts";
+import { recordSentElsewhere } from "../submit/external-transactions.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 
 /** A nonce that the chain has and the database had not. */
@@ -21,12 +21,12 @@ export interface FoundNonce {
 }
 
 /**
- * Notes each transaction of a wallet that the chain has and the database forgot: its nonce gets a reservation that is
+ * Records each transaction of a wallet that the chain has and the database forgot: its nonce gets a reservation that is
  * mined, with the intent id that it deployed. The request that it belongs to takes it over (`importDeployment`), now or
  * when its client asks again. The wallet goes on behind them; what is not ours by content closes it.
  *
  * @param count the wallet's transactions up to the block that is looked at.
- * @param acceptExternal nonces used by other transactions are noted as such and passed over, on a person's word.
+ * @param acceptExternal nonces used by other transactions are recorded as such and passed over, on a person's word.
  * @returns the nonces that were missing, ascending.
  */
 export async function importFound(
@@ -49,7 +49,7 @@ export async function importFound(
     const place = { chain_id: chain.id, addr };
     for (const { kind, transaction } of found)
       if (kind === "deploy" || kind === "update")
-        await noteSentElsewhere(services, db, chain, wallet, { ...transaction, kind });
+        await recordSentElsewhere(services, db, chain, wallet, { ...transaction, kind });
     for (const { kind, transaction } of closed ? [] : found) {
       const reservation =
         kind === "external"

@@ -11,7 +11,7 @@ import { toAddress } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import type { NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
-import { noteSentElsewhere } from "../submit/external-transactions.ts";
+import { recordSentElsewhere } from "../submit/external-transactions.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 
 interface Lost {
@@ -30,7 +30,12 @@ export async function markNonceConflict(
   chain: Chain,
   { intent, reservation }: Lost,
 ): Promise<Intent | null> {
-  const facts = { intent: intent.id, chain: chain.name, wallet: toAddress(reservation.addr), nonce: reservation.nonce };
+  const context = {
+    intent: intent.id,
+    chain: chain.name,
+    wallet: toAddress(reservation.addr),
+    nonce: reservation.nonce,
+  };
   const halted = await services.db.transaction().execute(async (transaction) => {
     const moved = await moveIntent(transaction, intent, "nonce_conflict", "nonce_taken");
     if (!moved) return null;
@@ -48,7 +53,7 @@ export async function markNonceConflict(
     return moved;
   });
   // Only of what happened: another process may have found a better explanation meanwhile.
-  if (halted) services.log.error(facts, "incident: an external transaction used our nonce; the wallet is halted");
+  if (halted) services.log.error(context, "incident: an external transaction used our nonce; the wallet is halted");
   return halted;
 }
 
@@ -64,7 +69,7 @@ export async function passNonceOn(
   { intent, reservation }: Lost,
   sent: SentTransaction & { raw: Hex; kind: "deploy" | "update" | "cancellation" },
 ): Promise<Intent | null> {
-  const facts = {
+  const context = {
     intent: intent.id,
     chain: chain.name,
     wallet: toAddress(reservation.addr),
@@ -76,7 +81,7 @@ export async function passNonceOn(
     if (!moved) return null;
     const { kind } = sent;
     if (kind !== "cancellation")
-      await noteSentElsewhere(services, transaction, chain, toAddress(reservation.addr), { ...sent, kind });
+      await recordSentElsewhere(services, transaction, chain, toAddress(reservation.addr), { ...sent, kind });
     await transaction
       .updateTable("service.nonce_reservation")
       .set({ state: "external", found: true, found_root: rootOf(sent.data) })
@@ -86,7 +91,7 @@ export async function passNonceOn(
     return moved;
   });
   if (passed)
-    services.log.warn(facts, "a transaction of a lost request used the nonce; the request goes on with another one");
+    services.log.warn(context, "a transaction of a lost request used the nonce; the request goes on with another one");
   return passed;
 }
 

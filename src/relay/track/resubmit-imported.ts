@@ -29,9 +29,9 @@ interface FoundReservation {
 /**
  * One look at the nonces that were found in use and belong to no request that is known. Bytes that a mempool showed are
  * sent again and replaced like others; a nonce whose transaction nobody has any more gets an empty transaction, since
- * all behind it would wait for ever. `refreshWallets` notes what was mined once it is final.
+ * all behind it would wait for ever. `refreshWallets` records what was mined once it is final.
  */
-export async function driveFound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
+export async function resubmitFound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
   await takeMissingBases(services, chain, memory);
   const reservations = await listFound(services, chain);
   if (reservations.length === 0) return;
@@ -53,7 +53,7 @@ export async function driveFound(services: RelayContext, chain: Chain, memory: R
 }
 
 /** In a database that is another one than before, without waiting for the first request that needs a nonce. */
-async function takeMissingBases(services: RelayContext, chain: Chain, { lookedForBasis }: RelayMemory): Promise<void> {
+async function takeMissingBases(services: RelayContext, chain: Chain, { basisReadAt }: RelayMemory): Promise<void> {
   const wallets = await services.db
     .selectFrom("service.relayer_wallet")
     .select("addr")
@@ -64,8 +64,8 @@ async function takeMissingBases(services: RelayContext, chain: Chain, { lookedFo
   for (const { addr } of wallets) {
     const wallet = toAddress(addr);
     const waitMs = chain.local ? 1_000 : 15_000;
-    if (performance.now() - (lookedForBasis.get(wallet) ?? Number.NEGATIVE_INFINITY) < waitMs) continue;
-    lookedForBasis.set(wallet, performance.now());
+    if (performance.now() - (basisReadAt.get(wallet) ?? Number.NEGATIVE_INFINITY) < waitMs) continue;
+    basisReadAt.set(wallet, performance.now());
     const unready = await takeBasis(services, chain, wallet).catch((error: unknown) => loggable(error));
     if (unready) services.log.warn({ wallet, ...unready }, "the nonces in use of a paying wallet are not known yet");
   }

@@ -8,7 +8,7 @@ import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.t
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
 import { listOpen } from "./page-open.ts";
 import { freshMs } from "./page-waiting.ts";
-import { driveFound } from "./resubmit-imported.ts";
+import { resubmitFound } from "./resubmit-imported.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 
 /** An intent whose nonce the chain still refuses to use after this long gives it up, for those behind it. */
@@ -17,20 +17,20 @@ const giveUpNonceMs = 60_000;
 const refusalMs = 10_000;
 
 /**
- * One look at what has a nonce on a chain and is in no block: what became of it is noted, what was lost is sent again,
+ * One look at what has a nonce on a chain and is in no block: what became of it is recorded, what was lost is sent again,
  * what is too cheap is replaced, and what the chain keeps refusing gives its nonce up. However much there is, the look
  * is bounded (page-open.ts), and the nonces that can be mined next come first. Any number of workers may do this at
  * once: each step is taken by whoever commits it first.
  *
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */
-export async function driveRound(
+export async function resubmitRound(
   services: RelayContext,
   chain: Chain,
   memory: RelayMemory,
   signal?: AbortSignal,
 ): Promise<void> {
-  await driveFound(services, chain, memory);
+  await resubmitFound(services, chain, memory);
   const open = await listOpen(services, chain);
   forget(memory, open);
   if (open.length === 0) return;
@@ -39,16 +39,16 @@ export async function driveRound(
   const receipts = await readReceipts(services.relay.nodes(chain), hashes);
   const evidence: Evidence = { view, receipts, blocks: new Map(), missing: memory.missing };
   const due: { item: WatchedIntent; now: Intent }[] = [];
-  const look = (item: WatchedIntent) =>
+  const poll = (item: WatchedIntent) =>
     attend(services, item.intent, async () => {
       const now = await watchIntent(services, chain, item, evidence);
       if (now && isDue(chain, item, now, memory, evidence)) due.push({ item, now });
     });
-  await inParallel(open, look, signal);
+  await inParallel(open, poll, signal);
   // Begun in the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
   due.sort((a, b) => Number(a.item.reservation.nonce - b.item.reservation.nonce));
   const move = ({ item, now }: (typeof due)[0]) =>
-    attend(services, now, () => drive(services, chain, item, now, evidence, memory));
+    attend(services, now, () => resubmit(services, chain, item, now, evidence, memory));
   await inParallel(due, move, signal);
 }
 
@@ -94,7 +94,7 @@ function gaveUp(intent: Intent, { refused }: RelayMemory): boolean {
 }
 
 /** Replaces what has waited too long or is cancelled, and sends. */
-async function drive(
+async function resubmit(
   services: RelayContext,
   chain: Chain,
   { reservation, attempts }: WatchedIntent,

@@ -47,7 +47,7 @@ export async function explainUsedNonce(
   return await passNonceOn(services, chain, lost, { ...sent, raw: sent.raw, kind });
 }
 
-/** What an intent comes to by a transaction that is its own; null when it is not, or cannot be told. */
+/** What an intent comes to by a transaction that is its own; null when it is not, or is not known. */
 function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_reverted" | "mined_cancellation" | null {
   const succeeded = sent.receipt.status === "success";
   const signed = intent.state !== "assigned";

@@ -32,24 +32,24 @@ async function readWallets(services: RelayContext, chain: Chain, memory: RelayMe
 }
 
 /** Each look reads the transactions anew. */
-const lookAgainMs = { local: 1_000, elsewhere: 30_000 };
+const pollMs = { local: 1_000, elsewhere: 30_000 };
 
 /**
  * Opens and closes wallets by what the chain shows: one that waited for money opens when it is there; what a wallet did
- * and the database forgot is noted once it is final, and closes the wallet only if this service never signs it.
+ * and the database forgot is recorded once it is final, and closes the wallet only if this service never signs it.
  * A halted wallet is a person's.
  */
 async function watchWallets(services: RelayContext, chain: Chain, view: ChainView, memory: RelayMemory): Promise<void> {
   for (const wallet of await listWallets(services.db, chain.id)) {
     const onChain = view.wallets.get(wallet.address);
     if (!onChain) continue;
-    const facts = { chain: chain.name, wallet: wallet.address };
+    const context = { chain: chain.name, wallet: wallet.address };
     const count = onChain.finalNonce;
     const forgot = count !== null && (count > wallet.nextNonce || (wallet.found !== null && wallet.found < count));
     if (wallet.state !== "halted" && count !== null && (forgot || wallet.state === "reconcile"))
-      await lookForFound(services, chain, wallet, count, memory);
+      await importNewlyFound(services, chain, wallet, count, memory);
     if (wallet.state === "paused_funds" && onChain.balanceWei - wallet.reservedWei >= wallet.neededWei) {
-      services.log.info({ ...facts, balance: onChain.balanceWei }, "a wallet has funds again");
+      services.log.info({ ...context, balance: onChain.balanceWei }, "a wallet has funds again");
       await openFunded(services, chain, wallet);
     }
   }
@@ -59,23 +59,23 @@ async function watchWallets(services: RelayContext, chain: Chain, view: ChainVie
  * What cannot be read keeps nothing else from being done, and closes nothing: a wallet whose chain is ahead gives out no
  * nonce before its transactions were read (`takeBasis`).
  */
-async function lookForFound(
+async function importNewlyFound(
   services: RelayContext,
   chain: Chain,
   wallet: RelayerWallet,
   count: bigint,
-  { lookedForFound }: RelayMemory,
+  { foundReadAt }: RelayMemory,
 ): Promise<void> {
-  const waitMs = chain.local ? lookAgainMs.local : lookAgainMs.elsewhere;
-  if (performance.now() - (lookedForFound.get(wallet.address) ?? Number.NEGATIVE_INFINITY) < waitMs) return;
-  lookedForFound.set(wallet.address, performance.now());
-  const facts = { chain: chain.name, wallet: wallet.address, count };
+  const waitMs = chain.local ? pollMs.local : pollMs.elsewhere;
+  if (performance.now() - (foundReadAt.get(wallet.address) ?? Number.NEGATIVE_INFINITY) < waitMs) return;
+  foundReadAt.set(wallet.address, performance.now());
+  const context = { chain: chain.name, wallet: wallet.address, count };
   try {
     const found = await importFound(services, chain, wallet.address, { count });
     const strange = found.filter(({ explained }) => !explained);
-    if (strange.length > 0) services.log.error({ ...facts, strange }, "external transactions from the paying wallet");
+    if (strange.length > 0) services.log.error({ ...context, strange }, "external transactions from the paying wallet");
   } catch (error) {
-    services.log.error({ ...facts, ...loggable(error) }, "what the wallet did beside the database cannot be read");
+    services.log.error({ ...context, ...loggable(error) }, "what the wallet did beside the database cannot be read");
   }
 }
 

@@ -29,18 +29,18 @@ export async function listOwnGrants(
 
 /** How far a grant is. */
 export type GrantProgress =
-  | { kind: "settled" }
+  | { kind: "confirmed" }
   | { kind: "mined"; block: bigint; depth: bigint }
   /** In no block that an endpoint shows. */
   | { kind: "sent" };
 
 /**
  * Sends the stored bytes of a grant once more and looks whether it is as deep as a deployment has to be; then its block
- * is noted.
+ * is recorded.
  *
  * @throws ServiceError `value_error` when the factory refused it.
  */
-export async function settleGrant(services: RelayContext, chain: Chain, hash: Hash): Promise<GrantProgress> {
+export async function confirmGrant(services: RelayContext, chain: Chain, hash: Hash): Promise<GrantProgress> {
   const attempt = await services.db
     .selectFrom("service.attempt")
     .selectAll()
@@ -73,5 +73,5 @@ export async function settleGrant(services: RelayContext, chain: Chain, hash: Ha
     .where("nonce", "=", attempt.nonce)
     .execute();
   if (receipt.status !== 1n) throw new ServiceError("value_error", `the grant ${hash} reverted`);
-  return { kind: "settled" };
+  return { kind: "confirmed" };
 }
