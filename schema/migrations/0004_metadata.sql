@@ -1,4 +1,4 @@
--- What lies behind the token URIs of strangers' contracts, and the queue of reading it. A row is its
+-- What lies behind the token URIs of third parties' contracts, and the queue of reading it. A row is its
 -- own job: it is due when next_attempt_at has come, and taken by moving next_attempt_at to the end
 -- of a lease. No foreign keys into schema nft: those relations come and go with the index.
 CREATE TABLE service.token_metadata (

@@ -6,7 +6,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { toAddress, toBytes } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import { readProgress } from "./confirmation-progress.ts";
-import { standing } from "./get-deployment.ts";
+import { confirmedStates } from "./get-deployment.ts";
 
 export interface FindDeployedContractInput {
   chain: string;
@@ -41,7 +41,7 @@ export async function findDeployedContract(
     .limit(1)
     .executeTakeFirst();
   if (!row) return await findOwnDeployment(services, caller, chain, input.transactionHash as Hash);
-  if (standing.includes(row.state)) return getAddress(toAddress(row.predicted_addr));
+  if (confirmedStates.includes(row.state)) return getAddress(toAddress(row.predicted_addr));
   if (row.state === "failed_onchain" || row.state === "cancelled") {
     throw new ServiceError("transaction_failed", "the transaction failed; it created and changed nothing");
   }

@@ -40,7 +40,7 @@ export function isUuid(text: string): boolean {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The states in which a collection's address is an answer and not a promise. */
-export const standing: readonly IntentState[] = ["confirmed", "finalized"];
+export const confirmedStates: readonly IntentState[] = ["confirmed", "finalized"];
 
 /**
  * One deployment of the caller's account; by the id of an earlier try too, and then the newest one.
@@ -58,7 +58,7 @@ export async function getDeployment(services: Services, caller: Caller, key: Dep
     : base
         .where("i.chain_id", "=", key.chain.id)
         .where("i.predicted_addr", "=", toBytes(key.collection))
-        .where("i.state", "in", standing)
+        .where("i.state", "in", confirmedStates)
   ).executeTakeFirst();
   if (!row) throw notFound();
   return toDeployment(services, row);
@@ -148,7 +148,7 @@ export function toDeployment(services: Services, row: DeploymentRow): Deployment
     request: row.payload as DeploymentPayload,
     transactionHash: hash && toHash(hash),
     predictedAddress,
-    collection: standing.includes(row.state) ? predictedAddress : null,
+    collection: confirmedStates.includes(row.state) ? predictedAddress : null,
     block: row.found_tx ? row.found_block : row.mined_block,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -36,10 +36,10 @@ const mostCalls = 5;
 
 /**
  * Makes the transaction with which a creator's own wallet deploys a collection, and records it, so that the
- * worker recognises the collection on the chain as one of this account.
+ * worker detects the collection on the chain as one of this account.
  *
  * The deploying wallet becomes an admin of the collection; the service does not, and cannot update it. The bytes are
- * public as soon as they are pending, so only a creation by the owner or a named sender is recognised without being
+ * public as soon as they are pending, so only a creation by the owner or a named sender is detected without being
  * reported (report-deployment.ts): from any other wallet, a third party would be the admin.
  *
  * @param sender the wallet that will send it, if that is known; the owner counts anyway.

@@ -105,7 +105,7 @@ export interface Config {
   introspection: "open" | "key";
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;
-  /** Bounds of one worker process; what strangers' servers and contracts may take of it. */
+  /** Bounds of one worker process; what third parties' servers and contracts may take of it. */
   metadata: {
     /** Tokens that are read at the same time. One contract gets a twentieth of them. */
     concurrency: number;
@@ -113,7 +113,7 @@ export interface Config {
     perHost: number;
     /** Tokens of one contract whose reading asks servers, per minute. What this installation holds is free. */
     perContractMinute: number;
-    /** A stranger's contract that announces changes has its tokens read again once in this time. */
+    /** A third party's contract that announces changes has its tokens read again once in this time. */
     refreshWindowSeconds: number;
     /** Tokens of a contract that are read before anybody looked at it. */
     firstTokens: number;

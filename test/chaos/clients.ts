@@ -1,4 +1,4 @@
-import type { Dice } from "./dice.ts";
+import type { SeededGenerator } from "./seeded-generator.ts";
 import type { Tally } from "./tally.ts";
 import type { World } from "./world.ts";
 
@@ -22,7 +22,7 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 /** Clients that post each request three times at once, repeat what fails, hang up, and change what stands. */
 export class Clients {
   readonly #world: World;
-  readonly #dice: Dice;
+  readonly #random: SeededGenerator;
   readonly #tally: Tally;
   readonly #deadline: number;
   /** Requests that were refused for good, with the answer. */
@@ -31,9 +31,9 @@ export class Clients {
   /** The database may forget what it answered: whoever waits for something asks for it again. */
   forgetful = false;
 
-  constructor(world: World, dice: Dice, tally: Tally, deadline: number) {
+  constructor(world: World, random: SeededGenerator, tally: Tally, deadline: number) {
     this.#world = world;
-    this.#dice = dice;
+    this.#random = random;
     this.#tally = tally;
     this.#deadline = deadline;
   }
@@ -148,9 +148,9 @@ export class Clients {
     copy: number,
   ): Promise<Record<string, unknown> | null> {
     for (let tries = 0; this.#inTime; tries += 1) {
-      const impatient = !this.calm && this.#dice.chance(0.05);
+      const impatient = !this.calm && this.#random.chance(0.05);
       if (impatient) this.#tally.fault("client hangs up");
-      const timeoutMs = impatient ? this.#dice.between(5, 300) : 20_000;
+      const timeoutMs = impatient ? this.#random.between(5, 300) : 20_000;
       const answer = await this.#send(method, body, key, copy + tries, timeoutMs).catch(() => null);
       if (!answer) this.#tally.count("connection failures");
       else if (answer.status === 200) return answer.body;

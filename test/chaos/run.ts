@@ -3,11 +3,11 @@ import { loadConfig } from "../../src/config/config.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { type Ask, Clients } from "./clients.ts";
-import { Dice } from "./dice.ts";
 import { matrixLines } from "./fault-kinds.ts";
 import { rpc } from "./fleet.ts";
 import { OlderState } from "./older-state.ts";
 import { judge, type Verdict } from "./oracle.ts";
+import { SeededGenerator } from "./seeded-generator.ts";
 import { Tally } from "./tally.ts";
 import { Trouble } from "./trouble.ts";
 import { World } from "./world.ts";
@@ -21,8 +21,8 @@ export interface ChaosOptions {
   rate: number;
   /** On a factory that would deploy the same intent again. */
   permissive: boolean;
-  /** How often each deed of the deck is done. */
-  decks: number;
+  /** How often each fault of the schedule is done. */
+  repeats: number;
   /** How often the database is put back to a state of some seconds earlier; nobody steals a key then. */
   lostRows?: number;
   /** Seeded defects of the service: names of patches in `mutants/`. */
@@ -73,8 +73,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
     const older = options.lostRows ? new OlderState(world.databaseUrl) : null;
     await older?.prepare();
     const asks = Array.from({ length: deployments }, (_, index): Ask => makeAsk(seed, index));
-    const clients = new Clients(world, new Dice(seed), tally, deadline);
-    const trouble = new Trouble(world, new Dice(seed + 3), tally, options.decks, options.lostRows);
+    const clients = new Clients(world, new SeededGenerator(seed), tally, deadline);
+    const trouble = new Trouble(world, new SeededGenerator(seed + 3), tally, options.repeats, options.lostRows);
     clients.forgetful = Boolean(options.lostRows);
     tally.fault("two workers");
     for (const proxy of world.proxies) proxy.rate = options.rate;
@@ -147,7 +147,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
 
 function progressOf(asks: readonly Ask[], trouble: Trouble, tally: Tally, ms: number): string {
   const answered = asks.filter(({ hashes }) => hashes.size > 0).length;
-  return `${Math.round(ms / 1000)} s: ${answered} of ${asks.length} answered, ${Math.round(100 * trouble.progress)} % of the deeds done, ${tally.of("kills")} kills, ${tally.of("reorgs")} reorganisations`;
+  return `${Math.round(ms / 1000)} s: ${answered} of ${asks.length} answered, ${Math.round(100 * trouble.progress)} % of the faults done, ${tally.of("kills")} kills, ${tally.of("reorgs")} reorganisations`;
 }
 
 function makeAsk(seed: number, index: number): Ask {
@@ -171,7 +171,7 @@ async function operate(world: World, tally: Tally, over: () => boolean, hold: bo
     DATABASE_URL: world.databaseUrl,
     KEY_PEPPER: "of the tests",
     RPC_URL_GOERLI: world.nodeUrl,
-    // The node itself, without the liars.
+    // The node itself, without the faulty RPCs.
     RPC_QUORUM_GOERLI: "1",
     LOG_LEVEL: "silent",
     MINTYARD_CHAOS_CRASH: "",
@@ -198,7 +198,7 @@ async function operate(world: World, tally: Tally, over: () => boolean, hold: bo
 
 async function settle(world: World, deadline: number): Promise<boolean> {
   while (performance.now() < deadline) {
-    // A reorganisation may have taken the end of what the deck began.
+    // A reorganisation may have taken the end of what the schedule began.
     await rpc(world.nodeUrl, "evm_setIntervalMining", [1]).catch(() => undefined);
     await world.fund(10n ** 23n).catch(() => undefined);
     const { rows } = await world.pool

@@ -11,10 +11,10 @@ import { migrate } from "../../src/db/admin/migrate.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { CommitCutter } from "./commit-cutter.ts";
-import { Dice } from "./dice.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 import { Restarting, rpc, startAnvil, stopAnvil } from "./fleet.ts";
 import { MutantTree, ownTree } from "./mutant-tree.ts";
+import { SeededGenerator } from "./seeded-generator.ts";
 import { deployTestFactory, type TestFactory } from "./test-factory.ts";
 
 export interface WorldOptions {
@@ -123,8 +123,8 @@ export class World {
       }
     };
     const proxies = [
-      await FaultProxy.start(nodeUrl, otherUrl, new Dice(seed + 1), checkStored),
-      await FaultProxy.start(nodeUrl, otherUrl, new Dice(seed + 2), checkStored),
+      await FaultProxy.start(nodeUrl, otherUrl, new SeededGenerator(seed + 1), checkStored),
+      await FaultProxy.start(nodeUrl, otherUrl, new SeededGenerator(seed + 2), checkStored),
     ];
     const cutter = await CommitCutter.start(pgPort);
     await mkdir(join(dir, "orders"));

@@ -5,20 +5,20 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionFactoryAbi, collectionFactoryBytecode } from "../../contracts/abi/collection-factory.ts";
 import type { RelayHarness } from "../relay/harness.ts";
 import type { DoorServer } from "./door-server.ts";
-import { input, LaunchStage, request, wallet } from "./launch-stage.ts";
+import { input, LaunchFixture, request, wallet } from "./launch-fixture.ts";
 
-let stage: LaunchStage;
+let fixture: LaunchFixture;
 let h: RelayHarness;
 let door: DoorServer;
 beforeAll(async () => {
-  stage = await LaunchStage.start();
-  ({ h, door } = stage);
+  fixture = await LaunchFixture.start();
+  ({ h, door } = fixture);
 });
-afterAll(() => stage?.stop());
+afterAll(() => fixture?.stop());
 
 test("names the address, the gas and the cost of the deployment that follows, and leaves nothing behind", async () => {
   const sent = request({ presale_whitelisted_addresses: [wallet] });
-  const before = await stage.footprint();
+  const before = await fixture.footprint();
   const plan = await door.post("/v0/contracts/collections?dry_run=true", sent);
   expect(plan.status).toBe(200);
   expect(Object.keys(plan.body)).toEqual([
@@ -34,7 +34,7 @@ test("names the address, the gas and the cost of the deployment that follows, an
     "warnings",
     "error",
   ]);
-  expect(await stage.footprint()).toEqual(before);
+  expect(await fixture.footprint()).toEqual(before);
 
   const { rows } = await door.services.pool.query("SELECT count(*) FROM service.intent");
   const key = String(plan.body["idempotency_key"]);
@@ -69,7 +69,7 @@ test("says which members are not known: they are ignored, and a misspelt one is 
 });
 
 test("lists the missing, the malformed and the impossible together", async () => {
-  const before = await stage.footprint();
+  const before = await fixture.footprint();
   const { status, body } = await door.post(
     "/v0/contracts/collections?dry_run=1",
     request({ symbol: undefined, owner_address: "0x12", max_supply: 0, royalties_share: 10_001, team_reserve: -1 }),
@@ -86,7 +86,7 @@ test("lists the missing, the malformed and the impossible together", async () =>
       ["team_reserve", "value_error"],
     ]),
   );
-  expect(await stage.footprint()).toEqual(before);
+  expect(await fixture.footprint()).toEqual(before);
 });
 
 test("over GraphQL gives the same plan, and says what is legal but probably not meant", async () => {

@@ -4,16 +4,16 @@ import type { ReadableStream as NodeStream } from "node:stream/web";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RelayHarness } from "../relay/harness.ts";
 import type { DoorServer } from "./door-server.ts";
-import { input, LaunchStage } from "./launch-stage.ts";
+import { input, LaunchFixture } from "./launch-fixture.ts";
 
-let stage: LaunchStage;
+let fixture: LaunchFixture;
 let h: RelayHarness;
 let door: DoorServer;
 beforeAll(async () => {
-  stage = await LaunchStage.start();
-  ({ h, door } = stage);
+  fixture = await LaunchFixture.start();
+  ({ h, door } = fixture);
 });
-afterAll(() => stage?.stop());
+afterAll(() => fixture?.stop());
 
 /** Reads server-sent events until `enough` or the end; then leaves. */
 async function listen(id: string, enough: (states: string[]) => boolean = () => false) {

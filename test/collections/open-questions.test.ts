@@ -3,18 +3,18 @@ import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { patient } from "../setup/patience.ts";
 import { DoorServer } from "./door-server.ts";
-import { LaunchStage } from "./launch-stage.ts";
+import { LaunchFixture } from "./launch-fixture.ts";
 
 // What is asked without a key, over HTTP: each test comes from addresses of its own.
 const wallets = Array.from({ length: 31 }, (_, index) => walletOf(index));
-let stage: LaunchStage;
+let fixture: LaunchFixture;
 let door: DoorServer;
 let collection: string;
 
 beforeAll(async () => {
-  stage = await LaunchStage.start();
-  door = await DoorServer.start(stage.h.process({ TRUSTED_PROXIES: "127.0.0.0/8" }));
-  await stage.deployed({ presale_whitelisted_addresses: wallets, presale_mint_start: "2022-07-01" });
+  fixture = await LaunchFixture.start();
+  door = await DoorServer.start(fixture.h.process({ TRUSTED_PROXIES: "127.0.0.0/8" }));
+  await fixture.deployed({ presale_whitelisted_addresses: wallets, presale_mint_start: "2022-07-01" });
   const { rows } = await door.services.pool.query(
     "SELECT '0x' || encode(predicted_addr, 'hex') AS address FROM service.intent WHERE kind = 'deploy'",
   );
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await door?.stop();
-  await stage?.stop();
+  await fixture?.stop();
 });
 
 function walletOf(index: number): Address {
@@ -41,7 +41,7 @@ const from = (address: string) => ({ "X-Forwarded-For": address });
 
 /** What the node was asked while `run` ran: calls of contracts, and requests that had any. */
 async function nodeWork(run: () => Promise<void>): Promise<{ calls: number; requests: number }> {
-  const { seen } = stage.h.proxy;
+  const { seen } = fixture.h.proxy;
   const before = seen.length;
   await run();
   const methods = seen.slice(before);
@@ -156,10 +156,10 @@ test("an address has 2,000 questions in a day, of IPv6 a whole /64; then it is t
 });
 
 test("beyond what readers may ask of the node they are refused at once, and the relay is not", async () => {
-  const services = stage.h.process({ TRUSTED_PROXIES: "127.0.0.0/8", READER_CALLS_PER_SECOND: "1" });
+  const services = fixture.h.process({ TRUSTED_PROXIES: "127.0.0.0/8", READER_CALLS_PER_SECOND: "1" });
   const poor = await DoorServer.start(services);
   // Not as long as a whole request may take.
-  stage.h.proxy.delay("eth_call", 300);
+  fixture.h.proxy.delay("eth_call", 300);
   try {
     // Two calls may come at once; root and start are both.
     const { status, headers, body } = await ask(poor, wallets.slice(0, 10), from("198.51.100.50"));
@@ -174,7 +174,7 @@ test("beyond what readers may ask of the node they are refused at once, and the 
       .first((node) => node.ask([{ method: "eth_blockNumber", params: [] }]));
     expect(head).toHaveProperty("result");
   } finally {
-    stage.h.proxy.heal();
+    fixture.h.proxy.heal();
     await poor.stop();
   }
   await expect.poll(async () => (await ask(door, [wallets[0] ?? ""], from("198.51.100.60"))).status, patient).toBe(200);

@@ -2,22 +2,22 @@ import { readFileSync } from "node:fs";
 import { getAddress, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type DoorServer, newKey } from "./door-server.ts";
-import { LaunchStage, wallet } from "./launch-stage.ts";
+import { LaunchFixture, wallet } from "./launch-fixture.ts";
 
-let stage: LaunchStage;
+let fixture: LaunchFixture;
 let door: DoorServer;
 beforeAll(async () => {
-  stage = await LaunchStage.start();
-  ({ door } = stage);
+  fixture = await LaunchFixture.start();
+  ({ door } = fixture);
 });
-afterAll(() => stage?.stop());
+afterAll(() => fixture?.stop());
 
 test("collections are listed field by field, with a proof under each spelling of a wallet", async () => {
   const key = await newKey(door.services);
   const golden = JSON.parse(readFileSync(new URL("../golden/merkle.json", import.meta.url), "utf8"));
   const vector = golden.vectors.find(({ id }: { id: string }) => id === "mixed-case-duplicates");
-  const first = await stage.deployed({ name: "First" }, key);
-  const second = await stage.deployed(
+  const first = await fixture.deployed({ name: "First" }, key);
+  const second = await fixture.deployed(
     {
       chain: "rinkeby",
       name: "Second",
@@ -80,7 +80,7 @@ test("collections are listed field by field, with a proof under each spelling of
 });
 
 test("the ABI is the compiler's, with selectors, and only for the account's own", async () => {
-  const { predicted_address: address } = await stage.deployed();
+  const { predicted_address: address } = await fixture.deployed();
   const { body } = await door.get(`/v0/me/contracts/abis/${address}?chain=goerli`);
   const abi = body["abi"] as unknown as { name: string; type: string }[];
   expect(JSON.stringify(abi.find(({ name }) => name === "ADMIN_ROLE"))).toBe(
@@ -90,8 +90,8 @@ test("the ABI is the compiler's, with selectors, and only for the account's own"
   expect(abi.find(({ name, type }) => type === "event" && name === "Transfer")).toMatchObject({
     signature: "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
   });
-  const stranger = { Authorization: await newKey(door.services) };
-  const theirs = await door.get(`/v0/me/contracts/abis/${address}?chain=goerli`, stranger);
+  const thirdParty = { Authorization: await newKey(door.services) };
+  const theirs = await door.get(`/v0/me/contracts/abis/${address}?chain=goerli`, thirdParty);
   expect(theirs).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
   const { data } = await door.graphql(
     'query ($a: Address!) { collection(chain: "goerli", address: $a) { abi } collections(chain: "goerli") { address } }',

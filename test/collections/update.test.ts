@@ -207,7 +207,7 @@ describe("PUT /v0/contracts/collections", () => {
   test("refuses what can never change, nothing, nonsense, and what is not the account's", async () => {
     const address = await deployed();
     const open = await deployed({ base_uri: "" });
-    const stranger = { Authorization: await newKey(door.services) };
+    const thirdParty = { Authorization: await newKey(door.services) };
     const nonce = await relayerNonce();
     const refused = async (changes: Record<string, unknown>, headers = {}) => {
       const { status, body } = await put(address, changes, headers);
@@ -222,7 +222,7 @@ describe("PUT /v0/contracts/collections", () => {
     expect(await refused({ presale_whitelisted_addresses: ["bob"] })).toEqual([422, "invalid_address"]);
     expect(await refused({ public_mint_start: "soon" })).toEqual([422, "invalid_date"]);
     expect(await refused({ freeze_metadata: true })).toEqual([422, "value_error"]);
-    expect(await refused({ base_uri: "ipfs://x/" }, stranger)).toEqual([404, "not_found"]);
+    expect(await refused({ base_uri: "ipfs://x/" }, thirdParty)).toEqual([404, "not_found"]);
     expect((await put(randomAddress(), { base_uri: "ipfs://x/" })).status).toBe(404);
     expect((await put(open, { base_uri: "ipfs://x/", chain: "mars" })).body).toMatchObject({
       error: { code: "invalid_enumeration" },

@@ -1,37 +1,37 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
-import { Dice } from "../chaos/dice.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
+import { SeededGenerator } from "../chaos/seeded-generator.ts";
 import { launch, RelayHarness } from "./harness.ts";
 import { loseRows } from "./lost-rows.ts";
 
 let h: RelayHarness;
-let liar: FaultProxy;
+let faulty: FaultProxy;
 beforeAll(async () => {
   h = await RelayHarness.start();
-  liar = await FaultProxy.start(h.node.url, h.node.url, new Dice(1), async () => undefined);
+  faulty = await FaultProxy.start(h.node.url, h.node.url, new SeededGenerator(1), async () => undefined);
 });
 afterAll(async () => {
-  await liar?.stop();
+  await faulty?.stop();
   await h?.stop();
 });
 
 test.each([
   ["nonce-ahead", "too many"],
   ["nonce-zero", "none"],
-])("%s: no wallet begins while one of two endpoints says that its wallet has sent %s", async (lie) => {
-  const services = h.process({ RPC_URL_GOERLI: `${liar.url},${h.node.url}` });
+])("%s: no wallet begins while one of two endpoints says that its wallet has sent %s", async (fault) => {
+  const services = h.process({ RPC_URL_GOERLI: `${faulty.url},${h.node.url}` });
   const caller = await h.caller();
-  const input = launch({ idempotencyKey: lie });
+  const input = launch({ idempotencyKey: fault });
   await services.pool.query("TRUNCATE service.relayer_wallet CASCADE");
-  liar.forced = lie;
+  faulty.forced = fault;
   await expect(deployCollection(services, caller, input)).rejects.toMatchObject({
     code: "service_unavailable",
     message: expect.stringContaining("do not agree on how many transactions the paying wallet has sent"),
   });
   expect((await services.pool.query("SELECT FROM service.relayer_wallet")).rowCount).toBe(0);
-  liar.forced = "";
+  faulty.forced = "";
   const count = BigInt(await h.chain.getTransactionCount({ address: h.relayer }));
   const { deployment } = await deployCollection(services, caller, input);
   expect((await findReservation(services.db, deployment.id))?.nonce).toBe(count);

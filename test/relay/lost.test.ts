@@ -59,7 +59,7 @@ async function until(services: Services, id: string): Promise<void> {
   });
 }
 
-async function expectStanding(services: Services, id: string, hash: string): Promise<void> {
+async function expectConfirmed(services: Services, id: string, hash: string): Promise<void> {
   const { collection, predictedAddress, transactionHash } = await getDeployment(services, caller, { id });
   expect({ collection, transactionHash }).toEqual({ collection: predictedAddress, transactionHash: hash });
   expect(await times(id)).toBe(1);
@@ -83,11 +83,11 @@ test("a nonce that waits in a mempool is not given to another request after its 
   expect(given?.nonce).toBe(BigInt(taken.nonce) + 1n);
   await until(after, other.deployment.id);
   expect(await walletState()).toBe("open");
-  await expectStanding(after, other.deployment.id, other.deployment.transactionHash);
+  await expectConfirmed(after, other.deployment.id, other.deployment.transactionHash);
 
   const again = await deployCollection(after, caller, lost);
   await until(after, again.deployment.id);
-  await expectStanding(after, again.deployment.id, first.deployment.transactionHash);
+  await expectConfirmed(after, again.deployment.id, first.deployment.transactionHash);
 });
 
 test("a request that comes back while its lost transaction waits in a mempool that shows nothing is that transaction", async () => {
@@ -102,7 +102,7 @@ test("a request that comes back while its lost transaction waits in a mempool th
   await expect(deployCollection(after, caller, lost)).rejects.toMatchObject({ code: "service_unavailable" });
   await until(after, id);
   expect((await deployCollection(after, caller, lost)).deployment.transactionHash).toBe(transactionHash);
-  await expectStanding(after, id, transactionHash);
+  await expectConfirmed(after, id, transactionHash);
   await until(after, (await deployCollection(after, caller, launch())).deployment.id);
   expect(await walletState()).toBe("open");
 });
@@ -118,7 +118,7 @@ test("a nonce that an endpoint counts and nobody has bytes of is filled, and tho
   await sent(other.deployment.transactionHash);
   await node().dropTransaction({ hash: lost.deployment.transactionHash });
   await until(after, other.deployment.id);
-  await expectStanding(after, other.deployment.id, other.deployment.transactionHash);
+  await expectConfirmed(after, other.deployment.id, other.deployment.transactionHash);
   expect(await times(lost.deployment.id)).toBe(0);
   const { rows } = await h.database.pool.query(
     "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense, bool_and(state = 'mined' OR state = 'external') AS used FROM service.nonce_reservation",
@@ -197,7 +197,7 @@ test.each(["lost", "there, without its nonce"])(
     expect(rows).toHaveLength(1);
     await untilNewest(after, other.deployment.id);
     await until(after, id);
-    await expectStanding(after, id, hash);
+    await expectConfirmed(after, id, hash);
     // Its first hash leads to it as well, whatever became of that nonce.
     const { predictedAddress } = await getDeployment(after, caller, { id: other.deployment.id });
     const found = await findDeployedContract(after, caller, {
@@ -235,7 +235,7 @@ test("a wallet whose lost transactions cannot be read for a while stays open, an
   await until(after, next.deployment.id);
   const again = await deployCollection(after, caller, lost);
   await until(after, again.deployment.id);
-  await expectStanding(after, id, transactionHash);
+  await expectConfirmed(after, id, transactionHash);
 });
 
 /** The same for a request that may go on as a retry. */
@@ -289,8 +289,8 @@ test.each(["is asked for again at once", "is recorded first"])(
     expect((await deployCollection(after, caller, lower)).deployment.transactionHash).toBe(first.transactionHash);
     await until(after, first.id);
     expect(await stored()).toMatchObject([{ intent_id: first.id, state: "mined", hash: first.transactionHash }]);
-    await expectStanding(after, first.id, first.transactionHash);
-    await expectStanding(after, second.id, second.transactionHash);
+    await expectConfirmed(after, first.id, first.transactionHash);
+    await expectConfirmed(after, second.id, second.transactionHash);
     expect(await walletState()).toBe("open");
   },
 );

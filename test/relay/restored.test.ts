@@ -73,8 +73,8 @@ test("an older backup beside the chain: what was deployed since is imported, the
   const hashes = new Map<string, string | null>();
   for (const { id } of [old.deployment, queued, queuedToo, signed])
     hashes.set(id, (await getDeployment(before, caller, { id })).transactionHash);
-  const standing = await h.announced();
-  expect(standing).toHaveLength(6);
+  const announced = await h.announced();
+  expect(announced).toHaveLength(6);
 
   await restoreBackup(fresh.url, join(dir, "data"), join(dir, "backup"));
   const after = h.process({ DATABASE_URL: fresh.url });
@@ -114,7 +114,7 @@ test("an older backup beside the chain: what was deployed since is imported, the
   }
   const names = (await h.announced()).map(({ intentId }) => intentId);
   expect(new Set(names).size).toBe(names.length);
-  expect(names.slice(0, standing.length)).toEqual(standing.map(({ intentId }) => intentId));
+  expect(names.slice(0, announced.length)).toEqual(announced.map(({ intentId }) => intentId));
   expect(names).toHaveLength(7);
   const { rows: nonces } = await fresh.pool.query("SELECT nonce FROM service.nonce_reservation ORDER BY nonce");
   expect(nonces.map(({ nonce }) => nonce - nonces[0].nonce)).toEqual(nonces.map((_, index) => BigInt(index)));

@@ -78,8 +78,8 @@ describe("bytes are stored only when the signature", () => {
   });
 
   test("is not another key's, and has no high s", async () => {
-    const stranger = { address: account.address, sign: keySigner(generatePrivateKey()).sign };
-    await expect(signChecked(stranger, order)).rejects.toThrow("signed as");
+    const thirdParty = { address: account.address, sign: keySigner(generatePrivateKey()).sign };
+    await expect(signChecked(thirdParty, order)).rejects.toThrow("signed as");
     await expect(signChecked(randomSigner(key, true), order)).rejects.toThrow("high s");
   });
 });

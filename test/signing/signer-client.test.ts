@@ -85,14 +85,14 @@ test("a signature under another transaction is found each time", async () => {
   await listen(serverOf(wallet.sign));
   await signChecked(signer, order);
   await close();
-  const lie: RequestListener = async (_, response) => {
+  const wrong: RequestListener = async (_, response) => {
     const { signature, hash } = await signChecked(wallet, {
       ...order,
       transaction: { ...order.transaction, nonce: 8 },
     });
     response.end(JSON.stringify({ signature, hash }));
   };
-  await listen(createServer(lie));
+  await listen(createServer(wrong));
   await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "wrong_answer" });
 });
 

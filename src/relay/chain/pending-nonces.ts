@@ -31,7 +31,7 @@ export interface PendingNonces {
 /**
  * Which nonces of a wallet are in use, in blocks and in the mempools of every endpoint that answers: the highest counts.
  *
- * @returns null while an endpoint contradicts itself, or names more than a wallet of ours ever has under way: one lie
+ * @returns null while an endpoint contradicts itself, or names more than a wallet of ours ever has under way: one wrong answer
  *   too high would be filled with transactions that do nothing.
  * @throws NodeFault when no endpoint answers.
  */

@@ -34,7 +34,7 @@ export async function effectOfUpdate(
     return made ? compare(made, receipt) : "unknown";
   }
   const { state, mined_block: block, mined_block_hash: hash, mined_attempt: transaction } = deployment;
-  if (block === null || !hash || !transaction || !standing.includes(state)) return "unknown";
+  if (block === null || !hash || !transaction || !minedStates.includes(state)) return "unknown";
   // Its block may be gone, and nobody has recorded that yet.
   if (state !== "finalized" && (await readBlockHashes(nodes, [block], 1)).get(block) !== toHash(hash)) return "unknown";
   if (block !== receipt.blockNumber) return block < receipt.blockNumber ? "took" : "none";
@@ -47,7 +47,7 @@ function compare(deployment: Receipt, update: Receipt): UpdateEffect {
   return (blocks || update.transactionIndex - deployment.transactionIndex) > 0n ? "took" : "none";
 }
 
-const standing: readonly Intent["state"][] = ["mined", "confirmed", "finalized"];
+const minedStates: readonly Intent["state"][] = ["mined", "confirmed", "finalized"];
 
 function isOver(state: Intent["state"]): boolean {
   return state !== "finalized" && (endedStates as readonly string[]).includes(state);

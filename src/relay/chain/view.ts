@@ -116,7 +116,7 @@ export async function readReceipts(nodes: Nodes, hashes: readonly Hash[]): Promi
     if (missing.length === 0) break;
     try {
       const answers = await askAll(node, missing.map(calls.receipt));
-      // One lie spoils one receipt, not the others.
+      // A wrong answer spoils one receipt, not the others.
       for (const [index, hash] of missing.entries()) {
         const receipt = tryParse(answers[index], hash);
         if (receipt) found.set(hash, receipt);

@@ -33,7 +33,7 @@ export interface UpdateRequest {
  *
  * What the contract itself would refuse (frozen metadata, revoked rights) only shows there: check before.
  *
- * @throws ServiceError `not_found` for a contract that no standing deployment of this tenant made;
+ * @throws ServiceError `not_found` for a contract that no confirmed deployment of this tenant made;
  *   `value_error` when the key was used for another request.
  */
 export async function acceptUpdate(services: RelayContext, request: UpdateRequest): Promise<Intent> {

@@ -93,7 +93,7 @@ export async function newestUpdate(
 
 /**
  * Members that updates which were accepted later have changed already. What was accepted last holds: an update that a
- * reorganisation or a stranger made us repeat must not take them back.
+ * reorganisation or a third party made us repeat must not take them back.
  */
 export async function supersededMembers(db: Kysely<Database>, intent: Intent): Promise<ReadonlySet<string>> {
   const rows = await others(db, intent)

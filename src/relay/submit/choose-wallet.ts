@@ -48,13 +48,13 @@ export async function chooseWallet(services: RelayContext, chain: Chain, intent:
   if (senders.length === 0) return { kind: "hold", reason: "wallet", message: withoutRole, found: false };
   const known = await readTogether(services, String(chain.id), chain.id);
   const found = known.some((wallet) => wallet.found);
-  const standing = senders.map((sender) => {
+  const candidates = senders.map((sender) => {
     const wallet = known.find(({ addr }) => toAddress(addr) === sender);
     return { sender, isNew: wallet === undefined, state: wallet?.state ?? "open", open: Number(wallet?.open ?? 0) };
   });
-  const [best] = standing.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
+  const [best] = candidates.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
   if (best) return { kind: "wallet", sender: best.sender, isNew: best.isNew, found };
-  if (standing.some(({ state }) => state === "paused_funds"))
+  if (candidates.some(({ state }) => state === "paused_funds"))
     return { kind: "hold", reason: "balance", message: tooLittle, found };
-  return { kind: "hold", reason: "wallet", message: `the wallet is ${standing[0]?.state}`, found };
+  return { kind: "hold", reason: "wallet", message: `the wallet is ${candidates[0]?.state}`, found };
 }

@@ -119,7 +119,7 @@ async function findReceipt(
   // The nonce is used for good, and by none of our transactions that an endpoint knows of.
   const rounds = (missing.get(intent.id) ?? 0) + 1;
   missing.set(intent.id, rounds);
-  // Endpoints index receipts late, and lie; a nonce that is really gone stays gone.
+  // Endpoints index receipts late, and may be wrong; a nonce that is really gone stays gone.
   return rounds < 5 ? intent : await explainUsedNonce(services, chain, watched, view);
 }
 

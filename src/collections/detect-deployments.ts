@@ -32,7 +32,7 @@ const created = parseAbiItem("event OwnershipTransferred(address indexed previou
  *
  * @returns whether there is more to look through now.
  */
-export async function recogniseDeployments(services: Services, chain: Chain): Promise<boolean> {
+export async function detectDeployments(services: Services, chain: Chain): Promise<boolean> {
   const [waiting, reported, found] = await Promise.all([
     listAwaited(services.db, chain),
     listReported(services.db, chain),
@@ -109,7 +109,7 @@ async function followReport(services: Services, chain: Chain, row: AwaitedRow, l
 async function recordDetected(services: Services, chain: Chain, id: string, creation: Creation): Promise<void> {
   if (!(await recordCreation(services.db, id, creation))) return;
   const { address, hash } = creation;
-  services.log.info({ chain: chain.name, id, address, hash }, "a creator's own deployment was recognised");
+  services.log.info({ chain: chain.name, id, address, hash }, "a creator's own deployment was detected");
 }
 
 /** A found one is final with its block, looked at once more; when the block went away it is awaited again. */
@@ -123,12 +123,12 @@ async function reconsider(services: Services, chain: Chain, head: Head, row: Fou
   const context = { chain: chain.name, id: row.id, hash: toHash(hash) };
   if (!stands) {
     await forgetCreation(services.db, row.id, blockHash, number - 1n);
-    services.log.warn(context, "a recognised deployment left the chain");
+    services.log.warn(context, "a detected deployment left the chain");
   } else if (await isExact(toHash(hash))) {
     await recordFinal(services.db, row.id, blockHash);
   } else {
     await forgetCreation(services.db, row.id, blockHash, number - 1n);
-    services.log.error(context, "incident: what was recognised is not the collection of the request; it is withdrawn");
+    services.log.error(context, "incident: what was detected is not the collection of the request; it is withdrawn");
   }
 
   async function isExact(found: Hash): Promise<boolean> {

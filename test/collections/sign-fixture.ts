@@ -2,24 +2,24 @@ import { type Address, createWalletClient, type Hash, type Hex, http, parseEther
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { hardhat } from "viem/chains";
 import { expect } from "vitest";
-import { recogniseDeployments } from "../../src/collections/recognise-deployments.ts";
+import { detectDeployments } from "../../src/collections/detect-deployments.ts";
 import { goerli } from "../relay/harness.ts";
 import type { DoorServer } from "./door-server.ts";
-import { LaunchStage } from "./launch-stage.ts";
+import { LaunchFixture } from "./launch-fixture.ts";
 
 const mutation = `mutation ($input: DeployCollectionInput!, $sender: Address) {
   deployCollection(input: $input, mode: SIGN, sender: $sender) { transaction { data } userErrors { message } } }`;
 
 /** What creators, third parties and the worker do about deployments of mode SIGN. */
-export class SignStage {
-  readonly launch: LaunchStage;
+export class SignFixture {
+  readonly launch: LaunchFixture;
 
-  private constructor(launch: LaunchStage) {
+  private constructor(launch: LaunchFixture) {
     this.launch = launch;
   }
 
-  static async start(settings: Record<string, string> = {}): Promise<SignStage> {
-    return new SignStage(await LaunchStage.start(settings));
+  static async start(settings: Record<string, string> = {}): Promise<SignFixture> {
+    return new SignFixture(await LaunchFixture.start(settings));
   }
 
   get door(): DoorServer {
@@ -55,9 +55,9 @@ export class SignStage {
     return receipt;
   }
 
-  async recognise(): Promise<void> {
+  async detect(): Promise<void> {
     const { services } = this.door;
-    while (await recogniseDeployments(services, goerli(services)));
+    while (await detectDeployments(services, goerli(services)));
   }
 
   /** What minting pages and the account are shown. */

@@ -34,7 +34,7 @@ export const input = (changes: Record<string, unknown> = {}) => ({
 });
 
 /** A chain with a factory, and one process that serves both doors. */
-export class LaunchStage {
+export class LaunchFixture {
   readonly h: RelayHarness;
   readonly door: DoorServer;
 
@@ -44,9 +44,9 @@ export class LaunchStage {
   }
 
   /** @param settings variables of the process, beside the chain's. */
-  static async start(settings: Record<string, string> = {}): Promise<LaunchStage> {
+  static async start(settings: Record<string, string> = {}): Promise<LaunchFixture> {
     const h = await RelayHarness.start();
-    return new LaunchStage(h, await DoorServer.start(h.process(settings)));
+    return new LaunchFixture(h, await DoorServer.start(h.process(settings)));
   }
 
   async stop(): Promise<void> {

@@ -45,7 +45,7 @@ async function spend(world: World, nonce: number): Promise<void> {
   world.external.add(await rpc<string>(world.nodeUrl, "eth_sendRawTransaction", [raw]));
 }
 
-/** A stranger who has seen an intent tries to put a contract of another owner at its address. */
+/** A third party who has seen an intent tries to put a contract of another owner at its address. */
 export async function squat(world: World): Promise<void> {
   for (let tries = 0; tries < 60; tries += 1) {
     const { rows } = await world.pool.query<{ root_id: string; init_data: Buffer; owner: Buffer }>(
