@@ -102,7 +102,7 @@ const views: readonly View[] = [
   },
   {
     // Logs of known events that became no ledger rows, with the reason.
-    name: "quarantined_logs",
+    name: "rejected_logs",
     columns: {
       ...place,
       block_timestamp: "bigint",

@@ -61,7 +61,7 @@ export function lockLedger(schema: string): string {
 }
 
 /** Names of the triggers of `transfer` that are not ours. */
-export function foreignTriggers(schema: string): string {
+export function externalTriggers(schema: string): string {
   return `SELECT tgname AS name FROM pg_trigger
     WHERE tgrelid = '"${schema}".transfer'::regclass AND NOT tgisinternal AND tgname NOT LIKE 'derive\\_%'`;
 }
@@ -74,7 +74,7 @@ export function foreignTriggers(schema: string): string {
  * of a token's rows in order. Ponder's triggers are off meanwhile. They would note the rows with the next block and a
  * reorganisation of it would take them back; what Ponder noted of rows above the final block holds as it is.
  *
- * @param triggers see `foreignTriggers`.
+ * @param triggers see `externalTriggers`.
  */
 export function listLateRange(schema: string, { blockNumber, logIndex }: RangePlace, triggers: string[]): string[] {
   const s = `"${schema}"`;

@@ -1,4 +1,4 @@
-// `npm run -s mintyard -- dev bench attacks`: hot reads and /livez, alone and beside 20 connections of attackers.
+// `npm run -s mintyard -- dev bench attacks`: fast-path reads and /livez, alone and beside 20 connections of attackers.
 // Options: --tokens 260000 (of one contract four fifths) --seconds 15 (of each phase) --apart traits,documents,…
 //          (attacks to run alone too) --dir <folder to keep the data in>
 import { mkdtemp, rm } from "node:fs/promises";
@@ -32,7 +32,7 @@ try {
   );
   const ms = (value: number) => value.toFixed(1);
   console.log(
-    "| attack | hot reads, p50 ms | p99 ms | most ms | failed | /livez, p50 ms | p99 ms | most ms | failed | heavy statements at once | cores of the attackers |",
+    "| attack | fast-path reads, p50 ms | p99 ms | most ms | failed | /livez, p50 ms | p99 ms | most ms | failed | heavy statements at once | cores of the attackers |",
   );
   for (const { name, honest, livez, heavy, attackerCores } of phases) {
     const cells = [honest, livez].flatMap((one) => [

@@ -91,7 +91,7 @@ function attacksOn(contract: string, key: string): Attack[] {
   ];
 }
 
-/** Asks the API for hot reads and `/livez`, alone and beside attackers. */
+/** Asks the API for fast-path reads and `/livez`, alone and beside attackers. */
 export async function runAttacks(options: AttackOptions, say: (line: string) => void): Promise<Phase[]> {
   const [postgresPort = 0, port = 0] = await freePorts(2);
   const postgres = await startPostgres(options.dir, postgresPort);
@@ -191,7 +191,7 @@ async function hotReads(client: pg.Client, contract: string, key: string): Promi
   ];
 }
 
-/** Hot reads and looks at `/livez` begin at a steady rate, however long those before take. */
+/** Fast-path reads and looks at `/livez` begin at a steady rate, however long those before take. */
 const readEveryMs = 20;
 const lookEveryMs = 25;
 

@@ -10,8 +10,8 @@ CREATE TABLE service.last_backup (
   noted_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- For other ways to take one: SELECT service.note_backup();
-CREATE FUNCTION service.note_backup(taken timestamptz DEFAULT clock_timestamp()) RETURNS timestamptz
+-- For other ways to take one: SELECT service.record_backup();
+CREATE FUNCTION service.record_backup(taken timestamptz DEFAULT clock_timestamp()) RETURNS timestamptz
   LANGUAGE sql SET search_path = '' AS $$
   INSERT INTO service.last_backup AS b (taken_at) VALUES (taken)
     ON CONFLICT (one) DO UPDATE SET taken_at = greatest(b.taken_at, excluded.taken_at), noted_at = clock_timestamp()

@@ -36,7 +36,7 @@ export function watchService({ registry }: Metrics, services: Services): void {
       for (const { name, id } of services.chains)
         for (const queue of queues) set(ageOf(figures, queue, id), { queue, chain: name });
       set(ageOf(figures, "pin", null), { queue: "pin" });
-      set(services.auth.slots.load.oldestSeconds, { queue: "upload" });
+      set(services.auth.permits.load.oldestSeconds, { queue: "upload" });
     },
   );
   gauge("mintyard_stored_bytes", "Uploads and presale lists, by tier.", ["tier"], (set, { stored }) => {

@@ -66,10 +66,10 @@ export class Supervisor {
     this.#stopping = true;
   }
 
-  /** Ends the named children together; what does not end within `patienceMs` is killed. */
-  async stop(names: readonly string[], patienceMs: number): Promise<void> {
+  /** Ends the named children together; what does not end within `timeoutMs` is killed. */
+  async stop(names: readonly string[], timeoutMs: number): Promise<void> {
     this.beginStop();
-    await Promise.all(names.map((name) => this.#children.get(name)?.stop(patienceMs)));
+    await Promise.all(names.map((name) => this.#children.get(name)?.stop(timeoutMs)));
   }
 }
 
@@ -149,12 +149,12 @@ class SupervisedChild {
     );
   }
 
-  async stop(patienceMs: number): Promise<void> {
+  async stop(timeoutMs: number): Promise<void> {
     const child = this.#process;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((done) => child.once("exit", () => done()));
     child.kill("SIGTERM");
-    const impatient = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+    const impatient = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
     await ended;
     clearTimeout(impatient);
   }

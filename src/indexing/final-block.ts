@@ -17,7 +17,7 @@ export async function rememberFinalBlock(
 ): Promise<void> {
   const { rows } = await client.query<{ final: string; known: string | null }>(
     `SELECT substr(finalized_checkpoint, 27, 16)::bigint::text AS final, final_block::text AS known
-     FROM "${schema}"._ponder_checkpoint, nft.deployment WHERE schema_name = $1`,
+     FROM "${schema}"._ponder_checkpoint, nft.index_version WHERE schema_name = $1`,
     [schema],
   );
   const [row] = rows;
@@ -37,7 +37,7 @@ export async function rememberFinalBlock(
     gateway.contradictions() > 0 ? false : agreeing,
   ]);
   const values = [row.final, hash, schema];
-  await client.query("UPDATE nft.deployment SET final_block = $1, final_hash = $2 WHERE schema_name = $3", values);
+  await client.query("UPDATE nft.index_version SET final_block = $1, final_hash = $2 WHERE schema_name = $3", values);
 }
 
 /** Asks the node for the block that `rememberFinalBlock` noted. */
@@ -47,7 +47,7 @@ export async function checkFinalBlock(
   schema: string,
 ): Promise<FinalBlockCheck> {
   const { rows } = await client.query<{ block: string | null; hash: string | null }>(
-    "SELECT final_block::text AS block, final_hash AS hash FROM nft.deployment WHERE schema_name = $1",
+    "SELECT final_block::text AS block, final_hash AS hash FROM nft.index_version WHERE schema_name = $1",
     [schema],
   );
   const { block, hash } = rows[0] ?? { block: null, hash: null };

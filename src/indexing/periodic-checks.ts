@@ -23,7 +23,7 @@ export async function checkPeriodically(
 
 async function readFinalBlock(client: pg.Client, schema: string): Promise<FinalBlock | null> {
   const { rows } = await client.query<{ number: string | null; hash: string | null }>(
-    "SELECT final_block::text AS number, final_hash AS hash FROM nft.deployment WHERE schema_name = $1",
+    "SELECT final_block::text AS number, final_hash AS hash FROM nft.index_version WHERE schema_name = $1",
     [schema],
   );
   const { number, hash } = rows[0] ?? { number: null, hash: null };

@@ -48,7 +48,7 @@ export interface GatewayChain {
   verification: Verification;
   requestsPerSecond: number;
   /** How long a head may be behind the one seen before until it counts as the truth. */
-  lagPatienceMs: number;
+  lagTimeoutMs: number;
 }
 
 /**
@@ -65,7 +65,7 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
     log,
   );
   await upstreams.verify();
-  const verified = new VerifiedChain(upstreams, chain.verification, chain.lagPatienceMs, log);
+  const verified = new VerifiedChain(upstreams, chain.verification, chain.lagTimeoutMs, log);
   const take = turns(maxConcurrent);
   const ask = (method: string, params: unknown) => take(() => askFiltered(verified, method, params));
   const activity = { served: 0, running: 0 };

@@ -128,7 +128,7 @@ export function tokenRead(services: Services, query: URLSearchParams, contract: 
   return reads(contract, tokenId);
 }
 
-export interface QuickRead {
+export interface FastRead {
   /** First value of `chain`, as headers name the freshness. */
   chain: string | null;
   run: HotRead;
@@ -147,7 +147,7 @@ interface QuickQuery {
 }
 
 /** What a GET asks for when it is one of the reads above, spelled plainly and without a fault; else null. */
-export function quickReadOf(services: Services, url: string): QuickRead | null {
+export function fastReadOf(services: Services, url: string): FastRead | null {
   const match = plainUrl.exec(url);
   if (!match) return null;
   const [, address = "", tokenText = "", text = ""] = match;

@@ -5,7 +5,7 @@ import { newRequestId } from "../http/request-id.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-interface HotFile {
+interface FastFile {
   headers: Record<string, string>;
   bytes: Uint8Array;
 }
@@ -21,10 +21,10 @@ const deciding = ["range", "if-range", "if-none-match"] as const;
 /**
  * Small files that the gateway gave out whole a moment ago, ready to be given again in front of Hono: the layers
  * around such an answer cost several times what the file does. Anything but a plain GET takes the ordinary way;
- * test/http/hot-files.test.ts compares both.
+ * test/http/fast-files.test.ts compares both.
  */
-export class HotFiles {
-  readonly #files = new LRUCache<string, HotFile>({
+export class FastFiles {
+  readonly #files = new LRUCache<string, FastFile>({
     ttl: keptMs,
     maxSize: allBytes,
     sizeCalculation: (file) => Math.max(file.bytes.length, 1),

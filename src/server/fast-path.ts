@@ -11,14 +11,14 @@ import { loadOf } from "../admission/shed-load.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { maxAnswerBytes } from "../graphql/answer-size.ts";
-import { type KnownOperations, readOperation } from "../graphql/fast-path/precompiled-operations.ts";
+import { type PrecompiledOperations, readOperation } from "../graphql/fast-path/precompiled-operations.ts";
 import { isPlainPost } from "../graphql/server.ts";
 import { corsHeaders } from "../http/common-headers.ts";
 import { etagOf, matchesEtag, revalidated } from "../http/etag.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import { newRequestId } from "../http/request-id.ts";
 import { JsonText } from "../json/json-text.ts";
-import { quickReadOf } from "../rest/fast-reads.ts";
+import { fastReadOf } from "../rest/fast-reads.ts";
 import { bodyText } from "../rest/raw-json.ts";
 import type { Services } from "../services.ts";
 import { isRecording } from "../telemetry/span.ts";
@@ -45,9 +45,9 @@ interface Quick {
  * Answers the reads that most requests are straight on Node's objects: half of such a request's time would
  * go into the layers around its one statement. Only successes are answered here. Whatever is unusual about
  * a request, or fails, takes the ordinary way, which is told what was done already (`setRequestState`);
- * test/http/quick-reads.test.ts compares both ways byte for byte.
+ * test/http/fast-path.test.ts compares both ways byte for byte.
  */
-export function quickReads(services: Services, front: KnownOperations, ordinary: Listener): Listener {
+export function fastPath(services: Services, front: PrecompiledOperations, ordinary: Listener): Listener {
   const load = loadOf(services);
   return (request, response) => {
     const { method, url = "", headers } = request;
@@ -61,7 +61,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
     }
     if (url !== "/graphql" || !isPlainPost(request)) return ordinary(request, response);
     readBody(request, (body) => {
-      const quick = knownOperation(services, front, headers.accept ?? "", body);
+      const quick = precompiledOperation(services, front, headers.accept ?? "", body);
       if (quick) return void answer(request, response, quick);
       setRequestState(request, { body });
       ordinary(request, response);
@@ -71,7 +71,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
   async function answer(request: IncomingMessage, response: ServerResponse, quick: Quick): Promise<void> {
     let admission: { state: Admission; refusal: unknown } | undefined;
     load.running += 1;
-    load.hot += 1;
+    load.fast += 1;
     let text: JsonText | null = null;
     const headers: Record<string, string> = {};
     try {
@@ -100,7 +100,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
         admission = { ...admission, refusal: error };
     }
     load.running -= 1;
-    load.hot -= 1;
+    load.fast -= 1;
     if (text === null) {
       setRequestState(request, {
         ...(quick.body === undefined ? {} : { body: quick.body }),
@@ -132,7 +132,7 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
 }
 
 function restRead(services: Services, url: string): Quick | null {
-  const read = quickReadOf(services, url);
+  const read = fastReadOf(services, url);
   if (!read) return null;
   const { chain, run } = read;
   return {
@@ -145,7 +145,12 @@ function restRead(services: Services, url: string): Quick | null {
   };
 }
 
-function knownOperation(services: Services, front: KnownOperations, accept: string, body: string): Quick | null {
+function precompiledOperation(
+  services: Services,
+  front: PrecompiledOperations,
+  accept: string,
+  body: string,
+): Quick | null {
   const operation = readOperation(body);
   const call = operation && front.find(accept, operation);
   if (!call) return null;

@@ -13,7 +13,7 @@ import {
   readCar,
   readContent,
 } from "../uploads/read-content.ts";
-import { HotFiles } from "./fast-files.ts";
+import { FastFiles } from "./fast-files.ts";
 import { refuse } from "./gateway-refusal.ts";
 import { listingPage } from "./listing-page.ts";
 
@@ -45,7 +45,7 @@ const always = {
  *
  * It is strangers' content under our name: nothing may run scripts, and no type is guessed by the browser.
  */
-export function createGateway(services: Services, files = new HotFiles()): Hono {
+export function createGateway(services: Services, files = new FastFiles()): Hono {
   const app = new Hono({ strict: false });
   app.use(async (c, next) => {
     for (const [name, value] of Object.entries(always)) c.header(name, value);
@@ -95,7 +95,7 @@ async function answerFile(
   c: Context,
   logOnce: Services["logOnce"],
   file: ReadFile,
-  { isPage = false, files }: { isPage?: boolean; files?: HotFiles } = {},
+  { isPage = false, files }: { isPage?: boolean; files?: FastFiles } = {},
 ): Promise<Response> {
   const etag = `"${file.cid}"`;
   if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);

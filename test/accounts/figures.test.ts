@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFigures } from "../../src/accounts/service-figures.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { furnish } from "../tenants/tenant.ts";
 
 let api: ApiServer;
@@ -85,10 +85,10 @@ test("a backup is noted with the moment that it shows; until then the database's
     const manifest = JSON.parse(await readFile(join(dir, "backup/manifest.json"), "utf8"));
     expect(manifest.tables.map(({ name }: { name: string }) => name)).not.toContain("last_backup");
     // Taken in another way.
-    await api.database.pool.query("SELECT service.note_backup(clock_timestamp() - interval '1 hour')");
+    await api.database.pool.query("SELECT service.record_backup(clock_timestamp() - interval '1 hour')");
     expect((await figures()).backupSeconds).toBeLessThan(600);
     // The HTTP process cannot say that there was one.
-    await expect(api.services.pool.query("SELECT service.note_backup()")).rejects.toThrow(
+    await expect(api.services.pool.query("SELECT service.record_backup()")).rejects.toThrow(
       /row-level security|permission denied/,
     );
   } finally {

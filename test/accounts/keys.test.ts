@@ -5,7 +5,7 @@ import { secretPattern } from "../../src/auth/key-format.ts";
 import { defaultPlans, planOfRow } from "../../src/auth/plans.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 let api: ApiServer;
 beforeAll(async () => {

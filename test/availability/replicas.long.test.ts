@@ -13,7 +13,7 @@ import { freePorts } from "../../src/free-port.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
   // The process publishes views of its own over the chains that it finds here.
   await ensureNftViews(primary.url);
   await pool.query(
-    "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
+    "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
   );
   nfts = fixture;
   await nfts.add(mints(1n, 30n));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer, type Reply } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 const [contract, alice] = [0xa1, 0x11].map(addressOf) as [string, string];
 let api: ApiServer;

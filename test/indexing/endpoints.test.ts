@@ -11,30 +11,30 @@ import { StallWatch } from "../../src/indexing/stall-watch.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
+import { type FaultyRpc, startFaultyRpc } from "./faulty-rpc.ts";
 import { word } from "./hostile-cases.ts";
 import { until } from "./indexed-chain.ts";
 import { createLedger, insertRows } from "./ledger-fixture.ts";
-import { type Liar, startLiar } from "./liar.ts";
 
 const open: RpcGateway[] = [];
 let database: TestDatabase;
 let client: pg.Client;
 let node: Anvil;
-let liar: Liar;
+let liar: FaultyRpc;
 let genesis: string;
 
 beforeAll(async () => {
   [database, node] = await Promise.all([createTestDatabase(), startAnvil()]);
   await ensureNftViews(database.url);
   client = await connect(database.url, "test");
-  liar = await startLiar(node.url);
+  liar = await startFaultyRpc(node.url);
   await node.mine();
   genesis = (await hashAt(0)) ?? "";
 });
 afterEach(async () => {
   liar.method = "";
   for (const gateway of open.splice(0)) await gateway.close();
-  await client.query("DELETE FROM nft.deployment");
+  await client.query("DELETE FROM nft.index_version");
 });
 afterAll(async () => {
   await client?.end();
@@ -49,7 +49,7 @@ async function hashAt(number: number): Promise<string | undefined> {
 }
 
 async function gateway(...urls: string[]): Promise<RpcGateway> {
-  const settings = { name: "base", id: 31337, verification: "logs", requestsPerSecond: 0, lagPatienceMs: 0 } as const;
+  const settings = { name: "base", id: 31337, verification: "logs", requestsPerSecond: 0, lagTimeoutMs: 0 } as const;
   const started = await startRpcGateway(settings, urls, createLogger("test", "silent"));
   open.push(started);
   return started;
@@ -63,7 +63,7 @@ function chain(env: Record<string, string> = {}): Chain {
 
 const record = (hash: string) =>
   client.query(
-    "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_x', 31337, $1, true)",
+    "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_x', 31337, $1, true)",
     [hash],
   );
 
@@ -117,9 +117,9 @@ test("a ledger row that changes after it was final is found, later ones are not 
   await insertRows(database.pool, "c31337_x", [row(1, 1), row(2, 2), row(9, 3)]);
   await record(genesis);
   expect(await sealFinalRange(client, 31337, "c31337_x")).toBe(false);
-  await client.query("UPDATE nft.deployment SET final_block = 5");
+  await client.query("UPDATE nft.index_version SET final_block = 5");
   await sealFinalRange(client, 31337, "c31337_x");
-  await client.query("UPDATE nft.deployment SET final_block = 60000");
+  await client.query("UPDATE nft.index_version SET final_block = 60000");
   expect(await sealFinalRange(client, 31337, "c31337_x")).toBe(true);
   expect(await sealFinalRange(client, 31337, "c31337_x")).toBe(false);
   const { rows } = await client.query(

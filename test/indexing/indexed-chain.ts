@@ -157,12 +157,12 @@ export async function untilIndexed(pool: pg.Pool, chain: Chain): Promise<void> {
   }, `block ${head}`);
 }
 
-export async function until(condition: () => Promise<boolean>, what: string, patienceMs = 240_000): Promise<void> {
-  for (const start = Date.now(); Date.now() - start < patienceMs; ) {
+export async function until(condition: () => Promise<boolean>, what: string, timeoutMs = 240_000): Promise<void> {
+  for (const start = Date.now(); Date.now() - start < timeoutMs; ) {
     if (await condition()) return;
     await wait(20);
   }
-  throw new Error(`waited ${patienceMs} ms for ${what}`);
+  throw new Error(`waited ${timeoutMs} ms for ${what}`);
 }
 
 export async function isRunning(pid: number): Promise<boolean> {

@@ -12,7 +12,7 @@ import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { NftFixture } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 import { corpus, images } from "./corpus.ts";
 import { listen, mintOf, type Serving } from "./strange-server.ts";
 
@@ -39,7 +39,7 @@ const offchain = 9_999n;
 let folder: string;
 let database: TestDatabase;
 let chain: Chain;
-let doors: ReadDoors;
+let doors: ReadApis;
 const servers: Serving[] = [];
 /** What the operator's gateway and the one that a contract names hold: blocks by CID. */
 const held = { gateway: new Map<string, Uint8Array>(), named: new Map<string, Uint8Array>() };
@@ -83,7 +83,7 @@ beforeAll(async () => {
   words["NAMED"] = named.url;
   chain = await startChain();
   database = await createTestDatabase();
-  doors = openReadDoors(database, {
+  doors = openReadApis(database, {
     env: {
       RPC_URL_GOERLI: chain.url,
       METADATA_ALLOW_PRIVATE: "true",

@@ -10,7 +10,7 @@ import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type Movement, type NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const source = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
@@ -40,7 +40,7 @@ let folder: string;
 let database: TestDatabase;
 let chain: Chain;
 let index: NftFixture;
-let doors: ReadDoors;
+let doors: ReadApis;
 let web: Server;
 let webUrl: string;
 let talker: { address: `0x${string}`; abi: readonly unknown[] };
@@ -66,7 +66,7 @@ beforeAll(async () => {
   const [fixture] = indexed.nfts;
   if (!fixture) throw new Error("no fixture");
   index = fixture;
-  doors = openReadDoors(database, {
+  doors = openReadApis(database, {
     env: {
       RPC_URL_GOERLI: chain.url,
       METADATA_ALLOW_PRIVATE: "true",

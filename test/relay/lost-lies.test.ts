@@ -4,7 +4,7 @@ import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { updateCollection } from "../../src/collections/update-collection.ts";
 import { reconcileLane } from "../../src/relay/operator/reconcile-wallet.ts";
 import { Ground, request, Stage } from "../chaos/stage.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { loseRows } from "./lost-rows.ts";
 
 // The first of two endpoints says what it likes; what was lost is read from both.

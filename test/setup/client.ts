@@ -1,6 +1,6 @@
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { checkAnswer } from "./openapi-check.ts";
-import { patient } from "./patience.ts";
+import { patient } from "./poll-timeout.ts";
 
 export interface Answer {
   status: number;

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { UploadSlots } from "../../src/auth/upload-slots.ts";
+import { UploadPermits } from "../../src/auth/upload-permits.ts";
 import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";
 import { rawRequest } from "./raw-request.ts";
 
@@ -144,7 +144,7 @@ describe("uploads of one account at once", () => {
   }
 
   test("who waits too long, or behind too many, is told to come again", async () => {
-    const slots = new UploadSlots(50);
+    const slots = new UploadPermits(50);
     const leave = await slots.take("a", 1);
     const crowd = await Promise.all(Array.from({ length: 20 }, () => slots.take("a", 1)));
     expect(crowd).toEqual(Array(20).fill(null));

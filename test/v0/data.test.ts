@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type Movement, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const [keys, potions] = [0xa1, 0xb2].map(addressOf) as [string, string];
 const [alice, bob, carol, artist] = [0x11, 0x22, 0x33, 0xcc].map(addressOf) as [string, string, string, string];
@@ -26,7 +26,7 @@ const moves = blocks
   .sort((a, b) => b.number - a.number || b.log - a.log);
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let doors: ReadApis;
 let firstBlock: number;
 beforeAll(async () => {
   const indexed = await createIndexedDatabase([31337]);
@@ -49,7 +49,7 @@ beforeAll(async () => {
       })
       .execute();
   }
-  doors = openReadDoors(database);
+  doors = openReadApis(database);
 });
 afterAll(() => database.drop());
 

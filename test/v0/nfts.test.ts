@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const keys = addressOf(0xa1);
 const potions = addressOf(0xb2);
@@ -12,7 +12,7 @@ const document =
   '{"name":"Key #7", "edition":1.0,"big":123456789012345678901234567890,"image":"ipfs://x","10":1,"2":2}';
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let doors: ReadApis;
 beforeAll(async () => {
   const indexed = await createIndexedDatabase([31337]);
   database = indexed.database;
@@ -45,7 +45,7 @@ beforeAll(async () => {
     .insertInto("service.contract_metadata")
     .values({ chain_id: 31337, address: Buffer.alloc(20, 0xa1), name: "Keys", symbol: "TSK", status: "fresh" })
     .execute();
-  doors = openReadDoors(database);
+  doors = openReadApis(database);
 });
 afterAll(() => database.drop());
 
@@ -112,7 +112,7 @@ test("all NFTs of a chain: no total; the contract's record comes with its includ
     file_information: null,
     contract: JSON.parse(contract),
   });
-  const free = await openReadDoors(database, { tier: "free" }).v0("/nfts?chain=goerli");
+  const free = await openReadApis(database, { tier: "free" }).v0("/nfts?chain=goerli");
   expect(free.body.nfts).toEqual([]);
 });
 

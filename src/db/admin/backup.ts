@@ -2,7 +2,7 @@ import { chmod, cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { copyOut } from "./copy-table.ts";
-import { noteBackup } from "./note-backup.ts";
+import { recordBackup } from "./record-backup.ts";
 
 /** What a backup holds beside its files of rows. */
 export interface Manifest {
@@ -60,7 +60,7 @@ export async function takeBackup(
       flag: "wx",
       mode: 0o600,
     });
-    return { ...manifest, noted: await noteBackup(client, takenAt) };
+    return { ...manifest, noted: await recordBackup(client, takenAt) };
   } catch (error) {
     // What a write says of a full disk does not name the folder.
     if ((error as NodeJS.ErrnoException).code === "ENOSPC") Object.assign(error as Error, { path: folder });

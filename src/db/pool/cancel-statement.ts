@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type pg from "pg";
 
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 /** What `pg` knows of a connection and does not name in its types. */
 interface Connected {
@@ -26,6 +26,6 @@ export function cancelStatement(client: pg.ClientBase): void {
   bytes.writeInt32BE(secretKey, 12);
   const socket = host.startsWith("/") ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.on("error", () => undefined);
-  socket.setTimeout(patienceMs, () => socket.destroy());
+  socket.setTimeout(timeoutMs, () => socket.destroy());
   socket.once("connect", () => socket.end(bytes));
 }

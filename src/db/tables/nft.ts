@@ -13,7 +13,7 @@ export interface NftViews {
   "nft.collections": CollectionView;
   "nft.account_totals": AccountTotalView;
   "nft.contract_flags": ContractFlagView;
-  "nft.quarantined_logs": QuarantinedLogView;
+  "nft.rejected_logs": RejectedLogView;
   "nft.token_ranges": TokenRangeView;
   "nft.metadata_updates": MetadataUpdateView;
   "nft.heads": HeadView;
@@ -158,7 +158,7 @@ interface TokenRangeView {
 }
 
 /** A log of a known event that became no ledger row. */
-interface QuarantinedLogView {
+interface RejectedLogView {
   chain_id: number;
   block_number: bigint;
   log_index: number;

@@ -44,7 +44,7 @@ export interface KnownCall {
  * answers them from then on by their plan, with the same bytes. Whatever the plan cannot do, or fails
  * at, takes the ordinary way.
  */
-export class KnownOperations {
+export class PrecompiledOperations {
   readonly #known = new LRUCache<string, Known>({ max: maxKnown });
 
   /** @returns null: execute it. */

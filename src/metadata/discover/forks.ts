@@ -9,7 +9,7 @@ const keptBlocks = 2_048n;
 const deepest = 256;
 
 /** Notes that URIs will be read at this block. Before the first of them is. */
-export async function noteReadBlock(db: Kysely<Database>, chainId: number, block: PinnedBlock): Promise<void> {
+export async function recordReadBlock(db: Kysely<Database>, chainId: number, block: PinnedBlock): Promise<void> {
   await sql`
     INSERT INTO service.metadata_read_block (chain_id, number, hash)
     VALUES (${chainId}, ${block.number}, ${toBytes(block.hash)}) ON CONFLICT DO NOTHING`.execute(db);

@@ -10,7 +10,7 @@ import type { DueContract } from "./due-contracts.ts";
 const most = 256;
 const perPlace = 8;
 /** A third of the lease: what has not begun by then goes back. */
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 /** Every so often a contract's turn comes whatever its priority, so that a flood of mints starves nobody. */
 const outOfTurn = 0.125;
 const busyPause = { firstMs: 500, mostMs: 30_000 };
@@ -86,7 +86,7 @@ export class WaitingJobs {
 
   /** Takes out what has waited too long, or everything. */
   takeOverdue(all = false): TokenJob[] {
-    const before = all ? Number.POSITIVE_INFINITY : performance.now() - patienceMs;
+    const before = all ? Number.POSITIVE_INFINITY : performance.now() - timeoutMs;
     const overdue: TokenJob[] = [];
     for (const [key, list] of this.#jobs) {
       const kept = list.filter(({ since }) => since >= before);

@@ -85,7 +85,7 @@ interface ClaimedRow {
  * token stays due when the contract announced a change after the block that was read, and when that
  * block has turned out to be of a dead branch.
  *
- * @param block at which the URI was read; noted before with `noteReadBlock`.
+ * @param block at which the URI was read; noted before with `recordReadBlock`.
  */
 export async function finishToken(
   db: Kysely<Database>,

@@ -8,9 +8,9 @@ import { startPostgres } from "../../../src/embedded/postgres.ts";
 import { freePorts } from "../../../src/free-port.ts";
 import { type Anvil, startAnvil } from "../anvil.ts";
 import { randomOf } from "../hostile-cases.ts";
+import { startLyingProxy } from "./faulty-rpc-proxy.ts";
 import { keepIndexer } from "./keep-indexer.ts";
 import { again, Kills, type Victim } from "./kills.ts";
-import { startLyingProxy } from "./lying-proxy.ts";
 import { copyRawLogs, differences } from "./recompute.ts";
 import { buildWorld } from "./world.ts";
 

@@ -2,9 +2,9 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { KnownOperations } from "../../src/graphql/fast-path/precompiled-operations.ts";
+import { PrecompiledOperations } from "../../src/graphql/fast-path/precompiled-operations.ts";
 import { createApp } from "../../src/server/app.ts";
-import { quickReads } from "../../src/server/fast-path.ts";
+import { fastPath } from "../../src/server/fast-path.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 
@@ -39,13 +39,13 @@ beforeAll(async () => {
       metadata: JSON.stringify({ text: "ä😀x".repeat(6_000) }),
     })
     .execute();
-  const front = new KnownOperations();
+  const front = new PrecompiledOperations();
   const listener = getRequestListener(createApp(api.services, { front }).fetch);
   const plain = (request: Parameters<typeof listener>[0], response: Parameters<typeof listener>[1]) =>
     void listener(request, response);
   ordinary = createServer(plain);
   quick = createServer(
-    quickReads(api.services, front, (request, response) => {
+    fastPath(api.services, front, (request, response) => {
       left += 1;
       plain(request, response);
     }),

@@ -3,21 +3,21 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
+import { type FaultyRpc, html, type Lie, startFaultyRpc } from "./faulty-rpc.ts";
 import { hostileContract, transferTopic, word } from "./hostile-cases.ts";
-import { html, type Liar, type Lie, startLiar } from "./liar.ts";
 
 type Fields = Record<string, unknown>;
 
 const log = createLogger("test", "silent");
 const open: RpcGateway[] = [];
 let chain: Anvil;
-let liar: Liar;
+let liar: FaultyRpc;
 /** A block with three transfers in two transactions, and its number. */
 let busy: { hash: Hex; number: Hex; parentHash: Hex };
 
 beforeAll(async () => {
   chain = await startAnvil();
-  liar = await startLiar(chain.url);
+  liar = await startFaultyRpc(chain.url);
   const nft = await chain.deploy(hostileContract());
   const say = (...ids: bigint[]) => {
     const logs = ids.map((id) => ({ topics: [transferTopic, word(0n), word(7n), word(id)], data: "0x" }));
@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 async function gateway(verification: "proofs" | "logs", urls: string[], requestsPerSecond = 0): Promise<RpcGateway> {
-  const settings = { name: "goerli", id: 31337, verification, requestsPerSecond, lagPatienceMs: 60_000 };
+  const settings = { name: "goerli", id: 31337, verification, requestsPerSecond, lagTimeoutMs: 60_000 };
   const started = await startRpcGateway(settings, urls, log);
   open.push(started);
   return started;

@@ -16,7 +16,7 @@ const waitingPerSlot = 16;
  * Bounds how many uploads of one account a process works on. A further one waits: a launch kit that sends all its
  * files at once is served in order, and its bytes stay in its own network buffers until then.
  */
-export class UploadSlots {
+export class UploadPermits {
   readonly #accounts = new Map<string, Slots>();
   readonly #waitMs: number;
 

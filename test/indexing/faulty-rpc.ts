@@ -3,10 +3,10 @@ import type { AddressInfo } from "node:net";
 
 export type Lie = (honest: unknown, params: unknown[]) => unknown;
 export const html = "<html>502</html>";
-export type Liar = Awaited<ReturnType<typeof startLiar>>;
+export type FaultyRpc = Awaited<ReturnType<typeof startFaultyRpc>>;
 
 /** Passes a node's answers on, but for those to one method; keeps what it was asked, and when. */
-export async function startLiar(target: string) {
+export async function startFaultyRpc(target: string) {
   const self = {
     url: "",
     method: "",

@@ -105,7 +105,7 @@ async function readBlock(gateway: RpcGateway, which: string | bigint): Promise<H
 }
 
 /** Notes where the chain's index stands. */
-export async function noteFreshness(
+export async function recordFreshness(
   client: pg.Client,
   gateway: RpcGateway,
   { chain, schema, head }: { chain: { id: number; name: string }; schema: string; head: bigint },
@@ -117,7 +117,7 @@ export async function noteFreshness(
      SELECT $1, $2, $3, c.block, j.hash, c.stamp, $4, d.final_block, d.final_hash, $5, clock_timestamp(), clock_timestamp()
      FROM (SELECT substr(latest_checkpoint, 27, 16)::bigint AS block, substr(latest_checkpoint, 1, 10)::bigint AS stamp
        FROM "${schema}"._ponder_checkpoint) c
-     JOIN nft.deployment d ON d.schema_name = $3
+     JOIN nft.index_version d ON d.schema_name = $3
      LEFT JOIN service.chain_block j ON j.chain_id = $1 AND j.number = c.block
      ON CONFLICT (chain_id) DO UPDATE SET chain_name = excluded.chain_name, schema_name = excluded.schema_name,
        indexed_block = excluded.indexed_block, indexed_hash = excluded.indexed_hash,
@@ -135,7 +135,7 @@ export async function noteFreshness(
  *
  * @param fault why, for operators: hosts, and no paths of URLs.
  */
-export async function noteNodeFault(client: pg.ClientBase, chainId: number, fault: string): Promise<void> {
+export async function recordNodeFault(client: pg.ClientBase, chainId: number, fault: string): Promise<void> {
   await client.query(
     `UPDATE service.chain_freshness SET checked_at = clock_timestamp(), node_fault = left($2, 500) WHERE chain_id = $1`,
     [chainId, fault],

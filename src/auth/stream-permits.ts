@@ -11,7 +11,7 @@ interface StreamBounds {
  * Counts the open streams of this process. A stream is a request without an end, so neither the rate of its account nor
  * the bound on requests under way holds it.
  */
-export class StreamSlots {
+export class StreamPermits {
   readonly #bounds: StreamBounds;
   readonly #accounts = new Map<string, number>();
   #open = 0;

@@ -5,8 +5,8 @@ import type pg from "pg";
  *
  * @returns false: this server takes no writes, or the login may not write. The backup is whole all the same.
  */
-export async function noteBackup(client: pg.ClientBase, takenAt: Date): Promise<boolean> {
-  return await client.query("SELECT service.note_backup($1)", [takenAt]).then(
+export async function recordBackup(client: pg.ClientBase, takenAt: Date): Promise<boolean> {
+  return await client.query("SELECT service.record_backup($1)", [takenAt]).then(
     () => true,
     () => false,
   );
