@@ -118,7 +118,7 @@ async function storedContent(databaseUrl: string): Promise<Finding> {
 async function roomLeft(config: Config): Promise<Finding> {
   const pool = createPool(config.databaseUrl, "doctor", 1);
   try {
-    const { full, ...sizes } = await new DiskRoom(config, pool, createLogger("doctor", "silent")).look();
+    const { full, ...sizes } = await new DiskRoom(config, pool, createLogger("doctor", "silent")).status();
     return {
       id: "D1",
       title: full.length === 0 ? `storage has room: ${JSON.stringify(sizes)}` : "storage is nearly full",

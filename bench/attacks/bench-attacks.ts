@@ -1,5 +1,5 @@
 // `npm run -s mintyard -- dev bench attacks`: fast-path reads and /livez, alone and beside 20 connections of attackers.
-// Options: --tokens 260000 (of one contract four fifths) --seconds 15 (of each phase) --apart traits,documents,…
+// Options: --tokens 260000 (of one contract four fifths) --seconds 15 (of each phase) --alone traits,documents,…
 //          (attacks to run alone too) --dir <folder to keep the data in>
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const { values: options } = parseArgs({
   options: {
     tokens: { type: "string", default: "260000" },
     seconds: { type: "string", default: "15" },
-    apart: { type: "string", default: "traits,reports,documents,status,eligibility" },
+    alone: { type: "string", default: "traits,reports,documents,status,eligibility" },
     dir: { type: "string" },
   },
 });
@@ -26,7 +26,7 @@ try {
   const phases = await runAttacks(
     {
       ...{ dir, tokens: Number(options.tokens), seconds: Number(options.seconds) },
-      apart: options.apart.split(",").filter(Boolean),
+      alone: options.alone.split(",").filter(Boolean),
     },
     say,
   );

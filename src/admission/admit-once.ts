@@ -6,7 +6,7 @@ import type { Services } from "../services.ts";
 import { recordCounted } from "./pace-uncounted.ts";
 import { requestState, setRequestState } from "./request-state.ts";
 
-/** `admit`, once per request and bucket: what the quick way took, the ordinary way does not take again. */
+/** `admit`, once per request and bucket: what the fast path took, the ordinary path does not take again. */
 export async function admitOnce(
   request: IncomingMessage,
   services: Services,

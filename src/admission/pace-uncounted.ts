@@ -19,7 +19,7 @@ export function recordCounted(request: IncomingMessage): void {
 }
 
 /**
- * Puts `UncountedPace` in front of the ways to answer `/graphql` and `/v0`. Fast-path reads do not come here: they are counted
+ * Puts `UncountedPace` before the handlers of `/graphql` and `/v0`. Fast-path reads do not come here: they are counted
  * and answered before (`fast-path.ts`), so a client that shares an account or address with one that is slowed down
  * keeps them.
  */

@@ -25,7 +25,7 @@ export class StreamPermits {
   }
 
   /**
-   * @returns what gives the place back; further calls of it do nothing.
+   * @returns what returns the permit; further calls of it do nothing.
    * @throws ServiceError `rate_limit_exceeded` at the account's bound, `service_unavailable` at the process's.
    */
   take(account: string): () => void {

@@ -60,12 +60,12 @@ export class ServiceError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   /** @param message for the person who has to change something: what is wrong and what would do. */
-  constructor(code: ErrorCode, message: string, facts: ErrorContext = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+  constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {
+    super(message, context.cause === undefined ? undefined : { cause: context.cause });
     this.code = code;
-    this.field = facts.field;
-    this.details = facts.details;
-    this.retryAfterSeconds = facts.retryAfterSeconds;
+    this.field = context.field;
+    this.details = context.details;
+    this.retryAfterSeconds = context.retryAfterSeconds;
   }
 
   get status(): number {

@@ -9,7 +9,7 @@ const maxStep = 256n;
 
 /**
  * Brings the journal of block hashes up to the node's head: each entry names the hash of the one
- * before it. Entries that the node does not have any more are replaced and noted as a reorganisation.
+ * before it. Entries that the node does not have any more are replaced and recorded as a reorganisation.
  * Far behind, it takes a part and goes on at the next call.
  *
  * @returns the newest entry and the node's head.
@@ -104,7 +104,7 @@ async function readBlock(gateway: RpcGateway, which: string | bigint): Promise<H
   return readHeader(block as Record<string, unknown>);
 }
 
-/** Notes where the chain's index stands. */
+/** Records where the chain's index stands. */
 export async function recordFreshness(
   client: pg.Client,
   gateway: RpcGateway,
@@ -130,7 +130,7 @@ export async function recordFreshness(
 }
 
 /**
- * Notes that no node of the chain told its head, so that nobody takes the lag of a while ago for that of now. A chain
+ * Records that no node of the chain reported its head, so that nobody takes the lag of a while ago for that of now. A chain
  * that was never indexed has no row yet.
  *
  * @param fault why, for operators: hosts, and no paths of URLs.

@@ -7,7 +7,7 @@ const maxBlocks = 50_000n;
 /**
  * Notes number and digest of the ledger rows that became final since the last call.
  *
- * @returns true when there is more to note.
+ * @returns true when there is more to record.
  */
 export async function sealFinalRange(client: pg.Client, chainId: number, schema: string): Promise<boolean> {
   const { rows } = await client.query<{ first: string; final: string | null }>(

@@ -8,7 +8,7 @@ export interface IndexVersion {
 }
 
 /**
- * Notes the schema that is about to be indexed.
+ * Records the schema that is about to be indexed.
  *
  * When the chain was indexed before with another genesis, it is another chain under the same id (a
  * development chain that was reset): what was indexed of it is unpublished and dropped together with

@@ -5,10 +5,10 @@ import type { RpcGateway } from "./rpc-gateway.ts";
 import type { FinalBlock } from "./rpc-upstreams.ts";
 
 /**
- * Asks every endpoint anew which chain it serves and notes what became final since the last time.
+ * Asks every endpoint anew which chain it serves and records what became final since the last time.
  * Disagreement is shown and logged; nothing that was indexed is rewritten for it.
  *
- * @returns true when there is more to note.
+ * @returns true when there is more to record.
  */
 export async function checkPeriodically(
   client: pg.Client,

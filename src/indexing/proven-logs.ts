@@ -99,7 +99,7 @@ function checkLog(log: unknown): asserts log is RpcLog {
 }
 
 /**
- * What can be said of logs without the blocks' receipts: each is one, belongs to what was asked, and
+ * What can be checked of logs without the blocks' receipts: each is one, belongs to what was asked, and
  * they come in order, once. A list that was cut short passes.
  */
 export function checkLogs(result: unknown, filter: LogFilter, header?: Header): asserts result is RpcLog[] {
@@ -109,9 +109,9 @@ export function checkLogs(result: unknown, filter: LogFilter, header?: Header): 
   for (const log of result as unknown[]) {
     checkLog(log);
     const block = BigInt(log.blockNumber);
-    const place = (block << 32n) + BigInt(log.logIndex);
-    if (place <= last) throw new Refused("logs are doubled or out of order");
-    last = place;
+    const position = (block << 32n) + BigInt(log.logIndex);
+    if (position <= last) throw new Refused("logs are doubled or out of order");
+    last = position;
     if ((hashes.get(block) ?? log.blockHash) !== log.blockHash) throw new Refused("logs of one block name two hashes");
     hashes.set(block, log.blockHash);
     if (filter.blockHash && log.blockHash.toLowerCase() !== filter.blockHash.toLowerCase())

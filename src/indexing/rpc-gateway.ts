@@ -52,7 +52,7 @@ export interface GatewayChain {
 }
 
 /**
- * A JSON-RPC server on the loopback interface in front of the chain's nodes: fails over between
+ * A JSON-RPC server on the loopback interface before the chain's nodes: fails over between
  * them, lets none through that serves another chain, caps answers and leaves out ERC-20 transfers.
  *
  * @throws WrongChain, or UnusableAnswer when no node answers.

@@ -207,7 +207,7 @@ async function watchPonder(
         ponder.kill();
       }
       if (Date.now() >= nextRange) {
-        // Whatever keeps a range from its place, the chain is followed on.
+        // Whatever keeps a range from being listed, the chain is followed on.
         const hasMore = await listOneLateRange(client, { chainId: chain.id, schema }).catch((error: unknown) => {
           log.error({ chain: chain.name, reason: String(error) }, "a withheld range could not be listed");
           return false;

@@ -6,7 +6,7 @@ const timeoutMs = 180_000;
 const pollMs = 1_000;
 
 /**
- * Notices a backfill that stands still. Ponder 0.17.7 can lock itself up: a range of blocks that has to be
+ * Detects a stalled backfill. Ponder 0.17.7 can lock itself up: a range of blocks that has to be
  * tried again waits for a database connection, while the ranges after it hold all of them and wait for it.
  * It then serves on, asks nothing, writes nothing, and says nothing.
  */

@@ -3,7 +3,7 @@ const timeoutMs = 10_000;
 /** On a busy machine a single poll can last as long. */
 const fewestPolls = 3;
 
-/** Notices nodes that came back as another chain. Polls without an answer count for nothing. */
+/** Detects nodes that came back as another chain. Polls without an answer count for nothing. */
 export class WrongChainWatch {
   #since: number | null = null;
   #polls = 0;

@@ -23,7 +23,7 @@ import { addHealth } from "./health.ts";
 /** What a process may share with its app. */
 export interface AppParts {
   drain?: Drain;
-  front?: PrecompiledOperations;
+  operations?: PrecompiledOperations;
   files?: FastFiles;
   metrics?: Metrics | null;
   streams?: EventStreams;
@@ -34,7 +34,7 @@ export function createApp(
   services: Services,
   {
     drain = new Drain(),
-    front = new PrecompiledOperations(),
+    operations = new PrecompiledOperations(),
     files = new FastFiles(),
     metrics = null,
     streams = new EventStreams(),
@@ -46,7 +46,7 @@ export function createApp(
   app.use(shedLoad(services));
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services, files));
-  app.all("/graphql", createGraphQLHandler(services, front, streams));
+  app.all("/graphql", createGraphQLHandler(services, operations, streams));
   addHealth(app, services, drain, metrics);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));

@@ -24,13 +24,13 @@ export function createHttpServer(
     streams = new EventStreams(),
   }: { drain?: Drain; metrics?: Metrics | null; streams?: EventStreams } = {},
 ): Server {
-  const front = new PrecompiledOperations();
+  const operations = new PrecompiledOperations();
   const files = new FastFiles();
-  const app = getRequestListener(createApp(services, { drain, front, files, metrics, streams }).fetch);
+  const app = getRequestListener(createApp(services, { drain, operations, files, metrics, streams }).fetch);
   const ordinary = takeTurns(services, (request, response) => void app(request, response));
   const server = createServer(
     serverOptions,
-    files.inFrontOf(fastPath(services, front, paceUncounted(services, new UncountedPace(), ordinary))),
+    files.before(fastPath(services, operations, paceUncounted(services, new UncountedPace(), ordinary))),
   );
   limitServer(server);
   drain.watch(server);

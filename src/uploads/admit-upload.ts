@@ -69,7 +69,7 @@ export async function storageMeter(services: Services, caller: Caller): Promise<
   };
 }
 
-/** Runs an upload in one of its account's places. @throws ServiceError `rate_limit_exceeded` when none became free in time. */
+/** Runs an upload with one of its account's permits. @throws ServiceError `rate_limit_exceeded` when none became free in time. */
 export async function withUploadPermit<T>(services: Services, caller: Caller, run: () => Promise<T>): Promise<T> {
   const { uploadsAtOnce } = planOf(caller);
   if (uploadsAtOnce === null) return await run();

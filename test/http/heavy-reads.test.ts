@@ -116,7 +116,7 @@ test("reads end after their time, by every way, with their statement", async () 
   } finally {
     await release();
   }
-  // The same document, now known to the quick way, fails alike and once.
+  // The same document, now precompiled, fails alike and once.
   expect((await api.graphql(key, query)).status).toBe(200);
   const again = await hold("service.token_trait");
   try {

@@ -177,7 +177,7 @@ test("hostile logs are set aside with a reason and later ones of everybody are s
     ["9", "9"],
   ]);
   const [{ schema } = {}] = await query("SELECT schema_name AS schema FROM nft.index_version WHERE live");
-  const aside = await query(`SELECT event, reason FROM "${String(schema)}".quarantine ORDER BY block_number`);
+  const aside = await query(`SELECT event, reason FROM "${String(schema)}".rejected_log ORDER BY block_number`);
   expect(aside.map((row) => row["event"])).toEqual(
     expect.arrayContaining(["Transfer", "TransferBatch", "ConsecutiveTransfer", "BatchMetadataUpdate"]),
   );

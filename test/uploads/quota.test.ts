@@ -144,16 +144,16 @@ describe("uploads of one account at once", () => {
   }
 
   test("who waits too long, or behind too many, is told to come again", async () => {
-    const slots = new UploadPermits(50);
-    const leave = await slots.take("a", 1);
-    const crowd = await Promise.all(Array.from({ length: 20 }, () => slots.take("a", 1)));
+    const permits = new UploadPermits(50);
+    const leave = await permits.take("a", 1);
+    const crowd = await Promise.all(Array.from({ length: 20 }, () => permits.take("a", 1)));
     expect(crowd).toEqual(Array(20).fill(null));
-    expect(await slots.take("b", 1)).not.toBeNull();
-    const next = slots.take("a", 1);
+    expect(await permits.take("b", 1)).not.toBeNull();
+    const next = permits.take("a", 1);
     leave?.();
     const after = await next;
     expect(after).not.toBeNull();
     after?.();
-    expect(await slots.take("a", 1)).not.toBeNull();
+    expect(await permits.take("a", 1)).not.toBeNull();
   });
 });

@@ -13,7 +13,7 @@ import {
   type WireValue,
 } from "./wire.ts";
 
-/** Statements that a connection keeps prepared. Then a new one takes its place: which of them are still used is not known. */
+/** Statements that a connection keeps prepared. Then a new one replaces it: which of them are still used is not known. */
 const maxPrepared = 300;
 /** A connection that gives no answer for so long has lost its server: every statement ends within 15 s there. */
 const stuckMs = 25_000;
@@ -124,7 +124,7 @@ export class PipelinedConnection {
     this.#guarded(() => this.#flush());
   }
 
-  /** What asks a question, and notes that its statement is prepared with it. */
+  /** What asks a question, and records that its statement is prepared. */
   #messagesOf({ text, values, once }: Read): readonly Buffer[] {
     const known = this.#prepared.get(text);
     if (known !== undefined) return [runMessage(known, values)];

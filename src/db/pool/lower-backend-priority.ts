@@ -10,7 +10,7 @@ import { lowerPriority } from "../../lower-priority.ts";
 export async function lowerBackendPriority(client: pg.ClientBase): Promise<void> {
   const { processID: pid } = client as pg.ClientBase & { processID?: number | null };
   if (!pid) return;
-  // A server in another container counts its processes apart: the same number may be anybody's here.
+  // A server in another container numbers its own processes: the same number may be another program's here.
   if (process.platform === "linux" && !(await nameOf(pid)).startsWith("postgres")) return;
   await lowerPriority(pid);
 }

@@ -19,7 +19,7 @@ const maxWaiting = 256;
 const cancelMs = 1_000;
 
 /**
- * Opens them, each kind apart from the others and from what writes, so that none waits for a dearer one.
+ * Opens them, each kind separate from the others and from the writing pool, so that none waits for a dearer one.
  *
  * @param heavyReads that run at once. Each takes one core of the database.
  * @param lowerPriority the server's processes run on this machine: those of heavy reads have the processor after others.

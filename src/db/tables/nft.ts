@@ -131,7 +131,7 @@ interface HeadView {
   block_timestamp: bigint;
 }
 
-/** What is to be said against a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`), and how often it happened. */
+/** Warnings about a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`), and how often it happened. */
 interface ContractFlagView {
   chain_id: number;
   contract: Buffer;
@@ -139,7 +139,7 @@ interface ContractFlagView {
   count: bigint;
 }
 
-/** A log that told a range of two tokens or more (ERC-2309); both ends belong to it. Key: chain, block, log. */
+/** A log that reported a range of two tokens or more (ERC-2309); both ends belong to it. Key: chain, block, log. */
 interface TokenRangeView {
   chain_id: number;
   block_number: bigint;
