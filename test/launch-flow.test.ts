@@ -205,8 +205,8 @@ test("a wallet of the list mints in the presale with the proof the service gives
   const { eligibility } = asked.body["data"] as { eligibility: { eligible: boolean; proof: Hex[] } };
   expect(eligibility.eligible).toBe(true);
   await mined(contract(fan).write.presaleMint([2n, eligibility.proof], { value: parseEther("0.002") }));
-  const stranger = await client.graphql(document, { contract: address, wallet: visitor.account.address });
-  expect(stranger.body["data"]).toMatchObject({ eligibility: { eligible: false, proof: null } });
+  const outsider = await client.graphql(document, { contract: address, wallet: visitor.account.address });
+  expect(outsider.body["data"]).toMatchObject({ eligibility: { eligible: false, proof: null } });
   await mined(contract(visitor).write.mint([2n], { value: parseEther("0.02") }));
 });
 

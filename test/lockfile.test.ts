@@ -57,7 +57,7 @@ test("a lockfile that lacks nothing is not touched, and nothing is said", () => 
   expect(text()).toBe(before);
 });
 
-test("a package whose platform cannot be told stops the installation and is named", () => {
+test("a package whose platform cannot be determined stops the installation and is named", () => {
   change((packages) => {
     packages["node_modules/zod"] = { version: "1.0.0", optionalDependencies: { "zod-native": "1.0.0" } };
   });

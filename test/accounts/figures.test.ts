@@ -61,7 +61,7 @@ test("the age of each queue is that of its oldest item, of all accounts, whoever
   }
 });
 
-test("an API process is bound by row-level security, and a policy that is switched off is told", async () => {
+test("an API process is bound by row-level security, and a policy that is switched off is reported", async () => {
   expect((await figures()).unbound).toEqual([]);
   // A login that owns the tables sees everything: a worker's.
   const owners = await readFigures({ db: api.database.db });

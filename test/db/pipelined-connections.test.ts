@@ -144,12 +144,12 @@ test("a connection that has prepared very many statements is followed by a new o
   expect(rows[0].open).toBeLessThanOrEqual(8);
 });
 
-/** Asks for a token of its own many times at once: "own", "failed", or "foreign" when it is another question's. */
+/** Asks for a token of its own many times at once: "own", "failed", or "other" when it is another question's. */
 async function echo(reads: PipelinedConnections, number: number): Promise<Set<string>> {
   const asked = Array.from({ length: number }, async (_, at) => {
     const token = randomUUID();
     const row = await reads.first(`SELECT $1::text AS t${at % 3}`, [token]).catch(() => "failed" as const);
-    return row === "failed" ? row : row?.text(0) === token ? "own" : "foreign";
+    return row === "failed" ? row : row?.text(0) === token ? "own" : "other";
   });
   return new Set(await Promise.all(asked));
 }
@@ -203,7 +203,7 @@ test.each(["write", "cork", "uncork", "ref"] as const)(
         countdown = at;
         const seen = [await echo(reads, 12), await echo(reads, 12)];
         countdown = 0;
-        expect(seen.some((outcomes) => outcomes.has("foreign"))).toBe(false);
+        expect(seen.some((outcomes) => outcomes.has("other"))).toBe(false);
         // It goes on over another connection.
         await expect.poll(() => echo(reads, 12), patient).toEqual(new Set(["own"]));
       } finally {

@@ -128,7 +128,7 @@ describe("/metrics", () => {
 });
 
 describe("/readyz and /status", () => {
-  test("a lane that is halted or an index that lags degrades, and takes no process out; ?strict says so by its status", async () => {
+  test("a wallet that is halted or an index that lags degrades, and takes no process out; ?strict says so by its status", async () => {
     const { pool } = api.database;
     await furnish(api, "troubles");
     await pool.query("DELETE FROM service.chain_freshness");

@@ -20,25 +20,25 @@ const open: RpcGateway[] = [];
 let database: TestDatabase;
 let client: pg.Client;
 let node: Anvil;
-let liar: FaultyRpc;
+let faultyRpc: FaultyRpc;
 let genesis: string;
 
 beforeAll(async () => {
   [database, node] = await Promise.all([createTestDatabase(), startAnvil()]);
   await ensureNftViews(database.url);
   client = await connect(database.url, "test");
-  liar = await startFaultyRpc(node.url);
+  faultyRpc = await startFaultyRpc(node.url);
   await node.mine();
   genesis = (await hashAt(0)) ?? "";
 });
 afterEach(async () => {
-  liar.method = "";
+  faultyRpc.method = "";
   for (const gateway of open.splice(0)) await gateway.close();
   await client.query("DELETE FROM nft.index_version");
 });
 afterAll(async () => {
   await client?.end();
-  await liar?.stop();
+  await faultyRpc?.stop();
   await node?.stop();
   await database?.drop();
 });
@@ -69,9 +69,12 @@ const record = (hash: string) =>
 
 test("an endpoint of another chain with the same id does not make the index of a chain be dropped", async () => {
   await record(genesis);
-  const only = await gateway(liar.url);
-  const both = await gateway(liar.url, node.url);
-  Object.assign(liar, { method: "eth_getBlockByNumber", lie: (block: object) => ({ ...block, hash: word(5n) }) });
+  const only = await gateway(faultyRpc.url);
+  const both = await gateway(faultyRpc.url, node.url);
+  Object.assign(faultyRpc, {
+    method: "eth_getBlockByNumber",
+    fault: (block: object) => ({ ...block, hash: word(5n) }),
+  });
   await expect(readGenesis(client, only, chain())).rejects.toThrow(/serves another chain.*GENESIS_HASH_BASE/);
   expect(await readGenesis(client, both, chain())).toBe(genesis);
   await expect(readGenesis(client, only, chain({ GENESIS_HASH_BASE: genesis }))).rejects.toThrow(
@@ -83,30 +86,33 @@ test("an endpoint of another chain with the same id does not make the index of a
 });
 
 test("a chain that is indexed for the first time needs endpoints that agree on block 0", async () => {
-  const both = await gateway(liar.url, node.url);
+  const both = await gateway(faultyRpc.url, node.url);
   expect(await readGenesis(client, both, chain())).toBe(genesis);
-  Object.assign(liar, { method: "eth_getBlockByNumber", lie: (block: object) => ({ ...block, hash: word(5n) }) });
+  Object.assign(faultyRpc, {
+    method: "eth_getBlockByNumber",
+    fault: (block: object) => ({ ...block, hash: word(5n) }),
+  });
   await expect(readGenesis(client, both, chain())).rejects.toThrow(/several genesis blocks/);
 });
 
 test("an audit finds the endpoint that serves another history, and it is not asked until it agrees again", async () => {
-  const both = await gateway(liar.url, node.url);
+  const both = await gateway(faultyRpc.url, node.url);
   both.expectGenesis(genesis);
   const final = { number: 1n, hash: (await hashAt(1)) ?? "" };
   expect((await both.audit(final)).map(({ state }) => state)).toEqual(["agrees", "agrees"]);
   const other = (block: object, [number]: unknown[]) => (number === "0x1" ? { ...block, hash: word(6n) } : block);
-  Object.assign(liar, { method: "eth_getBlockByNumber", lie: other });
+  Object.assign(faultyRpc, { method: "eth_getBlockByNumber", fault: other });
   expect((await both.audit(final)).map(({ state }) => state)).toEqual(["contradicts", "agrees"]);
   expect(both.contradictions()).toBe(1);
-  const asked = liar.times.length;
+  const asked = faultyRpc.times.length;
   for (let count = 0; count < 5; count++) await both.request("eth_blockNumber", []);
-  expect(liar.times).toHaveLength(asked);
-  Object.assign(liar, { lie: (block: object) => ({ ...block, hash: word(7n) }) });
+  expect(faultyRpc.times).toHaveLength(asked);
+  Object.assign(faultyRpc, { fault: (block: object) => ({ ...block, hash: word(7n) }) });
   expect((await both.audit(null))[0]?.reason).toMatch(/block 0/);
-  liar.method = "";
+  faultyRpc.method = "";
   expect((await both.audit(final)).map(({ state }) => state)).toEqual(["agrees", "agrees"]);
   await both.request("eth_blockNumber", []);
-  expect(liar.times.length).toBeGreaterThan(asked + 5);
+  expect(faultyRpc.times.length).toBeGreaterThan(asked + 5);
 });
 
 const row = (block: number, to: number) =>

@@ -24,7 +24,7 @@ const paths = ["ERC721", "ERC1155", "ERC20"].map(
 const source = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 ${paths.map((path) => `import "${path}";`).join("\n")}
-/// Says whatever it is told to, as a hostile contract may.
+/// Answers whatever it is set to, as a hostile contract may.
 contract Forger {
   function emitLog(bytes32[] calldata topics, bytes calldata data) public {
     bytes memory copy = data;

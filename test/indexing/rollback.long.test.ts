@@ -26,7 +26,7 @@ async function tokensOf(pool: pg.Pool, contract: Uint8Array): Promise<{ owner: B
   }
 }
 
-test("a chain that was begun anew while it was indexed is noticed when everything final was noted already too", async () => {
+test("a chain that was begun anew while it was indexed is detected when everything final was recorded already too", async () => {
   const database = await createTestDatabase();
   let chain = await startChain();
   const indexer = await startIndexer(database.url, chain.url);
@@ -35,20 +35,20 @@ test("a chain that was begun anew while it was indexed is noticed when everythin
     await chain.call(nft, "mint", [chain.client.account.address]);
     return Buffer.from(nft.address.slice(2), "hex");
   };
-  const isNoted = async () => {
-    const [{ schema_name: schema, final_block: noted } = {}] = (
+  const isRecorded = async () => {
+    const [{ schema_name: schema, final_block: recorded } = {}] = (
       await database.pool.query("SELECT schema_name, final_block::text FROM nft.index_version WHERE live")
     ).rows;
     const { rows } = await database.pool.query(
       `SELECT substr(finalized_checkpoint, 27, 16)::bigint::text AS final FROM "${schema}"._ponder_checkpoint`,
     );
-    return Number(noted) > 0 && noted === rows[0]?.final;
+    return Number(recorded) > 0 && recorded === rows[0]?.final;
   };
   try {
     await mint();
     for (let count = 0; count < beyondFinality; count++) await chain.client.mine({ blocks: 1 });
     await untilIndexed(database.pool, chain);
-    await until(isNoted, "the final block to be noted");
+    await until(isRecorded, "the final block to be recorded");
     const { port } = chain;
     await chain.stop();
     chain = await startChain(port);
@@ -79,7 +79,7 @@ test("rolled back beyond finality, while it ran or while it was down, a chain is
     until(async () => {
       const { rows } = await database.pool.query("SELECT 1 FROM nft.index_version WHERE live AND final_block > 0");
       return rows.length === 1;
-    }, "a final block to be noted");
+    }, "a final block to be recorded");
   try {
     const first = await mint();
     await mine();
@@ -97,7 +97,7 @@ test("rolled back beyond finality, while it ran or while it was down, a chain is
     await mine();
     await untilFinal();
     await indexer.end();
-    // Stands for a deeper reorg while the indexer was down: the noted block is not the node's any more.
+    // Stands for a deeper reorg while the indexer was down: the recorded block is not the node's any more.
     await database.pool.query("UPDATE nft.index_version SET final_hash = $1", [zeroHash]);
     const [before] = (await database.pool.query("SELECT schema_name FROM nft.index_version")).rows;
     indexer = await startIndexer(database.url, chain.url);

@@ -80,7 +80,7 @@ async function contracts(): Promise<Hex[]> {
   return rows.map(({ hex }): Hex => `0x${hex}`);
 }
 
-test("a further chain is indexed by its id and endpoint alone, only listed contracts if so told, and heads come by websocket", async () => {
+test("a further chain is indexed by its id and endpoint alone, only listed contracts if configured, and heads come by websocket", async () => {
   indexer = await start({ INDEX_SCOPE_BASE: `${nft.address},${factory.address}` });
   expect(await contracts()).toEqual([nft.address]);
   proxy.asked.length = 0;

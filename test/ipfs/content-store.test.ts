@@ -246,12 +246,12 @@ test.each([
   }
   const file = await store().resolve(cid, []);
   expect(file?.kind === "file" && (await readAll(file.stream())).equals(bytes)).toBe(true);
-  const { damage: noted } = await server.services.db
+  const { damage: recorded } = await server.services.db
     .selectFrom("service.car")
     .select("damage")
     .where("root", "=", cid)
     .executeTakeFirstOrThrow();
-  expect(noted).toBeNull();
+  expect(recorded).toBeNull();
   // What is whole stays, and the copy goes.
   expect(await addBytes(bytes)).toBe(cid);
   expect(await carOf(cid)).toBe(after);

@@ -61,7 +61,7 @@ async function checkAll(): Promise<number> {
   return took;
 }
 
-test("damage of any kind is found, told and counted; what is whole is not suspected", async () => {
+test("damage of any kind is found, reported and counted; what is whole is not suspected", async () => {
   const whole = await add("w", 2_500_000);
   const flipped = await add("f", 2_500_000);
   const short = await add("s", 10_000);

@@ -35,7 +35,7 @@ let folder: string;
 let database: TestDatabase;
 let chain: Chain;
 let index: NftFixture;
-let doors: ReadApis;
+let apis: ReadApis;
 let contract: Awaited<ReturnType<Chain["deploy"]>>;
 let hidden: string;
 let revealed: string;
@@ -53,8 +53,8 @@ beforeAll(async () => {
   );
   if (!fixture) throw new Error("no fixture");
   index = fixture;
-  doors = openReadApis(database, { env: { RPC_URL_GOERLI: chain.url, MINTYARD_DATA_DIR: folder } });
-  const { content } = doors.services;
+  apis = openReadApis(database, { env: { RPC_URL_GOERLI: chain.url, MINTYARD_DATA_DIR: folder } });
+  const { content } = apis.services;
   const file = (bytes: Buffer) =>
     content.addFile(
       {
@@ -93,13 +93,13 @@ beforeAll(async () => {
 }, timeoutMs);
 afterAll(async () => {
   await chain?.stop();
-  await doors.services.pool.end();
+  await apis.services.pool.end();
   await database.drop();
   await rm(folder, { recursive: true, force: true });
 });
 
 async function progress(): Promise<{ total: number; fresh: number; pending: number; failed: number }> {
-  const { data } = await doors.graphql(
+  const { data } = await apis.graphql(
     `{ metadataProgress(chain: "goerli", contract: "${contract.address}") { total fresh pending failed } }`,
   );
   return data.metadataProgress;
@@ -107,7 +107,7 @@ async function progress(): Promise<{ total: number; fresh: number; pending: numb
 
 async function readPage(): Promise<number> {
   const started = performance.now();
-  const { status } = await doors.v0(`/nfts/${contract.address}?chain=goerli&page_size=50&include=all`);
+  const { status } = await apis.v0(`/nfts/${contract.address}?chain=goerli&page_size=50&include=all`);
   expect(status).toBe(200);
   return performance.now() - started;
 }

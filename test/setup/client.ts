@@ -8,7 +8,7 @@ export interface Answer {
   headers: Headers;
 }
 
-/** A plain HTTP client of a running stack, for both doors. */
+/** A plain HTTP client of a running stack, for both APIs. */
 export class Client {
   readonly #ready: ReadyInfo;
   readonly #key: string;

@@ -26,7 +26,7 @@ type Json = ReturnType<typeof JSON.parse>;
 
 export type ReadApis = ReturnType<typeof openReadApis>;
 
-/** Both doors' token reads over one set of services, for a caller of the given plan. */
+/** Both apis' token reads over one set of services, for a caller of the given plan. */
 export function openReadApis(database: TestDatabase, options: { tier?: Tier; env?: Record<string, string> } = {}) {
   const statements: string[] = [];
   // The reads whose JSON PostgreSQL makes go past Kysely.
@@ -108,7 +108,7 @@ export function openReadApis(database: TestDatabase, options: { tier?: Tier; env
     caller,
     /** SQL of everything asked since the last call. */
     takeStatements: () => statements.splice(0),
-    /** A GET of the legacy door: status and body, and the body's text. It is checked against the OpenAPI document. */
+    /** A GET of the legacy API: status and body, and the body's text. It is checked against the OpenAPI document. */
     async v0(path: string): Promise<{ status: number; body: Json; text: string }> {
       const response = await app.request(path);
       const text = await response.text();

@@ -38,7 +38,7 @@ async function storage() {
 const noise = (size: number) => new Uint8Array(randomBytes(size));
 
 describe("what an account may keep", () => {
-  test("is counted once per content, shown at both doors, and never exceeded", async () => {
+  test("is counted once per content, shown at both APIs, and never exceeded", async () => {
     const first = noise(3_000);
     expect([(await upload(first)).status, (await upload(first)).status]).toEqual([200, 200]);
     expect(await storage()).toEqual({
@@ -97,7 +97,7 @@ describe("what an account may keep", () => {
     expect(answer).toContain("plan_limit_exceeded");
   });
 
-  test("the other door says the same, and a dry run needs no room", async () => {
+  test("the other API says the same, and a dry run needs no room", async () => {
     expect((await upload(noise(9_900))).status).toBe(200);
     const file = { name: "0.json", blob: new Blob([`{"name":"${"x".repeat(500)}"}`]) };
     const document = `mutation ($files: [Upload!]!, $dry: Boolean) { uploadMetadataDirectory(files: $files, dryRun: $dry) { cid userErrors { code } } }`;
