@@ -1,7 +1,7 @@
 import { getOperationAST, parse } from "graphql";
 import type pg from "pg";
 import { loadConfig } from "../../src/config/config.ts";
-import { planOf } from "../../src/graphql/fast-path/compile-plan.ts";
+import { compilePlan } from "../../src/graphql/fast-path/compile-plan.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { accountPage, contractPage, nftDetails } from "../../src/nfts/json-lists.ts";
 import { createServices } from "../../src/processes/create-services.ts";
@@ -131,7 +131,7 @@ export async function makeScenarios(
     columns = ["items"],
   ): Promise<Scenario> {
     const operation = getOperationAST(parse(query));
-    const plan = operation && planOf(schema, operation, {});
+    const plan = operation && compilePlan(schema, operation, {});
     const scenario: Scenario = { name: `graphql ${name}`, url: base, requests: [], bare: [] };
     for (const one of variables) {
       const request = {

@@ -1,6 +1,6 @@
 import { type Hex, keccak256 } from "viem";
 import { bloomMayHold, type Header, isHex } from "./header.ts";
-import { type Receipt, receiptsRoot } from "./receipts-root.ts";
+import { receiptsRoot, type TrieReceipt } from "./receipts-root.ts";
 import { Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
 
 /** A log as nodes send it; checked to be one. */
@@ -36,12 +36,12 @@ export async function fetchProvenLogs(upstreams: RpcUpstreams, header: Header): 
   return receipts.flatMap((receipt) => receipt.logs as RpcLog[]);
 }
 
-async function fetchReceipts(upstreams: RpcUpstreams, header: Header): Promise<Receipt[]> {
+async function fetchReceipts(upstreams: RpcUpstreams, header: Header): Promise<TrieReceipt[]> {
   if (!upstreams.lacksBlockReceipts) {
     const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], (result) => {
       checkReceipts(result, header);
     });
-    if (!answer.error) return answer.result as Receipt[];
+    if (!answer.error) return answer.result as TrieReceipt[];
     // Hardhat's node has no such method.
     if (answer.error.code !== -32601 && answer.error.code !== -32004)
       throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
@@ -55,15 +55,15 @@ async function fetchReceipts(upstreams: RpcUpstreams, header: Header): Promise<R
     const receipts: unknown[] = [];
     for (const hash of hashes) receipts.push((await upstreams.request("eth_getTransactionReceipt", [hash])).result);
     checkReceipts(receipts, header);
-    return receipts as Receipt[];
+    return receipts as TrieReceipt[];
   };
   return fetchAll().catch(fetchAll);
 }
 
-function checkReceipts(result: unknown, header: Header): asserts result is Receipt[] {
+function checkReceipts(result: unknown, header: Header): asserts result is TrieReceipt[] {
   if (!Array.isArray(result)) throw new Refused("receipts are missing");
   let logIndex = 0n;
-  for (const [index, receipt] of (result as Partial<Receipt>[]).entries()) {
+  for (const [index, receipt] of (result as Partial<TrieReceipt>[]).entries()) {
     if (!Array.isArray(receipt?.logs) || BigInt(receipt.transactionIndex ?? "0x0") !== BigInt(index))
       throw new Refused("receipts are not those of the block in order");
     for (const log of receipt.logs as unknown[]) {
@@ -78,7 +78,7 @@ function checkReceipts(result: unknown, header: Header): asserts result is Recei
       logIndex += 1n;
     }
   }
-  if (receiptsRoot(result as Receipt[]) !== header.receiptsRoot)
+  if (receiptsRoot(result as TrieReceipt[]) !== header.receiptsRoot)
     throw new Refused("the receipts are not those that the block's header commits to");
 }
 
