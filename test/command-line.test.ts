@@ -35,7 +35,7 @@ test.each([
   ["wallets open 0x12", 'ADDRESS is 0x and 40 hex digits, not "0x12"', "mintyard wallets open ADDRESS"],
   ["wallets grant --timeout soon", '--timeout is a whole number, not "soon"', "mintyard wallets grant [--timeout S]"],
   ["doctor --samples many", '--samples is a whole number, not "many"', "mintyard doctor [--samples N]"],
-])("mintyard %s is told what is wrong with it, and the usage of that command alone", (line, message, usage) => {
+])("mintyard %s is refused with what is wrong with it, and the usage of that command alone", (line, message, usage) => {
   const { status, stdout, stderr } = mintyard(line);
   const [first, second, third = "", ...rest] = stderr.trimEnd().split("\n");
   expect(first).toMatch(/^mintyard [a-z]+( [a-z]+)?: /);

@@ -1,6 +1,6 @@
 import { Counter, Gauge } from "prom-client";
 import type { Services } from "../services.ts";
-import { type Metrics, readSeldom } from "../telemetry/metrics.ts";
+import { type Metrics, readCached } from "../telemetry/metrics.ts";
 import { readStatus, type ServiceStatus } from "./read-status.ts";
 
 const keptMs = 5_000;
@@ -8,7 +8,7 @@ const allStates = ["open", "paused_funds", "paused_fee", "reconcile", "halted"];
 
 /** What `/status` says, as gauges. Every process shows the same: read them with `max`. */
 export function watchStatus({ registry }: Metrics, services: Services): void {
-  const read = readSeldom(keptMs, () => readStatus(services));
+  const read = readCached(keptMs, () => readStatus(services));
   const gauge = (
     name: string,
     help: string,
@@ -155,7 +155,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     help: "Free on the file system of the data folder.",
     registers: [registry],
     async collect() {
-      const { freeBytes } = await services.disk.look();
+      const { freeBytes } = await services.disk.status();
       this.set(freeBytes);
     },
   });
@@ -172,7 +172,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     help: "Size of the file system of the data folder.",
     registers: [registry],
     async collect() {
-      this.set((await services.disk.look()).sizeBytes);
+      this.set((await services.disk.status()).sizeBytes);
     },
   });
   new Gauge({
@@ -181,7 +181,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     labelNames: ["place"],
     registers: [registry],
     async collect() {
-      const { full } = await services.disk.look();
+      const { full } = await services.disk.status();
       for (const place of ["data_folder", "database", "free_accounts"] as const)
         this.set({ place }, full.includes(place) ? 1 : 0);
     },

@@ -22,7 +22,7 @@ const select = ["account", "key_secret", "intent", "attempt", "allowlist", "uplo
 const readingElsewhere: Attempt[] = [
   ...select.map((table) => attempt(`reads service.${table}`, `SELECT * FROM service.${table}`)),
   attempt("reads a view of nft", "SELECT * FROM nft.tokens"),
-  attempt("reads the record of deployments", "SELECT * FROM nft.deployment"),
+  attempt("reads the record of deployments", "SELECT * FROM nft.index_version"),
   attempt("reads a chain's ledger", "SELECT * FROM c1_test.transfer"),
   attempt("reads a chain's derived state", "SELECT * FROM c1_test.token"),
   attempt("reads Ponder's cache", "SELECT * FROM ponder_sync.logs"),

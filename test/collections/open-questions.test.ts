@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { DoorServer } from "./door-server.ts";
 import { LaunchFixture } from "./launch-fixture.ts";
 

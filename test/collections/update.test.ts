@@ -5,7 +5,7 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
 import { RelayHarness, randomAddress } from "../relay/harness.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { DoorServer, newKey } from "./door-server.ts";
 
 let h: RelayHarness;

@@ -6,14 +6,14 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { patient } from "../setup/poll-timeout.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const [keys, potions, alice] = [0xa1, 0xb2, 0x11].map(addressOf) as [string, string, string];
 const key = randomUUID();
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let doors: ReadApis;
 let server: Server;
 let url: string;
 beforeAll(async () => {
@@ -54,7 +54,7 @@ beforeAll(async () => {
     .insertInto("service.contract_metadata")
     .values({ chain_id: 31337, address: Buffer.alloc(20, 0xa1), name: odd, symbol: "K'", status: "fresh" })
     .execute();
-  doors = openReadDoors(database);
+  doors = openReadApis(database);
   await createAccount(doors.services.db, doors.services.config.keyPepper, { name: "t", tier: "enterprise", key });
   server = createHttpServer(doors.services);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));

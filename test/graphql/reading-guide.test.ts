@@ -2,21 +2,21 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const guide = readFileSync(new URL("../../docs/reading.md", import.meta.url), "utf8");
 const queries = [...guide.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, query = ""]) => query);
 const [contract, account] = [0xa1, 0x11].map(addressOf);
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let doors: ReadApis;
 let block: number;
 beforeAll(async () => {
   const indexed = await createIndexedDatabase([31337]);
   database = indexed.database;
   const [chain] = indexed.nfts;
   block = (await chain?.add([{ contract: contract ?? "", tokenId: 1n, from: nobody, to: account ?? "" }])) ?? 0;
-  doors = openReadDoors(database);
+  doors = openReadApis(database);
 });
 afterAll(() => database.drop());
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type Movement, type NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const [keys, potions] = [0xa1, 0xb2].map(addressOf) as [string, string];
 const people = [0x11, 0x22, 0x33, 0x44].map(addressOf);
@@ -14,7 +14,7 @@ interface Past extends Movement {
 }
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let doors: ReadApis;
 let fixtures: NftFixture[];
 const past: Past[] = [];
 let now = 1_700_000_000;
@@ -80,7 +80,7 @@ beforeAll(async () => {
     }
     await add(chain, moves);
   }
-  doors = openReadDoors(database);
+  doors = openReadApis(database);
 });
 afterAll(() => database.drop());
 

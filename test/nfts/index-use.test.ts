@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generate } from "../../bench/reads/generate.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 // Every read of either door, over the data of the read bench at a size where a wrong plan would be chosen if
 // it could: the statements that were really sent are explained, once for their values and, when
@@ -21,7 +21,7 @@ interface Plan {
 }
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let doors: ReadApis;
 const sent: Sent[] = [];
 let whale = "";
 let large = "";
@@ -43,7 +43,7 @@ beforeAll(async () => {
       return query(...args);
     }) as typeof client.query;
   });
-  doors = openReadDoors(database);
+  doors = openReadApis(database);
   const { reads } = doors.services;
   const { first } = reads;
   reads.first = (text, values, once) => {

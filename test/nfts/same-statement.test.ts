@@ -6,14 +6,14 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 // Each read through both doors of the real server: one statement, the same one but for the members that a door
 // shows of an item, on the same rows.
 const [keys, alice] = [0xa1, 0x11].map(addressOf) as [string, string];
 const key = randomUUID();
 let database: TestDatabase;
-let doors: ReadDoors;
+let doors: ReadApis;
 let server: Server;
 let base: string;
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
     .insertInto("service.token_metadata")
     .values({ chain_id: 31337, contract: Buffer.alloc(20, 0xa1), token_id: "1", status: "fresh", name: "golden key" })
     .execute();
-  doors = openReadDoors(database);
+  doors = openReadApis(database);
   await createAccount(database.db, doors.services.config.keyPepper, { name: "t", tier: "enterprise", key });
   server = createHttpServer(doors.services);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));

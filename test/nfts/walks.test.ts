@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type Movement, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const [keys, potions, old, foreign] = [0xa1, 0xb2, 0xc3, 0xd4].map(addressOf) as [string, string, string, string];
 const [alice, bob, empty] = [0x11, 0x22, 0x33].map(addressOf) as [string, string, string];
@@ -69,8 +69,8 @@ const tokensOf = (contract: string) => [
 ];
 
 let database: TestDatabase;
-let doors: ReadDoors;
-let free: ReadDoors;
+let doors: ReadApis;
+let free: ReadApis;
 beforeAll(async () => {
   const indexed = await createIndexedDatabase([31337, 31338]);
   database = indexed.database;
@@ -78,15 +78,15 @@ beforeAll(async () => {
   for (const block of blocks) await chain?.add(block);
   // The same account and contract on another chain must not show.
   await other?.add([mint(keys, 5_555n, alice), mint(foreign, 1n, alice)]);
-  doors = openReadDoors(database);
-  free = openReadDoors(database, { tier: "free" });
+  doors = openReadApis(database);
+  free = openReadApis(database, { tier: "free" });
 });
 afterAll(() => database.drop());
 
 type Item = { contract_address: string; token_id: string };
 const itemName = (item: Item) => `${item.contract_address}/${item.token_id}`;
 
-async function walkV0(door: ReadDoors, path: string): Promise<{ seen: string[]; totals: Set<number> }> {
+async function walkV0(door: ReadApis, path: string): Promise<{ seen: string[]; totals: Set<number> }> {
   const seen: string[] = [];
   const totals = new Set<number>();
   let continuation: string | null = "";
@@ -100,7 +100,7 @@ async function walkV0(door: ReadDoors, path: string): Promise<{ seen: string[]; 
   return { seen, totals };
 }
 
-async function walkByNumber(door: ReadDoors, path: string): Promise<string[]> {
+async function walkByNumber(door: ReadApis, path: string): Promise<string[]> {
   const seen: string[] = [];
   for (let number = 1; number < 50; number += 1) {
     const { body } = await door.v0(`${path}&page_size=2&page_number=${number}`);
@@ -117,7 +117,7 @@ const fields =
   "{ totalCount pageInfo { hasNextPage hasPreviousPage startCursor endCursor } edges { cursor node { contractAddress tokenId } } nodes { tokenId } }";
 
 async function walkGraphQL(
-  door: ReadDoors,
+  door: ReadApis,
   field: (page: string) => string,
   pick: (data: never) => unknown,
   backward = false,

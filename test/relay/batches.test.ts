@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { batched } from "../../src/relay/store/batch.ts";
 import { SendingOrder } from "../../src/relay/store/sending-order.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 afterEach(() => {
   vi.useRealTimers();

@@ -15,7 +15,7 @@ import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 

@@ -8,7 +8,7 @@ import { toAddress } from "../../src/relay/store/bytes.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import { listWallets } from "../../src/relay/store/wallets.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 

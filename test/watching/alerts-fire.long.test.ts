@@ -15,7 +15,7 @@ import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { directClient, RelayHarness } from "../relay/harness.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
 import { hasPrometheus, Prometheus } from "./prometheus.ts";
@@ -280,7 +280,7 @@ async function pretendIndex(): Promise<void> {
   const [fixture] = await NftFixture.create(pool, [31337]);
   await ensureNftViews(primary.url);
   await pool.query(
-    "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
+    "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
   );
   await fixture?.add([{ contract: addressOf(0xc1), tokenId: 1n, from: nobody, to: addressOf(0xa1) }]);
   await pool.query(

@@ -1,14 +1,14 @@
 import type pg from "pg";
 import { changeNft } from "./nft-views.ts";
 
-export interface Deployment {
+export interface IndexVersion {
   schema: string;
   chainId: number;
   genesisHash: string;
 }
 
 /**
- * Notes the schema that is about to be indexed.
+ * Records the schema that is about to be indexed.
  *
  * When the chain was indexed before with another genesis, it is another chain under the same id (a
  * development chain that was reset): what was indexed of it is unpublished and dropped together with
@@ -16,20 +16,20 @@ export interface Deployment {
  *
  * @returns whether an older schema of this chain is live and stays so until the new one has caught up.
  */
-export async function recordDeployment(
+export async function recordIndexVersion(
   client: pg.Client,
-  { schema, chainId, genesisHash }: Deployment,
+  { schema, chainId, genesisHash }: IndexVersion,
 ): Promise<boolean> {
   return changeNft(client, async () => {
     const { rows } = await client.query<{ schema: string; genesis: string; live: boolean }>(
-      "SELECT schema_name AS schema, genesis_hash AS genesis, live FROM nft.deployment WHERE chain_id = $1",
+      "SELECT schema_name AS schema, genesis_hash AS genesis, live FROM nft.index_version WHERE chain_id = $1",
       [chainId],
     );
     const dead = rows.filter((row) => row.genesis !== genesisHash).map((row) => row.schema);
     if (dead.length > 0) await purgePonderCache(client, chainId);
     await forget(client, dead);
     await client.query(
-      "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash) VALUES ($1, $2, $3) ON CONFLICT (schema_name) DO NOTHING",
+      "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash) VALUES ($1, $2, $3) ON CONFLICT (schema_name) DO NOTHING",
       [schema, chainId, genesisHash],
     );
     return rows.some((row) => row.live && row.schema !== schema && row.genesis === genesisHash);
@@ -37,13 +37,13 @@ export async function recordDeployment(
 }
 
 /** Makes this schema the one that readers see of its chain. Older ones go once nobody can see them any more. */
-export async function publishDeployment(client: pg.Client, { schema, chainId }: Deployment): Promise<void> {
+export async function publishIndexVersion(client: pg.Client, { schema, chainId }: IndexVersion): Promise<void> {
   await changeNft(client, async () => {
-    await client.query("UPDATE nft.deployment SET live = (schema_name = $1) WHERE chain_id = $2", [schema, chainId]);
+    await client.query("UPDATE nft.index_version SET live = (schema_name = $1) WHERE chain_id = $2", [schema, chainId]);
   });
   await changeNft(client, async () => {
     const { rows } = await client.query<{ schema: string }>(
-      "SELECT schema_name AS schema FROM nft.deployment WHERE chain_id = $1 AND schema_name <> $2",
+      "SELECT schema_name AS schema FROM nft.index_version WHERE chain_id = $1 AND schema_name <> $2",
       [chainId, schema],
     );
     await forget(
@@ -75,7 +75,7 @@ export async function orderRebuild(client: pg.Client, chainId: number): Promise<
 async function forget(client: pg.Client, schemas: readonly string[]): Promise<void> {
   for (const schema of schemas) {
     // CASCADE takes the views along that still read it; they are made again in this transaction.
-    await client.query("DELETE FROM nft.deployment WHERE schema_name = $1", [schema]);
+    await client.query("DELETE FROM nft.index_version WHERE schema_name = $1", [schema]);
     await client.query("DELETE FROM service.final_range WHERE schema_name = $1", [schema]);
     await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
   }

@@ -1,6 +1,6 @@
--- Metadata is read of what somebody looks at: a look is recorded by the process that answered, and made work of by the
--- worker, which takes its row away. A crash may lose them: the next look is another.
-CREATE UNLOGGED TABLE service.metadata_look (
+-- Metadata is read of what readers ask for. The process that answered records the demand, the
+-- worker queues it and deletes its row. A crash may lose rows: the next read records them again.
+CREATE UNLOGGED TABLE service.metadata_demand (
   chain_id integer NOT NULL,
   -- chain: the newest mints, with twenty zero bytes as address.
   kind text NOT NULL CHECK (kind IN ('token', 'contract', 'account', 'chain')),
@@ -11,11 +11,11 @@ CREATE UNLOGGED TABLE service.metadata_look (
 );
 
 ALTER TABLE service.contract_metadata
-  -- When somebody first looked at the collection: from then on all of its tokens are read.
-  ADD COLUMN looked_at timestamptz,
+  -- When somebody first asked for the collection: from then on all of its tokens are read.
+  ADD COLUMN demanded_at timestamptz,
   -- When the tokens that it had by then were queued.
   ADD COLUMN queued_at timestamptz;
-CREATE INDEX contract_metadata_looked ON service.contract_metadata (chain_id)
-  WHERE looked_at IS NOT NULL AND queued_at IS NULL;
+CREATE INDEX contract_metadata_demanded ON service.contract_metadata (chain_id)
+  WHERE demanded_at IS NOT NULL AND queued_at IS NULL;
 
 -- What was indexed so far is queued as it was: nobody loses metadata by this change.

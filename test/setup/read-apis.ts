@@ -9,7 +9,7 @@ import type { Tier } from "../../src/db/tables/accounts.ts";
 import { ServiceError } from "../../src/errors/errors.ts";
 import { rawTexts } from "../../src/graphql/raw-text.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
-import { Looks } from "../../src/metadata/discover/looks.ts";
+import { MetadataDemand } from "../../src/metadata/discover/metadata-demand.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { addAccounts } from "../../src/rest/accounts.ts";
 import { nok } from "../../src/rest/answer.ts";
@@ -24,10 +24,10 @@ import { faultsOfAnswer } from "./openapi-check.ts";
 /** An answer, read by the shape that the test expects. */
 type Json = ReturnType<typeof JSON.parse>;
 
-export type ReadDoors = ReturnType<typeof openReadDoors>;
+export type ReadApis = ReturnType<typeof openReadApis>;
 
-/** Both doors' token reads over one set of services, for a caller of the given plan. */
-export function openReadDoors(database: TestDatabase, options: { tier?: Tier; env?: Record<string, string> } = {}) {
+/** Both apis' token reads over one set of services, for a caller of the given plan. */
+export function openReadApis(database: TestDatabase, options: { tier?: Tier; env?: Record<string, string> } = {}) {
   const statements: string[] = [];
   // The reads whose JSON PostgreSQL makes go past Kysely.
   const pool = new Proxy(database.pool, {
@@ -68,9 +68,9 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
         return made.reads.first(text, ...rest);
       },
     },
-    ...{ pool, db, index: { pool: new ReadPool({ pool, lanes: made.reads, reads: runner, heavy: runner }), db } },
+    ...{ pool, db, index: { pool: new ReadPool({ pool, pipelined: made.reads, reads: runner, heavy: runner }), db } },
     // Not among the statements: they come later, of themselves.
-    looks: new Looks(database.pool, made.log),
+    demand: new MetadataDemand(database.pool, made.log),
   };
   const caller: Caller = { accountId: "a", tier: options.tier ?? "enterprise", requestId: "req_test" };
 
@@ -108,7 +108,7 @@ export function openReadDoors(database: TestDatabase, options: { tier?: Tier; en
     caller,
     /** SQL of everything asked since the last call. */
     takeStatements: () => statements.splice(0),
-    /** A GET of the legacy door: status and body, and the body's text. It is checked against the OpenAPI document. */
+    /** A GET of the legacy API: status and body, and the body's text. It is checked against the OpenAPI document. */
     async v0(path: string): Promise<{ status: number; body: Json; text: string }> {
       const response = await app.request(path);
       const text = await response.text();

@@ -1,53 +1,53 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../../db/database.ts";
-import type { LookKind } from "./looks.ts";
+import type { DemandKind } from "./metadata-demand.ts";
 
-/** Looks that one round makes work of. */
+/** Demands that one round queues. */
 const most = 500;
-/** Tokens of a list that one look at it queues: more than its largest page. */
+/** Tokens of a list that one demand queues: more than its largest page. */
 const perList = 200;
 /** Rows per statement, far below the statement time-out. */
 const portion = 10_000;
-/** A token whose tries have ended is tried once more for a look, no sooner than this after the last one. */
+/** A token whose tries have ended is tried once more when it is asked for, no sooner than this after the last one. */
 const triedAgainAfter = sql`interval '1 hour'`;
 
-interface Look {
-  kind: LookKind;
+interface Demand {
+  kind: DemandKind;
   address: Buffer;
   token_id: string;
 }
 
 /**
- * Makes work of what readers looked at (`looks.ts`): the token itself before everything else, then the tokens of the
+ * Queues what readers asked for (`metadata-demand.ts`): the token itself before everything else, then the tokens of the
  * page, then all tokens of the collection.
  *
  * @returns whether there was something.
  */
-export async function applyLooks(db: Kysely<Database>, chainId: number): Promise<boolean> {
-  const { rows: looks } = await sql<Look>`
-    DELETE FROM service.metadata_look l USING (
-      SELECT kind, address, token_id FROM service.metadata_look WHERE chain_id = ${chainId} LIMIT ${most} FOR UPDATE SKIP LOCKED
+export async function applyDemand(db: Kysely<Database>, chainId: number): Promise<boolean> {
+  const { rows: demands } = await sql<Demand>`
+    DELETE FROM service.metadata_demand l USING (
+      SELECT kind, address, token_id FROM service.metadata_demand WHERE chain_id = ${chainId} LIMIT ${most} FOR UPDATE SKIP LOCKED
     ) d WHERE l.chain_id = ${chainId} AND l.kind = d.kind AND l.address = d.address AND l.token_id = d.token_id
     RETURNING l.kind, l.address, l.token_id`.execute(db);
-  const of = (kind: LookKind) => looks.filter((look) => look.kind === kind);
+  const of = (kind: DemandKind) => demands.filter((demand) => demand.kind === kind);
   await queueTokens(db, chainId, of("token"));
   for (const { address } of of("account")) await queueHeld(db, chainId, address);
   if (of("chain").length > 0) await queueNewest(db, chainId);
-  await noteContracts(
+  await recordContracts(
     db,
     chainId,
     of("contract").map(({ address }) => address),
   );
-  await queueLookedAt(db, chainId);
-  return looks.length > 0;
+  await queueDemanded(db, chainId);
+  return demands.length > 0;
 }
 
-async function queueTokens(db: Kysely<Database>, chainId: number, tokens: readonly Look[]): Promise<void> {
+async function queueTokens(db: Kysely<Database>, chainId: number, tokens: readonly Demand[]): Promise<void> {
   if (tokens.length === 0) return;
   await sql`
     INSERT INTO service.token_metadata AS m (chain_id, contract, token_id, priority)
     SELECT ${chainId}, l.contract, l.token_id, 0
-    FROM unnest(${tokens.map(({ address }) => address)}::bytea[], ${tokens.map((look) => look.token_id)}::numeric[])
+    FROM unnest(${tokens.map(({ address }) => address)}::bytea[], ${tokens.map((demand) => demand.token_id)}::numeric[])
       AS l (contract, token_id)
     WHERE EXISTS (SELECT FROM nft.tokens t
         WHERE t.chain_id = ${chainId} AND t.contract = l.contract AND t.token_id = l.token_id)
@@ -83,25 +83,27 @@ async function queueNewest(db: Kysely<Database>, chainId: number): Promise<void>
 }
 
 /** From now on all tokens of these contracts are read. */
-export async function noteContracts(
+export async function recordContracts(
   db: Kysely<Database>,
   chainId: number,
   contracts: readonly Buffer[],
 ): Promise<void> {
   if (contracts.length === 0) return;
   await sql`
-    INSERT INTO service.contract_metadata AS c (chain_id, address, looked_at)
+    INSERT INTO service.contract_metadata AS c (chain_id, address, demanded_at)
     SELECT n.chain_id, n.address, clock_timestamp() FROM nft.contracts n
     WHERE n.chain_id = ${chainId} AND n.address = ANY (${contracts}::bytea[]) ORDER BY n.address
-    ON CONFLICT (chain_id, address) DO UPDATE SET looked_at = excluded.looked_at WHERE c.looked_at IS NULL`.execute(db);
+    ON CONFLICT (chain_id, address) DO UPDATE SET demanded_at = excluded.demanded_at WHERE c.demanded_at IS NULL`.execute(
+    db,
+  );
 }
 
-async function queueLookedAt(db: Kysely<Database>, chainId: number): Promise<void> {
+async function queueDemanded(db: Kysely<Database>, chainId: number): Promise<void> {
   const waiting = await db
     .selectFrom("service.contract_metadata")
     .select("address")
     .where("chain_id", "=", chainId)
-    .where("looked_at", "is not", null)
+    .where("demanded_at", "is not", null)
     .where("queued_at", "is", null)
     .limit(most)
     .execute();

@@ -1,6 +1,6 @@
-interface Slots {
+interface Permits {
   running: number;
-  /** In the order of their arrival; each is told that the place is its own. */
+  /** In the order of their arrival; each is called when the permit is its own. */
   waiting: Waiting[];
 }
 
@@ -10,14 +10,14 @@ interface Waiting {
 }
 
 /** How many may wait for each one that runs; more are turned away at once. */
-const waitingPerSlot = 16;
+const waitingPerPermit = 16;
 
 /**
  * Bounds how many uploads of one account a process works on. A further one waits: a launch kit that sends all its
  * files at once is served in order, and its bytes stay in its own network buffers until then.
  */
-export class UploadSlots {
-  readonly #accounts = new Map<string, Slots>();
+export class UploadPermits {
+  readonly #accounts = new Map<string, Permits>();
   readonly #waitMs: number;
 
   constructor(waitMs = 20_000) {
@@ -35,35 +35,35 @@ export class UploadSlots {
     return load;
   }
 
-  /** @returns what gives the place back; null when none was free in time, or too many wait already. */
+  /** @returns what returns the permit; null when none was free in time, or too many wait already. */
   async take(account: string, most: number): Promise<(() => void) | null> {
-    const slots = this.#accounts.get(account) ?? { running: 0, waiting: [] };
-    this.#accounts.set(account, slots);
-    if (slots.running >= most) {
-      if (slots.waiting.length >= most * waitingPerSlot || !(await this.#wait(slots))) return null;
-    } else slots.running += 1;
-    return () => this.#leave(account, slots);
+    const permits = this.#accounts.get(account) ?? { running: 0, waiting: [] };
+    this.#accounts.set(account, permits);
+    if (permits.running >= most) {
+      if (permits.waiting.length >= most * waitingPerPermit || !(await this.#wait(permits))) return null;
+    } else permits.running += 1;
+    return () => this.#leave(account, permits);
   }
 
-  async #wait(slots: Slots): Promise<boolean> {
+  async #wait(permits: Permits): Promise<boolean> {
     return await new Promise((done) => {
       const go = () => {
         clearTimeout(timer);
         done(true);
       };
       const timer = setTimeout(() => {
-        slots.waiting.splice(slots.waiting.indexOf(one), 1);
+        permits.waiting.splice(permits.waiting.indexOf(one), 1);
         done(false);
       }, this.#waitMs);
       const one = { go, since: performance.now() };
-      slots.waiting.push(one);
+      permits.waiting.push(one);
     });
   }
 
-  #leave(account: string, slots: Slots): void {
-    // The place passes on without becoming free in between.
-    const next = slots.waiting.shift();
+  #leave(account: string, permits: Permits): void {
+    // The permit passes on without becoming free in between.
+    const next = permits.waiting.shift();
     if (next) next.go();
-    else if (--slots.running === 0) this.#accounts.delete(account);
+    else if (--permits.running === 0) this.#accounts.delete(account);
   }
 }

@@ -2,19 +2,19 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { KnownOperations } from "../../src/graphql/fast-path/precompiled-operations.ts";
+import { PrecompiledOperations } from "../../src/graphql/fast-path/precompiled-operations.ts";
 import { createApp } from "../../src/server/app.ts";
-import { quickReads } from "../../src/server/fast-path.ts";
+import { fastPath } from "../../src/server/fast-path.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 
-// The quick way and the ordinary one over the same services, asked by raw bytes: whatever a client could
-// see is the same, and what the quick way gives up on is neither charged nor read twice.
+// The fast path and the ordinary one over the same services, asked by raw bytes: whatever a client could
+// see is the same, and what the fast path gives up on is neither charged nor read twice.
 const [keys, potions, alice] = [0xa1, 0xb2, 0x11].map(addressOf) as [string, string, string];
 let api: ApiServer;
 let ordinary: Server;
-let quick: Server;
-/** Requests that the quick way left to the ordinary one. */
+let fast: Server;
+/** Requests that the fast path left to the ordinary one. */
 let left = 0;
 
 beforeAll(async () => {
@@ -39,21 +39,21 @@ beforeAll(async () => {
       metadata: JSON.stringify({ text: "ä😀x".repeat(6_000) }),
     })
     .execute();
-  const front = new KnownOperations();
-  const listener = getRequestListener(createApp(api.services, { front }).fetch);
+  const operations = new PrecompiledOperations();
+  const listener = getRequestListener(createApp(api.services, { operations }).fetch);
   const plain = (request: Parameters<typeof listener>[0], response: Parameters<typeof listener>[1]) =>
     void listener(request, response);
   ordinary = createServer(plain);
-  quick = createServer(
-    quickReads(api.services, front, (request, response) => {
+  fast = createServer(
+    fastPath(api.services, operations, (request, response) => {
       left += 1;
       plain(request, response);
     }),
   );
-  for (const server of [ordinary, quick]) await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  for (const server of [ordinary, fast]) await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
 });
 afterAll(async () => {
-  for (const server of [ordinary, quick]) await new Promise((done) => server?.close(done));
+  for (const server of [ordinary, fast]) await new Promise((done) => server?.close(done));
   await api?.close();
 });
 
@@ -91,7 +91,7 @@ function post(body: string, key: string, ...headers: string[]): string {
 async function both(tier: "free" | "enterprise", request: (key: string) => string) {
   const answers: string[] = [];
   let wayLeft = 0;
-  for (const server of [ordinary, quick]) {
+  for (const server of [ordinary, fast]) {
     const { key } = await api.account(tier);
     await api.services.auth.keys.owner(key);
     const before = left;
@@ -103,7 +103,7 @@ async function both(tier: "free" | "enterprise", request: (key: string) => strin
 }
 
 const page = `/v0/accounts/${alice}?chain=goerli`;
-const quickPaths = [
+const fastPaths = [
   page,
   `${page}&include=metadata&include=contract_information&page_size=2`,
   `${page}&exclude=erc721`,
@@ -122,7 +122,7 @@ test("an answer in several pieces has every byte", async () => {
   expect(JSON.parse(other.slice(other.indexOf("\r\n\r\n") + 4)).nft.metadata.text).toBe("ä😀x".repeat(6_000));
 });
 
-test.each(quickPaths)("GET %s is answered by the quick way, with the same bytes", async (path) => {
+test.each(fastPaths)("GET %s is answered on the fast path, with the same bytes", async (path) => {
   for (const tier of ["free", "enterprise"] as const) {
     const { one, other, wayLeft } = await both(tier, (key) => get(path, key));
     expect(one).toMatch(/^HTTP\/1.1 200 OK\r\n/);
@@ -193,7 +193,7 @@ const operations: [name: string, body: object, headers?: string[]][] = [
   ],
 ];
 test.each(operations)(
-  "%s that was executed once is answered by the quick way, with the same bytes",
+  "%s that was executed once is answered on the fast path, with the same bytes",
   async (_name, body, headers = []) => {
     const { key } = await api.account("enterprise");
     await raw(ordinary, post(JSON.stringify(body), key, ...headers));
@@ -206,7 +206,7 @@ test.each(operations)(
   },
 );
 
-test("a known operation that fails this time is charged once and told like any other", async () => {
+test("a precompiled operation that fails this time is charged once and reported like any other", async () => {
   const query = `query ($c: Address!) { nfts(chain: "goerli", contract: $c, first: 2) { nodes { tokenId } } }`;
   const { key } = await api.account("enterprise");
   await raw(ordinary, post(JSON.stringify({ query, variables: { c: keys } }), key));

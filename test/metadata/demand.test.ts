@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { applyLooks } from "../../src/metadata/discover/apply-looks.ts";
+import { applyDemand } from "../../src/metadata/discover/apply-demand.ts";
 import { discover, sweep } from "../../src/metadata/discover/discover.ts";
-import { Looks } from "../../src/metadata/discover/looks.ts";
+import { MetadataDemand } from "../../src/metadata/discover/metadata-demand.ts";
 import { claimTokens, finishToken } from "../../src/metadata/store/queue.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const chainId = 31337;
 const firstTokens = 10;
 const tokens = 25;
 const alice = addressOf(0x11);
-const [stranger, other, own, airdrop] = [0x31, 0x32, 0x33, 0x34].map(addressOf) as [string, string, string, string];
+const [unasked, other, own, airdrop] = [0x31, 0x32, 0x33, 0x34].map(addressOf) as [string, string, string, string];
 let database: TestDatabase;
 let index: NftFixture;
-let doors: ReadDoors;
+let apis: ReadApis;
 let head = 0n;
 
 beforeAll(async () => {
@@ -23,13 +23,13 @@ beforeAll(async () => {
   const [fixture] = indexed.nfts;
   if (!fixture) throw new Error("no fixture");
   index = fixture;
-  doors = openReadDoors(database);
-  for (const contract of [stranger, other, own]) head = await mint(contract, 0);
+  apis = openReadApis(database);
+  for (const contract of [unasked, other, own]) head = await mint(contract, 0);
   head = await mint(airdrop, 0, alice);
   await database.pool.query("INSERT INTO c31337_test.collection (address, block_number) VALUES ($1, 1)", [bytes(own)]);
 });
 afterAll(async () => {
-  await doors.services.pool.end();
+  await apis.services.pool.end();
   await database.drop();
 });
 
@@ -58,24 +58,24 @@ async function row(contract: string, tokenId: number) {
     .executeTakeFirst();
 }
 
-/** What the worker does with what readers looked at. */
-async function afterLooks(): Promise<void> {
-  await doors.services.looks.flush();
-  await applyLooks(database.db, chainId);
+/** What the worker does with what readers asked for. */
+async function afterDemand(): Promise<void> {
+  await apis.services.demand.flush();
+  await applyDemand(database.db, chainId);
 }
 
 const first = Array.from({ length: firstTokens }, (_, at) => at);
 const all = Array.from({ length: tokens }, (_, at) => at);
 
-test("of contracts that nobody looked at the first tokens are queued, of collections of this installation all", async () => {
+test("of contracts that nobody asked for the first tokens are queued, of collections of this installation all", async () => {
   await discover(database.db, chainId, head, firstTokens);
-  expect([await queued(stranger), await queued(other), await queued(own)]).toEqual([first, first, all]);
-  // Neither a further look-out nor the sweep adds to them, and new tokens of the own collection are found.
-  await mint(stranger, 100);
+  expect([await queued(unasked), await queued(other), await queued(own)]).toEqual([first, first, all]);
+  // Neither a further pass nor the sweep adds to them, and new tokens of the own collection are found.
+  await mint(unasked, 100);
   head = await mint(own, 100);
   await discover(database.db, chainId, head, firstTokens);
   await sweep(database.db, chainId, firstTokens);
-  expect([(await queued(stranger)).length, (await queued(own)).length]).toEqual([firstTokens, 2 * tokens]);
+  expect([(await queued(unasked)).length, (await queued(own)).length]).toEqual([firstTokens, 2 * tokens]);
 });
 
 test("a token that moved between holders is queued", async () => {
@@ -86,8 +86,8 @@ test("a token that moved between holders is queued", async () => {
 
 test("a page of an account queues the tokens it shows, and no collections as a whole", async () => {
   expect((await queued(airdrop)).length).toBe(firstTokens);
-  await doors.v0(`/accounts/${alice}?chain=goerli`);
-  await afterLooks();
+  await apis.v0(`/accounts/${alice}?chain=goerli`);
+  await afterDemand();
   expect(await queued(airdrop)).toEqual(all);
   await mint(airdrop, 100);
   head = await mint(airdrop, 200);
@@ -96,12 +96,12 @@ test("a page of an account queues the tokens it shows, and no collections as a w
 });
 
 test("a read of a token queues it before all others, and then its collection, also what is minted later", async () => {
-  doors.takeStatements();
-  const { body } = await doors.v0(`/nfts/${other}/24?chain=goerli`);
+  apis.takeStatements();
+  const { body } = await apis.v0(`/nfts/${other}/24?chain=goerli`);
   expect(body.nft.token_id).toBe("24");
-  // The read itself is one statement: what was looked at is stored later.
-  expect(doors.takeStatements().length).toBe(1);
-  await afterLooks();
+  // The read itself is one statement: the demand is stored later.
+  expect(apis.takeStatements().length).toBe(1);
+  await afterDemand();
   expect((await row(other, 24))?.priority).toBe(0);
   expect((await row(other, 15))?.priority).toBe(2);
   expect(await queued(other)).toEqual(all);
@@ -110,16 +110,16 @@ test("a read of a token queues it before all others, and then its collection, al
   expect((await queued(other)).length).toBe(2 * tokens);
 });
 
-test("each way of reading a collection is a look at it", async () => {
-  const place = (contract: string) => `chain: "goerli", contract: "${contract}"`;
+test("each way of reading a collection is a demand for it", async () => {
+  const argumentsOf = (contract: string) => `chain: "goerli", contract: "${contract}"`;
   const reads: ((contract: string) => Promise<unknown>)[] = [
-    (contract) => doors.v0(`/nfts/${contract}?chain=goerli`),
-    (contract) => doors.graphql(`{ nfts(${place(contract)}) { nodes { tokenId } } }`),
-    (contract) => doors.graphql(`{ contract(chain: "goerli", address: "${contract}") { name } }`),
-    (contract) => doors.graphql(`{ collectionStatistics(${place(contract)}) { tokenCount } }`),
-    (contract) => doors.graphql(`{ nft(${place(contract)}, tokenId: "1") { name } }`),
+    (contract) => apis.v0(`/nfts/${contract}?chain=goerli`),
+    (contract) => apis.graphql(`{ nfts(${argumentsOf(contract)}) { nodes { tokenId } } }`),
+    (contract) => apis.graphql(`{ contract(chain: "goerli", address: "${contract}") { name } }`),
+    (contract) => apis.graphql(`{ collectionStatistics(${argumentsOf(contract)}) { tokenCount } }`),
+    (contract) => apis.graphql(`{ nft(${argumentsOf(contract)}, tokenId: "1") { name } }`),
     async (contract) => {
-      const shown = await doors.graphql(`{ metadataProgress(${place(contract)}) { total fresh pending failed } }`);
+      const shown = await apis.graphql(`{ metadataProgress(${argumentsOf(contract)}) { total fresh pending failed } }`);
       expect(shown.data.metadataProgress).toEqual({ total: tokens, fresh: 0, pending: tokens, failed: 0 });
     },
   ];
@@ -129,22 +129,22 @@ test("each way of reading a collection is a look at it", async () => {
     await discover(database.db, chainId, head, firstTokens);
     expect(await queued(contract)).toEqual(first);
     await read(contract);
-    await afterLooks();
+    await afterDemand();
     expect([at, await queued(contract)]).toEqual([at, all]);
   }
 });
 
-test("tries of a token end, and a look at it after an hour is another try", async () => {
-  const contract = bytes(stranger);
+test("tries of a token end, and a demand after an hour is another try", async () => {
+  const contract = bytes(unasked);
   const due = { contract, priority: 0 };
   const update = (columns: string) =>
     database.pool.query(`UPDATE service.token_metadata SET ${columns} WHERE contract = $1 AND token_id = 3`, [
       contract,
     ]);
-  const look = async () => {
-    doors.services.looks.shown(chainId, stranger, "3");
-    await afterLooks();
-    return (await row(stranger, 3))?.next_attempt_at;
+  const askAgain = async () => {
+    apis.services.demand.shown(chainId, unasked, "3");
+    await afterDemand();
+    return (await row(unasked, 3))?.next_attempt_at;
   };
   const block = { number: head, hash: `0x${"12".repeat(32)}` } as const;
   await database.pool.query("INSERT INTO service.metadata_read_block VALUES ($1, $2, $3)", [
@@ -155,10 +155,10 @@ test("tries of a token end, and a look at it after an hour is another try", asyn
   const [job] = await claimTokens(database.db, chainId, [{ ...due, count: 1 }]);
   if (!job) throw new Error("nothing was due");
   await finishToken(database.db, job, block, { outcome: "failed", fault: "http_status", tokenUri: null, raw: null });
-  expect(await row(stranger, 3)).toMatchObject({ status: "failed", attempts: 8, next_attempt_at: null });
-  expect(await look()).toBeNull();
+  expect(await row(unasked, 3)).toMatchObject({ status: "failed", attempts: 8, next_attempt_at: null });
+  expect(await askAgain()).toBeNull();
   await update("attempted_at = clock_timestamp() - interval '2 hours'");
-  // The same look is noted once in ten minutes by one process.
-  doors.services.looks = new Looks(database.pool, doors.services.log);
-  expect(await look()).not.toBeNull();
+  // The same demand is recorded once in ten minutes by one process.
+  apis.services.demand = new MetadataDemand(database.pool, apis.services.log);
+  expect(await askAgain()).not.toBeNull();
 });

@@ -9,7 +9,7 @@ const maxStep = 256n;
 
 /**
  * Brings the journal of block hashes up to the node's head: each entry names the hash of the one
- * before it. Entries that the node does not have any more are replaced and noted as a reorganisation.
+ * before it. Entries that the node does not have any more are replaced and recorded as a reorganisation.
  * Far behind, it takes a part and goes on at the next call.
  *
  * @returns the newest entry and the node's head.
@@ -104,8 +104,8 @@ async function readBlock(gateway: RpcGateway, which: string | bigint): Promise<H
   return readHeader(block as Record<string, unknown>);
 }
 
-/** Notes where the chain's index stands. */
-export async function noteFreshness(
+/** Records where the chain's index stands. */
+export async function recordFreshness(
   client: pg.Client,
   gateway: RpcGateway,
   { chain, schema, head }: { chain: { id: number; name: string }; schema: string; head: bigint },
@@ -117,7 +117,7 @@ export async function noteFreshness(
      SELECT $1, $2, $3, c.block, j.hash, c.stamp, $4, d.final_block, d.final_hash, $5, clock_timestamp(), clock_timestamp()
      FROM (SELECT substr(latest_checkpoint, 27, 16)::bigint AS block, substr(latest_checkpoint, 1, 10)::bigint AS stamp
        FROM "${schema}"._ponder_checkpoint) c
-     JOIN nft.deployment d ON d.schema_name = $3
+     JOIN nft.index_version d ON d.schema_name = $3
      LEFT JOIN service.chain_block j ON j.chain_id = $1 AND j.number = c.block
      ON CONFLICT (chain_id) DO UPDATE SET chain_name = excluded.chain_name, schema_name = excluded.schema_name,
        indexed_block = excluded.indexed_block, indexed_hash = excluded.indexed_hash,
@@ -130,12 +130,12 @@ export async function noteFreshness(
 }
 
 /**
- * Notes that no node of the chain told its head, so that nobody takes the lag of a while ago for that of now. A chain
+ * Records that no node of the chain reported its head, so that nobody takes the lag of a while ago for that of now. A chain
  * that was never indexed has no row yet.
  *
  * @param fault why, for operators: hosts, and no paths of URLs.
  */
-export async function noteNodeFault(client: pg.ClientBase, chainId: number, fault: string): Promise<void> {
+export async function recordNodeFault(client: pg.ClientBase, chainId: number, fault: string): Promise<void> {
   await client.query(
     `UPDATE service.chain_freshness SET checked_at = clock_timestamp(), node_fault = left($2, 500) WHERE chain_id = $1`,
     [chainId, fault],

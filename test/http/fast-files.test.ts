@@ -17,19 +17,19 @@ const get = (path: string, headers: Record<string, string> = {}, method = "GET")
   fetch(`${api.url}/ipfs/${path}`, { headers, method });
 
 /** Without what differs from answer to answer. */
-async function facts(answer: Response) {
+async function shownOf(answer: Response) {
   const own = new Set(["date", "x-request-id"]);
   return [answer.status, [...answer.headers].filter(([name]) => !own.has(name)).sort(), await answer.text()];
 }
 
-test("a file that is given again in front of the app is the same answer, headers included", async () => {
+test("a file that is answered again before the app is the same answer, headers included", async () => {
   const first = await get(cid);
   const again = await get(cid);
   expect(again.headers.get("x-request-id")).toMatch(/^req_[0-9a-f]{24}$/);
   expect(again.headers.get("x-request-id")).not.toBe(first.headers.get("x-request-id"));
   expect(first.headers.get("access-control-allow-origin")).toBe("*");
   expect(first.headers.get("content-security-policy")).toMatch(/^sandbox;/);
-  expect(await facts(again)).toEqual(await facts(first));
+  expect(await shownOf(again)).toEqual(await shownOf(first));
 });
 
 test("everything but a plain GET goes the ordinary way, before and after", async () => {

@@ -3,21 +3,21 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
+import { type Fault, type FaultyRpc, html, startFaultyRpc } from "./faulty-rpc.ts";
 import { hostileContract, transferTopic, word } from "./hostile-cases.ts";
-import { html, type Liar, type Lie, startLiar } from "./liar.ts";
 
 type Fields = Record<string, unknown>;
 
 const log = createLogger("test", "silent");
 const open: RpcGateway[] = [];
 let chain: Anvil;
-let liar: Liar;
+let faultyRpc: FaultyRpc;
 /** A block with three transfers in two transactions, and its number. */
 let busy: { hash: Hex; number: Hex; parentHash: Hex };
 
 beforeAll(async () => {
   chain = await startAnvil();
-  liar = await startLiar(chain.url);
+  faultyRpc = await startFaultyRpc(chain.url);
   const nft = await chain.deploy(hostileContract());
   const say = (...ids: bigint[]) => {
     const logs = ids.map((id) => ({ topics: [transferTopic, word(0n), word(7n), word(id)], data: "0x" }));
@@ -33,12 +33,12 @@ afterEach(async () => {
   for (const gateway of open.splice(0)) await gateway.close();
 });
 afterAll(async () => {
-  await liar?.stop();
+  await faultyRpc?.stop();
   await chain?.stop();
 });
 
 async function gateway(verification: "proofs" | "logs", urls: string[], requestsPerSecond = 0): Promise<RpcGateway> {
-  const settings = { name: "goerli", id: 31337, verification, requestsPerSecond, lagPatienceMs: 60_000 };
+  const settings = { name: "goerli", id: 31337, verification, requestsPerSecond, lagTimeoutMs: 60_000 };
   const started = await startRpcGateway(settings, urls, log);
   open.push(started);
   return started;
@@ -58,8 +58,8 @@ const toOther = (one: Fields) => ({
   topics: (one["topics"] as Hex[]).map((topic, index) => (index === 2 ? word(9n) : topic)),
 });
 const shifted = (one: Fields) => ({ ...one, logIndex: `0x${(Number(one["logIndex"]) + 1).toString(16)}` });
-const none: Lie = () => null;
-const page: Lie = () => html;
+const none: Fault = () => null;
+const page: Fault = () => html;
 
 /** What is asked of a gateway, of which a node's answer to `method` is a part. */
 type Question = () => [method: string, params: unknown[]];
@@ -68,7 +68,7 @@ const byHash: Question = () => ["eth_getLogs", [{ blockHash: busy.hash, topics: 
 const block: Question = () => ["eth_getBlockByNumber", [busy.number, true]];
 const receipts = "eth_getBlockReceipts";
 const blocks = "eth_getBlockByNumber";
-type Case = [mode: "proofs" | "logs", name: string, ask: Question, method: string, lie: Lie];
+type Case = [mode: "proofs" | "logs", name: string, ask: Question, method: string, fault: Fault];
 
 const cases: Case[] = [
   ["proofs", "a log dropped", byRange, receipts, logsOf((logs) => logs.slice(1))],
@@ -146,56 +146,56 @@ const cases: Case[] = [
   ["logs", "a web page for a block", block, blocks, page],
 ];
 
-test.each(cases)("%s: %s is refused, and another endpoint's answer taken", async (mode, _, ask, method, lie) => {
+test.each(cases)("%s: %s is refused, and another endpoint's answer taken", async (mode, _, ask, method, fault) => {
   const [asked, params] = ask();
   const expected = await (await gateway(mode, [chain.url])).request(asked, params);
   expect(JSON.stringify(expected)).toContain(busy.hash);
-  Object.assign(liar, { method: "", lie });
-  const [both, alone] = [await gateway(mode, [liar.url, chain.url]), await gateway(mode, [liar.url])];
-  liar.method = method;
+  Object.assign(faultyRpc, { method: "", fault });
+  const [both, alone] = [await gateway(mode, [faultyRpc.url, chain.url]), await gateway(mode, [faultyRpc.url])];
+  faultyRpc.method = method;
   expect(await both.request(asked, params)).toEqual(expected);
-  const said = await alone.request(asked, params).catch(() => "refused");
+  const answer = await alone.request(asked, params).catch(() => "refused");
   // When every node says that there is nothing, nothing it is; rows are never made of it.
-  expect(lie === none ? [null, "refused"] : ["refused"]).toContain(said);
+  expect(fault === none ? [null, "refused"] : ["refused"]).toContain(answer);
 });
 
 test("logs: a list that was cut short passes, which is what proofs are for", async () => {
   const [asked, params] = byRange();
-  Object.assign(liar, { method: "", lie: (list: unknown) => (list as unknown[]).slice(0, 1) });
-  const only = await gateway("logs", [liar.url]);
-  liar.method = "eth_getLogs";
+  Object.assign(faultyRpc, { method: "", fault: (list: unknown) => (list as unknown[]).slice(0, 1) });
+  const only = await gateway("logs", [faultyRpc.url]);
+  faultyRpc.method = "eth_getLogs";
   expect(await only.request(asked, params)).toHaveLength(1);
 });
 
 test("a log whose transaction the block does not have is noticed before the index sees either", async () => {
-  const only = await gateway("proofs", [liar.url]);
-  liar.method = "";
+  const only = await gateway("proofs", [faultyRpc.url]);
+  faultyRpc.method = "";
   await only.request(...byRange());
   const other = (one: unknown) => ({
     ...(one as Fields),
     transactions: ((one as Fields)["transactions"] as Fields[]).map((each) => ({ ...each, hash: word(5n) })),
   });
-  Object.assign(liar, { method: blocks, lie: other });
+  Object.assign(faultyRpc, { method: blocks, fault: other });
   await expect(only.request(...block())).rejects.toThrow(/not those of its logs/);
 });
 
 test("a head that goes back is lag: the head that was seen stays", async () => {
-  liar.method = "";
-  const only = await gateway("proofs", [liar.url]);
+  faultyRpc.method = "";
+  const only = await gateway("proofs", [faultyRpc.url]);
   const head = (await only.request("eth_getBlockByNumber", ["latest", false])) as Fields;
   const old = await chain.rpc("eth_getBlockByNumber", [busy.number, false]);
-  Object.assign(liar, {
+  Object.assign(faultyRpc, {
     method: blocks,
-    lie: (one: unknown, [tag]: unknown[]) => (tag === "latest" ? old : one),
+    fault: (one: unknown, [tag]: unknown[]) => (tag === "latest" ? old : one),
   });
   expect(await only.request("eth_getBlockByNumber", ["latest", false])).toMatchObject({ hash: head["hash"] });
 });
 
 test("an endpoint is asked no more often than its rate allows", async () => {
-  liar.method = "";
-  const slow = await gateway("logs", [liar.url], 20);
-  liar.times.length = 0;
+  faultyRpc.method = "";
+  const slow = await gateway("logs", [faultyRpc.url], 20);
+  faultyRpc.times.length = 0;
   await Promise.all(Array.from({ length: 21 }, () => slow.request("eth_blockNumber", [])));
-  expect(liar.times).toHaveLength(21);
-  expect((liar.times.at(-1) ?? 0) - (liar.times[0] ?? 0)).toBeGreaterThan(900);
+  expect(faultyRpc.times).toHaveLength(21);
+  expect((faultyRpc.times.at(-1) ?? 0) - (faultyRpc.times[0] ?? 0)).toBeGreaterThan(900);
 });

@@ -11,7 +11,7 @@ interface StreamBounds {
  * Counts the open streams of this process. A stream is a request without an end, so neither the rate of its account nor
  * the bound on requests under way holds it.
  */
-export class StreamSlots {
+export class StreamPermits {
   readonly #bounds: StreamBounds;
   readonly #accounts = new Map<string, number>();
   #open = 0;
@@ -25,7 +25,7 @@ export class StreamSlots {
   }
 
   /**
-   * @returns what gives the place back; further calls of it do nothing.
+   * @returns what returns the permit; further calls of it do nothing.
    * @throws ServiceError `rate_limit_exceeded` at the account's bound, `service_unavailable` at the process's.
    */
   take(account: string): () => void {

@@ -1,16 +1,16 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export type Lie = (honest: unknown, params: unknown[]) => unknown;
+export type Fault = (honest: unknown, params: unknown[]) => unknown;
 export const html = "<html>502</html>";
-export type Liar = Awaited<ReturnType<typeof startLiar>>;
+export type FaultyRpc = Awaited<ReturnType<typeof startFaultyRpc>>;
 
 /** Passes a node's answers on, but for those to one method; keeps what it was asked, and when. */
-export async function startLiar(target: string) {
+export async function startFaultyRpc(target: string) {
   const self = {
     url: "",
     method: "",
-    lie: ((honest) => honest) as Lie,
+    fault: ((honest) => honest) as Fault,
     times: [] as number[],
     asked: [] as string[],
     stop: async () => {},
@@ -24,7 +24,7 @@ export async function startLiar(target: string) {
     const answer = (await (await fetch(target, { method: "POST", headers, body })).json()) as { result?: unknown };
     const { method, params } = JSON.parse(body) as { method: string; params: unknown[] };
     self.asked.push(`${method} ${JSON.stringify(params)}`);
-    if (method === self.method) answer.result = self.lie(answer.result, params);
+    if (method === self.method) answer.result = self.fault(answer.result, params);
     response.end(answer.result === html ? html : JSON.stringify(answer));
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));

@@ -5,12 +5,17 @@ import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../telemetry/log.ts";
-import { extendJournal, noteFreshness, noteNodeFault } from "./chain-journal.ts";
+import { extendJournal, recordFreshness, recordNodeFault } from "./block-journal.ts";
 import { endOrphans, lockChain, tableExists, unlockSchema } from "./chain-lock.ts";
-import { type Deployment, orderRebuild, publishDeployment, readRebuilds, recordDeployment } from "./deployments.ts";
 import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
-import { ForeignChainWatch } from "./foreign-chain-watch.ts";
 import { readGenesis } from "./genesis.ts";
+import {
+  type IndexVersion,
+  orderRebuild,
+  publishIndexVersion,
+  readRebuilds,
+  recordIndexVersion,
+} from "./index-versions.ts";
 import { listOneLateRange } from "./late-ranges.ts";
 import { connect, ensureNftViews } from "./nft-views.ts";
 import { checkPeriodically } from "./periodic-checks.ts";
@@ -20,6 +25,7 @@ import type { RpcGateway } from "./rpc-gateway.ts";
 import { WrongChain } from "./rpc-upstreams.ts";
 import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
 import { StallWatch } from "./stall-watch.ts";
+import { WrongChainWatch } from "./wrong-chain-watch.ts";
 
 export interface IndexerReady {
   chain: string;
@@ -29,7 +35,7 @@ export interface IndexerReady {
   block: bigint;
 }
 
-export interface DeploymentRun {
+export interface IndexVersionRun {
   config: Config;
   chain: Chain;
   gateway: RpcGateway;
@@ -51,7 +57,7 @@ const exitForRestart = 75;
  *
  * @throws Error when the database or the nodes fail, or Ponder ends for a reason that a restart does not mend.
  */
-export async function runDeployment(run: DeploymentRun): Promise<void> {
+export async function runIndexVersion(run: IndexVersionRun): Promise<void> {
   const { config, chain, gateway, signal } = run;
   await ensureNftViews(config.databaseUrl);
   const client = await connect(config.databaseUrl, `indexer-${chain.name}`);
@@ -61,10 +67,10 @@ export async function runDeployment(run: DeploymentRun): Promise<void> {
     const genesisHash = await readGenesis(client, gateway, chain);
     gateway.expectGenesis(genesisHash);
     const identity = await indexIdentity(chain, genesisHash, await readRebuilds(client, chain.id));
-    const deployment = { schema: identity.schema, chainId: chain.id, genesisHash };
-    const replaces = await recordDeployment(client, deployment);
-    await checkRollback(run, client, deployment.schema, { suspected: false });
-    await supervise(run, client, deployment, identity, replaces);
+    const version = { schema: identity.schema, chainId: chain.id, genesisHash };
+    const replaces = await recordIndexVersion(client, version);
+    await checkRollback(run, client, version.schema, { suspected: false });
+    await supervise(run, client, version, identity, replaces);
   } finally {
     await client.end();
   }
@@ -72,21 +78,21 @@ export async function runDeployment(run: DeploymentRun): Promise<void> {
 
 /** Restarts Ponder whenever it ends, with growing pauses as long as it does not become ready. */
 async function supervise(
-  run: DeploymentRun,
+  run: IndexVersionRun,
   client: pg.Client,
-  deployment: Deployment,
+  version: IndexVersion,
   identity: IndexIdentity,
   replaces: boolean,
 ): Promise<void> {
   const { chain, signal, log } = run;
   const aborted = new Promise<"aborted">((done) => onAbort(signal, () => done("aborted")));
   for (let failures = 0; !signal.aborted; ) {
-    if (failures > 0) await checkRollback(run, client, deployment.schema, { suspected: false });
+    if (failures > 0) await checkRollback(run, client, version.schema, { suspected: false });
     const ponder = await startPonder(ponderOptions(run, identity));
     const stopped = new AbortController();
     const ended = ponder.exited.finally(() => stopped.abort());
     try {
-      const watch = watchPonder(run, client, deployment, ponder, replaces, stopped.signal, () => {
+      const watch = watchPonder(run, client, version, ponder, replaces, stopped.signal, () => {
         failures = 0;
       });
       const lostTrack = ponder.lostTrack.then(() => "lost track" as const);
@@ -94,7 +100,7 @@ async function supervise(
       if (outcome === "aborted") return;
       if (outcome === "lost track") {
         await ponder.stop();
-        await checkRollback(run, client, deployment.schema, { suspected: true });
+        await checkRollback(run, client, version.schema, { suspected: true });
         throw new Error("a node gave a head that does not continue the chain; going on from the last final block");
       }
       failures += 1;
@@ -106,7 +112,7 @@ async function supervise(
       await ponder.stop();
     }
     // Ponder keeps a dead process's lock for 25 s. This one was ours, we saw it end, and we hold the chain's lock.
-    await unlockSchema(client, deployment.schema);
+    await unlockSchema(client, version.schema);
     await wait(backoffMs(failures, restartPause), undefined, { signal }).catch(() => undefined);
   }
 }
@@ -117,7 +123,7 @@ async function supervise(
  * way the caller's pause keeps a node that contradicts itself from making us index without end.
  */
 async function checkRollback(
-  { chain, gateway }: DeploymentRun,
+  { chain, gateway }: IndexVersionRun,
   client: pg.Client,
   schema: string,
   { suspected }: { suspected: boolean },
@@ -130,7 +136,7 @@ async function checkRollback(
   throw new Error("the chain was rolled back beyond finality; indexing it anew");
 }
 
-function ponderOptions({ config, chain, gateway, log }: DeploymentRun, { schema, salt }: IndexIdentity) {
+function ponderOptions({ config, chain, gateway, log }: IndexVersionRun, { schema, salt }: IndexIdentity) {
   return {
     schema,
     databaseUrl: config.databaseUrl,
@@ -152,15 +158,15 @@ function ponderOptions({ config, chain, gateway, log }: DeploymentRun, { schema,
 
 /** Publishes at the right moment, reports readiness, then looks after Ponder. Settles only by failing. */
 async function watchPonder(
-  { config, chain, gateway, log, onReady }: DeploymentRun,
+  { config, chain, gateway, log, onReady }: IndexVersionRun,
   client: pg.Client,
-  deployment: Deployment,
+  version: IndexVersion,
   ponder: PonderProcess,
   replaces: boolean,
   ended: AbortSignal,
   onUp: () => void,
 ): Promise<never> {
-  const { schema } = deployment;
+  const { schema } = version;
   const stall = new StallWatch(client, gateway, schema);
   const pause = async () => {
     await wait(pollMs, undefined, { signal: ended });
@@ -171,16 +177,16 @@ async function watchPonder(
   try {
     // The first index of a chain is shown while it grows; a later one only when it is no step back.
     while ((await readHead(client, schema)) === null) await pause();
-    if (!replaces) await publishDeployment(client, deployment);
+    if (!replaces) await publishIndexVersion(client, version);
     while (!(await ponder.isReady())) await pause();
     const block = await catchUp(client, gateway, schema, pause);
     await prepareForReaders(client, schema);
-    if (replaces) await publishDeployment(client, deployment);
+    if (replaces) await publishIndexVersion(client, version);
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
     ponder.rest();
     const live = new StallWatch(client, gateway, schema);
-    const foreign = new ForeignChainWatch();
+    const wrongChain = new WrongChainWatch();
     for (let unanswered = 0, nextCheck = 0, nextRange = 0; ; ) {
       await wait(1_000, undefined, { signal: ended });
       unanswered = (await ponder.isReady()) ? 0 : unanswered + 1;
@@ -192,16 +198,16 @@ async function watchPonder(
       await rememberFinalBlock(client, gateway, schema, log);
       const head = await keepJournal(client, gateway, { chain, schema, log }).catch((error: unknown) => {
         // At the next start it is decided whether that chain is to be indexed.
-        if (!(error instanceof WrongChain) || foreign.isLasting()) throw error;
+        if (!(error instanceof WrongChain) || wrongChain.isLasting()) throw error;
         return null;
       });
-      if (head !== null) foreign.noteOwn();
+      if (head !== null) wrongChain.recordRightChain();
       if (head !== null && (await live.isStuckBelow(head))) {
         log.error({ chain: chain.name, head: String(head) }, "Ponder stands still below the chain's head; killing it");
         ponder.kill();
       }
       if (Date.now() >= nextRange) {
-        // Whatever keeps a range from its place, the chain is followed on.
+        // Whatever keeps a range from being listed, the chain is followed on.
         const hasMore = await listOneLateRange(client, { chainId: chain.id, schema }).catch((error: unknown) => {
           log.error({ chain: chain.name, reason: String(error) }, "a withheld range could not be listed");
           return false;
@@ -232,11 +238,11 @@ async function keepJournal(
 ): Promise<bigint | null> {
   try {
     const { head } = await extendJournal(client, gateway, chain.id);
-    await noteFreshness(client, gateway, { chain, schema, head });
+    await recordFreshness(client, gateway, { chain, schema, head });
     return head;
   } catch (error) {
     log.debug({ chain: chain.name, reason: String(error) }, "the journal of blocks waits");
-    await noteNodeFault(client, chain.id, error instanceof Error ? error.message : String(error));
+    await recordNodeFault(client, chain.id, error instanceof Error ? error.message : String(error));
     if (error instanceof WrongChain) throw error;
     return null;
   }

@@ -8,9 +8,9 @@ interface Request {
   params: unknown[];
 }
 
-/** Stands before a node and lies at random, the same lies for the same seed and requests. */
+/** Stands before a node and answers wrongly at random, the same faults for the same seed and requests. */
 export async function startLyingProxy(target: string, otherChain: string, random: (below: number) => number) {
-  const told = new Map<string, number>();
+  const injected = new Map<string, number>();
   let oneIn = 0;
   let asked = 0;
   const ask = async (url: string, { method, params }: Request): Promise<unknown> => {
@@ -18,16 +18,16 @@ export async function startLyingProxy(target: string, otherChain: string, random
     const response = await fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body });
     return response.json();
   };
-  const lies = receiptLies(random);
+  const faults = receiptFaults(random);
 
   async function answer(request: Request): Promise<unknown> {
     asked += 1;
-    const lie = oneIn > 0 && random(oneIn) === 0;
+    const isFaulty = oneIn > 0 && random(oneIn) === 0;
     const honest = (await ask(target, request)) as { result?: unknown };
-    if (!lie || !honest.result) return honest;
+    if (!isFaulty || !honest.result) return honest;
     const { name, result } = await invent(request, honest.result);
     if (name === null) return honest;
-    told.set(name, (told.get(name) ?? 0) + 1);
+    injected.set(name, (injected.get(name) ?? 0) + 1);
     return { jsonrpc: "2.0", id: 1, result };
   }
 
@@ -40,7 +40,7 @@ export async function startLyingProxy(target: string, otherChain: string, random
         make: async () => ((await ask(otherChain, request)) as { result?: unknown }).result ?? null,
       },
     ];
-    const own = Array.isArray(result) ? lies(result as Receipt[]) : await blockLies(request, result as Block);
+    const own = Array.isArray(result) ? faults(result as Receipt[]) : await blockFaults(request, result as Block);
     const all = [...own, ...common];
     const chosen = all[random(all.length)];
     if (!chosen) return { name: null, result };
@@ -50,7 +50,7 @@ export async function startLyingProxy(target: string, otherChain: string, random
       : { name: chosen.name, result: said };
   }
 
-  async function blockLies({ params }: Request, block: Block) {
+  async function blockFaults({ params }: Request, block: Block) {
     if (typeof block !== "object") return [];
     const at = BigInt(block.number);
     const sibling = async (distance: bigint) =>
@@ -60,15 +60,15 @@ export async function startLyingProxy(target: string, otherChain: string, random
           params: [`0x${(at > distance ? at - distance : 0n).toString(16)}`, params[1]],
         })) as { result: unknown }
       ).result;
-    const lies = [
+    const faults = [
       { name: "wrong hash", make: () => ({ ...block, hash: `0x${"ab".repeat(32)}` }) },
       { name: "empty bloom", make: () => ({ ...block, logsBloom: `0x${"0".repeat(512)}`, receiptsRoot: block.hash }) },
       { name: "sibling block", make: () => sibling(1n) },
       { name: "no transactions", make: () => ({ ...block, transactions: [] }) },
     ];
-    if (params[0] !== "latest") return lies;
+    if (params[0] !== "latest") return faults;
     return [
-      ...lies,
+      ...faults,
       { name: "stale head", make: () => sibling(BigInt(2 + random(20))) },
       { name: "future head", make: () => ({ ...block, number: `0x${(at + 1_000n).toString(16)}` }) },
     ];
@@ -87,11 +87,11 @@ export async function startLyingProxy(target: string, otherChain: string, random
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    told,
-    count: () => [...told.values()].reduce((sum, count) => sum + count, 0),
+    injected,
+    count: () => [...injected.values()].reduce((sum, count) => sum + count, 0),
     asked: () => asked,
     /** 0: honest. */
-    lieOneIn: (requests: number) => {
+    faultOneIn: (requests: number) => {
       oneIn = requests;
     },
     stop: async () => {
@@ -109,7 +109,7 @@ function send(response: ServerResponse, said: unknown): void {
   response.end(isHtml ? html : JSON.stringify(said));
 }
 
-function receiptLies(random: (below: number) => number) {
+function receiptFaults(random: (below: number) => number) {
   return (receipts: Receipt[]) => {
     const busy = receipts.findIndex(({ logs }) => logs?.length > 0);
     const change = (name: string, edit: (logs: Record<string, unknown>[]) => unknown[]) => ({
