@@ -19,7 +19,7 @@ interface Ready {
 }
 
 interface Answer {
-  /** Milliseconds since the request was sent; it waits for its turn at the door like everybody's. */
+  /** Milliseconds since the request was sent; it waits for its turn at the API like everybody's. */
   took: number;
   /** By the machine's clock, which is the database's too. */
   at: number;

@@ -102,7 +102,7 @@ CREATE TABLE service.price (
 );
 INSERT INTO service.price VALUES (1, 'deploy', 19900), (1, 'update', 5900), (31339, 'deploy', 19900), (31339, 'update', 5900);
 
--- The ledger of charges. One per wish (root_id), however often it is tried again. The operator settles.
+-- The ledger of charges. One per request (root_id), however often it is tried again. The operator settles.
 CREATE TABLE service.charge (
   id text PRIMARY KEY DEFAULT 'chg_' || replace(gen_random_uuid()::text, '-', ''),
   account_id uuid NOT NULL REFERENCES service.account (id),
@@ -110,7 +110,7 @@ CREATE TABLE service.charge (
   chain_id integer NOT NULL,
   kind text NOT NULL,
   usd_cents integer NOT NULL CHECK (usd_cents > 0),
-  -- void: the wish failed or ended before it was paid; refund_due: after.
+  -- void: the request failed or ended before it was paid; refund_due: after.
   state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'settled', 'void', 'refund_due', 'refunded')),
   note text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -133,7 +133,7 @@ END $$;
 CREATE TRIGGER charge_guard BEFORE UPDATE OR DELETE ON service.charge
   FOR EACH ROW EXECUTE FUNCTION service.guard_charge();
 
--- Quota and charge belong to the transaction that accepts a wish, whoever accepts it: a process that
+-- Quota and charge belong to the transaction that accepts a request, whoever accepts it: a process that
 -- counted first and inserted later would let two requests through one last place.
 CREATE FUNCTION service.book_intent() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE

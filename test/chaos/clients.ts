@@ -85,7 +85,7 @@ export class Clients {
     this.#tally.count("answers with a hash");
   }
 
-  /** The same key for another wish: refused, and nothing is spent. */
+  /** The same key for another request: refused, and nothing is spent. */
   async #abuseKey(ask: Ask): Promise<void> {
     if (!ask.key || ask.index % 20 !== 1) return;
     const body = { ...bodyOf(ask), name: `${ask.name} taken over` };

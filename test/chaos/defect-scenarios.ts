@@ -181,7 +181,7 @@ export const scenarios: Readonly<Record<string, Scenario>> = {
     factory: { permissive: false },
     lostRows: true,
     act: async (fixture) => {
-      const name = fixture.wish();
+      const name = fixture.expectRequest();
       const lost = { ...request(name), idempotencyKey: "lost-and-asked-for-again" };
       const { deployment } = await deployCollection(fixture.services, fixture.caller, lost);
       await fixture.sent();
@@ -211,7 +211,7 @@ async function outgrow(fixture: RelayFixture): Promise<Hex> {
 
 /** Three processes take one request's steps at the same moment. */
 async function raceForOne(fixture: RelayFixture): Promise<void> {
-  const name = fixture.wish();
+  const name = fixture.expectRequest();
   const checked = await checkDeployment(fixture.services, fixture.caller, request(name));
   const intent = await acceptDeployment(fixture.services, fixture.caller, null, checked);
   const race = await Promise.allSettled([1, 2, 3].map(() => submitIntent(fixture.services, fixture.chain, intent)));

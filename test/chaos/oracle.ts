@@ -14,7 +14,7 @@ export interface Verdict {
 }
 
 /** One collection that somebody asked for, by a name that nothing else has. */
-export interface Wish {
+export interface ExpectedRequest {
   name: string;
   /** Every hash that an answer ever named. */
   hashes: ReadonlySet<string>;
@@ -42,7 +42,7 @@ export interface Scene {
 }
 
 /** Judges a finished run by what the chain and the tables show, not by what the service says of itself. */
-export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verdict> {
+export async function judge(scene: Scene, requests: readonly ExpectedRequest[]): Promise<Verdict> {
   const client = createPublicClient({ transport: http(scene.nodeUrl, { batch: true }), ccipRead: false });
   const logs = await client.getContractEvents({
     address: scene.factory,
@@ -60,7 +60,7 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
     standing.set(name, [...(standing.get(name) ?? []), { address: args.collection, info }]);
   }
   const verdict: Verdict = { contracts: ours.length, lost: [], doubled: [], wrongHashes: [], violations: [] };
-  for (const { name, hashes, expected } of wishes) {
+  for (const { name, hashes, expected } of requests) {
     const found = standing.get(name) ?? [];
     if (found.length === 0) verdict.lost.push(name);
     if (found.length > 1) verdict.doubled.push(name);
@@ -76,7 +76,7 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
         if (info.runtimeConfig[field as keyof typeof expected] !== value)
           verdict.violations.push(`${name}: the update of ${field} is lost`);
   }
-  const asked = new Set(wishes.map(({ name }) => name));
+  const asked = new Set(requests.map(({ name }) => name));
   for (const name of standing.keys()) if (!asked.has(name)) verdict.violations.push(`nobody asked for ${name}`);
   verdict.violations.push(...(await findBrokenRules(scene.pool, scene.bumpAfterBlocks, scene.lostRows)));
   const head = await client.getBlockNumber();

@@ -79,9 +79,9 @@ export class RelayFixture {
   readonly #others: Services[] = [];
   readonly #dir: string;
   readonly #lostRows: boolean;
-  readonly #wishes: { name: string; hashes: Set<string> }[] = [];
+  readonly #requests: { name: string; hashes: Set<string> }[] = [];
   readonly #memory = createRelayMemory();
-  /** Transactions of others, which may make contracts of a wished-for name. */
+  /** Transactions of others, which may make contracts of an expected name. */
   readonly thirdParties = new Set<string>();
   /** What went wrong on the way. */
   readonly findings: string[] = [];
@@ -167,13 +167,13 @@ export class RelayFixture {
 
   /** Somebody asks for a collection, so many times at once. Planned refusals are answers too. */
   async post(times = 1, name = `RelayFixture ${randomBytes(5).toString("hex")}`): Promise<void> {
-    const wish = { name, hashes: new Set<string>() };
+    const requested = { name, hashes: new Set<string>() };
     const input = request(name);
     const answers = await Promise.allSettled(
       Array.from({ length: times }, (_, copy) => deployCollection(this.#process(copy), this.caller, input)),
     );
     for (const answer of answers) {
-      if (answer.status === "fulfilled") wish.hashes.add(answer.value.deployment.transactionHash);
+      if (answer.status === "fulfilled") requested.hashes.add(answer.value.deployment.transactionHash);
       else if (!(answer.reason instanceof ServiceError)) this.findings.push(`unplanned: ${answer.reason}`);
     }
     // Who was told "no" for good has nothing to wait for.
@@ -181,7 +181,7 @@ export class RelayFixture {
       ({ status, reason }: { status: string; reason?: unknown }) =>
         status === "fulfilled" || (reason instanceof ServiceError && reason.details?.["deployment"] !== undefined),
     );
-    if (queued) this.#wishes.push(wish);
+    if (queued) this.#requests.push(requested);
     await this.sent();
   }
 
@@ -198,9 +198,9 @@ export class RelayFixture {
   }
 
   /** A name that the judge will look for. */
-  wish(): string {
+  expectRequest(): string {
     const name = `RelayFixture ${randomBytes(5).toString("hex")}`;
-    this.#wishes.push({ name, hashes: new Set() });
+    this.#requests.push({ name, hashes: new Set() });
     return name;
   }
 
@@ -257,7 +257,7 @@ export class RelayFixture {
         lookUp: (transactionHash) =>
           findDeployedContract(this.services, this.caller, { chain: "goerli", transactionHash }).catch(() => null),
       },
-      this.#wishes,
+      this.#requests,
     );
     const lists = Object.entries({ lost: verdict.lost, doubled: verdict.doubled, wrong: verdict.wrongHashes });
     return [

@@ -248,7 +248,7 @@ async function isGone(world: World, hash: string): Promise<boolean> {
   return lost.rowCount === 1 && (await rpc(world.nodeUrl, "eth_getTransactionReceipt", [hash])) === null;
 }
 
-/** Equal requests have equal answers, and each wish and each change is one row. */
+/** Equal requests have equal answers, and each request and each change is one row. */
 async function checkAnswers(world: World, asks: readonly Ask[], lostRows: boolean): Promise<string[]> {
   const found: string[] = [];
   for (const { name, bodies } of asks) if (bodies.size > 1) found.push(`${name}: ${[...bodies].join(" and ")}`);

@@ -4,7 +4,7 @@ import { hardhat } from "viem/chains";
 import { expect } from "vitest";
 import { detectDeployments } from "../../src/collections/detect-deployments.ts";
 import { goerli } from "../relay/harness.ts";
-import type { DoorServer } from "./door-server.ts";
+import type { HttpApi } from "./http-api.ts";
 import { LaunchFixture } from "./launch-fixture.ts";
 
 const mutation = `mutation ($input: DeployCollectionInput!, $sender: Address) {
@@ -22,8 +22,8 @@ export class SignFixture {
     return new SignFixture(await LaunchFixture.start(settings));
   }
 
-  get door(): DoorServer {
-    return this.launch.door;
+  get api(): HttpApi {
+    return this.launch.api;
   }
 
   get chain() {
@@ -43,7 +43,7 @@ export class SignFixture {
 
   /** The bytes that the account's creator is to send. */
   async prepare(given: Record<string, unknown>, sender?: Address): Promise<Hex> {
-    const { data, errors } = await this.door.graphql(mutation, { input: given, sender });
+    const { data, errors } = await this.api.graphql(mutation, { input: given, sender });
     expect(errors).toBeUndefined();
     return data["deployCollection"]?.["transaction"]?.["data"] as unknown as Hex;
   }
@@ -56,13 +56,13 @@ export class SignFixture {
   }
 
   async detect(): Promise<void> {
-    const { services } = this.door;
+    const { services } = this.api;
     while (await detectDeployments(services, goerli(services)));
   }
 
   /** What minting pages and the account are shown. */
   async listed(): Promise<{ address: Address; transactionHash: Hash; name: string }[]> {
-    const { data } = await this.door.graphql(`{ collections(chain: "goerli") { address transactionHash name } }`);
+    const { data } = await this.api.graphql(`{ collections(chain: "goerli") { address transactionHash name } }`);
     return data["collections"] as unknown as { address: Address; transactionHash: Hash; name: string }[];
   }
 

@@ -4,7 +4,7 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { prepareDeployment } from "../../src/collections/prepare-deployment.ts";
 import { reportDeployment } from "../../src/collections/report-deployment.ts";
 import { launch } from "../relay/harness.ts";
-import { newKey } from "./door-server.ts";
+import { newKey } from "./http-api.ts";
 import { input } from "./launch-fixture.ts";
 import { SignFixture } from "./sign-fixture.ts";
 
@@ -24,8 +24,8 @@ const send = async (wallet: Wallet, data: Hex) => {
   const { contractAddress, transactionHash } = await fixture.mined(wallet.sendTransaction({ data }));
   return { address: (contractAddress ?? "0x").toLowerCase(), hash: transactionHash };
 };
-const report = async (transactionHash: Hash, key = fixture.door.key) => {
-  const { data, errors } = await fixture.door.graphql(
+const report = async (transactionHash: Hash, key = fixture.api.key) => {
+  const { data, errors } = await fixture.api.graphql(
     `mutation ($hash: Hex!) { reportDeployment(chain: "goerli", transactionHash: $hash) {
       collection userErrors { code field message } } }`,
     { hash: transactionHash },
@@ -43,7 +43,7 @@ test("a creator's wallet that was not named is detected once the account reports
   expect(await report(hash)).toEqual({ collection: address, userErrors: [] });
   await fixture.detect();
   expect(await fixture.listedAs(given.name)).toEqual([address]);
-  expect((await fixture.door.get(`/v0/contracts/${hash}?chain=goerli`)).body["contract_address"]).toBe(
+  expect((await fixture.api.get(`/v0/contracts/${hash}?chain=goerli`)).body["contract_address"]).toBe(
     getAddress(address),
   );
 });
@@ -80,7 +80,7 @@ test("the reported transaction displaces what was found before, and nothing disp
 test("a report of anything else is refused: another account's bytes, other bytes, an unknown hash", async () => {
   const data = await fixture.prepare(request());
   const { hash } = await send(other, data);
-  const third = await newKey(fixture.door.services);
+  const third = await newKey(fixture.api.services);
   expect(await report(hash, third)).toMatchObject({ collection: null, userErrors: [{ code: "value_error" }] });
   const longer = await send(other, `${data}00`);
   expect((await report(longer.hash)).userErrors).toMatchObject([{ code: "value_error" }]);

@@ -30,7 +30,7 @@ const call = async (name: keyof typeof traps, functionName: string, args: unknow
   const sent = thirdParty.writeContract({ address, abi: traps[name].abi, functionName, args, gas: 16_000_000n });
   return { address, hash: (await fixture.mined(sent)).transactionHash };
 };
-const lookUp = async (hash: Hash) => await fixture.door.get(`/v0/contracts/${hash}?chain=goerli`);
+const lookUp = async (hash: Hash) => await fixture.api.get(`/v0/contracts/${hash}?chain=goerli`);
 
 /** Judged by the chain: a mint at what is listed gives a token, and its money can only go to the treasury. */
 async function expectGenuine(address: Address): Promise<void> {
@@ -93,7 +93,7 @@ for (const [name, attack] of Object.entries(attempts)) {
     await fixture.detect();
     expect(await fixture.listedAs(given.name)).toEqual([]);
     expect((await lookUp(hash)).status).toBe(404);
-    const { data: answer } = await fixture.door.graphql(
+    const { data: answer } = await fixture.api.graphql(
       'query ($c: Address!) { eligibility(chain: "goerli", collection: $c, wallet: $c) { eligible } }',
       { c: address.toLowerCase() },
     );
@@ -120,7 +120,7 @@ test("a trap that an earlier release listed is withdrawn, and the creator's own 
   const trap = await fixture.mined(
     thirdParty.sendTransaction({ data: deploy("CreatedTrap", [data, creator.account.address]) }),
   );
-  await fixture.door.services.pool.query(
+  await fixture.api.services.pool.query(
     `UPDATE service.self_deployment SET address = decode($1, 'hex'), tx_hash = decode($2, 'hex'), block_number = $3,
        block_hash = decode($4, 'hex') WHERE payload ->> 'name' = $5`,
     [

@@ -4,15 +4,15 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { detectDeployments } from "../../src/collections/detect-deployments.ts";
 import { goerli, type RelayHarness, randomAddress } from "../relay/harness.ts";
-import { type DoorServer, newKey } from "./door-server.ts";
+import { type HttpApi, newKey } from "./http-api.ts";
 import { input, LaunchFixture } from "./launch-fixture.ts";
 
 let fixture: LaunchFixture;
 let h: RelayHarness;
-let door: DoorServer;
+let api: HttpApi;
 beforeAll(async () => {
   fixture = await LaunchFixture.start();
-  ({ h, door } = fixture);
+  ({ h, api } = fixture);
 });
 afterAll(() => fixture?.stop());
 
@@ -20,8 +20,8 @@ const mutation = `mutation ($input: DeployCollectionInput!, $sender: Address) {
   deployCollection(input: $input, mode: SIGN, sender: $sender) {
     deployment { id } transaction { chainId to data valueWei gas expectedAddress } userErrors { code field message }
   } }`;
-const prepare = async (given: Record<string, unknown>, sender?: Address, key = door.key) => {
-  const answer = await door.graphql(mutation, { input: given, sender }, { Authorization: key });
+const prepare = async (given: Record<string, unknown>, sender?: Address, key = api.key) => {
+  const answer = await api.graphql(mutation, { input: given, sender }, { Authorization: key });
   expect(answer.errors).toBeUndefined();
   return answer.data["deployCollection"]?.["transaction"] as unknown as {
     data: Hex;
@@ -33,7 +33,7 @@ const prepare = async (given: Record<string, unknown>, sender?: Address, key = d
   };
 };
 const detect = async () => {
-  while (await detectDeployments(door.services, goerli(door.services)));
+  while (await detectDeployments(api.services, goerli(api.services)));
 };
 
 test("a wallet deploys what it was given, and the collection is the account's, with its presale proofs", async () => {
@@ -48,7 +48,7 @@ test("a wallet deploys what it was given, and the collection is the account's, w
   expect(transaction).toMatchObject({ to: null, valueWei: "0", chainId: h.node.id });
   // Asking again gives the same bytes while they are awaited; another account gets others.
   expect((await prepare(given)).data).toBe(transaction.data);
-  const thirdParty = await newKey(door.services);
+  const thirdParty = await newKey(api.services);
   const others = await prepare(given, undefined, thirdParty);
   expect(others.data).not.toBe(transaction.data);
 
@@ -58,14 +58,14 @@ test("a wallet deploys what it was given, and the collection is the account's, w
   const receipt = await h.chain.waitForTransactionReceipt({ hash });
   expect(receipt.contractAddress).toBe(transaction.expectedAddress);
   expect(await h.chain.getTransactionCount({ address: h.relayer })).toBe(nonce);
-  expect(await door.get(`/v0/contracts/${hash}?chain=goerli`)).toMatchObject({ status: 404 });
+  expect(await api.get(`/v0/contracts/${hash}?chain=goerli`)).toMatchObject({ status: 404 });
 
   await detect();
-  const found = await door.get(`/v0/contracts/${hash}?chain=goerli`);
+  const found = await api.get(`/v0/contracts/${hash}?chain=goerli`);
   expect(found.body).toMatchObject({ contract_address: getAddress(transaction.expectedAddress) });
-  const theirs = await door.get(`/v0/contracts/${hash}?chain=goerli`, { Authorization: thirdParty });
+  const theirs = await api.get(`/v0/contracts/${hash}?chain=goerli`, { Authorization: thirdParty });
   expect(theirs.status).toBe(404);
-  const { data } = await door.graphql(
+  const { data } = await api.graphql(
     `query ($address: Address!, $wallet: Address!) {
       collection(chain: "goerli", address: $address) { name owner relayed transactionHash }
       eligibility(chain: "goerli", collection: $address, wallet: $wallet) { eligible reason proof } }`,
@@ -99,21 +99,21 @@ test("after a reorganisation the collection is gone until it is there again", as
   const hash = await deployer.sendTransaction({ data, chain: null });
   await h.chain.waitForTransactionReceipt({ hash });
   await detect();
-  expect((await door.get(`/v0/contracts/${hash}?chain=goerli`)).status).toBe(200);
-  await door.services.pool.query("UPDATE service.self_deployment SET finalized = false");
+  expect((await api.get(`/v0/contracts/${hash}?chain=goerli`)).status).toBe(200);
+  await api.services.pool.query("UPDATE service.self_deployment SET finalized = false");
   await h.chain.revert({ id: snapshot });
   await h.chain.mine({ blocks: 1 });
   await detect();
-  expect((await door.get(`/v0/contracts/${hash}?chain=goerli`)).status).toBe(404);
+  expect((await api.get(`/v0/contracts/${hash}?chain=goerli`)).status).toBe(404);
   const again = await deployer.sendTransaction({ data, chain: null });
   await h.chain.waitForTransactionReceipt({ hash: again });
   await detect();
-  expect((await door.get(`/v0/contracts/${again}?chain=goerli`)).status).toBe(200);
+  expect((await api.get(`/v0/contracts/${again}?chain=goerli`)).status).toBe(200);
 });
 
 test("refuses wrong input as the other mode does, and stores nothing", async () => {
   const before = await fixture.footprint();
-  const { data } = await door.graphql(mutation, { input: input({ maxSupply: "0" }) });
+  const { data } = await api.graphql(mutation, { input: input({ maxSupply: "0" }) });
   expect(data["deployCollection"]).toMatchObject({
     transaction: null,
     userErrors: expect.arrayContaining([expect.objectContaining({ code: "value_error", field: "maxSupply" })]),

@@ -64,8 +64,8 @@ test.each(["waits in a mempool", "is in a block"])(
   async (where) => {
     const { services, database, wallet, chain } = fixture;
     const name = `its transaction ${where}`;
-    const lose = async (wished: string) => {
-      const input = { ...request(wished), idempotencyKey: wished.replaceAll(" ", "-") };
+    const lose = async (named: string) => {
+      const input = { ...request(named), idempotencyKey: named.replaceAll(" ", "-") };
       const { id, transactionHash } = (await deployCollection(services, caller, input)).deployment;
       await expect.poll(() => waiting(transactionHash), patient).toBe(true);
       const raw = await rpc<Hex>(nodes.url, "eth_getRawTransactionByHash", [transactionHash]);

@@ -80,10 +80,10 @@ test("an older backup beside the chain: what was deployed since is imported, the
   const after = h.process({ DATABASE_URL: fresh.url });
   const chain = goerli(after);
   const stored = async () => (await fresh.pool.query("SELECT state, next_nonce FROM service.relayer_wallet")).rows[0];
-  // A new wish comes first of all: it gets a nonce behind everything that the wallet did.
-  const wish = launch({ idempotencyKey: "new" });
+  // A new request comes first of all: it gets a nonce behind everything that the wallet did.
+  const request = launch({ idempotencyKey: "new" });
   const used = BigInt(await h.chain.getTransactionCount({ address: h.relayer }));
-  const next = await deployCollection(after, caller, wish);
+  const next = await deployCollection(after, caller, request);
   expect((await findReservation(after.db, next.deployment.id))?.nonce).toBe(used);
   await relayRound(after, chain, createRelayMemory());
   expect((await stored()).state).toBe("open");

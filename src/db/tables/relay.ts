@@ -86,7 +86,7 @@ interface IntentTable {
   cancel_requested_at: Generated<Date | null>;
   /** The transaction that made the collection, where it is none of the intent's own nonce. */
   found_tx: Generated<Buffer | null>;
-  /** Its block, which was final when it was noted; null in rows of before. */
+  /** Its block, which was final when it was recorded; null in rows of before. */
   found_block: Generated<bigint | null>;
 }
 
