@@ -54,7 +54,7 @@ export async function listNftsOfEachAccount(
   return await pagesForEach(keys, open, read, (rows, key, bounds) => {
     const total = rows[0]?.total ?? 0n;
     refuseTooDeep(bounds, input.page, total);
-    if (total > 0n) services.looks.account(chain.id, key.account);
+    if (total > 0n) services.demand.account(chain.id, key.account);
     const page = pageOf(rows.filter(isPresent), bounds, (row) => ({
       node: toNft(input.chain, cachedBase(services.config), row, contractRecordOf(input.chain, row)),
       cursor: sealCursor(

@@ -46,7 +46,7 @@ export async function getStatisticsOfEach(
   const found = await readForEach(services, keys, ({ contract }) => statisticsOf(id, contract), "report");
   return found.map(([row], index) => {
     if (!row) return new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
-    services.looks.contract(id, contracts[index] ?? "");
+    services.demand.contract(id, contracts[index] ?? "");
     return {
       totalSupply: BigInt(row.supply),
       totalMinted: BigInt(row.minted),

@@ -71,7 +71,7 @@ export async function listNftsOfEachContract(
     const [first] = rows;
     if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
     refuseTooDeep(bounds, input.page, input.traits ? null : first.total);
-    services.looks.contract(chain.id, contract);
+    services.demand.contract(chain.id, contract);
     const record = toContractRecord(input.chain, first);
     const page = pageOf(rows.filter(isPresent), bounds, (row) => ({
       node: toNft(input.chain, cachedBase(services.config), row, record),

@@ -76,7 +76,7 @@ export async function listHoldersOfEach(
         field: "atBlock",
       });
     }
-    services.looks.contract(chain.id, key.contract);
+    services.demand.contract(chain.id, key.contract);
     const present = rows.flatMap((row) =>
       row.token_id !== null && row.owner ? [{ id: row.token_id, owner: row.owner, amount: row.amount ?? "0" }] : [],
     );

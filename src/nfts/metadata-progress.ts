@@ -47,7 +47,7 @@ export async function getProgressOfEach(
   });
   return found.map(([row], index) => {
     if (!row) return new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
-    services.looks.contract(id, contracts[index] ?? "");
+    services.demand.contract(id, contracts[index] ?? "");
     const total = Number(row.total);
     const pending = Math.min(Math.max(Number(row.pending), Number(row.unread)), total);
     const failed = Math.min(

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 // Lists inside of lists: whatever their number, the objects of one level are read by one statement, and each gets
 // what it gets when it is asked for alone.
 const [alice, bob, potions] = [0x11, 0x22, 0xb2].map(addressOf) as [string, string, string];
 const contracts = Array.from({ length: 20 }, (_, at) => addressOf(0x40 + at));
 let database: TestDatabase;
-let doors: ReadDoors;
+let apis: ReadApis;
 
 type Json = ReturnType<typeof JSON.parse>;
 
@@ -33,15 +33,15 @@ beforeAll(async () => {
     { contract: potions, tokenId: 1n, from: nobody, to: alice, amount: 3n, standard: "ERC1155" },
     { contract: potions, tokenId: 1n, from: nobody, to: bob, amount: 4n, standard: "ERC1155" },
   ]);
-  doors = openReadDoors(database);
+  apis = openReadApis(database);
 });
 afterAll(() => database.drop());
 
 async function ask(source: string, variables: Record<string, unknown> = {}): Promise<{ data: Json; sql: string[] }> {
-  doors.takeStatements();
-  const { data, code } = await doors.graphql(source, variables);
+  apis.takeStatements();
+  const { data, code } = await apis.graphql(source, variables);
   expect([source, code]).toEqual([source, undefined]);
-  return { data, sql: doors.takeStatements() };
+  return { data, sql: apis.takeStatements() };
 }
 
 const ofContract = `address traits { name tokenCount values { value tokenCount } }
@@ -145,7 +145,7 @@ test("a cursor goes on with the list it is of, and the lists beside refuse it", 
   }
   expect(seen).toEqual([...seen].sort());
   expect(seen).toHaveLength(5);
-  const mixed = await doors.graphql(
+  const mixed = await apis.graphql(
     `query ($after: String) { account(address: "${alice}") { contracts(chain: "goerli", first: 20) { nodes { contract {
       address owners(first: 5, after: $after) { nodes { address } } } } } } }`,
     {
@@ -170,8 +170,8 @@ test("a chain, its head and its newest tokens; a name of no chain is refused wit
   expect(data.chain.latestNfts.nodes).toEqual([{ chain: "rinkeby", contractAddress: potions }]);
   expect(data.chain.transfers.nodes).toEqual([{ chain: "rinkeby" }]);
   expect(data.chains.map(({ name }: Json) => name)).toEqual(["goerli", "polygon"]);
-  expect((await doors.graphql('{ chain(name: "mars") { chainId } }')).code).toBe("invalid_enumeration");
-  expect((await doors.graphql("{ chain(name: 5) { chainId } }")).code).toBe("value_error");
+  expect((await apis.graphql('{ chain(name: "mars") { chainId } }')).code).toBe("invalid_enumeration");
+  expect((await apis.graphql("{ chain(name: 5) { chainId } }")).code).toBe("value_error");
 });
 
 test("search results have their contracts, which the search does not read", async () => {
