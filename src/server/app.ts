@@ -19,6 +19,7 @@ import { addDocs } from "./docs.ts";
 import { HotFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
+import { addSignIn } from "./sign-in-routes.ts";
 
 /** What a process may share with its app. */
 export interface AppParts {
@@ -48,6 +49,7 @@ export function createApp(
   app.route("/ipfs", createGateway(services, files));
   app.all("/graphql", createGraphQLHandler(services, front, streams));
   addHealth(app, services, drain, metrics);
+  addSignIn(app, services);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
   app.onError((error, c) => {

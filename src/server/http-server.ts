@@ -13,6 +13,7 @@ import { createApp } from "./app.ts";
 import { HotFiles } from "./fast-files.ts";
 import { quickReads } from "./fast-path.ts";
 import { observeRequests } from "./observe.ts";
+import { acceptSessions } from "./session-cookie.ts";
 import { takeTurns } from "./take-turns.ts";
 
 /** The HTTP server, not listening yet: hot reads answered directly, everything else by the app; `drain` ends it. */
@@ -30,7 +31,9 @@ export function createHttpServer(
   const ordinary = takeTurns(services, (request, response) => void app(request, response));
   const server = createServer(
     serverOptions,
-    files.inFrontOf(quickReads(services, front, paceUncounted(services, new UncountedPace(), ordinary))),
+    files.inFrontOf(
+      acceptSessions(services, quickReads(services, front, paceUncounted(services, new UncountedPace(), ordinary))),
+    ),
   );
   limitServer(server);
   drain.watch(server);
