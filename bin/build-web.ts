@@ -52,7 +52,7 @@ export async function buildWeb(): Promise<"built" | "kept"> {
       root: web,
       configFile: false,
       base: "/",
-      logLevel: "warn",
+      logLevel: "error",
       define: { "process.env.NODE_ENV": '"production"' },
       build: {
         outDir: out,
