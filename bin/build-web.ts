@@ -23,7 +23,7 @@ async function sources(): Promise<string[]> {
 }
 
 /** The same for the same sources, on every machine. */
-export async function stampOfSources(): Promise<string> {
+async function stampOfSources(): Promise<string> {
   const hash = createHash("sha256");
   for (const path of await sources()) hash.update(`${relative(root, path)}\0`).update(await readFile(path));
   return hash.digest("hex");
@@ -41,9 +41,11 @@ interface ViteEntry {
 }
 
 /** Several may build at once: whatever is written has its content in its name, and the list of files comes last. */
-export async function buildWeb(): Promise<"built" | "kept"> {
+async function buildWeb(): Promise<"built" | "kept"> {
   const stamp = await stampOfSources();
   if ((await builtStamp()) === stamp) return "kept";
+  // The libraries have other code for development, and whoever starts this may say so of itself.
+  process.env["NODE_ENV"] = "production";
   const { build } = await import("vite");
   await mkdir(join(dist, "assets"), { recursive: true });
   const out = await mkdtemp(join(dist, "build-"));
@@ -117,4 +119,4 @@ async function removeOthers(names: readonly string[]): Promise<void> {
     if (!wanted.has(file)) await rm(join(dist, "assets", file), { force: true });
 }
 
-if (import.meta.main) process.stdout.write(`web pages: ${await buildWeb()}\n`);
+process.stdout.write(`web pages: ${await buildWeb()}\n`);

@@ -3,19 +3,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildWeb } from "../../bin/build-web.ts";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect } from "../../bin/demo-wallets.ts";
 import { patient } from "../setup/patience.ts";
 import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
 import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
+import { buildPages } from "./web-stage.ts";
 
 describe.skipIf(!hasBrowser)("the console", () => {
   let stack: LeasedStack;
   let browser: Browser;
   let folder: string;
   beforeAll(async () => {
-    [stack] = await Promise.all([leaseStack(), buildWeb()]);
+    [stack] = await Promise.all([leaseStack(), buildPages()]);
     browser = await openBrowser();
     folder = join(await mkdtemp(join(tmpdir(), "mintyard-art-")), "art");
     await mkdir(folder);
@@ -32,7 +32,7 @@ describe.skipIf(!hasBrowser)("the console", () => {
     const origin = new URL(stack.ready.rest).origin;
     const watched = await openPage(browser, origin);
     const { page, complaints } = watched;
-    page.setDefaultTimeout(patient.timeout);
+    page.setDefaultTimeout(patient.timeout / 5);
     const chainId = stack.ready.chainId ?? 0;
     const creator = await connect(stack.ready.rpcUrl ?? "", chainId).createWallet();
     await addWallet(watched, creator, stack.ready.rpcUrl ?? "", chainId);

@@ -1,12 +1,11 @@
 import type { Browser } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { buildWeb } from "../../bin/build-web.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { patient } from "../setup/patience.ts";
 import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WalletControl, type WatchedPage } from "./browser.ts";
-import { deploySale } from "./web-stage.ts";
+import { buildPages, deploySale } from "./web-stage.ts";
 
 describe.skipIf(!hasBrowser)("the mint page", () => {
   let stack: LeasedStack;
@@ -16,7 +15,7 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
   let collection: Address;
   let origin: string;
   beforeAll(async () => {
-    [stack] = await Promise.all([leaseStack(), buildWeb()]);
+    [stack] = await Promise.all([leaseStack(), buildPages()]);
     browser = await openBrowser();
     origin = new URL(stack.ready.rest).origin;
     chain = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
@@ -30,7 +29,7 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
 
   async function visit(address = collection): Promise<WatchedPage & { wallet: WalletControl }> {
     const watched = await openPage(browser, origin);
-    watched.page.setDefaultTimeout(patient.timeout);
+    watched.page.setDefaultTimeout(patient.timeout / 5);
     const wallet = await addWallet(watched, fan, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
     await watched.page.goto(`${origin}/mint/goerli/${address}`);
     return { ...watched, wallet };

@@ -1,3 +1,6 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Address } from "viem";
 import { drawImage } from "../../bin/demo-images.ts";
 import { Client } from "../setup/client.ts";
@@ -12,6 +15,11 @@ export interface SaleOptions {
   /** Milliseconds from now; negative: open since then. */
   publicIn?: number;
   presaleIn?: number;
+}
+
+/** What a start does beside it: here it has to be over before a page is opened. */
+export async function buildPages(): Promise<void> {
+  await promisify(execFile)(process.execPath, [join(import.meta.dirname, "../../bin/build-web.ts")]);
 }
 
 /** Deploys a collection over REST with a picture that the page can show. @returns its address once it stands. */

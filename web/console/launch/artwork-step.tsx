@@ -47,7 +47,9 @@ export function ArtworkStep({ draft, change }: StepProps) {
         stored: await StoredFiles.open(),
         report: setProgress,
       });
-      change({ baseUri, placeholderUri, supply: folder.tokens.length, idempotencyKey: "" });
+      const supply = folder.tokens.length;
+      const perMint = String(Math.min(Number(draft.perMint) || 1, supply));
+      change({ baseUri, placeholderUri, supply, perMint, idempotencyKey: "" });
     } catch (failure) {
       if (!signal.aborted) setError(failure);
     } finally {
