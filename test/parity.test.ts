@@ -320,7 +320,7 @@ describe("the same code for wrong input", () => {
     ...([
       ["an update of nothing", "parameter_missing", {}, {}],
       ["royalties over the whole", "value_error", { royalties_share: 10_001 }, { royaltiesBps: 10_001 }],
-      ["an update of a stranger's", "not_found", { contract_address: unknown }, { collection: unknown }],
+      ["an update of a third party", "not_found", { contract_address: unknown }, { collection: unknown }],
       ["an update elsewhere", "invalid_enumeration", { chain: "mars" }, { chain: "mars" }],
     ].map(([what, expected, legacy, input]) => [
       what,
