@@ -175,7 +175,9 @@ test("a chain, its head and its newest tokens; a name of no chain is refused wit
 });
 
 test("search results have their contracts, which the search does not read", async () => {
-  const { data, sql } = await ask('{ search(text: "1", chain: "goerli", first: 5) { tokenId contract { address standard } } }');
+  const { data, sql } = await ask(
+    '{ search(text: "1", chain: "goerli", first: 5) { tokenId contract { address standard } } }',
+  );
   expect(data.search).toHaveLength(5);
   expect(data.search.every((one: Json) => one.contract.standard === "ERC721")).toBe(true);
   expect(sql).toHaveLength(2);
