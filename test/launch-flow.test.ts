@@ -85,7 +85,7 @@ test("a metadata folder resolves under both names of each file", async () => {
       name: `Key #${index}`,
       description: "A key",
       image,
-      attributes: [{ trait_type: "Door", value: String(index) }],
+      attributes: [{ trait_type: "Api", value: String(index) }],
     }),
   );
   const { status, body } = await client.form(
@@ -245,7 +245,7 @@ test("after the reveal every token shows its own metadata", async () => {
       ["metadata_url", `${folder}${id}`],
       [
         "metadata",
-        { name: `Key #${id}`, description: "A key", image, attributes: [{ trait_type: "Door", value: String(id) }] },
+        { name: `Key #${id}`, description: "A key", image, attributes: [{ trait_type: "Api", value: String(id) }] },
       ],
       // What the PNG says of itself, in the first bytes of its header.
       ["file_information", { height: png.readUInt32BE(20), width: png.readUInt32BE(16), file_size: png.length }],

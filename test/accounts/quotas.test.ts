@@ -38,14 +38,14 @@ async function cancelWithNonce(id: string): Promise<void> {
   const { pool } = api.database;
   const addr = Buffer.alloc(20, 7);
   await pool.query(
-    "INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES ($1, $2, $3, 1) ON CONFLICT DO NOTHING",
+    "INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce) VALUES ($1, $2, $3, 1) ON CONFLICT DO NOTHING",
     [goerli, addr, randomBytes(32)],
   );
   await pool.query(
-    "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES ($1, $2, $3, $4, 'update')",
+    "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES ($1, $2, $3, $4, 'update')",
     [goerli, addr, nextNonce++, id],
   );
-  await move(id, "assigned", "signed", "in_flight", "mined_noop", "cancelled");
+  await move(id, "assigned", "signed", "in_flight", "mined_cancellation", "cancelled");
 }
 
 async function signUpFrom(address: string): Promise<number> {

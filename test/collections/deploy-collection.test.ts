@@ -100,8 +100,8 @@ describe("one request is one deployment", () => {
     expect(second.idempotencyKey).toBe("once");
     const other = launch({ idempotencyKey: "once" });
     await expect(deployCollection(services, caller, other)).rejects.toMatchObject({ code: "value_error" });
-    const stranger = await deployCollection(services, await h.caller(), input);
-    expect(stranger.deployment.id).not.toBe(first.deployment.id);
+    const thirdParty = await deployCollection(services, await h.caller(), input);
+    expect(thirdParty.deployment.id).not.toBe(first.deployment.id);
   });
 
   test("with a presale list, answered while storage is full; a new one is refused", async () => {

@@ -162,7 +162,7 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
   });
 
   test("wallets: each state, low funds, and what waits for them", async () => {
-    await pool.query("UPDATE service.lane SET state = 'halted'");
+    await pool.query("UPDATE service.relayer_wallet SET state = 'halted'");
     const waits = await deploy("Waits");
     expect([200, 202, 503]).toContain(waits.status);
     const raw = await pool.connect();
@@ -172,15 +172,15 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     );
     raw.release(true);
     await prometheus.until("MintyardWalletHalted", "MintyardDeploymentsWait");
-    await pool.query("UPDATE service.lane SET state = 'paused_fee'");
+    await pool.query("UPDATE service.relayer_wallet SET state = 'paused_fee'");
     await prometheus.until("MintyardWalletFeeTooHigh");
-    await pool.query("UPDATE service.lane SET state = 'paused_funds', needed_wei = 1e30");
+    await pool.query("UPDATE service.relayer_wallet SET state = 'paused_funds', needed_wei = 1e30");
     await prometheus.until("MintyardWalletOutOfFunds");
     const balance = await chain.chain.getBalance({ address: chain.relayer });
     await chain.chain.setBalance({ address: chain.relayer, value: parseEther("0.1") });
     await prometheus.until("MintyardWalletFundsLow");
     await chain.chain.setBalance({ address: chain.relayer, value: balance });
-    await pool.query("UPDATE service.lane SET state = 'open', needed_wei = NULL");
+    await pool.query("UPDATE service.relayer_wallet SET state = 'open', needed_wei = NULL");
     await chain.untilAnnounced(2);
     // It was accepted twenty minutes before its block.
     await prometheus.until("MintyardConfirmationsSlow");

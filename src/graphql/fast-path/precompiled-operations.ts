@@ -40,7 +40,7 @@ export interface KnownCall {
 }
 
 /**
- * Recognises operations that were parsed, validated, priced and executed once without an error, and
+ * Detects operations that were parsed, validated, priced and executed once without an error, and
  * answers them from then on by their plan, with the same bytes. Whatever the plan cannot do, or fails
  * at, takes the ordinary way.
  */

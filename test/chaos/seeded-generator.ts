@@ -1,5 +1,5 @@
 /** Seeded random numbers (mulberry32): a run can be repeated as far as the operating system lets it. */
-export class Dice {
+export class SeededGenerator {
   #state: number;
 
   constructor(seed: number) {

@@ -11,9 +11,9 @@ import {
   listAwaited,
   listFound,
   listReported,
-  noteCreation,
-  noteFinal,
-  noteScanned,
+  recordCreation,
+  recordFinal,
+  recordScanned,
 } from "./awaited-deployments.ts";
 import { type Creation, hashOfCreation, readExactCreation, readTransaction } from "./exact-creation.ts";
 
@@ -32,7 +32,7 @@ const created = parseAbiItem("event OwnershipTransferred(address indexed previou
  *
  * @returns whether there is more to look through now.
  */
-export async function recogniseDeployments(services: Services, chain: Chain): Promise<boolean> {
+export async function detectDeployments(services: Services, chain: Chain): Promise<boolean> {
   const [waiting, reported, found] = await Promise.all([
     listAwaited(services.db, chain),
     listReported(services.db, chain),
@@ -87,10 +87,10 @@ async function scan(
     if (!row) continue;
     const creation = await readExactCreation(client, hash, handedOut(row));
     if (!creation || creation.block < fromBlock || creation.block > toBlock) continue;
-    if (counts(row, creation)) await note(services, chain, row.id, creation);
+    if (counts(row, creation)) await recordDetected(services, chain, row.id, creation);
     else services.log.warn({ chain: chain.name, id: row.id, hash }, "a third party deployed the bytes of a request");
   }
-  await noteScanned(services.db, awaited, toBlock);
+  await recordScanned(services.db, awaited, toBlock);
 }
 
 /** Whether it is the creator's: who sends the bytes becomes an admin of the collection. */
@@ -103,13 +103,13 @@ function counts({ owner, senders, reported_tx }: AwaitedRow, { sender, hash }: C
 async function followReport(services: Services, chain: Chain, row: AwaitedRow, last: bigint): Promise<void> {
   if (!row.reported_tx) return;
   const creation = await readExactCreation(services.rpc(chain), toHash(row.reported_tx), handedOut(row));
-  if (creation && creation.block <= last) await note(services, chain, row.id, creation);
+  if (creation && creation.block <= last) await recordDetected(services, chain, row.id, creation);
 }
 
-async function note(services: Services, chain: Chain, id: string, creation: Creation): Promise<void> {
-  if (!(await noteCreation(services.db, id, creation))) return;
+async function recordDetected(services: Services, chain: Chain, id: string, creation: Creation): Promise<void> {
+  if (!(await recordCreation(services.db, id, creation))) return;
   const { address, hash } = creation;
-  services.log.info({ chain: chain.name, id, address, hash }, "a creator's own deployment was recognised");
+  services.log.info({ chain: chain.name, id, address, hash }, "a creator's own deployment was detected");
 }
 
 /** A found one is final with its block, looked at once more; when the block went away it is awaited again. */
@@ -120,15 +120,15 @@ async function reconsider(services: Services, chain: Chain, head: Head, row: Fou
   const block = number > head.number ? null : await client.getBlock({ blockNumber: number });
   const stands = block?.hash === toHash(blockHash);
   if (stands && number > head.finalized) return;
-  const facts = { chain: chain.name, id: row.id, hash: toHash(hash) };
+  const context = { chain: chain.name, id: row.id, hash: toHash(hash) };
   if (!stands) {
     await forgetCreation(services.db, row.id, blockHash, number - 1n);
-    services.log.warn(facts, "a recognised deployment left the chain");
+    services.log.warn(context, "a detected deployment left the chain");
   } else if (await isExact(toHash(hash))) {
-    await noteFinal(services.db, row.id, blockHash);
+    await recordFinal(services.db, row.id, blockHash);
   } else {
     await forgetCreation(services.db, row.id, blockHash, number - 1n);
-    services.log.error(facts, "incident: what was recognised is not the collection of the request; it is withdrawn");
+    services.log.error(context, "incident: what was detected is not the collection of the request; it is withdrawn");
   }
 
   async function isExact(found: Hash): Promise<boolean> {

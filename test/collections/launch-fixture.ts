@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { expect } from "vitest";
 import { RelayHarness } from "../relay/harness.ts";
-import { DoorServer } from "./door-server.ts";
+import { HttpApi } from "./http-api.ts";
 
 export const wallet = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";
 
@@ -33,45 +33,45 @@ export const input = (changes: Record<string, unknown> = {}) => ({
   ...changes,
 });
 
-/** A chain with a factory, and one process that serves both doors. */
-export class LaunchStage {
+/** A chain with a factory, and one process that serves both APIs. */
+export class LaunchFixture {
   readonly h: RelayHarness;
-  readonly door: DoorServer;
+  readonly api: HttpApi;
 
-  private constructor(h: RelayHarness, door: DoorServer) {
+  private constructor(h: RelayHarness, api: HttpApi) {
     this.h = h;
-    this.door = door;
+    this.api = api;
   }
 
   /** @param settings variables of the process, beside the chain's. */
-  static async start(settings: Record<string, string> = {}): Promise<LaunchStage> {
+  static async start(settings: Record<string, string> = {}): Promise<LaunchFixture> {
     const h = await RelayHarness.start();
-    return new LaunchStage(h, await DoorServer.start(h.process(settings)));
+    return new LaunchFixture(h, await HttpApi.start(h.process(settings)));
   }
 
   async stop(): Promise<void> {
-    await this.door.stop();
+    await this.api.stop();
     await this.h.stop();
   }
 
   /** A collection that stands for good. @returns the answer's body. */
-  async deployed(changes: Record<string, unknown> = {}, key = this.door.key) {
-    const { door, h } = this;
-    const { status, body } = await door.post("/v0/contracts/collections", request(changes), { Authorization: key });
+  async deployed(changes: Record<string, unknown> = {}, key = this.api.key) {
+    const { api, h } = this;
+    const { status, body } = await api.post("/v0/contracts/collections", request(changes), { Authorization: key });
     expect(status).toBe(200);
-    const { rows } = await door.services.pool.query(
-      `SELECT i.id FROM service.intent i JOIN service.slot s ON s.intent_id = i.id
+    const { rows } = await api.services.pool.query(
+      `SELECT i.id FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id
          JOIN service.attempt a ON (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce) WHERE a.hash = decode($1, 'hex')`,
       [String(body["transaction_hash"]).slice(2)],
     );
-    await h.until(door.services, rows[0].id, ["finalized"]);
+    await h.until(api.services, rows[0].id, ["finalized"]);
     return body;
   }
 
   /** Everything that a request could leave behind. */
   async footprint() {
-    const { door, h } = this;
-    const { rows } = await door.services.pool.query(
+    const { api, h } = this;
+    const { rows } = await api.services.pool.query(
       `SELECT (SELECT count(*) FROM service.intent) AS intents, (SELECT count(*) FROM service.allowlist) AS lists,
          (SELECT count(*) FROM service.attempt) AS attempts, (SELECT count(*) FROM service.self_deployment) AS own`,
     );

@@ -1,4 +1,4 @@
-import type { Dice } from "./dice.ts";
+import type { SeededGenerator } from "./seeded-generator.ts";
 
 export interface Call {
   id: number;
@@ -13,12 +13,12 @@ export interface Answer {
   error?: { code: number; message: string };
 }
 
-type Lie = (call: Call, answer: Answer, dice: Dice) => Answer;
+type RpcFault = (call: Call, answer: Answer, random: SeededGenerator) => Answer;
 
 const only =
-  (methods: readonly string[], change: (answer: Answer, dice: Dice, call: Call) => Answer): Lie =>
-  (call, answer, dice) =>
-    methods.includes(call.method) ? change(answer, dice, call) : answer;
+  (methods: readonly string[], change: (answer: Answer, random: SeededGenerator, call: Call) => Answer): RpcFault =>
+  (call, answer, random) =>
+    methods.includes(call.method) ? change(answer, random, call) : answer;
 const failing = (answer: Answer, code: number, message: string): Answer => ({
   jsonrpc: "2.0",
   id: answer.id,
@@ -29,7 +29,7 @@ const asHex = (value: bigint) => `0x${value.toString(16)}`;
 const record = (value: unknown) => value as Record<string, unknown>;
 
 /** Wrong answers of a node that did receive the request. Each changes what it understands and leaves the rest. */
-export const lies: Record<string, Lie> = {
+export const rpcFaults: Record<string, RpcFault> = {
   "already-known": only(send, (a) => failing(a, -32000, "already known")),
   "nonce-too-low": only(send, (a) => failing(a, -32000, "nonce too low: next nonce 7, tx nonce 3")),
   "nonce-too-high": only(send, (a) => failing(a, -32000, "nonce too high")),
@@ -59,14 +59,14 @@ export const lies: Record<string, Lie> = {
   "block-of-another-number": only(["eth_getBlockByNumber"], (a) =>
     a.result ? { ...a, result: { ...record(a.result), number: "0x3" } } : a,
   ),
-  "head-stale": only(["eth_getBlockByNumber"], (a, dice, call) =>
+  "head-stale": only(["eth_getBlockByNumber"], (a, random, call) =>
     call.params[0] === "latest" && a.result
-      ? { ...a, result: { ...record(a.result), number: back(record(a.result)["number"], dice.between(1, 6)) } }
+      ? { ...a, result: { ...record(a.result), number: back(record(a.result)["number"], random.between(1, 6)) } }
       : a,
   ),
-  "head-ahead": only(["eth_getBlockByNumber"], (a, dice, call) =>
+  "head-ahead": only(["eth_getBlockByNumber"], (a, random, call) =>
     call.params[0] === "latest" && a.result
-      ? { ...a, result: { ...record(a.result), number: back(record(a.result)["number"], -dice.between(3, 6)) } }
+      ? { ...a, result: { ...record(a.result), number: back(record(a.result)["number"], -random.between(3, 6)) } }
       : a,
   ),
   "estimate-error": only(["eth_estimateGas"], (a) => failing(a, 3, "execution reverted")),
@@ -92,8 +92,8 @@ export const lies: Record<string, Lie> = {
   "results-of-wrong-type": (_, a) => ({ ...a, result: ["?"] }),
 };
 
-/** Beside those that a run meets at random, for plays: what one endpoint alone may say and must not be believed. */
-export const forcedLies: Record<string, Lie> = {
+/** Beside those that a run meets at random, for scenarios: what one endpoint alone may say and must not be believed. */
+export const forcedFaults: Record<string, RpcFault> = {
   "no-logs": only(["eth_getLogs"], (a) => ({ ...a, result: [] })),
   "transactions-spoilt": only(["eth_getBlockByNumber"], (a) => {
     const { transactions } = record(a.result ?? {});

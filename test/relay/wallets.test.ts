@@ -3,10 +3,10 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { grantWallets } from "../../src/relay/operator/grant-wallets.ts";
-import { openLane } from "../../src/relay/operator/open-wallet.ts";
+import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { toAddress } from "../../src/relay/store/bytes.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
-import { listLanes } from "../../src/relay/store/wallets.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
+import { listWallets } from "../../src/relay/store/wallets.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { patient } from "../setup/poll-timeout.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => h?.stop());
 
-test("a further wallet deploys once it was granted the role, and the grant takes a nonce of the first one's lane", async () => {
+test("a further wallet deploys once it was granted the role, and the grant takes a nonce of the first one", async () => {
   const keys = { RELAYER_KEY_GOERLI: `${h.relayerKey},${secondKey}` };
   const before = h.process(keys);
   const caller = await h.caller();
@@ -50,15 +50,15 @@ test("a further wallet deploys once it was granted the role, and the grant takes
   const ids = [first, ...others, ...later].map(({ deployment }) => deployment.id);
   for (const id of ids) await h.until(services, id, done);
   const senders = new Set<string>();
-  for (const id of ids) senders.add(toAddress((await findSlot(services.db, id))?.addr ?? Buffer.alloc(20)));
+  for (const id of ids) senders.add(toAddress((await findReservation(services.db, id))?.addr ?? Buffer.alloc(20)));
   expect(senders).toEqual(new Set([h.relayer, second]));
   const { rows } = await services.pool.query(
-    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense FROM service.slot GROUP BY addr",
+    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense FROM service.nonce_reservation GROUP BY addr",
   );
   expect(rows).toEqual([{ dense: true }, { dense: true }]);
 });
 
-test("a lane whose wallet sent foreign transactions is closed, and opens on a person's word past them", async () => {
+test("a wallet that sent external transactions is closed, and opens on a person's word past them", async () => {
   const services = h.process();
   const caller = await h.caller();
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
@@ -68,15 +68,15 @@ test("a lane whose wallet sent foreign transactions is closed, and opens on a pe
   }
   const refused = await deployCollection(services, caller, launch({ idempotencyKey: "waits" })).catch((error) => error);
   expect(refused).toMatchObject({ code: "service_unavailable" });
-  const own = async () => (await listLanes(services.db, h.node.id)).find(({ address }) => address === h.relayer);
+  const own = async () => (await listWallets(services.db, h.node.id)).find(({ address }) => address === h.relayer);
   // The next look is at what is held, in some seconds.
-  await expect.poll(lookAgain, { ...patient, interval: 200 }).toBe("reconcile");
-  async function lookAgain() {
+  await expect.poll(pollState, { ...patient, interval: 200 }).toBe("reconcile");
+  async function pollState() {
     await relayRound(services, goerli(services), createRelayMemory());
     return (await own())?.state;
   }
-  expect(await openLane(services, goerli(services), h.relayer)).toMatchObject({ skipped: 2n });
-  expect(await lookAgain()).toBe("open");
+  expect(await openWallet(services, goerli(services), h.relayer)).toMatchObject({ skipped: 2n });
+  expect(await pollState()).toBe("open");
   const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE idem_key = 'client:waits'");
   await h.until(services, rows[0].id, done);
 });

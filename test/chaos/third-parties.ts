@@ -10,7 +10,7 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 export async function replaceOurs(world: World): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     const { rows } = await world.pool.query<{ nonce: bigint }>(
-      "SELECT min(nonce)::text AS nonce FROM service.slot WHERE state = 'open' AND addr = $1 HAVING count(*) > 0",
+      "SELECT min(nonce)::text AS nonce FROM service.nonce_reservation WHERE state = 'open' AND addr = $1 HAVING count(*) > 0",
       [thief(world).bytes],
     );
     // It may be mined before that.
@@ -21,8 +21,10 @@ export async function replaceOurs(world: World): Promise<void> {
 }
 
 export async function takeNextNonce(world: World): Promise<void> {
-  const { rows } = await world.pool.query("SELECT next_nonce FROM service.lane WHERE addr = $1", [thief(world).bytes]);
-  if (!rows[0]) throw new Error("the second wallet has no lane yet");
+  const { rows } = await world.pool.query("SELECT next_nonce FROM service.relayer_wallet WHERE addr = $1", [
+    thief(world).bytes,
+  ]);
+  if (!rows[0]) throw new Error("the second wallet has sent nothing yet");
   await spend(world, Number(rows[0].next_nonce));
 }
 
@@ -40,10 +42,10 @@ async function spend(world: World, nonce: number): Promise<void> {
     ...{ chainId: 31337, type: "eip1559", to: account.address, value: 1n, gas: 21_000n, nonce },
     ...{ maxFeePerGas: fee, maxPriorityFeePerGas: fee / 2n },
   });
-  world.foreign.add(await rpc<string>(world.nodeUrl, "eth_sendRawTransaction", [raw]));
+  world.external.add(await rpc<string>(world.nodeUrl, "eth_sendRawTransaction", [raw]));
 }
 
-/** A stranger who has seen an intent tries to put a contract of another owner at its address. */
+/** A third party who has seen an intent tries to put a contract of another owner at its address. */
 export async function squat(world: World): Promise<void> {
   for (let tries = 0; tries < 60; tries += 1) {
     const { rows } = await world.pool.query<{ root_id: string; init_data: Buffer; owner: Buffer }>(

@@ -12,7 +12,7 @@ export async function listOwnGrants(
   wallets: readonly Address[],
 ): Promise<Hash[]> {
   const rows = await services.db
-    .selectFrom("service.slot as s")
+    .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.attempt as a", (join) =>
       join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
     )
@@ -29,18 +29,18 @@ export async function listOwnGrants(
 
 /** How far a grant is. */
 export type GrantProgress =
-  | { kind: "settled" }
+  | { kind: "confirmed" }
   | { kind: "mined"; block: bigint; depth: bigint }
   /** In no block that an endpoint shows. */
   | { kind: "sent" };
 
 /**
  * Sends the stored bytes of a grant once more and looks whether it is as deep as a deployment has to be; then its block
- * is noted.
+ * is recorded.
  *
  * @throws ServiceError `value_error` when the factory refused it.
  */
-export async function settleGrant(services: RelayContext, chain: Chain, hash: Hash): Promise<GrantProgress> {
+export async function confirmGrant(services: RelayContext, chain: Chain, hash: Hash): Promise<GrantProgress> {
   const attempt = await services.db
     .selectFrom("service.attempt")
     .selectAll()
@@ -60,7 +60,7 @@ export async function settleGrant(services: RelayContext, chain: Chain, hash: Ha
   const depth = seen.head - receipt.blockNumber + 1n;
   if (depth < BigInt(chain.confirmations)) return { kind: "mined", block: receipt.blockNumber, depth };
   await services.db
-    .updateTable("service.slot")
+    .updateTable("service.nonce_reservation")
     .set({
       state: "mined",
       mined_block: receipt.blockNumber,
@@ -73,5 +73,5 @@ export async function settleGrant(services: RelayContext, chain: Chain, hash: Ha
     .where("nonce", "=", attempt.nonce)
     .execute();
   if (receipt.status !== 1n) throw new ServiceError("value_error", `the grant ${hash} reverted`);
-  return { kind: "settled" };
+  return { kind: "confirmed" };
 }

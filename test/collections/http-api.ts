@@ -12,8 +12,8 @@ export interface Json {
   [member: string]: Json | undefined;
 }
 
-/** The real HTTP doors over a relay harness's services, with a key of an account of their own. */
-export class DoorServer {
+/** The real HTTP APIs over a relay harness's services, with a key of an account of their own. */
+export class HttpApi {
   readonly base: string;
   readonly key: string;
   readonly services: Services;
@@ -26,11 +26,11 @@ export class DoorServer {
     this.base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  static async start(services: Services): Promise<DoorServer> {
+  static async start(services: Services): Promise<HttpApi> {
     const key = await newKey(services);
     const server = createServer(getRequestListener(createApp(services).fetch));
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    return new DoorServer(server, services, key);
+    return new HttpApi(server, services, key);
   }
 
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -63,6 +63,6 @@ export class DoorServer {
 
 export async function newKey(services: Services, tier: Tier = "growth"): Promise<string> {
   const key = randomUUID();
-  await createAccount(services.db, services.config.keyPepper, { name: "doors", tier, key });
+  await createAccount(services.db, services.config.keyPepper, { name: "apis", tier, key });
   return key;
 }

@@ -2,28 +2,28 @@ import { type Address, createWalletClient, type Hash, type Hex, http, parseEther
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { hardhat } from "viem/chains";
 import { expect } from "vitest";
-import { recogniseDeployments } from "../../src/collections/recognise-deployments.ts";
+import { detectDeployments } from "../../src/collections/detect-deployments.ts";
 import { goerli } from "../relay/harness.ts";
-import type { DoorServer } from "./door-server.ts";
-import { LaunchStage } from "./launch-stage.ts";
+import type { HttpApi } from "./http-api.ts";
+import { LaunchFixture } from "./launch-fixture.ts";
 
 const mutation = `mutation ($input: DeployCollectionInput!, $sender: Address) {
   deployCollection(input: $input, mode: SIGN, sender: $sender) { transaction { data } userErrors { message } } }`;
 
 /** What creators, third parties and the worker do about deployments of mode SIGN. */
-export class SignStage {
-  readonly launch: LaunchStage;
+export class SignFixture {
+  readonly launch: LaunchFixture;
 
-  private constructor(launch: LaunchStage) {
+  private constructor(launch: LaunchFixture) {
     this.launch = launch;
   }
 
-  static async start(settings: Record<string, string> = {}): Promise<SignStage> {
-    return new SignStage(await LaunchStage.start(settings));
+  static async start(settings: Record<string, string> = {}): Promise<SignFixture> {
+    return new SignFixture(await LaunchFixture.start(settings));
   }
 
-  get door(): DoorServer {
-    return this.launch.door;
+  get api(): HttpApi {
+    return this.launch.api;
   }
 
   get chain() {
@@ -43,7 +43,7 @@ export class SignStage {
 
   /** The bytes that the account's creator is to send. */
   async prepare(given: Record<string, unknown>, sender?: Address): Promise<Hex> {
-    const { data, errors } = await this.door.graphql(mutation, { input: given, sender });
+    const { data, errors } = await this.api.graphql(mutation, { input: given, sender });
     expect(errors).toBeUndefined();
     return data["deployCollection"]?.["transaction"]?.["data"] as unknown as Hex;
   }
@@ -55,14 +55,14 @@ export class SignStage {
     return receipt;
   }
 
-  async recognise(): Promise<void> {
-    const { services } = this.door;
-    while (await recogniseDeployments(services, goerli(services)));
+  async detect(): Promise<void> {
+    const { services } = this.api;
+    while (await detectDeployments(services, goerli(services)));
   }
 
   /** What minting pages and the account are shown. */
   async listed(): Promise<{ address: Address; transactionHash: Hash; name: string }[]> {
-    const { data } = await this.door.graphql(`{ collections(chain: "goerli") { address transactionHash name } }`);
+    const { data } = await this.api.graphql(`{ collections(chain: "goerli") { address transactionHash name } }`);
     return data["collections"] as unknown as { address: Address; transactionHash: Hash; name: string }[];
   }
 

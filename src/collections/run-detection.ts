@@ -3,12 +3,12 @@ import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import { loggable } from "../relay/chain/node-failure.ts";
 import type { Services } from "../services.ts";
-import { recogniseDeployments } from "./recognise-deployments.ts";
+import { detectDeployments } from "./detect-deployments.ts";
 
 const slowestRetryMs = 60_000;
 
 /** Looks for deployments that creators' own wallets made, on every chain, until the signal. */
-export async function runRecognition(services: Services, signal: AbortSignal): Promise<void> {
+export async function runDetection(services: Services, signal: AbortSignal): Promise<void> {
   await Promise.all(services.chains.map((chain) => runChain(services, chain, signal)));
 }
 
@@ -18,7 +18,7 @@ async function runChain(services: Services, chain: Chain, signal: AbortSignal): 
   while (!signal.aborted) {
     let more = false;
     try {
-      more = await recogniseDeployments(services, chain);
+      more = await detectDeployments(services, chain);
       failures = 0;
     } catch (error) {
       failures += 1;

@@ -18,10 +18,10 @@ import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
 import { relayRound } from "../relay/round.ts";
 import type { TestDatabase } from "../setup/database.ts";
-import { Dice } from "./dice.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 import { rpc, startAnvil, stopAnvil } from "./fleet.ts";
 import { judge } from "./oracle.ts";
+import { SeededGenerator } from "./seeded-generator.ts";
 import { deployTestFactory, type FactoryKind, type TestFactory } from "./test-factory.ts";
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
@@ -32,8 +32,8 @@ export interface NodeUrls {
   readonly otherUrl: string;
 }
 
-/** Two nodes, of which one is another chain; shared by the stages of a file. */
-export class Ground implements NodeUrls {
+/** Two nodes, of which one is another chain; shared by the fixtures of a file. */
+export class TestNodes implements NodeUrls {
   readonly url: string;
   readonly otherUrl: string;
   readonly #nodes: readonly ChildProcess[];
@@ -44,10 +44,10 @@ export class Ground implements NodeUrls {
     this.#nodes = nodes;
   }
 
-  static async start(): Promise<Ground> {
+  static async start(): Promise<TestNodes> {
     const [port = 0, otherPort = 0] = await freePorts(2);
     const nodes = [await startAnvil(port, 31337, ["--order", "fees"]), await startAnvil(otherPort, 31338, [])];
-    return new Ground(`http://127.0.0.1:${port}`, `http://127.0.0.1:${otherPort}`, nodes);
+    return new TestNodes(`http://127.0.0.1:${port}`, `http://127.0.0.1:${otherPort}`, nodes);
   }
 
   stop(): void {
@@ -55,21 +55,21 @@ export class Ground implements NodeUrls {
   }
 }
 
-export interface StageOptions {
+export interface FixtureOptions {
   factory?: FactoryKind;
   /** Paying wallets; the first one is the admin of collections. */
   wallets?: number;
-  /** A second endpoint, which never lies. */
+  /** A second endpoint, which never gives a wrong answer. */
   honest?: boolean;
   env?: Record<string, string>;
-  /** Rows are lost on purpose: what the chain had of them is adopted. */
+  /** Rows are lost on purpose: what the chain had of them is imported. */
   lostRows?: boolean;
 }
 
-/** One small play: a relay in this process, a chain whose blocks are made one by one, and a judge at the end. */
-export class Stage {
+/** One small scenario: a relay in this process, a chain whose blocks are made one by one, and a judge at the end. */
+export class RelayFixture {
   readonly database: TestDatabase;
-  readonly ground: NodeUrls;
+  readonly nodes: NodeUrls;
   readonly proxy: FaultProxy;
   readonly factory: TestFactory;
   readonly wallets: readonly Address[];
@@ -79,21 +79,21 @@ export class Stage {
   readonly #others: Services[] = [];
   readonly #dir: string;
   readonly #lostRows: boolean;
-  readonly #wishes: { name: string; hashes: Set<string> }[] = [];
+  readonly #requests: { name: string; hashes: Set<string> }[] = [];
   readonly #memory = createRelayMemory();
-  /** Transactions of others, which may make contracts of a wished-for name. */
-  readonly strangers = new Set<string>();
+  /** Transactions of others, which may make contracts of an expected name. */
+  readonly thirdParties = new Set<string>();
   /** What went wrong on the way. */
   readonly findings: string[] = [];
 
   private constructor(
-    parts: Pick<Stage, "database" | "ground" | "proxy" | "factory" | "wallets" | "services" | "caller">,
+    parts: Pick<RelayFixture, "database" | "nodes" | "proxy" | "factory" | "wallets" | "services" | "caller">,
     dir: string,
     lostRows: boolean,
   ) {
     this.#lostRows = lostRows;
     this.database = parts.database;
-    this.ground = parts.ground;
+    this.nodes = parts.nodes;
     this.proxy = parts.proxy;
     this.factory = parts.factory;
     this.wallets = parts.wallets;
@@ -102,26 +102,26 @@ export class Stage {
     this.#dir = dir;
   }
 
-  /** @param given a migrated database, which `strike` drops; without one the stage makes its own. */
-  static async set(
-    ground: NodeUrls,
-    { factory: kind = { permissive: true }, wallets: count = 1, honest, env = {}, lostRows = false }: StageOptions,
+  /** @param given a migrated database, which `tearDown` drops; without one the fixture makes its own. */
+  static async setUp(
+    nodes: NodeUrls,
+    { factory: kind = { permissive: true }, wallets: count = 1, honest, env = {}, lostRows = false }: FixtureOptions,
     given?: TestDatabase,
   ) {
     // Only the test runner's own processes can load the module that makes databases.
     const database = given ?? (await (await import("../setup/database.ts")).createTestDatabase());
-    const dir = await mkdtemp(join(tmpdir(), "mintyard-stage-"));
+    const dir = await mkdtemp(join(tmpdir(), "mintyard-fixture-"));
     const keys = Array.from({ length: count }, generatePrivateKey);
     const wallets = keys.map((key) => privateKeyToAddress(key).toLowerCase() as Address);
-    await rpc(ground.url, "evm_setAutomine", [true]);
+    await rpc(nodes.url, "evm_setAutomine", [true]);
     for (const wallet of wallets) {
-      await rpc(ground.url, "anvil_setBalance", [wallet, toHex(parseEther("1000"))]);
-      await rpc(ground.otherUrl, "anvil_setNonce", [wallet, toHex(90_000)]);
+      await rpc(nodes.url, "anvil_setBalance", [wallet, toHex(parseEther("1000"))]);
+      await rpc(nodes.otherUrl, "anvil_setNonce", [wallet, toHex(90_000)]);
     }
-    const factory = await deployTestFactory(ground.url, keys, kind);
-    await rpc(ground.url, "evm_setAutomine", [false]);
+    const factory = await deployTestFactory(nodes.url, keys, kind);
+    await rpc(nodes.url, "evm_setAutomine", [false]);
     const findings: string[] = [];
-    const proxy = await FaultProxy.start(ground.url, ground.otherUrl, new Dice(1), async (raws) => {
+    const proxy = await FaultProxy.start(nodes.url, nodes.otherUrl, new SeededGenerator(1), async (raws) => {
       for (const raw of raws) {
         const hash = Buffer.from(keccak256(raw as Hex).slice(2), "hex");
         const { rowCount } = await database.pool.query("SELECT FROM service.attempt WHERE hash = $1", [hash]);
@@ -133,7 +133,7 @@ export class Stage {
       KEY_PEPPER: "of the tests",
       MINTYARD_DATA_DIR: dir,
       LOG_LEVEL: process.env["TEST_LOG_LEVEL"] ?? "silent",
-      RPC_URL_GOERLI: honest ? `${proxy.url},${ground.url}` : proxy.url,
+      RPC_URL_GOERLI: honest ? `${proxy.url},${nodes.url}` : proxy.url,
       CHAIN_ID_GOERLI: "31337",
       LOCAL_GOERLI: "true",
       CONFIRMATIONS_GOERLI: "2",
@@ -143,13 +143,13 @@ export class Stage {
       FACTORY_BLOCK_GOERLI: String(factory.block),
       ...env,
     });
-    const services = createServices(config, "stage");
-    const row = { name: "stage", tier: "growth", key: randomUUID() } as const;
+    const services = createServices(config, "fixture");
+    const row = { name: "fixture", tier: "growth", key: randomUUID() } as const;
     const accountId = await createAccount(database.db, "mintyard-embedded", row);
     const caller: Caller = { accountId, tier: "growth", requestId: "req_stage" };
-    const stage = new Stage({ database, ground, proxy, factory, wallets, services, caller }, dir, lostRows);
-    findings.push = (...items: string[]) => stage.findings.push(...items);
-    return stage;
+    const fixture = new RelayFixture({ database, nodes, proxy, factory, wallets, services, caller }, dir, lostRows);
+    findings.push = (...items: string[]) => fixture.findings.push(...items);
+    return fixture;
   }
 
   /** The first one. */
@@ -166,14 +166,14 @@ export class Stage {
   }
 
   /** Somebody asks for a collection, so many times at once. Planned refusals are answers too. */
-  async post(times = 1, name = `Stage ${randomBytes(5).toString("hex")}`): Promise<void> {
-    const wish = { name, hashes: new Set<string>() };
+  async post(times = 1, name = `RelayFixture ${randomBytes(5).toString("hex")}`): Promise<void> {
+    const requested = { name, hashes: new Set<string>() };
     const input = request(name);
     const answers = await Promise.allSettled(
       Array.from({ length: times }, (_, copy) => deployCollection(this.#process(copy), this.caller, input)),
     );
     for (const answer of answers) {
-      if (answer.status === "fulfilled") wish.hashes.add(answer.value.deployment.transactionHash);
+      if (answer.status === "fulfilled") requested.hashes.add(answer.value.deployment.transactionHash);
       else if (!(answer.reason instanceof ServiceError)) this.findings.push(`unplanned: ${answer.reason}`);
     }
     // Who was told "no" for good has nothing to wait for.
@@ -181,11 +181,11 @@ export class Stage {
       ({ status, reason }: { status: string; reason?: unknown }) =>
         status === "fulfilled" || (reason instanceof ServiceError && reason.details?.["deployment"] !== undefined),
     );
-    if (queued) this.#wishes.push(wish);
+    if (queued) this.#requests.push(requested);
     await this.sent();
   }
 
-  /** Answers do not wait for the node; what a play does next is meant to find the bytes there. */
+  /** Answers do not wait for the node; what a scenario does next is meant to find the bytes there. */
   async sent(): Promise<void> {
     const unsent = "SELECT FROM service.intent WHERE state = 'signed'";
     for (const end = Date.now() + 2_000; Date.now() < end; await sleep(10))
@@ -193,28 +193,28 @@ export class Stage {
   }
 
   #process(index: number): Services {
-    while (this.#others.length < index) this.#others.push(createServices(this.services.config, "stage"));
+    while (this.#others.length < index) this.#others.push(createServices(this.services.config, "fixture"));
     return this.#others[index - 1] ?? this.services;
   }
 
   /** A name that the judge will look for. */
-  wish(): string {
-    const name = `Stage ${randomBytes(5).toString("hex")}`;
-    this.#wishes.push({ name, hashes: new Set() });
+  expectRequest(): string {
+    const name = `RelayFixture ${randomBytes(5).toString("hex")}`;
+    this.#requests.push({ name, hashes: new Set() });
     return name;
   }
 
   async mine(blocks = 1): Promise<void> {
-    for (let count = 0; count < blocks; count += 1) await rpc(this.ground.url, "evm_mine");
+    for (let count = 0; count < blocks; count += 1) await rpc(this.nodes.url, "evm_mine");
   }
 
   /** Blocks that no transaction of ours can afford. */
   async mineDear(blocks: number): Promise<void> {
     for (let count = 0; count < blocks; count += 1) {
-      await rpc(this.ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(10n ** 13n)]);
+      await rpc(this.nodes.url, "anvil_setNextBlockBaseFeePerGas", [toHex(10n ** 13n)]);
       await this.mine();
     }
-    await rpc(this.ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(7n)]);
+    await rpc(this.nodes.url, "anvil_setNextBlockBaseFeePerGas", [toHex(7n)]);
   }
 
   /** The worker looks so many times; what keeps it from looking is an outage and no finding. */
@@ -232,24 +232,24 @@ export class Stage {
   /**
    * Heals everything, lets blocks and rounds go by until all has ended, and judges.
    *
-   * @param patienceMs how long; a sound relay ends much earlier, a broken one perhaps never.
+   * @param timeoutMs how long; a sound relay ends much earlier, a broken one perhaps never.
    */
-  async finish(patienceMs: number): Promise<string[]> {
+  async finish(timeoutMs: number): Promise<string[]> {
     Object.assign(this.proxy, { forced: "", otherChain: false });
-    for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(50)) {
+    for (const end = performance.now() + timeoutMs; performance.now() < end; await sleep(50)) {
       await this.mine();
       await this.work();
       const { rows } = await this.database.pool.query(
-        "SELECT count(*)::int AS n FROM service.intent WHERE state NOT IN ('finalized', 'superseded', 'failed_onchain', 'cancelled')",
+        "SELECT count(*)::int AS n FROM service.intent WHERE state NOT IN ('finalized', 'retried', 'failed_onchain', 'cancelled')",
       );
       if (rows[0].n === 0) break;
     }
     const verdict = await judge(
       {
-        nodeUrl: this.ground.url,
+        nodeUrl: this.nodes.url,
         factory: this.factory.address,
         wallets: this.wallets,
-        foreign: this.strangers,
+        external: this.thirdParties,
         fromBlock: this.factory.block,
         pool: this.database.pool,
         bumpAfterBlocks: 3,
@@ -257,7 +257,7 @@ export class Stage {
         lookUp: (transactionHash) =>
           findDeployedContract(this.services, this.caller, { chain: "goerli", transactionHash }).catch(() => null),
       },
-      this.#wishes,
+      this.#requests,
     );
     const lists = Object.entries({ lost: verdict.lost, doubled: verdict.doubled, wrong: verdict.wrongHashes });
     return [
@@ -267,7 +267,7 @@ export class Stage {
     ];
   }
 
-  async strike(): Promise<void> {
+  async tearDown(): Promise<void> {
     for (const services of [this.services, ...this.#others]) {
       await services.pool.end();
       await services.content.close();
