@@ -75,7 +75,7 @@ async function post(body: unknown, headers: Record<string, string> = {}) {
   const { "x-request-id": _id, date: _date, ...kept } = Object.fromEntries(response.headers);
   // Seconds pass between two answers.
   const text = (await response.text()).replace(/"lagSeconds":\d+/g, '"lagSeconds":0');
-  const reads = APIs.takeStatements().filter((statement) => !/key_secret|nft"?\."?heads/.test(statement));
+  const reads = apis.takeStatements().filter((statement) => !/key_secret|nft"?\."?heads/.test(statement));
   return { status: response.status, headers: kept, text, reads };
 }
 
