@@ -7,14 +7,14 @@ import { createOpenApi } from "../rest/openapi.ts";
 import { addExplorer } from "./explorer.ts";
 import { addStartPage } from "./start-page.ts";
 
-interface Operation {
+interface DocumentedOperation {
   summary: string;
 }
 
 /** `/docs`: what is served, for people; `/docs/openapi.json`: the same for programs. */
 export function addDocs(app: Hono<AppEnv>): void {
   const openApi = createOpenApi();
-  const operations = Object.entries(openApi["paths"] as Record<string, Record<string, Operation>>).flatMap(
+  const operations = Object.entries(openApi["paths"] as Record<string, Record<string, DocumentedOperation>>).flatMap(
     ([path, methods]) =>
       Object.entries(methods).map(([method, { summary }]) => ({ method: method.toUpperCase(), path, summary })),
   );
