@@ -8,6 +8,7 @@ import type { Logger } from "../telemetry/log.ts";
 import { extendJournal, noteFreshness, noteNodeFault } from "./chain-journal.ts";
 import { endOrphans, lockChain, tableExists, unlockSchema } from "./chain-lock.ts";
 import { type Deployment, orderRebuild, publishDeployment, readRebuilds, recordDeployment } from "./deployments.ts";
+import { attachOutbox, beginSettling, noteStall, tellSettled } from "./event-outbox.ts";
 import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
 import { ForeignChainWatch } from "./foreign-chain-watch.ts";
 import { readGenesis } from "./genesis.ts";
@@ -82,6 +83,7 @@ async function supervise(
   const aborted = new Promise<"aborted">((done) => onAbort(signal, () => done("aborted")));
   for (let failures = 0; !signal.aborted; ) {
     if (failures > 0) await checkRollback(run, client, deployment.schema, { suspected: false });
+    await beginSettling(client, deployment.schema);
     const ponder = await startPonder(ponderOptions(run, identity));
     const stopped = new AbortController();
     const ended = ponder.exited.finally(() => stopped.abort());
@@ -166,6 +168,7 @@ async function watchPonder(
     await wait(pollMs, undefined, { signal: ended });
     if (!(await stall.isStalled())) return;
     log.error({ chain: chain.name }, "Ponder stands still; killing it");
+    await noteStall(client, chain.id, chain.name);
     ponder.kill();
   };
   try {
@@ -176,6 +179,7 @@ async function watchPonder(
     const block = await catchUp(client, gateway, schema, pause);
     await prepareForReaders(client, schema);
     if (replaces) await publishDeployment(client, deployment);
+    await attachOutbox(client, deployment);
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
     ponder.rest();
@@ -190,6 +194,7 @@ async function watchPonder(
       }
       // Fails when the session is lost in which the chain's lock lives.
       await rememberFinalBlock(client, gateway, schema, log);
+      await tellSettled(client, gateway, schema);
       const head = await keepJournal(client, gateway, { chain, schema, log }).catch((error: unknown) => {
         // At the next start it is decided whether that chain is to be indexed.
         if (!(error instanceof WrongChain) || foreign.isLasting()) throw error;
@@ -198,6 +203,7 @@ async function watchPonder(
       if (head !== null) foreign.noteOwn();
       if (head !== null && (await live.isStuckBelow(head))) {
         log.error({ chain: chain.name, head: String(head) }, "Ponder stands still below the chain's head; killing it");
+        await noteStall(client, chain.id, chain.name);
         ponder.kill();
       }
       if (Date.now() >= nextRange) {
