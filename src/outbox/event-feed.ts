@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import pg from "pg";
+import type pg from "pg";
 import { backoffMs } from "../backoff.ts";
 import type { Chain } from "../chains.ts";
 import { setTenant, withTenantScope } from "../db/tenancy/tenant.ts";
@@ -7,6 +7,7 @@ import { causeOf, type LogOnce } from "../telemetry/log-once.ts";
 import { withoutSpan } from "../telemetry/span.ts";
 import { type EventFilter, filterOf } from "./event-filter.ts";
 import { chainNames, type EventRow, eventBody, type NameOfChain } from "./event-row.ts";
+import { Notifications } from "./notifications.ts";
 import { numberEvents, readAfter, readWhole } from "./read-events.ts";
 
 /** One event, made once for all who get it. */
@@ -33,7 +34,6 @@ interface FeedParts {
   logOnce: LogOnce;
 }
 
-const channel = "mintyard_events";
 const readAtOnce = 500;
 /** Between two looks without a notification: the connection that brings them may be lost. */
 const pollMs = 1_000;
@@ -206,43 +206,5 @@ export class EventFeed {
       event ??= this.toEvent(row);
       entry.take(event);
     }
-  }
-}
-
-/** A connection that hears of new events. */
-class Notifications {
-  readonly #config: pg.ClientConfig;
-  readonly #heard: () => void;
-  #client: pg.Client | null = null;
-
-  constructor(config: pg.ClientConfig, heard: () => void) {
-    this.#config = config;
-    this.#heard = heard;
-  }
-
-  async open(): Promise<void> {
-    if (this.#client) return;
-    const client = new pg.Client({ ...this.#config, keepAlive: true });
-    const lost = () => {
-      if (this.#client === client) this.#client = null;
-      this.#heard();
-    };
-    client.on("error", lost);
-    client.on("end", lost);
-    client.on("notification", this.#heard);
-    try {
-      await client.connect();
-      await client.query(`LISTEN ${channel}`);
-    } catch (error) {
-      await client.end().catch(() => undefined);
-      throw error;
-    }
-    this.#client = client;
-  }
-
-  async close(): Promise<void> {
-    const client = this.#client;
-    this.#client = null;
-    await client?.end().catch(() => undefined);
   }
 }

@@ -5,6 +5,7 @@ import { runRecognition } from "../collections/run-recognition.ts";
 import { compactHeapLater } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
 import { AnalystWatch } from "../db/admin/watch-analysts.ts";
+import { runWebhooks } from "../events/run-webhooks.ts";
 import { runChecks } from "../ipfs/run-checks.ts";
 import { runPinning } from "../ipfs/run-pinning.ts";
 import { runMetadata } from "../metadata/schedule/run-metadata.ts";
@@ -30,7 +31,7 @@ if (config.metrics.port > 0) {
 }
 const stop = new AbortController();
 const loops = [
-  ...[runRelay, runMetadata, runPinning, runChecks, runRecognition, runClearing].map((run) =>
+  ...[runRelay, runMetadata, runPinning, runChecks, runRecognition, runClearing, runWebhooks].map((run) =>
     run(services, stop.signal),
   ),
   analysts.run(stop.signal),
