@@ -11,6 +11,7 @@ import type { Services } from "../services.ts";
 import { withSpan } from "../telemetry/span.ts";
 import { createV0App, type V0Env } from "./app.ts";
 import { addEvents } from "./events.ts";
+import { addWebhooks } from "./webhooks.ts";
 
 /** What is newer than the legacy REST API and has its envelope: events and webhooks. Every path needs a key. */
 export function createV1(services: Services, streams: EventStreams): Hono<V0Env> {
@@ -26,6 +27,7 @@ export function createV1(services: Services, streams: EventStreams): Hono<V0Env>
     await withSpan("use case", {}, next);
   });
   addEvents(app, services, streams);
+  addWebhooks(app, services);
   app.all("*", (c) => {
     throw new ServiceError("not_found", `nothing is served at ${c.req.path}`);
   });
