@@ -229,7 +229,7 @@ LANGUAGE sql IMMUTABLE SET search_path = '' AS $$
 $$;
 
 -- Writes an event that is no movement of a token. `key` makes its id: the same key is the same event.
-CREATE FUNCTION service.note_event(type text, key text, account uuid, for_operator boolean, chain integer, contract bytea,
+CREATE FUNCTION service.record_event(type text, key text, account uuid, for_operator boolean, chain integer, contract bytea,
   token_id numeric, data json) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
   INSERT INTO service.event_new (type, id, account_id, for_operator, chain_id, contract, token_id, data)
@@ -293,7 +293,7 @@ DECLARE
   told service.event_index;
 BEGIN
   IF NOT EXISTS (SELECT FROM rows) OR EXISTS (SELECT FROM rows WHERE batch_index < 0) THEN RETURN NULL; END IF;
-  SELECT i.* INTO told FROM service.event_index i JOIN nft.deployment d USING (schema_name)
+  SELECT i.* INTO told FROM service.event_index i JOIN nft.index_version d USING (schema_name)
     WHERE i.schema_name = TG_TABLE_SCHEMA AND d.live;
   IF NOT FOUND THEN RETURN NULL; END IF;
   IF told.settling THEN
@@ -341,7 +341,7 @@ DECLARE
 BEGIN
   -- Deeper, it is a range that is written again as its tokens.
   IF pg_trigger_depth() > 1 OR NOT EXISTS (SELECT FROM rows) THEN RETURN NULL; END IF;
-  SELECT i.* INTO told FROM service.event_index i JOIN nft.deployment d USING (schema_name)
+  SELECT i.* INTO told FROM service.event_index i JOIN nft.index_version d USING (schema_name)
     WHERE i.schema_name = TG_TABLE_SCHEMA AND d.live;
   IF NOT FOUND THEN RETURN NULL; END IF;
   INSERT INTO service.event_withdrawn (schema_name, chain_id, block_number, log_index, batch_index, block_hash, block_timestamp,
@@ -362,7 +362,7 @@ DECLARE
   told service.event_index;
   first bigint;
 BEGIN
-  SELECT i.* INTO told FROM service.event_index i JOIN nft.deployment d USING (schema_name)
+  SELECT i.* INTO told FROM service.event_index i JOIN nft.index_version d USING (schema_name)
     WHERE i.schema_name = name AND d.live AND NOT i.settling FOR UPDATE OF i;
   IF NOT FOUND THEN RETURN; END IF;
   first := CASE level WHEN 'safe' THEN told.safe_block ELSE told.final_block END + 1;
@@ -388,7 +388,7 @@ BEGIN
   ELSE
     UPDATE service.event_index SET final_block = upto, safe_block = greatest(safe_block, upto) WHERE schema_name = name;
     IF EXISTS (SELECT FROM service.event_interest WHERE chain_id = told.chain_id AND expires_at > now()) THEN
-      PERFORM service.note_event('chain.finalized', concat_ws(':', told.chain_id, upto, hash), NULL, false, told.chain_id, NULL, NULL,
+      PERFORM service.record_event('chain.finalized', concat_ws(':', told.chain_id, upto, hash), NULL, false, told.chain_id, NULL, NULL,
         json_build_object('from', first::text, 'to', upto::text, 'hash', hash));
     END IF;
   END IF;
@@ -399,7 +399,7 @@ CREATE FUNCTION service.tell_intent() RETURNS trigger LANGUAGE plpgsql SECURITY 
 DECLARE
   place bytea := CASE WHEN NEW.kind <> 'deploy' OR NEW.state IN ('confirmed', 'finalized') THEN NEW.predicted_addr END;
 BEGIN
-  PERFORM service.note_event(
+  PERFORM service.record_event(
     CASE NEW.kind WHEN 'deploy' THEN 'deployment' ELSE NEW.kind END || '.' || NEW.state,
     concat_ws(':', NEW.id, NEW.version), NEW.tenant_id, false, NEW.chain_id, place, NULL,
     json_build_object('object', NEW.id, 'state', NEW.state, 'version', NEW.version, 'holdReason', NEW.hold_reason,
@@ -415,7 +415,7 @@ BEGIN
   IF NOT service.event_is_wanted(NEW.chain_id, NEW.contract, 'latest')
     AND NOT service.event_is_wanted(NEW.chain_id, NEW.contract, 'safe')
     AND NOT service.event_is_wanted(NEW.chain_id, NEW.contract, 'finalized') THEN RETURN NULL; END IF;
-  PERFORM service.note_event(CASE NEW.status WHEN 'fresh' THEN 'metadata.updated' ELSE 'metadata.failed' END,
+  PERFORM service.record_event(CASE NEW.status WHEN 'fresh' THEN 'metadata.updated' ELSE 'metadata.failed' END,
     concat_ws(':', NEW.chain_id, encode(NEW.contract, 'hex'), NEW.token_id, extract(epoch FROM clock_timestamp())),
     NULL, false, NEW.chain_id, NEW.contract, NEW.token_id,
     json_build_object('contract', '0x' || encode(NEW.contract, 'hex'), 'tokenId', NEW.token_id::text,
@@ -427,20 +427,20 @@ CREATE TRIGGER metadata_tell AFTER UPDATE OF status, metadata_hash ON service.to
     OR (NEW.status = 'failed' AND OLD.status <> 'failed'))
   EXECUTE FUNCTION service.tell_metadata();
 
-CREATE FUNCTION service.tell_lane() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+CREATE FUNCTION service.tell_wallet() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
-  PERFORM service.note_event(CASE NEW.state WHEN 'halted' THEN 'wallet.halted' ELSE 'wallet.low_balance' END,
+  PERFORM service.record_event(CASE NEW.state WHEN 'halted' THEN 'wallet.halted' ELSE 'wallet.low_balance' END,
     concat_ws(':', NEW.chain_id, encode(NEW.addr, 'hex'), extract(epoch FROM clock_timestamp())), NULL, true, NEW.chain_id, NULL, NULL,
     json_build_object('wallet', '0x' || encode(NEW.addr, 'hex'), 'state', NEW.state));
   RETURN NULL;
 END $$;
-CREATE TRIGGER lane_tell AFTER UPDATE OF state ON service.lane FOR EACH ROW
+CREATE TRIGGER relayer_wallet_tell AFTER UPDATE OF state ON service.relayer_wallet FOR EACH ROW
   WHEN (OLD.state IS DISTINCT FROM NEW.state AND NEW.state IN ('paused_funds', 'halted'))
-  EXECUTE FUNCTION service.tell_lane();
+  EXECUTE FUNCTION service.tell_wallet();
 
 -- A newer index takes the place of one that was read until now: what the two differ in above the final block is told, in
 -- the transaction that publishes it. The caller has locked the newer one's ledger.
-CREATE FUNCTION service.hand_over_events(old_name text, new_name text) RETURNS void
+CREATE FUNCTION service.switch_event_index(old_name text, new_name text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
   told service.event_index;

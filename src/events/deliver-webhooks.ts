@@ -101,7 +101,7 @@ export async function serveWebhook(
   const end = performance.now() + sendingMs;
   const places = [...Map.groupBy(items, ({ pending }) => pending.place).values()];
   let failed = false;
-  const lane = async () => {
+  const sendPlaces = async () => {
     for (let place = places.shift(); place; place = places.shift())
       for (const { pending, event } of place) {
         // The rest waits for its turn: what is behind a failure would fail as well.
@@ -112,7 +112,7 @@ export async function serveWebhook(
         if (!result.delivered && !result.gone) failed = true;
       }
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, places.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(atOnce, places.length) }, sendPlaces));
   await recordResults(services, row, results, {
     pauseSeconds: failed ? backoffMs(row.failures + 1, afterFailure) / 1_000 : 0,
     disabledAfterSeconds,

@@ -118,10 +118,10 @@ async function* follow(
 }
 
 async function* counted(services: Services, caller: Caller, items: AsyncGenerator<StreamItem, void>) {
-  let told = 0;
+  let sent = 0;
   for await (const item of items) {
-    told += 1;
-    if (told % eventsOfRequest === 0 && caller.keyId !== undefined)
+    sent += 1;
+    if (sent % eventsOfRequest === 0 && caller.keyId !== undefined)
       services.auth.usage.add(caller.accountId, caller.keyId, 1);
     yield item;
   }

@@ -32,7 +32,7 @@ export async function recordResults(
 ): Promise<void> {
   const failed = results.some(({ delivered, gone }) => !delivered && !gone);
   const isGone = results.some(({ status }) => status === goneStatus);
-  const told = results.filter(({ gone }) => !gone);
+  const tried = results.filter(({ gone }) => !gone);
   const client = await pool.connect();
   let broken = true;
   try {
@@ -50,13 +50,13 @@ export async function recordResults(
        WHERE EXISTS (SELECT FROM service.webhook_delivery d WHERE d.id = t.id) ON CONFLICT DO NOTHING`,
       [
         row.account_id,
-        told.map(({ id }) => String(id)),
-        told.map(({ attempt }) => attempt),
-        told.map(({ at }) => at),
-        told.map(({ status }) => status),
-        told.map(({ fault }) => fault),
-        told.map(({ milliseconds }) => milliseconds),
-        told.map(({ answer }) => answer),
+        tried.map(({ id }) => String(id)),
+        tried.map(({ attempt }) => attempt),
+        tried.map(({ at }) => at),
+        tried.map(({ status }) => status),
+        tried.map(({ fault }) => fault),
+        tried.map(({ milliseconds }) => milliseconds),
+        tried.map(({ answer }) => answer),
       ],
     );
     await client.query(

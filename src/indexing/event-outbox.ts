@@ -68,9 +68,9 @@ export async function beginSettling(client: pg.Client, schema: string): Promise<
  *
  * @param schema the newer one; Ponder's writes to it wait until the transaction ends.
  */
-export async function handOver(client: pg.Client, chainId: number, schema: string): Promise<void> {
+export async function switchOutbox(client: pg.Client, chainId: number, schema: string): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
-    `SELECT i.schema_name AS name FROM service.event_index i JOIN nft.deployment d USING (schema_name)
+    `SELECT i.schema_name AS name FROM service.event_index i JOIN nft.index_version d USING (schema_name)
      WHERE d.live AND d.chain_id = $1 AND i.schema_name <> $2`,
     [chainId, schema],
   );
@@ -78,7 +78,7 @@ export async function handOver(client: pg.Client, chainId: number, schema: strin
   if (!old) return;
   await createTriggers(client, schema);
   await client.query(`LOCK TABLE "${schema}".transfer IN SHARE ROW EXCLUSIVE MODE`);
-  await client.query("SELECT service.hand_over_events($1, $2)", [old.name, schema]);
+  await client.query("SELECT service.switch_event_index($1, $2)", [old.name, schema]);
 }
 
 /** Tells which blocks became final and, where somebody listens for that, safe. */
@@ -95,7 +95,7 @@ export async function tellSettled(client: pg.Client, gateway: RpcGateway, schema
        d.final_hash AS hash, (SELECT substr(latest_checkpoint, 27, 16)::bigint::text FROM "${schema}"._ponder_checkpoint) AS head,
        EXISTS (SELECT FROM service.event_interest e WHERE e.chain_id = i.chain_id AND e.finality = 'safe'
          AND e.expires_at > clock_timestamp()) AS safe_wanted
-     FROM service.event_index i JOIN nft.deployment d USING (schema_name) WHERE i.schema_name = $1 AND d.live`,
+     FROM service.event_index i JOIN nft.index_version d USING (schema_name) WHERE i.schema_name = $1 AND d.live`,
     [schema],
   );
   const [row] = rows;
@@ -126,9 +126,9 @@ async function readSafeBlock(gateway: RpcGateway): Promise<bigint | null> {
 }
 
 /** An event for operators. */
-export async function noteStall(client: pg.Client, chainId: number, chain: string): Promise<void> {
+export async function recordStall(client: pg.Client, chainId: number, chain: string): Promise<void> {
   await client.query(
-    `SELECT service.note_event('index.stalled', $1::text || ':' || extract(epoch FROM clock_timestamp()), NULL, true, $1::integer,
+    `SELECT service.record_event('index.stalled', $1::text || ':' || extract(epoch FROM clock_timestamp()), NULL, true, $1::integer,
        NULL, NULL, json_build_object('chain', $2::text))`,
     [chainId, chain],
   );

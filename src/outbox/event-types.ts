@@ -8,7 +8,7 @@ interface EventFamily {
 
 /**
  * All types of events, by the beginning of their names: a filter that names a beginning (up to a dot) gets all below it.
- * A new type is one entry here; what writes it is a trigger or a call of `service.note_event`
+ * A new type is one entry here; what writes it is a trigger or a call of `service.record_event`
  * (schema/migrations/0320_events.sql).
  */
 export const eventFamilies: Readonly<Record<string, EventFamily>> = {

@@ -1,7 +1,7 @@
 // The background process: drives deployments to their end, fetches metadata, pins uploads and checks stored content.
 
 import { runClearing } from "../collections/clear-expired.ts";
-import { runRecognition } from "../collections/run-recognition.ts";
+import { runDetection } from "../collections/run-detection.ts";
 import { compactHeapLater } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
 import { AnalystWatch } from "../db/admin/watch-analysts.ts";
@@ -31,7 +31,7 @@ if (config.metrics.port > 0) {
 }
 const stop = new AbortController();
 const loops = [
-  ...[runRelay, runMetadata, runPinning, runChecks, runRecognition, runClearing, runWebhooks].map((run) =>
+  ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing, runWebhooks].map((run) =>
     run(services, stop.signal),
   ),
   analysts.run(stop.signal),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { handOver } from "../../src/indexing/event-outbox.ts";
+import { switchOutbox } from "../../src/indexing/event-outbox.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { chainId, Receiver, type Row, type ToldEvent, ToldLedger } from "./told-ledger.ts";
 
@@ -110,8 +110,8 @@ test("an index that takes another's place tells what the two differ in, and noth
   await newer.extend([mint(3)]);
   const { client } = newer;
   await client.query("BEGIN");
-  await handOver(client, chainId, newer.schema);
-  await client.query("UPDATE nft.deployment SET live = (schema_name = $1)", [newer.schema]);
+  await switchOutbox(client, chainId, newer.schema);
+  await client.query("UPDATE nft.index_version SET live = (schema_name = $1)", [newer.schema]);
   await client.query("COMMIT");
   await newer.attach();
   await newer.extend([mint(4)]);
@@ -131,19 +131,19 @@ test("numbers are in the order of commits and have no gap, also beside a transac
   const { pool } = database;
   const { rows: start } = await pool.query<{ sequence: bigint }>("SELECT sequence FROM service.event_head");
   const slow = await pool.connect();
-  const note = "SELECT service.note_event('webhook.test', $1, NULL, false, NULL, NULL, NULL, '{}')";
+  const record = "SELECT service.record_event('webhook.test', $1, NULL, false, NULL, NULL, NULL, '{}')";
   await slow.query("BEGIN");
-  await slow.query(note, ["slow"]);
-  await pool.query(note, ["fast"]);
+  await slow.query(record, ["slow"]);
+  await pool.query(record, ["fast"]);
   expect(await ledger.number()).toBe((start[0]?.sequence ?? 0n) + 1n);
   await slow.query("COMMIT");
   slow.release();
   const aborted = await pool.connect();
   await aborted.query("BEGIN");
-  await aborted.query(note, ["aborted"]);
+  await aborted.query(record, ["aborted"]);
   await aborted.query("ROLLBACK");
   aborted.release();
-  await pool.query(note, ["last"]);
+  await pool.query(record, ["last"]);
   await Promise.all([1, 2, 3, 4].map(() => ledger.number().catch(() => undefined)));
   const { rows } = await pool.query<{ sequence: bigint; id: string }>(
     "SELECT sequence, id FROM service.event ORDER BY 1",

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { pollTimeout as patient } from "../setup/poll-timeout.ts";
 import { openSse, type SseClient } from "./sse-client.ts";
 
 let api: ApiServer;
@@ -44,8 +44,8 @@ async function tell(count: number, { contract = addressOf(0xaa), token = 1 } = {
   );
 }
 
-async function note(owner: string | null, type: string, forOperator = false): Promise<void> {
-  await api.database.pool.query("SELECT service.note_event($1, $2, $3, $4, 31337, NULL, NULL, $5)", [
+async function write(owner: string | null, type: string, forOperator = false): Promise<void> {
+  await api.database.pool.query("SELECT service.record_event($1, $2, $3, $4, 31337, NULL, NULL, $5)", [
     type,
     String(Math.random()),
     owner,
@@ -156,10 +156,10 @@ test("who was away for longer than events are kept is told so, and where it goes
 test("an account's events come to it and to nobody else, and an operator's to no account", async () => {
   const other = await api.account("free", "other");
   const [mine, theirs] = [await listen(""), await listen("", {}, other.key)];
-  await note(account, "deployment.confirmed");
-  await note(null, "wallet.halted", true);
-  await note(other.id, "deployment.held");
-  await note(null, "chain.finalized");
+  await write(account, "deployment.confirmed");
+  await write(null, "wallet.halted", true);
+  await write(other.id, "deployment.held");
+  await write(null, "chain.finalized");
   await until(
     () => mine.events().at(-1)?.event === "chain.finalized" && theirs.events().at(-1)?.event === "chain.finalized",
   );
@@ -181,7 +181,7 @@ test("a key that is ended ends its streams before the next event", async () => {
   expect(client.status).toBe(200);
   await api.send("DELETE", `/v0/me/keys/${made.body.key.id}`, key);
   await new Promise((done) => setTimeout(done, 1_200));
-  await note(account, "deployment.queued");
+  await write(account, "deployment.queued");
   await until(() => client.ended());
   expect(client.events().map(({ event }) => event)).toEqual(["error"]);
   expect(client.events()[0]?.data.error.code).toBe("invalid_credentials");

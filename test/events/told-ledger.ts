@@ -36,9 +36,9 @@ export class ToldLedger {
     client.on("error", () => undefined);
     await client.connect();
     await client.query(`CREATE SCHEMA IF NOT EXISTS nft`);
-    await client.query(`CREATE TABLE IF NOT EXISTS nft.deployment (schema_name text PRIMARY KEY, chain_id bigint NOT NULL,
+    await client.query(`CREATE TABLE IF NOT EXISTS nft.index_version (schema_name text PRIMARY KEY, chain_id bigint NOT NULL,
       live boolean NOT NULL DEFAULT false, final_block bigint, final_hash text)`);
-    await client.query("INSERT INTO nft.deployment (schema_name, chain_id, live) VALUES ($1, $2, $3)", [
+    await client.query("INSERT INTO nft.index_version (schema_name, chain_id, live) VALUES ($1, $2, $3)", [
       schema,
       chainId,
       schema === `c${chainId}_told`,

@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { pollTimeout as patient } from "../setup/poll-timeout.ts";
 import { type Received, WebhookReceiver } from "./receiver.ts";
 
 let api: ApiServer;
@@ -46,8 +46,8 @@ async function make(input: Record<string, unknown> = {}, as = key): Promise<Made
   return { id: body.webhook.id, secret: body.secret, publicKey: body.webhook.publicKey };
 }
 
-async function note(type = "deployment.confirmed", owner: string | null = account): Promise<void> {
-  await api.database.pool.query("SELECT service.note_event($1, $2, $3, false, 31337, $4, 5, $5)", [
+async function write(type = "deployment.confirmed", owner: string | null = account): Promise<void> {
+  await api.database.pool.query("SELECT service.record_event($1, $2, $3, false, 31337, $4, 5, $5)", [
     type,
     String(Math.random()),
     owner,
@@ -88,16 +88,16 @@ function verifyByHand(message: Received, secret: string): boolean {
 
 test("an event is sent, signed by the convention: its library and two implementations of ours agree", async () => {
   const { secret, publicKey } = await make({ types: ["deployment"] });
-  await note();
+  await write();
   await until(() => receiver.received.length === 1);
   const [message] = receiver.received;
   if (!message) throw new Error("nothing came");
   const headers = Object.fromEntries(
     ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [name, headerOf(message, name)]),
   );
-  const told = new StandardWebhook(secret).verify(message.body, headers) as { type: string; data: { id: string } };
-  expect(told).toMatchObject({ type: "deployment.confirmed", data: { object: "some-id", state: "confirmed" } });
-  expect(headers["webhook-id"]).toBe(told.data.id);
+  const verified = new StandardWebhook(secret).verify(message.body, headers) as { type: string; data: { id: string } };
+  expect(verified).toMatchObject({ type: "deployment.confirmed", data: { object: "some-id", state: "confirmed" } });
+  expect(headers["webhook-id"]).toBe(verified.data.id);
   expect(verifyByHand(message, secret)).toBe(true);
   expect(() => new StandardWebhook(secret).verify(message.body.replace("confirmed", "held"), headers)).toThrow();
   const raw = Buffer.from(publicKey.replace("whpk_", ""), "base64");
@@ -115,7 +115,7 @@ test("an event is sent, signed by the convention: its library and two implementa
 test("what fails is tried again with the same id and bytes, and its answers are shown; then it is given up", async () => {
   const { id } = await make();
   receiver.answer = () => ({ status: 500, body: `broken\0${"x".repeat(5_000)}` });
-  await note();
+  await write();
   for (let attempt = 1; attempt <= 10; attempt += 1) {
     await until(async () => (await deliveries(id))[0]?.attempts === attempt);
     await hurry();
@@ -138,7 +138,7 @@ test("a redirect is a failure and is not followed; a pause that is asked for is 
   const { id } = await make();
   receiver.answer = ({ path }) =>
     path === "/hook" ? { status: 302, headers: { location: "/other", "retry-after": "7200" } } : { status: 200 };
-  await note();
+  await write();
   await until(async () => (await deliveries(id))[0]?.attempts === 1);
   const [waiting] = await deliveries(id);
   expect(waiting.state).toBe("pending");
@@ -157,7 +157,7 @@ test("a redirect is a failure and is not followed; a pause that is asked for is 
 test("an endpoint that failed for five days is disabled; one that is reset or hangs is tried again", async () => {
   const { id } = await make();
   receiver.answer = () => "reset";
-  await note();
+  await write();
   await until(async () => (await deliveries(id))[0]?.tries[0]?.fault === "failed");
   await api.database.pool.query("UPDATE service.webhook SET failing_since = clock_timestamp() - interval '6 days'");
   await hurry();
@@ -168,11 +168,11 @@ test("both secrets are valid while one is rotated", async () => {
   const { id, secret } = await make();
   const rotated = (await api.send("POST", `/v1/webhooks/${id}/rotate`, key, { overlapSeconds: 600 })).body.secret;
   expect(rotated).not.toBe(secret);
-  await note();
+  await write();
   await until(() => receiver.received.length === 1);
   for (const one of [secret, rotated]) expect(verifyByHand(receiver.received[0] as Received, one)).toBe(true);
   await api.send("POST", `/v1/webhooks/${id}/rotate`, key, { overlapSeconds: 0 });
-  await note();
+  await write();
   await until(() => receiver.received.length === 2);
   for (const one of [secret, rotated]) expect(verifyByHand(receiver.received[1] as Received, one)).toBe(false);
 });
@@ -180,8 +180,8 @@ test("both secrets are valid while one is rotated", async () => {
 test("a paused endpoint gets what it missed when it goes on; a test event and replays come with their ids", async () => {
   const { id } = await make();
   await api.send("POST", `/v1/webhooks/${id}/pause`, key);
-  await note("deployment.queued");
-  await note("deployment.confirmed");
+  await write("deployment.queued");
+  await write("deployment.confirmed");
   await until(async () => (await deliveries(id)).length === 2);
   expect(receiver.received).toEqual([]);
   await api.send("POST", `/v1/webhooks/${id}/resume`, key);
@@ -207,8 +207,8 @@ test("an account's events are sent to it alone, also by a replay, and its endpoi
   const other = await api.account("free", "other");
   const own = await make();
   const foreign = await make({ url: `${receiver.url}/foreign` }, other.key);
-  await note();
-  await note("chain.finalized", null);
+  await write();
+  await write("chain.finalized", null);
   await until(() => receiver.received.filter(({ path }) => path === "/foreign").length === 1);
   await until(() => receiver.received.filter(({ path }) => path === "/hook").length === 2);
   expect(receiver.received.filter(({ path }) => path === "/foreign").map(({ body }) => JSON.parse(body).type)).toEqual([
@@ -239,7 +239,7 @@ test("one endpoint that hangs delays no other", async () => {
   const slow = await make({ url: `${receiver.url}/slow` });
   await make();
   receiver.answer = ({ path }) => (path === "/slow" ? "hang" : { status: 200 });
-  for (let round = 0; round < 5; round += 1) await note();
+  for (let round = 0; round < 5; round += 1) await write();
   await until(() => receiver.received.filter(({ path }) => path === "/hook").length === 5);
   expect((await deliveries(slow.id)).every(({ state }: { state: string }) => state === "pending")).toBe(true);
 });

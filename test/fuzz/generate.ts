@@ -169,17 +169,16 @@ function mangle(random: Random, text: string): string {
 }
 
 const fields = [
-  "nfts",
+  "contract",
+  "chain",
+  "chains",
   "nft",
   "account",
   "deployment",
-  "deployments",
   "viewer",
-  "keys",
   "status",
   "eligibility",
-  "upload",
-  "deployedContract",
+  "search",
   "__schema",
   "__typename",
   "nothing",
@@ -189,6 +188,9 @@ const members = [
   "pageInfo { endCursor }",
   "id",
   'nfts(chain: "goerli") { totalCount }',
+  "keys { id }",
+  "deployments { nodes { id collection { address contract { owners { totalCount } } } } }",
+  "latestNfts { nodes { holders { nodes { address } } transfers { nodes { nft { name } } } } }",
   "address",
   "totalCount",
   "__typename",
@@ -209,7 +211,7 @@ const argumentNames = [
   "transactionHash",
 ];
 
-/** A GraphQL request: words of the schema, put together as the dice say. */
+/** A GraphQL request: words of the schema, put together by the seeded generator. */
 export function graphqlRequest(random: Random, key: string): FuzzRequest {
   const literal = () => {
     const item = pick(random, nasty);
