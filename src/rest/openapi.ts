@@ -2,6 +2,7 @@ import { errorTable } from "../errors/errors.ts";
 import { accountPaths } from "./openapi-account.ts";
 import { collectionPaths } from "./openapi-collections.ts";
 import { dataPaths } from "./openapi-data.ts";
+import { eventPaths } from "./openapi-events.ts";
 import { nftPaths } from "./openapi-nfts.ts";
 import { integer, type Json, object, text } from "./openapi-parts.ts";
 import { directoryWarning, uploadPaths } from "./openapi-uploads.ts";
@@ -24,6 +25,7 @@ export function createOpenApi(): Json {
       ...collectionPaths(),
       ...nftPaths(),
       ...dataPaths(),
+      ...eventPaths(),
     },
     components: {
       securitySchemes: {

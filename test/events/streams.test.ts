@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
-import { pollTimeout as patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { openSse, type SseClient } from "./sse-client.ts";
 
 let api: ApiServer;
@@ -194,6 +194,30 @@ test("each event is read once for all streams, and nothing is asked of the datab
   await tell(20, { contract: addressOf(0xdd) });
   await until(() => ours.every((client) => client.events().length === 20));
   expect(counts.events - before).toBe(20);
+});
+
+test("a GraphQL subscription tells the same events, with the place to resume from", async () => {
+  const rest = await listen(`?contract=${addressOf(0xee)}`);
+  const subscribe = async (document: string) => {
+    const url = new URL("/graphql", api.url);
+    url.searchParams.set("query", `subscription { ${document} { cursor type id data } }`);
+    const client = await openSse(url.href, { authorization: key });
+    open.add(client);
+    return client;
+  };
+  const filter = `filter: { contracts: ["${addressOf(0xee)}"] }`;
+  const [events, transfers] = [await subscribe(`events(${filter})`), await subscribe(`transfers(${filter})`)];
+  await tell(3, { contract: addressOf(0xee) });
+  const next = (client: SseClient) => client.events().filter(({ event }) => event === "next");
+  await until(() => next(events).length === 3 && next(transfers).length === 3 && rest.events().length === 3);
+  const seen = rest
+    .events()
+    .map(({ id, event, data }) => ({ cursor: id, type: event, id: data.data.id, data: data.data }));
+  expect(next(events).map(({ data }) => data.data.events)).toEqual(seen);
+  expect(next(transfers).map(({ data }) => data.data.transfers)).toEqual(seen);
+  const resumed = await subscribe(`transfers(${filter}, after: "${seen[0]?.cursor}")`);
+  await until(() => next(resumed).length === 2);
+  expect(next(resumed).map(({ data }) => data.data.transfers)).toEqual(seen.slice(1));
 });
 
 test("what is wrong is refused by name", async () => {

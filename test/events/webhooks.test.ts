@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
-import { pollTimeout as patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { type Received, WebhookReceiver } from "./receiver.ts";
 
 let api: ApiServer;
