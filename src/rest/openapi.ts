@@ -3,6 +3,7 @@ import { type ErrorCode, errorTable } from "../errors/errors.ts";
 import { accountPaths } from "./openapi-account.ts";
 import { collectionPaths } from "./openapi-collections.ts";
 import { dataPaths } from "./openapi-data.ts";
+import { eventPaths } from "./openapi-events.ts";
 import { nftPaths } from "./openapi-nfts.ts";
 import { integer, type Json, jsonSchemaOf, text } from "./openapi-parts.ts";
 import { directoryWarning, uploadPaths } from "./openapi-uploads.ts";
@@ -46,6 +47,7 @@ function makeOpenApi(): Json {
       ...collectionPaths(),
       ...nftPaths(),
       ...dataPaths(),
+      ...eventPaths(),
     },
     components: {
       securitySchemes: {
