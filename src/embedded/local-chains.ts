@@ -45,6 +45,7 @@ function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): 
     rpcUrls: [rpcUrl],
     explorerTxUrl: knownChains[name]?.explorerTxUrl ?? "",
     factory: null,
+    operator: null,
     relayerKey,
     relay: defaultRelayPolicy(id, true),
     confirmations: 1,

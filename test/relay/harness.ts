@@ -76,6 +76,7 @@ export class RelayHarness {
         rpcUrls: [node.url],
         explorerTxUrl: "https://goerli.etherscan.io/tx",
         factory: null,
+        operator: null,
         relayerKey,
         relay: defaultRelayPolicy(node.id, true),
         confirmations: 1,

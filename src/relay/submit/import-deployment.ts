@@ -56,7 +56,7 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
       // An operator may have noted the nonce already, when nobody remembered this request.
       const bound = await transaction
         .insertInto("service.slot")
-        .values({ ...place, intent_id: intent.id, kind: intent.kind })
+        .values({ ...place, intent_id: intent.id, kind: "deploy" })
         .onConflict((conflict) =>
           conflict
             .columns(["chain_id", "addr", "nonce"])

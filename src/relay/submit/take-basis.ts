@@ -57,7 +57,7 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
     const lane = await lockLane(transaction, chain.id, addr, pending.mined, genesisHash);
     const missing = unknown.filter(({ nonce }) => nonce >= lane.next_nonce);
     for (const { nonce, sent, kind } of missing)
-      if (sent && kind === "deploy")
+      if (sent && (kind === "deploy" || kind === "operate"))
         await noteSentElsewhere(services, transaction, chain, wallet, { ...sent, nonce, kind });
     for (const item of missing) await reserve(transaction, { chain_id: chain.id, addr }, item);
     const nextNonce = missing.length > 0 ? pending.next : lane.next_nonce;
@@ -110,7 +110,7 @@ async function reserve(
   place: { chain_id: number; addr: Buffer },
   { nonce, sent, kind }: Found,
 ): Promise<void> {
-  const found_root = sent && kind === "deploy" ? rootOf(sent.data) : null;
+  const found_root = sent && (kind === "deploy" || kind === "operate") ? rootOf(sent.data) : null;
   await transaction
     .insertInto("service.slot")
     .values({ ...place, nonce, intent_id: null, kind: kind === "foreign" ? "noop" : kind, found: true, found_root })

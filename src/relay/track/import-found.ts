@@ -48,7 +48,7 @@ export async function importFound(
     const lane = await lockLane(db, chain.id, addr, count, genesisHash);
     const place = { chain_id: chain.id, addr };
     for (const { kind, transaction } of found)
-      if (kind === "deploy" || kind === "update")
+      if (kind !== "noop" && kind !== "foreign")
         await noteSentElsewhere(services, db, chain, wallet, { ...transaction, kind });
     for (const { kind, transaction } of closed ? [] : found) {
       const slot =
