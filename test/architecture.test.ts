@@ -202,7 +202,7 @@ test("only processes and commands have effects on import", () => {
   expect(wrong).toEqual([]);
 });
 
-/** pg keeps its type parsers in a global of its own; the pool's file sets them for whoever imports it. */
+/** pg keeps its type parsers in a global of its own; one file sets them for whoever imports it. */
 function isTypeParserSetup(statement: ts.Statement): boolean {
   return statement.getText().startsWith("pg.types.setTypeParser(");
 }
