@@ -9,6 +9,9 @@ export const published = {
   collection: "Collection",
   "collection-template": "CollectionTemplate",
   "collection-factory": "CollectionFactory",
+  "erc721-product": "IERC721Product",
+  "erc1155-product": "IERC1155Product",
+  "product-operator": "IProductOperator",
 } as const;
 export type PublishedFile = keyof typeof published;
 
