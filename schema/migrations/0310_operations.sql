@@ -42,7 +42,7 @@ BEGIN
           AND i.kind = 'contract_update' AND i.id <> NEW.id
           AND i.state NOT IN ('confirmed', 'finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded')) THEN
         RAISE EXCEPTION 'another update of this contract is under way; send it again when that has ended'
-          USING ERRCODE = 'MY002';
+          USING ERRCODE = 'MY006';
       END IF;
     END IF;
   ELSE

@@ -28,10 +28,10 @@ export const updateSelector = "0xd761aa48";
 export const grantSelector = "0x2f2ff15d";
 /** What the operator of product contracts is called for: to deploy one, and to act on one. */
 export const operatorSelectors = {
-  deployERC721: "0x00000000",
-  deployERC1155: "0x00000001",
-  execute: "0x00000002",
-  executeBatch: "0x00000003",
+  deployERC721: "0x28cfc8db",
+  deployERC1155: "0x65bcd503",
+  execute: "0xa05aa016",
+  executeBatch: "0x2daf1148",
 } as const;
 /** keccak256 of `RELAYER_ROLE`. */
 export const relayerRole = "0xe2b7fb3b832174769106daebcfd6d1970523240dda11281102db9363b83b0dc4";
