@@ -36,6 +36,8 @@ export interface Operation {
    * @throws ServiceError when something else is.
    */
   findEarlier?(draft: OperationDraft): Promise<Intent | null>;
+  /** Keeps what the request refers to; only once the chain would take it. */
+  store?(): Promise<void>;
 }
 
 export interface OperationDraft {
@@ -124,6 +126,7 @@ async function accept(services: Services, caller: Caller, key: string | null, op
     if (earlier) return earlier;
     const { refusal } = await simulateCall(services, chain, call);
     if (refusal !== null) throw refusedBy(refusal);
+    await operation.store?.();
     try {
       return await acceptIntent(services.db, {
         ...{ ...own, id, chainId: chain.id, kind, payload: draft.payload, allowlist: null },

@@ -62,9 +62,9 @@ const mostSkipped = 10_000;
 export async function listMints(
   services: Services,
   caller: Caller,
-  input: { chain?: string | undefined; pageNumber: number; pageSize: number },
+  input: { chain?: string | undefined; pageNumber?: number | undefined; pageSize: number },
 ): Promise<MintPage> {
-  const skipped = (input.pageNumber - 1) * input.pageSize;
+  const skipped = ((input.pageNumber ?? 1) - 1) * input.pageSize;
   if (skipped > mostSkipped)
     throw new ServiceError("value_error", `pages reach ${mostSkipped} mints back`, { field: "page_number" });
   const chain = input.chain === undefined ? null : findChain(services.chains, input.chain);

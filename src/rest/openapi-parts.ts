@@ -1,4 +1,5 @@
 import { errorTable } from "../errors/errors.ts";
+import { legacyRateCode } from "./answer.ts";
 
 /* The words of which the OpenAPI document is made. */
 
@@ -98,7 +99,7 @@ export function operation(
   for (const status of [...statuses].sort()) {
     const codes = Object.entries(errorTable).filter(([, row]) => row.status === status);
     responses[String(status)] = {
-      description: codes.map(([code]) => code).join(", "),
+      description: codes.map(([code]) => (code === "rate_limit_exceeded" ? legacyRateCode : code)).join(", "),
       content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
     };
   }

@@ -1,4 +1,5 @@
 import { errorTable } from "../errors/errors.ts";
+import { legacyRateCode } from "./answer.ts";
 import { accountPaths } from "./openapi-account.ts";
 import { collectionPaths } from "./openapi-collections.ts";
 import { dataPaths } from "./openapi-data.ts";
@@ -37,7 +38,7 @@ export function createOpenApi(): Json {
 function errorBody(): Json {
   const error = object({
     status_code: integer,
-    code: { enum: Object.keys(errorTable) },
+    code: { enum: Object.keys(errorTable).map((code) => (code === "rate_limit_exceeded" ? legacyRateCode : code)) },
     message: text,
     request_id: { type: "string", description: "names this request in the server's log" },
     fix: { type: "string", description: "what to do about it" },
