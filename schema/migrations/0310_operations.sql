@@ -4,12 +4,12 @@ ALTER TABLE service.intent DROP CONSTRAINT intent_kind_check;
 ALTER TABLE service.intent ADD CONSTRAINT intent_kind_check CHECK (kind IN
   ('deploy', 'update', 'contract', 'contract_update', 'mint', 'token_update', 'burn', 'transfer'));
 -- What a transaction calls: a factory, a collection, or the operator.
-ALTER TABLE service.slot DROP CONSTRAINT slot_kind_check;
-ALTER TABLE service.slot ADD CONSTRAINT slot_kind_check CHECK (kind IN ('deploy', 'update', 'operate', 'noop'));
+ALTER TABLE service.nonce_reservation DROP CONSTRAINT nonce_reservation_kind_check;
+ALTER TABLE service.nonce_reservation ADD CONSTRAINT nonce_reservation_kind_check CHECK (kind IN ('deploy', 'update', 'operate', 'cancellation'));
 ALTER TABLE service.attempt DROP CONSTRAINT attempt_kind_check;
-ALTER TABLE service.attempt ADD CONSTRAINT attempt_kind_check CHECK (kind IN ('deploy', 'update', 'operate', 'noop', 'adopted'));
-ALTER TABLE service.foreign_transaction DROP CONSTRAINT foreign_transaction_kind_check;
-ALTER TABLE service.foreign_transaction ADD CONSTRAINT foreign_transaction_kind_check CHECK (kind IN ('deploy', 'update', 'operate'));
+ALTER TABLE service.attempt ADD CONSTRAINT attempt_kind_check CHECK (kind IN ('deploy', 'update', 'operate', 'cancellation', 'imported'));
+ALTER TABLE service.external_transaction DROP CONSTRAINT external_transaction_kind_check;
+ALTER TABLE service.external_transaction ADD CONSTRAINT external_transaction_kind_check CHECK (kind IN ('deploy', 'update', 'operate'));
 
 -- Which mint a token id belongs to, from the moment the request is accepted: a different mint of it is refused before any
 -- gas, and the same one is answered with the mint that stands. A mint that ends without a token gives its ids back.
@@ -30,17 +30,17 @@ CREATE POLICY tenant ON service.token_claim
 CREATE FUNCTION service.claim_tokens() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    IF NEW.kind = 'mint' AND NEW.gen = 0 THEN
+    IF NEW.kind = 'mint' AND NEW.retry_number = 0 THEN
       INSERT INTO service.token_claim (chain_id, contract, token_id, tenant_id, root_id)
       SELECT NEW.chain_id, NEW.predicted_addr, (t ->> 'tokenId')::numeric, NEW.tenant_id, NEW.root_id
       FROM jsonb_array_elements(NEW.payload -> 'tokens') t;
-    ELSIF NEW.kind = 'contract_update' AND NEW.gen = 0 THEN
+    ELSIF NEW.kind = 'contract_update' AND NEW.retry_number = 0 THEN
       -- It replaces a whole record, made from what the chain had: one at a time.
       PERFORM FROM service.intent i WHERE i.chain_id = NEW.chain_id AND i.predicted_addr = NEW.predicted_addr
         AND i.kind = 'contract' FOR NO KEY UPDATE;
       IF EXISTS (SELECT FROM service.intent i WHERE i.chain_id = NEW.chain_id AND i.predicted_addr = NEW.predicted_addr
           AND i.kind = 'contract_update' AND i.id <> NEW.id
-          AND i.state NOT IN ('confirmed', 'finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded')) THEN
+          AND i.state NOT IN ('confirmed', 'finalized', 'failed_onchain', 'cancelled', 'expired', 'retried')) THEN
         RAISE EXCEPTION 'another update of this contract is under way; send it again when that has ended'
           USING ERRCODE = 'MY006';
       END IF;
@@ -76,9 +76,9 @@ $$;
 CREATE OR REPLACE FUNCTION service.transactions_since(account uuid, since timestamptz) RETURNS bigint LANGUAGE sql STABLE
   SET search_path = '' AS $$
   SELECT count(*) FROM service.intent i
-  WHERE i.tenant_id = account AND i.gen = 0 AND i.created_at >= since AND i.kind NOT IN ('mint', 'burn', 'transfer')
+  WHERE i.tenant_id = account AND i.retry_number = 0 AND i.created_at >= since AND i.kind NOT IN ('mint', 'burn', 'transfer')
     AND NOT (i.state IN ('cancelled', 'expired')
-      AND NOT EXISTS (SELECT FROM service.slot s WHERE s.intent_id = i.id))
+      AND NOT EXISTS (SELECT FROM service.nonce_reservation s WHERE s.intent_id = i.id))
 $$;
 
 CREATE OR REPLACE FUNCTION service.book_intent() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
@@ -89,7 +89,7 @@ DECLARE
   is_contract boolean := NEW.kind IN ('deploy', 'contract');
   is_action boolean := NEW.kind IN ('mint', 'burn', 'transfer');
 BEGIN
-  IF NEW.gen > 0 THEN RETURN NULL; END IF;
+  IF NEW.retry_number > 0 THEN RETURN NULL; END IF;
   SELECT p.* INTO plan FROM service.account a JOIN service.plan p ON p.tier = a.tier WHERE a.id = NEW.tenant_id;
   IF is_contract THEN most := plan.max_contracts; ELSIF is_action THEN most := plan.max_mints; END IF;
   IF coalesce(most, plan.transactions_per_day, plan.transactions_per_month) IS NOT NULL THEN
@@ -99,7 +99,7 @@ BEGIN
   IF most IS NOT NULL THEN
     SELECT CASE WHEN is_contract THEN count(*) ELSE coalesce(sum(service.actions_of(i.kind, i.payload)), 0) END
       INTO used FROM service.intent i
-      WHERE i.tenant_id = NEW.tenant_id AND i.chain_id = NEW.chain_id AND i.gen = 0
+      WHERE i.tenant_id = NEW.tenant_id AND i.chain_id = NEW.chain_id AND i.retry_number = 0
         AND i.state NOT IN ('failed_onchain', 'cancelled', 'expired')
         AND CASE WHEN is_contract THEN i.kind IN ('deploy', 'contract') ELSE i.kind IN ('mint', 'burn', 'transfer') END;
     IF used > most THEN

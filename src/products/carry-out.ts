@@ -14,7 +14,7 @@ import { acceptIntent, findKey, findRepeated, type IntentKey, storedKey } from "
 import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
 import { toBytes } from "../relay/store/bytes.ts";
 import type { Intent } from "../relay/store/intents.ts";
-import { planReservation } from "../relay/submit/budget.ts";
+import { planGasReservation } from "../relay/submit/budget.ts";
 import type { Services } from "../services.ts";
 import { getRequest, type ProductRequest } from "./get-request.ts";
 import { type SimulatedCall, simulateCall } from "./simulate-call.ts";
@@ -108,7 +108,7 @@ function recentRefusals(services: Services): LRUCache<string, ServiceError> {
   return known;
 }
 
-/** The first stage: the request is on disk, with everything that will be signed but nonce and fees. */
+/** The first step: the request is on disk, with everything that will be signed but nonce and fees. */
 async function accept(services: Services, caller: Caller, key: string | null, operation: Operation): Promise<Intent> {
   const { chain, kind } = operation;
   const requestHash = hashOf(operation);
@@ -137,7 +137,7 @@ async function accept(services: Services, caller: Caller, key: string | null, op
         initData: draft.data,
         salt: zeroHash,
         predicted: draft.target,
-        reservation: planReservation(services, chain, {
+        reservation: planGasReservation(services, chain, {
           ...{ tenantId: caller.accountId, tier: caller.tier, kind: "operate" },
           bytes: draft.data.length / 2,
         }),

@@ -1,7 +1,7 @@
 import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
-import { standing } from "../collections/get-deployment.ts";
+import { confirmedStates } from "../collections/get-deployment.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
@@ -45,7 +45,7 @@ export async function findProduct(
     .where("predicted_addr", "=", toBytes(address))
     .where("tenant_id", "=", caller.accountId)
     .where("kind", "=", "contract")
-    .where("state", "in", standing)
+    .where("state", "in", confirmedStates)
     .executeTakeFirst();
   if (!row)
     throw new ServiceError("not_found", "no confirmed product contract of this account stands at this address", {

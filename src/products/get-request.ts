@@ -4,7 +4,7 @@ import type { Address, Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { rootsOf } from "../collections/find-deployed-contract.ts";
-import { isUuid, standing } from "../collections/get-deployment.ts";
+import { confirmedStates, isUuid } from "../collections/get-deployment.ts";
 import type { Database } from "../db/database.ts";
 import type { IntentKind, IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
@@ -43,7 +43,7 @@ export type RequestKey = { id: string } | { chain: string; hash: string };
 const kinds = ["contract", "contract_update", "mint", "token_update", "burn", "transfer"] as const;
 
 /**
- * A request of the caller's account, by its id (of an earlier generation too) or by any hash that was signed for it.
+ * A request of the caller's account, by its id (of an earlier try too) or by any hash that was signed for it.
  *
  * @throws ServiceError `not_found`, also for somebody else's; `value_error` for what is no hash.
  */
@@ -58,7 +58,7 @@ export async function getRequest(services: Services, caller: Caller, key: Reques
   const row = await selectRequests(services.db)
     .where("i.tenant_id", "=", caller.accountId)
     .where("i.root_id", "in", roots)
-    .orderBy("i.gen", "desc")
+    .orderBy("i.retry_number", "desc")
     .limit(1)
     .executeTakeFirst();
   if (!row) throw notFound();
@@ -73,7 +73,7 @@ function notFound(): ServiceError {
 export function selectRequests(db: Kysely<Database>, of: readonly IntentKind[] = kinds) {
   return db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .leftJoinLateral(
       (eb) =>
         eb
@@ -111,7 +111,7 @@ export function toRequest(services: Services, row: RequestRow): ProductRequest {
     payload: row.payload as ProductRequest["payload"],
     transactionHash: hash && toHash(hash),
     contract: toAddress(row.predicted_addr),
-    confirmed: standing.includes(row.state),
+    confirmed: confirmedStates.includes(row.state),
     block: row.found_tx ? row.found_block : row.mined_block,
     createdAt: row.created_at,
     createdMicros: BigInt(row.created_micros),

@@ -81,7 +81,7 @@ export async function listMints(
       .where("i.kind", "=", "mint")
       .where("i.chain_id", "in", [...chains, -1])
       .where("i.state", "not in", [
-        ...(["queued", "held", "assigned", "cancelled", "expired", "failed_onchain", "superseded"] as const),
+        ...(["queued", "held", "assigned", "cancelled", "expired", "failed_onchain", "retried"] as const),
       ])
       .executeTakeFirstOrThrow(),
   ]);
@@ -92,8 +92,8 @@ function newest(services: Services, caller: Caller, kinds?: readonly IntentKind[
   return (
     selectRequests(services.db, kinds)
       .where("i.tenant_id", "=", caller.accountId)
-      // It goes on in the next generation.
-      .where("i.state", "<>", "superseded")
+      // It goes on as a retry.
+      .where("i.state", "<>", "retried")
       .where("i.chain_id", "in", [...services.chains.map((chain) => chain.id), -1])
       .orderBy("i.created_at", "desc")
       .orderBy("i.id", "desc")

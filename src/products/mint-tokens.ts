@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { toBytes } from "../relay/store/bytes.ts";
-import { getIntent, type Intent, newestGeneration } from "../relay/store/intents.ts";
+import { getIntent, type Intent, newestRetry } from "../relay/store/intents.ts";
 import { type OperationToken, type TokensPayload, tokensOf } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import type { Operation, OperationDraft } from "./carry-out.ts";
@@ -97,7 +97,7 @@ async function findClaims(
     )
     .execute();
   for (const { token_id, root_id } of claims) {
-    const earlier = await newestGeneration(services.db, await getIntent(services.db, root_id));
+    const earlier = await newestRetry(services.db, await getIntent(services.db, root_id));
     if (canonicalOf(tokensOf(earlier).tokens) === canonicalOf(tokens)) return earlier;
     const request = await getRequest(services, caller, { id: earlier.id });
     // Burned since: then the id may be minted again.

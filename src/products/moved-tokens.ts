@@ -36,7 +36,7 @@ export async function countMoved(
         AS p (chain_id, contract))
     SELECT p.chain_id, p.contract,
       (SELECT c.payload ->> 'name' FROM service.intent c WHERE c.chain_id = p.chain_id
-        AND c.predicted_addr = p.contract AND c.kind = 'contract' ORDER BY c.gen DESC LIMIT 1) AS name,
+        AND c.predicted_addr = p.contract AND c.kind = 'contract' ORDER BY c.retry_number DESC LIMIT 1) AS name,
       t.token ->> 'tokenId' AS token_id,
       coalesce(sum((t.token ->> 'quantity')::numeric) FILTER (WHERE t.kind <> 'token_update'), 0)::text AS moved,
       coalesce(bool_or((t.token ->> 'freeze')::boolean), false) AS frozen

@@ -43,7 +43,7 @@ export class SigningRefused extends Error {
 
 /**
  * The rules of signing: a deployment by a factory, a configuration update of a collection, a call of the operator of
- * product contracts, a transfer of nothing to oneself, or the right to deploy for another wallet of this installation. No value, no foreign chain, no fee over
+ * product contracts, a transfer of nothing to oneself, or the right to deploy for another wallet of this installation. No value, no other chain, no fee over
  * the operator's cap, whoever asks.
  *
  * @param admin the order came from an operator's command, which alone may hand out roles.
@@ -65,7 +65,7 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
   const isFactory = policy.factories?.includes(to) ?? true;
   const isOperator = policy.operators?.includes(to) ?? true;
   switch (kind) {
-    case "noop":
+    case "cancellation":
       if (data !== "0x") deny("an empty call has no data");
       if (to !== sender.toLowerCase()) deny("an empty call goes to oneself only");
       return;

@@ -186,11 +186,11 @@ describe("what cannot be done", () => {
 
   test("of another account is not there", async () => {
     const contract = await s.contract();
-    const stranger = await s.h.caller("growth");
+    const thirdParty = await s.h.caller("growth");
     const input = { chain: "goerli", contract, tokens: [{ to: randomAddress(), uri }] };
-    await expect(mintTokens(s.services, stranger, input)).rejects.toMatchObject({ code: "not_found" });
+    await expect(mintTokens(s.services, thirdParty, input)).rejects.toMatchObject({ code: "not_found" });
     const minted = await s.mint(input);
-    await expect(getRequest(s.services, stranger, { id: minted.request.id })).rejects.toMatchObject({
+    await expect(getRequest(s.services, thirdParty, { id: minted.request.id })).rejects.toMatchObject({
       code: "not_found",
     });
   });

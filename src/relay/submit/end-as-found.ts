@@ -38,9 +38,9 @@ export async function endAsFound(services: RelayContext, chain: Chain, intent: I
       ? verifyOperation(services, chain, intent, found.hash)
       : verifyDeployment(services.rpc(chain), intent, found.block, found.hash),
   );
-  const facts = { intent: intent.id, state: intent.state, hash: found.hash };
-  if (problem) services.log.error({ ...facts, problem }, "something else stands at the address of an intent for good");
-  else services.log.warn(facts, "a deployment ends as the collection that another transaction made");
+  const context = { intent: intent.id, state: intent.state, hash: found.hash };
+  if (problem) services.log.error({ ...context, problem }, "something else than what was asked for stands for good");
+  else services.log.warn(context, "a request ends as what another transaction did");
   return await services.db.transaction().execute(async (db) => {
     const queued = intent.state === "held" ? await moveIntent(db, intent, "queued") : intent;
     if (!queued) return await getIntent(db, intent.id);
