@@ -22,7 +22,8 @@ import type { DeployCollectionInput } from "../../src/collections/deployment-inp
 import { loadConfig } from "../../src/config/config.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createServices } from "../../src/processes/create-services.ts";
-import { deployFactory, deployOperator } from "../../src/relay/operator/deploy-factory.ts";
+import { deployOperatorAndEasy } from "../../src/relay/operator/deploy-easy-contract.ts";
+import { deployFactory } from "../../src/relay/operator/deploy-factory.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
@@ -42,7 +43,7 @@ export class RelayHarness {
   readonly relayerKey: Hex;
   readonly factory: { address: Address; block: bigint };
   /** Of product contracts; null unless it was asked for. */
-  readonly operator: { address: Address; block: bigint } | null;
+  readonly operator: { address: Address; block: bigint; easyContract: Address } | null;
   readonly #dir: string;
   readonly #opened: Services[] = [];
 
@@ -96,7 +97,7 @@ export class RelayHarness {
     };
     const log = createLogger("test", logLevel);
     const factory = await deployFactory(own, log);
-    const operator = withOperator ? await deployOperator(own, log) : null;
+    const operator = withOperator ? await deployOperatorAndEasy(own, { name: "Easy", symbol: "EZ" }, log) : null;
     // Pausing needs an admin whose transactions do not take the relayer's nonces.
     const wallet = createWalletClient({ account: relayer, transport: http(node.url) });
     const [admin = relayer.address] = await chain
@@ -137,7 +138,11 @@ export class RelayHarness {
       FACTORY_BLOCK_GOERLI: String(this.factory.block),
       RELAYER_KEY_GOERLI: this.relayerKey,
       ...(this.operator
-        ? { OPERATOR_GOERLI: this.operator.address, OPERATOR_BLOCK_GOERLI: String(this.operator.block) }
+        ? {
+            OPERATOR_GOERLI: this.operator.address,
+            OPERATOR_BLOCK_GOERLI: String(this.operator.block),
+            EASY_CONTRACT_GOERLI: this.operator.easyContract,
+          }
         : {}),
     };
   }
