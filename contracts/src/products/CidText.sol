@@ -11,13 +11,15 @@ library CidText {
     uint256 private constant PREFIX = 0x697066733a2f2f6261666b726569;
     uint256 private constant PREFIX_BYTES = 14;
 
-    uint256 private constant EACH = 0x0101010101010101010101010101010101010101010101010101010101010101;
-    uint256 private constant FIVE_BITS = EACH * 31;
-    uint256 private constant LOW_100 = (1 << 100) - 1;
-    uint256 private constant LETTER_A = 97;
+    // One byte, 32 times: written out, because the compiler would multiply at run time.
+    uint256 private constant ONE = 0x0101010101010101010101010101010101010101010101010101010101010101;
+    uint256 private constant ABOVE_FIVE_BITS = 0xe0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0e0;
+    uint256 private constant LETTER_A = 0x6161616161616161616161616161616161616161616161616161616161616161;
     /// @dev Value 26 is written "2", which is 73 below the place that follows "z".
-    uint256 private constant LETTERS = 26;
     uint256 private constant DIGIT_GAP = 73;
+    uint256 private constant DIGIT_BASE = 0x1818181818181818181818181818181818181818181818181818181818181818;
+    uint256 private constant TO_32_FROM_26 = 0x0606060606060606060606060606060606060606060606060606060606060606;
+    uint256 private constant LOW_100 = 0xfffffffffffffffffffffffff;
 
     /// @notice Reads a URI.
     /// @return ok     Whether it is exactly such a text.
@@ -30,10 +32,10 @@ library CidText {
             first := calldataload(add(uri.offset, 14))
             last := calldataload(add(uri.offset, 34)) // its first twelve letters are also in `first`
         }
-        (bool firstOk, uint256 high) = _read(first);
-        (bool lastOk, uint256 low) = _read(last);
+        (uint256 wrong, uint256 high) = _read(first);
+        (uint256 alsoWrong, uint256 low) = _read(last);
         // 52 letters are 260 bits: two that end the 20 of the head, 256 of the hash, two that must be zero.
-        ok = start == PREFIX && firstOk && lastOk && high >> 158 == 0 && low & 3 == 0;
+        ok = (start ^ PREFIX) | wrong | alsoWrong | (high >> 158) | (low & 3) == 0;
         digest = bytes32((high << 98) | ((low & LOW_100) >> 2));
     }
 
@@ -49,13 +51,12 @@ library CidText {
         }
     }
 
-    /// @dev 32 letters to 160 bits.
-    function _read(uint256 text) private pure returns (bool ok, uint256 bits) {
+    /// @dev 32 letters to 160 bits; `wrong` is zero if they are letters of base32.
+    function _read(uint256 text) private pure returns (uint256 wrong, uint256 bits) {
         unchecked {
             // Letters have bit 6, digits do not. What is wrong here shows when it is written out again.
-            uint256 isLetter = (text >> 6) & EACH;
-            uint256 values = text - EACH * (LETTER_A - DIGIT_GAP) - isLetter * DIGIT_GAP;
-            ok = values & ~FIVE_BITS == 0 && _letters(values) == text;
+            uint256 values = text - DIGIT_BASE - ((text >> 6) & ONE) * DIGIT_GAP;
+            wrong = (values & ABOVE_FIVE_BITS) | (_letters(values) ^ text);
             bits = _join(values);
         }
     }
@@ -68,8 +69,7 @@ library CidText {
     /// @dev 32 values below 32, a byte each, as letters.
     function _letters(uint256 values) private pure returns (uint256 text) {
         unchecked {
-            uint256 isDigit = ((values + EACH * (32 - LETTERS)) >> 5) & EACH;
-            return values + EACH * LETTER_A - isDigit * DIGIT_GAP;
+            return values + LETTER_A - (((values + TO_32_FROM_26) >> 5) & ONE) * DIGIT_GAP;
         }
     }
 

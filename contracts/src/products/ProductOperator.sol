@@ -19,8 +19,8 @@ contract ProductOperator is IProductOperator, AccessControl {
     /// @inheritdoc IProductOperator
     uint256 public constant CALL_GAS = 500_000;
 
-    /// @dev What a batch needs beside a call's own gas: to store the outcome, and to log a reason.
-    uint256 private constant RESERVE_GAS = 60_000;
+    /// @dev CALL_GAS, the 1/64 that EIP-150 keeps back, and 60,000 to store the outcome and log a reason.
+    uint256 private constant NEEDED_GAS = 567_937;
     uint256 private constant MAX_REASON_BYTES = 1_024;
 
     /// @inheritdoc IProductOperator
@@ -158,28 +158,27 @@ contract ProductOperator is IProductOperator, AccessControl {
     function executeBatch(Call[] calldata calls) external returns (bool[] memory done) {
         _checkRelayer();
         done = new bool[](calls.length);
+        address checked;
         for (uint256 i; i < calls.length; ++i) {
-            Call calldata next = calls[i];
-            if (!_mark(next.intent)) {
-                emit IntentFailed(next.intent, next.target, abi.encodeWithSelector(IntentDone.selector, next.intent));
+            (bytes32 intent, address target) = (calls[i].intent, calls[i].target);
+            if (!_mark(intent)) {
+                emit IntentFailed(intent, target, abi.encodeWithSelector(IntentDone.selector, intent));
                 continue;
             }
-            if (!isTarget(next.target)) {
-                _unmark(next.intent);
-                bytes memory refusal = abi.encodeWithSelector(TargetRefused.selector, next.target);
-                emit IntentFailed(next.intent, next.target, refusal);
-                continue;
+            if (target != checked) {
+                if (!isTarget(target)) {
+                    _unmark(intent);
+                    emit IntentFailed(intent, target, abi.encodeWithSelector(TargetRefused.selector, target));
+                    continue;
+                }
+                checked = target;
             }
-            bytes memory input = next.data;
-            // The call gets all of CALL_GAS or is not begun, so that a failure is the call's own. The input is in memory
-            // by now: nothing is paid between here and the call.
-            if (gasleft() < CALL_GAS + CALL_GAS / 63 + RESERVE_GAS) revert BatchGasTooLow(i);
-            done[i] = _call(next.target, input);
-            if (done[i]) {
-                emit IntentExecuted(next.intent, next.target);
+            if (_call(i, target, calls[i].data)) {
+                done[i] = true;
+                emit IntentExecuted(intent, target);
             } else {
-                _unmark(next.intent);
-                emit IntentFailed(next.intent, next.target, _reason());
+                _unmark(intent);
+                emit IntentFailed(intent, target, _reason());
             }
         }
     }
@@ -211,11 +210,18 @@ contract ProductOperator is IProductOperator, AccessControl {
         return 1 << (uint256(intent) & 0xff);
     }
 
-    /// @dev Leaves what comes back where it is, so that it cannot fill our memory.
-    function _call(address target, bytes memory input) private returns (bool ok) {
+    /// @dev The call gets all of CALL_GAS or is not begun, so that a failure is the call's own. What comes back is left
+    ///   where it is, so that it cannot fill our memory.
+    function _call(uint256 index, address target, bytes calldata data) private returns (bool ok) {
+        bool enough;
         assembly ("memory-safe") {
-            ok := call(CALL_GAS, target, 0, add(input, 32), mload(input), 0, 0)
+            let input := mload(0x40)
+            calldatacopy(input, data.offset, data.length)
+            // The input is in memory by now: nothing but the call itself is paid after this.
+            enough := gt(gas(), NEEDED_GAS)
+            if enough { ok := call(CALL_GAS, target, 0, input, data.length, 0, 0) }
         }
+        if (!enough) revert BatchGasTooLow(index);
     }
 
     /// @dev The beginning of what the last call returned.
