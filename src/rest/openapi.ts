@@ -3,6 +3,7 @@ import { legacyRateCode } from "./answer.ts";
 import { accountPaths } from "./openapi-account.ts";
 import { collectionPaths } from "./openapi-collections.ts";
 import { dataPaths } from "./openapi-data.ts";
+import { mintPaths } from "./openapi-mints.ts";
 import { nftPaths } from "./openapi-nfts.ts";
 import { integer, type Json, object, text } from "./openapi-parts.ts";
 import { directoryWarning, uploadPaths } from "./openapi-uploads.ts";
@@ -25,6 +26,7 @@ export function createOpenApi(): Json {
       ...collectionPaths(),
       ...nftPaths(),
       ...dataPaths(),
+      ...mintPaths(),
     },
     components: {
       securitySchemes: {
