@@ -10,11 +10,13 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/setup/global.ts"],
+    // Files of one worker share pg's parsers: without this an int8 is text until the first file that loads the pool.
+    setupFiles: ["src/db/pool/int8-as-bigint.ts"],
     pool: "forks",
     // Loading the service takes a second or two of processor time: once in each worker, not once in each file.
     isolate: false,
-    // One more than there are cores: much of what a test does is waiting for a block, a row or a time to pass.
-    maxWorkers: availableParallelism() + 1,
+    // Two more than there are cores: much of what a test does is waiting for a block, a row or a time to pass.
+    maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // A bound for what hangs, not for what is slow: nothing fails on a machine that has other work.
     testTimeout: 180_000,

@@ -111,16 +111,6 @@ function superfluous(words: readonly string[], given: readonly string[]): string
   return given.slice(words.length).map((word) => `unexpected argument ${JSON.stringify(word)}`);
 }
 
-/** Earlier names of commands, which go on working. */
-const renamed: Readonly<Record<string, string>> = { lanes: "wallets" };
-
-/** The words of a command line with the command's name of today. */
-export function withTodaysName(argv: readonly string[]): readonly string[] {
-  const at = argv[0] === "help" ? 1 : 0;
-  const name = renamed[argv[at] ?? ""];
-  return name ? argv.with(at, name) : argv;
-}
-
 /**
  * The command that the first words name, and what is left for it.
  *

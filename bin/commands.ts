@@ -152,9 +152,9 @@ export const commands: readonly Command[] = [
   command("wallets reconcile", {
     does: "after a restore: note what the wallet sent and is not known here",
     words: ["ADDRESS"],
-    options: { "accept-foreign": { type: "boolean" } },
+    options: { "accept-external": { type: "boolean" } },
     run: async ([address], values) =>
-      await (await wallets()).walletsCommand("reconcile", wallet(address), values["accept-foreign"]),
+      await (await wallets()).walletsCommand("reconcile", wallet(address), values["accept-external"]),
   }),
   command("wallets grant", {
     does: "give every configured wallet the factory's role, or print what its administrator sends; 3 after S seconds",

@@ -33,7 +33,7 @@ export const devCommands: readonly DevCommand[] = [
   },
   {
     name: "bench attacks",
-    does: "hot reads and /livez beside dear reads, alias floods and new documents",
+    does: "fast-path reads and /livez beside dear reads, alias floods and new documents",
     script: "bench/attacks/bench-attacks.ts",
   },
   {

@@ -1,7 +1,7 @@
 // The command line: `node bin/mintyard.ts <command>`, or `npm run -s mintyard -- <command>`.
 // Only what every command needs is imported here.
 import { joinRunningStack } from "../src/embedded/running-stack.ts";
-import { type Command, findCommand, UsageError, usageLines, withTodaysName } from "./command-line.ts";
+import { type Command, findCommand, UsageError, usageLines } from "./command-line.ts";
 import { commands } from "./commands.ts";
 
 const introduction = `usage: mintyard <command>
@@ -11,7 +11,7 @@ RPC_URL_<CHAIN>, …); without DATABASE_URL, on the one that runs in MINTYARD_DA
 
 `;
 
-process.exitCode = await main(withTodaysName(process.argv.slice(2)));
+process.exitCode = await main(process.argv.slice(2));
 // An open channel to the process that started this one would keep it running.
 if (process.connected) process.disconnect();
 

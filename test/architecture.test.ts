@@ -202,7 +202,7 @@ test("only processes and commands have effects on import", () => {
   expect(wrong).toEqual([]);
 });
 
-/** pg keeps its type parsers in a global of its own; the pool's file sets them for whoever imports it. */
+/** pg keeps its type parsers in a global of its own; one file sets them for whoever imports it. */
 function isTypeParserSetup(statement: ts.Statement): boolean {
   return statement.getText().startsWith("pg.types.setTypeParser(");
 }
@@ -256,7 +256,7 @@ test("pauses grow in one place", () => {
 
 test("work is claimed in one place", () => {
   // They delete or empty rows in the statement that finds them, and nobody holds one afterwards.
-  const notClaims = ["src/collections/clear-expired.ts", "src/metadata/discover/apply-looks.ts"];
+  const notClaims = ["src/collections/clear-expired.ts", "src/metadata/discover/apply-demand.ts"];
   const wrong = [...sources("src"), ...sources("bin")].filter(
     (file) =>
       file !== "src/db/lease.ts" &&

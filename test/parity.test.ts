@@ -10,7 +10,7 @@ import { collectionAbi } from "../contracts/abi/collection.ts";
 import { type Answer, Client } from "./setup/client.ts";
 import { type LeasedStack, leaseStack } from "./setup/shared-stack.ts";
 
-// Each operation once through either door of a running stack: the same result, and for wrong input the same code.
+// Each operation once through either API of a running stack: the same result, and for wrong input the same code.
 let stack: LeasedStack;
 let client: Client;
 let owner: Wallet;
@@ -89,7 +89,7 @@ function field(answer: Answer): Record<string, unknown> {
   return Object.values(answer.body["data"] as Record<string, Record<string, unknown>>)[0] ?? {};
 }
 
-/** The code of a failure, wherever the door puts it: errors[] or a mutation's userErrors. */
+/** The code of a failure, wherever the API puts it: errors[] or a mutation's userErrors. */
 function code(answer: Answer): unknown {
   const { error, errors, data } = answer.body as {
     error?: { code: string } | null;
@@ -193,7 +193,7 @@ describe("the same result", () => {
     expect(data.collections).toEqual(mine);
   });
 
-  test("updates: a request through both doors is one transaction", async () => {
+  test("updates: a request through both APIs is one transaction", async () => {
     const rest = await client.put("/contracts/collections", { chain, contract_address: address, royalties_share: 42 });
     const document = `mutation ($input: UpdateCollectionInput!) {
       updateCollection(input: $input) { update { transactionHash collection } userErrors { code message } }

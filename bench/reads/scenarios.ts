@@ -1,7 +1,7 @@
 import { getOperationAST, parse } from "graphql";
 import type pg from "pg";
 import { loadConfig } from "../../src/config/config.ts";
-import { planOf } from "../../src/graphql/fast-path/compile-plan.ts";
+import { compilePlan } from "../../src/graphql/fast-path/compile-plan.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { accountPage, contractPage, nftDetails } from "../../src/nfts/json-lists.ts";
 import { createServices } from "../../src/processes/create-services.ts";
@@ -131,7 +131,7 @@ export async function makeScenarios(
     columns = ["items"],
   ): Promise<Scenario> {
     const operation = getOperationAST(parse(query));
-    const plan = operation && planOf(schema, operation, {});
+    const plan = operation && compilePlan(schema, operation, {});
     const scenario: Scenario = { name: `graphql ${name}`, url: base, requests: [], bare: [] };
     for (const one of variables) {
       const request = {
@@ -169,7 +169,7 @@ export async function makeScenarios(
   }
 
   const owners = accounts.rows.map((row) => hex(row.owner));
-  const places = contracts.rows.map((row) => hex(row.address));
+  const contractAddresses = contracts.rows.map((row) => hex(row.address));
   const tokens = await Promise.all(
     contracts.rows.map(async (row) => {
       const { rows } = await client.query(
@@ -182,7 +182,7 @@ export async function makeScenarios(
   const page = { size: 50 };
   const show = { metadata: true, contract: true, fileInformation: true, dates: true };
   const shared = { chain: "goerli", strictContract: false };
-  const deep = await deepCursors(places);
+  const deep = await deepCursors(contractAddresses);
 
   async function deepCursors(contractsOfPages: string[]): Promise<(string | null)[]> {
     return await Promise.all(
@@ -228,9 +228,9 @@ export async function makeScenarios(
       ...(await graphql(
         "contract page",
         queries.contract,
-        places.map((c) => ({ c })),
+        contractAddresses.map((c) => ({ c })),
       )),
-      peers: peersOf(places, {
+      peers: peersOf(contractAddresses, {
         postgraphile: postgraphile("minted", "address"),
         mercurius: mercurius("contract"),
         ponder: ponder("contract: $a"),
@@ -239,14 +239,14 @@ export async function makeScenarios(
     await graphql(
       "deep page",
       queries.contract,
-      places.map((c, index) => ({ c, after: deep[index] })),
+      contractAddresses.map((c, index) => ({ c, after: deep[index] })),
     ),
     await rest(
       "contract page",
-      places.map((c) => `/v0/nfts/${c}?chain=goerli&include=metadata`),
+      contractAddresses.map((c) => `/v0/nfts/${c}?chain=goerli&include=metadata`),
       (index) =>
         contractPage(services, caller, {
-          ...{ ...shared, contract: places[index] ?? "", page, contractMembers },
+          ...{ ...shared, contract: contractAddresses[index] ?? "", page, contractMembers },
           shape: listItemShape({ metadata: true, contract: false, fileInformation: false, dates: false }),
         }),
     ),
@@ -254,26 +254,26 @@ export async function makeScenarios(
     await graphql(
       "trait filter",
       queries.traits,
-      places.map((c, index) => ({ c, v: [String(index % 20)] })),
+      contractAddresses.map((c, index) => ({ c, v: [String(index % 20)] })),
     ),
     await graphql(
       "nested query",
       queries.nested,
-      places.map((c, index) => ({ c, a: owners[index % owners.length], t: tokens[index] })),
+      contractAddresses.map((c, index) => ({ c, a: owners[index % owners.length], t: tokens[index] })),
       ["contract", "nft", "items", "items"],
     ),
     await graphql(
       "detail",
       queries.detail,
-      places.map((c, index) => ({ c, t: tokens[index] })),
+      contractAddresses.map((c, index) => ({ c, t: tokens[index] })),
       ["nft"],
     ),
     await rest(
       "detail",
-      places.map((c, index) => `/v0/nfts/${c}/${tokens[index]}?chain=goerli`),
+      contractAddresses.map((c, index) => `/v0/nfts/${c}/${tokens[index]}?chain=goerli`),
       (index) =>
         nftDetails(services, caller, {
-          ...{ chain: "goerli", contract: places[index] ?? "", tokenId: BigInt(tokens[index] ?? 0) },
+          ...{ chain: "goerli", contract: contractAddresses[index] ?? "", tokenId: BigInt(tokens[index] ?? 0) },
           ...{ shape: detailsShape, contractMembers },
         }),
       "nft",

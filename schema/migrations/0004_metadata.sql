@@ -1,4 +1,4 @@
--- What lies behind the token URIs of strangers' contracts, and the queue of reading it. A row is its
+-- What lies behind the token URIs of third parties' contracts, and the queue of reading it. A row is its
 -- own job: it is due when next_attempt_at has come, and taken by moving next_attempt_at to the end
 -- of a lease. No foreign keys into schema nft: those relations come and go with the index.
 CREATE TABLE service.token_metadata (
@@ -63,7 +63,7 @@ CREATE TABLE service.contract_metadata (
   banner_url text,
   cached_thumbnail_url text,
   cached_banner_url text,
-  -- A client asked for all tokens of the contract; the worker marks them and then notes it.
+  -- A client asked for all tokens of the contract; the worker marks them and then records it.
   refresh_requested_at timestamptz,
   refresh_applied_at timestamptz,
   PRIMARY KEY (chain_id, address)

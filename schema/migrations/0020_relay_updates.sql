@@ -10,7 +10,7 @@ CREATE INDEX intent_update_order ON service.intent (chain_id, predicted_addr, se
 ALTER TABLE service.attempt ADD COLUMN head_block bigint;
 
 -- What the mined transaction cost, from its receipt.
-ALTER TABLE service.slot ADD COLUMN mined_cost_wei numeric(78, 0);
--- 'foreign': the nonce was used by bytes that we never signed.
-ALTER TABLE service.slot DROP CONSTRAINT slot_state_check;
-ALTER TABLE service.slot ADD CONSTRAINT slot_state_check CHECK (state IN ('open', 'mined', 'foreign'));
+ALTER TABLE service.nonce_reservation ADD COLUMN mined_cost_wei numeric(78, 0);
+-- 'external': the nonce was used by bytes that we never signed.
+ALTER TABLE service.nonce_reservation DROP CONSTRAINT nonce_reservation_state_check;
+ALTER TABLE service.nonce_reservation ADD CONSTRAINT nonce_reservation_state_check CHECK (state IN ('open', 'mined', 'external'));

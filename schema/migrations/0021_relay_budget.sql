@@ -29,7 +29,7 @@ DECLARE
   entry service.budget_entry;
   cost numeric(78, 0);
 BEGIN
-  SELECT s.mined_cost_wei INTO cost FROM service.slot s WHERE s.intent_id = NEW.id AND s.state = 'mined';
+  SELECT s.mined_cost_wei INTO cost FROM service.nonce_reservation s WHERE s.intent_id = NEW.id AND s.state = 'mined';
   FOR entry IN
     SELECT * FROM service.budget_entry e WHERE e.intent_id = NEW.id AND NOT e.settled ORDER BY e.scope
   LOOP
@@ -45,8 +45,8 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER intent_settle AFTER UPDATE OF state ON service.intent FOR EACH ROW
-  WHEN (NEW.state IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded') AND OLD.state <> NEW.state)
+  WHEN (NEW.state IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried') AND OLD.state <> NEW.state)
   EXECUTE FUNCTION service.settle_budget();
 
--- What the lane's next transaction needs, while it is paused for funds.
-ALTER TABLE service.lane ADD COLUMN needed_wei numeric(78, 0);
+-- What the wallet's next transaction needs, while it is paused for funds.
+ALTER TABLE service.relayer_wallet ADD COLUMN needed_wei numeric(78, 0);

@@ -15,7 +15,7 @@ CREATE INDEX token_trait_number ON service.token_trait (chain_id, contract, name
   WHERE number IS NOT NULL;
 
 -- The traits of one document: `attributes` or `traits`, as an array of {trait_type, value} or as an object.
--- Bounded in number and length, because the document is a stranger's. A document that PostgreSQL cannot
+-- Bounded in number and length, because the document is a third party's. A document that PostgreSQL cannot
 -- take as jsonb (an escaped NUL, a number beyond all bounds) has none.
 CREATE FUNCTION service.traits_of(document text) RETURNS TABLE (name text, value text, number numeric)
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $body$

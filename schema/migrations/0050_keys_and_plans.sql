@@ -102,7 +102,7 @@ CREATE TABLE service.price (
 );
 INSERT INTO service.price VALUES (1, 'deploy', 19900), (1, 'update', 5900), (31339, 'deploy', 19900), (31339, 'update', 5900);
 
--- The ledger of charges. One per wish (root_id), however often it is tried again. The operator settles.
+-- The ledger of charges. One per request (root_id), however often it is tried again. The operator settles.
 CREATE TABLE service.charge (
   id text PRIMARY KEY DEFAULT 'chg_' || replace(gen_random_uuid()::text, '-', ''),
   account_id uuid NOT NULL REFERENCES service.account (id),
@@ -110,7 +110,7 @@ CREATE TABLE service.charge (
   chain_id integer NOT NULL,
   kind text NOT NULL,
   usd_cents integer NOT NULL CHECK (usd_cents > 0),
-  -- void: the wish failed or ended before it was paid; refund_due: after.
+  -- void: the request failed or ended before it was paid; refund_due: after.
   state text NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'settled', 'void', 'refund_due', 'refunded')),
   note text,
   created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
@@ -133,7 +133,7 @@ END $$;
 CREATE TRIGGER charge_guard BEFORE UPDATE OR DELETE ON service.charge
   FOR EACH ROW EXECUTE FUNCTION service.guard_charge();
 
--- Quota and charge belong to the transaction that accepts a wish, whoever accepts it: a process that
+-- Quota and charge belong to the transaction that accepts a request, whoever accepts it: a process that
 -- counted first and inserted later would let two requests through one last place.
 CREATE FUNCTION service.book_intent() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
@@ -141,14 +141,14 @@ DECLARE
   used bigint;
   is_contract boolean := NEW.kind = 'deploy';
 BEGIN
-  IF NEW.gen > 0 THEN RETURN NULL; END IF;
+  IF NEW.retry_number > 0 THEN RETURN NULL; END IF;
   IF NEW.kind <> 'update' THEN
     SELECT CASE WHEN is_contract THEN p.max_contracts ELSE p.max_mints END INTO most
       FROM service.account a JOIN service.plan p ON p.tier = a.tier WHERE a.id = NEW.tenant_id;
     IF most IS NOT NULL THEN
       PERFORM FROM service.account WHERE id = NEW.tenant_id FOR NO KEY UPDATE;
       SELECT count(*) INTO used FROM service.intent i
-        WHERE i.tenant_id = NEW.tenant_id AND i.chain_id = NEW.chain_id AND i.gen = 0 AND i.kind <> 'update'
+        WHERE i.tenant_id = NEW.tenant_id AND i.chain_id = NEW.chain_id AND i.retry_number = 0 AND i.kind <> 'update'
           AND (i.kind = 'deploy') = is_contract AND i.state NOT IN ('failed_onchain', 'cancelled', 'expired');
       IF used > most THEN
         RAISE EXCEPTION 'your plan includes % % on this chain, and all are used; a growth or scale plan has more',

@@ -17,7 +17,7 @@ BEGIN
 EXCEPTION WHEN undefined_object THEN NULL;
 END $$;
 
-CREATE FUNCTION service.note_intent() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
+CREATE FUNCTION service.record_intent() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
   -- What is held is tried again every few seconds: only another reason is news.
   IF TG_OP = 'UPDATE' AND OLD.state = 'held' AND NEW.state = 'queued' THEN RETURN NULL; END IF;
@@ -32,8 +32,8 @@ BEGIN
     VALUES (NEW.id, NEW.state, NEW.hold_reason, NEW.hold_detail);
   RETURN NULL;
 END $$;
-CREATE TRIGGER intent_note_new AFTER INSERT ON service.intent FOR EACH ROW EXECUTE FUNCTION service.note_intent();
-CREATE TRIGGER intent_note AFTER UPDATE ON service.intent FOR EACH ROW
+CREATE TRIGGER intent_record_new AFTER INSERT ON service.intent FOR EACH ROW EXECUTE FUNCTION service.record_intent();
+CREATE TRIGGER intent_record AFTER UPDATE ON service.intent FOR EACH ROW
   WHEN (OLD.state IS DISTINCT FROM NEW.state OR OLD.hold_reason IS DISTINCT FROM NEW.hold_reason
     OR OLD.hold_detail IS DISTINCT FROM NEW.hold_detail)
-  EXECUTE FUNCTION service.note_intent();
+  EXECUTE FUNCTION service.record_intent();

@@ -4,7 +4,7 @@ CREATE VIEW service.work_queue AS
   SELECT chain_id, state, count(*)::int AS items,
     extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS oldest_seconds
   FROM service.intent
-  WHERE state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded')
+  WHERE state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried')
   GROUP BY chain_id, state;
 
 -- Backfills have millions of these; beyond the bound the number says enough.

@@ -3,7 +3,7 @@ CREATE OR REPLACE VIEW service.collection AS
 WITH deployed AS (
   SELECT i.id, i.tenant_id, i.chain_id, i.predicted_addr AS address, i.payload, i.allowlist_id, i.created_at,
     s.mined_attempt AS tx_hash, s.mined_block AS block_number, true AS relayed
-  FROM service.intent i JOIN service.slot s ON s.intent_id = i.id
+  FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id
   WHERE i.kind = 'deploy' AND i.state IN ('confirmed', 'finalized')
   UNION ALL
   SELECT d.id, d.tenant_id, d.chain_id, d.address, d.payload, d.allowlist_id, d.created_at, d.tx_hash, d.block_number, false
@@ -20,7 +20,7 @@ LEFT JOIN LATERAL (
   SELECT service.jsonb_overlay(i.payload -> 'changes' || coalesce(i.payload -> 'spelling', '{}') ORDER BY i.seq) AS changes,
     (array_agg(i.allowlist_id ORDER BY i.seq DESC) FILTER (WHERE i.payload -> 'changes' ? 'presaleMerkleRoot'))[1] AS allowlist_id,
     max(i.settled_at) AS updated_at
-  FROM service.intent i JOIN service.slot s ON s.intent_id = i.id
+  FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id
   WHERE i.kind = 'update' AND i.chain_id = d.chain_id AND i.predicted_addr = d.address
     AND i.state IN ('confirmed', 'finalized')
 ) u ON true;

@@ -6,5 +6,5 @@ ALTER TABLE service.self_deployment
   -- The transaction that the account itself named: it decides.
   ADD COLUMN reported_tx bytea CHECK (octet_length(reported_tx) = 32);
 
--- What was recognised by less than its exact bytes may be a trap: each one is looked at once more.
+-- What was detected by less than its exact bytes may be a trap: each one is looked at once more.
 UPDATE service.self_deployment SET finalized = false WHERE finalized;

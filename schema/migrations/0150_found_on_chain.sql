@@ -2,19 +2,19 @@
 
 -- In which database the nonces that wait in mempools were last asked for. Another server, a restart, a copy and rows
 -- that were put back are all another one: then the counter may stand at nonces that are in use already.
-ALTER TABLE service.lane ADD COLUMN basis text;
+ALTER TABLE service.relayer_wallet ADD COLUMN basis text;
 CREATE FUNCTION service.incarnation() RETURNS text LANGUAGE sql STABLE SET search_path = '' AS $$
   SELECT pg_catalog.concat_ws(' ', pg_catalog.date_part('epoch', pg_catalog.pg_postmaster_start_time()),
     (SELECT d.oid FROM pg_catalog.pg_database d WHERE d.datname = pg_catalog.current_database()),
-    pg_catalog.pg_relation_filenode('service.lane'))
+    pg_catalog.pg_relation_filenode('service.relayer_wallet'))
 $$;
 
 -- The nonce was found in use, in a mempool or in a block, and nobody remembered by whom.
-ALTER TABLE service.slot ADD COLUMN found boolean NOT NULL DEFAULT false;
+ALTER TABLE service.nonce_reservation ADD COLUMN found boolean NOT NULL DEFAULT false;
 -- Root of the request that the transaction found there deploys; its own row may be lost.
-ALTER TABLE service.slot ADD COLUMN found_root uuid;
-CREATE INDEX slot_unclaimed ON service.slot (chain_id, addr, nonce) WHERE found AND intent_id IS NULL AND state = 'open';
-CREATE INDEX slot_found_root ON service.slot (found_root) WHERE found_root IS NOT NULL;
+ALTER TABLE service.nonce_reservation ADD COLUMN found_root uuid;
+CREATE INDEX nonce_reservation_unclaimed ON service.nonce_reservation (chain_id, addr, nonce) WHERE found AND intent_id IS NULL AND state = 'open';
+CREATE INDEX nonce_reservation_found_root ON service.nonce_reservation (found_root) WHERE found_root IS NOT NULL;
 
 -- The transaction that made the collection, where it is none of the intent's own nonce.
 ALTER TABLE service.intent ADD COLUMN found_tx bytea CHECK (octet_length(found_tx) = 32);
@@ -22,9 +22,9 @@ CREATE INDEX intent_found_tx ON service.intent (found_tx) WHERE found_tx IS NOT 
 
 INSERT INTO service.intent_edge VALUES
   -- Its collection stands for good, by another transaction than the intent's own.
-  ('queued', 'confirmed'), ('quarantined', 'confirmed'), ('mined_reverted', 'confirmed'), ('mined_noop', 'confirmed'),
+  ('queued', 'confirmed'), ('nonce_conflict', 'confirmed'), ('mined_reverted', 'confirmed'), ('mined_cancellation', 'confirmed'),
   -- Something else stands there for good.
-  ('queued', 'failed_onchain'), ('quarantined', 'failed_onchain'), ('mined', 'failed_onchain');
+  ('queued', 'failed_onchain'), ('nonce_conflict', 'failed_onchain'), ('mined', 'failed_onchain');
 
 -- Those ways to `confirmed` are for a collection that another transaction made, and that one is named.
 CREATE FUNCTION service.guard_found() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -34,5 +34,5 @@ BEGIN
 END $$;
 CREATE TRIGGER intent_found_guard BEFORE UPDATE OF state ON service.intent FOR EACH ROW
   WHEN (NEW.state = 'confirmed' AND NEW.found_tx IS NULL
-    AND OLD.state IN ('queued', 'quarantined', 'mined_reverted', 'mined_noop'))
+    AND OLD.state IN ('queued', 'nonce_conflict', 'mined_reverted', 'mined_cancellation'))
   EXECUTE FUNCTION service.guard_found();

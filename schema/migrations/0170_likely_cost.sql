@@ -49,29 +49,29 @@ BEGIN
   END LOOP;
 END $$;
 
-CREATE FUNCTION service.settle_slot() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS $$
+CREATE FUNCTION service.settle_nonce_reservation() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS $$
 DECLARE
-  slot service.slot;
+  reservation service.nonce_reservation;
 BEGIN
   -- As it is at the end of the transaction, which may have changed it more than once.
-  SELECT * INTO slot FROM service.slot s WHERE (s.chain_id, s.addr, s.nonce) = (NEW.chain_id, NEW.addr, NEW.nonce);
-  IF slot.state = 'mined' THEN
-    PERFORM service.settle_entries(slot.intent_id, coalesce(slot.mined_cost_wei, 0));
+  SELECT * INTO reservation FROM service.nonce_reservation s WHERE (s.chain_id, s.addr, s.nonce) = (NEW.chain_id, NEW.addr, NEW.nonce);
+  IF reservation.state = 'mined' THEN
+    PERFORM service.settle_entries(reservation.intent_id, coalesce(reservation.mined_cost_wei, 0));
   ELSE
-    PERFORM service.unsettle_entries(slot.intent_id);
+    PERFORM service.unsettle_entries(reservation.intent_id);
   END IF;
   RETURN NULL;
 END $$;
 -- At the commit, so that nobody who spends from the same limits waits for a process.
-CREATE CONSTRAINT TRIGGER slot_settle AFTER UPDATE ON service.slot DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
+CREATE CONSTRAINT TRIGGER nonce_reservation_settle AFTER UPDATE ON service.nonce_reservation DEFERRABLE INITIALLY DEFERRED FOR EACH ROW
   WHEN (NEW.intent_id IS NOT NULL AND (NEW.state = 'mined' OR OLD.state = 'mined'))
-  EXECUTE FUNCTION service.settle_slot();
+  EXECUTE FUNCTION service.settle_nonce_reservation();
 
 -- What ends without a block gives back all of it; what was in a block before this migration is settled here, too.
 CREATE OR REPLACE FUNCTION service.settle_budget() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM service.settle_entries(NEW.id,
-    (SELECT s.mined_cost_wei FROM service.slot s WHERE s.intent_id = NEW.id AND s.state = 'mined'));
+    (SELECT s.mined_cost_wei FROM service.nonce_reservation s WHERE s.intent_id = NEW.id AND s.state = 'mined'));
   RETURN NULL;
 END $$;
 

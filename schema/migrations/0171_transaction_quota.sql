@@ -13,9 +13,9 @@ UPDATE service.plan SET transactions_per_day = 20, transactions_per_month = 100,
 CREATE FUNCTION service.transactions_since(account uuid, since timestamptz) RETURNS bigint LANGUAGE sql STABLE
   SET search_path = '' AS $$
   SELECT count(*) FROM service.intent i
-  WHERE i.tenant_id = account AND i.gen = 0 AND i.created_at >= since
+  WHERE i.tenant_id = account AND i.retry_number = 0 AND i.created_at >= since
     AND NOT (i.state IN ('cancelled', 'expired')
-      AND NOT EXISTS (SELECT FROM service.slot s WHERE s.intent_id = i.id))
+      AND NOT EXISTS (SELECT FROM service.nonce_reservation s WHERE s.intent_id = i.id))
 $$;
 
 CREATE OR REPLACE FUNCTION service.book_intent() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
@@ -25,7 +25,7 @@ DECLARE
   used bigint;
   is_contract boolean := NEW.kind = 'deploy';
 BEGIN
-  IF NEW.gen > 0 THEN RETURN NULL; END IF;
+  IF NEW.retry_number > 0 THEN RETURN NULL; END IF;
   SELECT p.* INTO plan FROM service.account a JOIN service.plan p ON p.tier = a.tier WHERE a.id = NEW.tenant_id;
   IF NEW.kind <> 'update' THEN
     most := CASE WHEN is_contract THEN plan.max_contracts ELSE plan.max_mints END;
@@ -36,7 +36,7 @@ BEGIN
   END IF;
   IF most IS NOT NULL THEN
     SELECT count(*) INTO used FROM service.intent i
-      WHERE i.tenant_id = NEW.tenant_id AND i.chain_id = NEW.chain_id AND i.gen = 0 AND i.kind <> 'update'
+      WHERE i.tenant_id = NEW.tenant_id AND i.chain_id = NEW.chain_id AND i.retry_number = 0 AND i.kind <> 'update'
         AND (i.kind = 'deploy') = is_contract AND i.state NOT IN ('failed_onchain', 'cancelled', 'expired');
     IF used > most THEN
       RAISE EXCEPTION 'your plan includes % % on this chain, and all are used; a growth or scale plan has more',

@@ -6,4 +6,4 @@ CREATE TABLE service.wallet_role (
   checked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (chain_id, addr)
 );
-COMMENT ON COLUMN service.wallet_role.checked_at IS 'When a worker noted it last: at each change, and every few seconds.';
+COMMENT ON COLUMN service.wallet_role.checked_at IS 'When a worker recorded it last: at each change, and every few seconds.';

@@ -1,6 +1,6 @@
 -- Transactions of a paying wallet that this service signs by their content, and that this database never gave a nonce:
 -- another installation uses the wallet too. What a restored database has forgotten is not among them.
-CREATE TABLE service.foreign_transaction (
+CREATE TABLE service.external_transaction (
   chain_id integer NOT NULL,
   addr bytea NOT NULL CHECK (octet_length(addr) = 20),
   nonce bigint NOT NULL CHECK (nonce >= 0),
@@ -13,5 +13,5 @@ CREATE TABLE service.foreign_transaction (
 );
 
 -- Since when `basis` is what it is: until then the database may have forgotten transactions of its own.
-ALTER TABLE service.lane ADD COLUMN basis_at timestamptz;
-UPDATE service.lane SET basis_at = clock_timestamp() WHERE basis IS NOT NULL;
+ALTER TABLE service.relayer_wallet ADD COLUMN basis_at timestamptz;
+UPDATE service.relayer_wallet SET basis_at = clock_timestamp() WHERE basis IS NOT NULL;

@@ -7,14 +7,14 @@ CREATE TABLE service.last_backup (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   -- The moment that the backup shows: what came later is not in it.
   taken_at timestamptz NOT NULL,
-  noted_at timestamptz NOT NULL DEFAULT clock_timestamp()
+  recorded_at timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
--- For other ways to take one: SELECT service.note_backup();
-CREATE FUNCTION service.note_backup(taken timestamptz DEFAULT clock_timestamp()) RETURNS timestamptz
+-- For other ways to take one: SELECT service.record_backup();
+CREATE FUNCTION service.record_backup(taken timestamptz DEFAULT clock_timestamp()) RETURNS timestamptz
   LANGUAGE sql SET search_path = '' AS $$
   INSERT INTO service.last_backup AS b (taken_at) VALUES (taken)
-    ON CONFLICT (one) DO UPDATE SET taken_at = greatest(b.taken_at, excluded.taken_at), noted_at = clock_timestamp()
+    ON CONFLICT (one) DO UPDATE SET taken_at = greatest(b.taken_at, excluded.taken_at), recorded_at = clock_timestamp()
     RETURNING b.taken_at
 $$;
 -- Without a policy nobody but the owner reads or writes it, whatever rights the HTTP process is given on all tables.
@@ -44,7 +44,7 @@ CREATE FUNCTION service.figures() RETURNS json LANGUAGE sql STABLE SECURITY DEFI
       SELECT CASE i.kind WHEN 'deploy' THEN 'deployment' ELSE 'update' END AS queue, i.chain_id,
         pg_catalog.date_part('epoch', now.at - min(i.created_at)) AS seconds
       FROM service.intent i, now
-      WHERE i.state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded')
+      WHERE i.state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried')
         AND i.state IN ('queued', 'held')
       GROUP BY i.kind, i.chain_id, now.at
       UNION ALL

@@ -12,7 +12,7 @@ export type Admission = (RateAnswer & { bucket: Bucket | "open" }) | null;
  * keys share: a further key is no further rate.
  *
  * @param cost 1 for a REST request; by its complexity for a GraphQL operation.
- * @param report is told the state of the bucket before a refusal is thrown, so that the refusal shows it too.
+ * @param report gets the state of the bucket before a refusal is thrown, so that the refusal shows it too.
  * @throws ServiceError `scope_missing`, `plan_limit_exceeded`, `rate_limit_exceeded`.
  */
 export async function admit(

@@ -105,7 +105,7 @@ export async function listAccountNfts(
 
   const total = rows[0]?.total ?? 0n;
   refuseTooDeep(bounds, input.page, total);
-  if (total > 0n) services.looks.account(chain.id, input.account);
+  if (total > 0n) services.demand.account(chain.id, input.account);
   const page = pageOf(rows.filter(isPresent), bounds, (row) => ({
     node: toNft(input.chain, cachedBase(services.config), row, contractRecordOf(input.chain, row)),
     cursor: sealCursor(

@@ -114,7 +114,7 @@ export async function listAcquiredNfts(
   const nameOf = new Map(chains);
   const page = pageOf(rows.filter(isPresent), bounds, (row) => {
     const name = nameOf.get(row.chain_id) ?? "";
-    services.looks.shown(row.chain_id, toHex(row.contract), row.token_id);
+    services.demand.shown(row.chain_id, toHex(row.contract), row.token_id);
     return {
       node: toNft(name, cachedBase(services.config), row, contractRecordOf(name, row)),
       cursor: sealCursor(

@@ -6,7 +6,7 @@ import { refreshFees } from "../relay/chain/current-fees.ts";
 import { intentName } from "../relay/chain/encode-deploy.ts";
 import { acceptIntent, findKey, type IntentKey, isAccepted, type NewIntent } from "../relay/requests/accept-intent.ts";
 import type { Intent } from "../relay/store/intents.ts";
-import { planReservation } from "../relay/submit/budget.ts";
+import { planGasReservation } from "../relay/submit/budget.ts";
 import type { Services } from "../services.ts";
 import { keepTree } from "./allowlists.ts";
 import type { CheckedDeployment } from "./check-deployment.ts";
@@ -84,7 +84,7 @@ export async function draftIntent(
     initData,
     salt,
     predicted: predictCollection(place),
-    reservation: planReservation(services, chain, {
+    reservation: planGasReservation(services, chain, {
       tenantId: caller.accountId,
       tier: caller.tier,
       kind: "deploy",

@@ -95,7 +95,7 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
   },
 };
 
-/** What is said about a code; codes without words of their own get those of their status. */
+/** The text about a code; codes without words of their own get those of their status. */
 export function guideOf(code: ErrorCode): ErrorGuide {
   const known = guides[code];
   if (known) return known;

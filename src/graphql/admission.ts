@@ -14,7 +14,7 @@ import type { Context } from "hono";
 import { admitAddress } from "../accounts/admit-address.ts";
 import { countedFields, openFields, operationOfField } from "../accounts/operations.ts";
 import { admitOnce } from "../admission/admit-once.ts";
-import { noteCounted } from "../admission/pace-uncounted.ts";
+import { recordCounted } from "../admission/pace-uncounted.ts";
 import { setRateHeaders } from "../admission/rate-headers.ts";
 import type { Session } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
@@ -64,7 +64,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     if (!session) {
       const address = clientAddress(hono.env.incoming, services.config.trustedProxies);
       await admitAddress(services, address, questions, (state) => setRateHeaders(hono, state));
-      return noteCounted(hono.env.incoming);
+      return recordCounted(hono.env.incoming);
     }
     const wanted = (needsKey.length > 0 ? needsKey : ["__schema"]).map((field) => ({
       ...operationOfField(operation.operation, field),

@@ -12,14 +12,14 @@ const states: Record<DeploymentState, string> = {
   in_flight: "Sent.",
   mined: "In a block that may still be replaced: see progress.",
   mined_reverted: "Mined without success, in a block that may still be replaced.",
-  mined_noop: "Cancelled by another transaction, in a block that may still be replaced.",
+  mined_cancellation: "Cancelled by another transaction, in a block that may still be replaced.",
   confirmed: "The collection stands at its address.",
   finalized: "The collection stands and no reorganisation can take it back.",
   failed_onchain: "The chain refused it for good.",
   cancelled: "Cancelled before it took effect.",
   expired: "Could not be sent in time.",
-  quarantined: "An operator has to look at it.",
-  superseded: "Replaced by a further try.",
+  nonce_conflict: "Another transaction used its nonce.",
+  retried: "Replaced by a retry with another nonce.",
 };
 
 export const progressDescription =
@@ -28,7 +28,7 @@ export const progressDescription =
 /** GraphQL writes enum values in capitals. */
 export type StateName = Uppercase<DeploymentState>;
 
-/** The states of anything the relay drives: deployments and updates alike. */
+/** The states of anything the relay sends: deployments and updates alike. */
 export function stateType(builder: Builder) {
   return builder.enumType("DeploymentState", {
     description: "How far a deployment or an update is.",
@@ -108,7 +108,7 @@ const waiting: readonly DeploymentState[] = [
   "in_flight",
   "mined",
   "mined_reverted",
-  "mined_noop",
+  "mined_cancellation",
 ];
 
 /** How far a deployment or an update is; null once there is nothing to wait for. */

@@ -59,7 +59,7 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
         update: t.field({
           type: update,
           nullable: true,
-          description: "Signed and stored: it will be driven to an end.",
+          description: "Signed and stored: its transaction is sent until it is mined.",
           resolve: ({ result }) => result?.update ?? null,
         }),
         idempotencyKey: t.string({ nullable: true, resolve: ({ result }) => result?.idempotencyKey ?? null }),

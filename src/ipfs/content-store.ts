@@ -16,7 +16,7 @@ import { findCar, isRecorded, type KnownEntry, recordCar, recordedFiles } from "
 import { type DagScope, exportCar } from "./export-car.ts";
 import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
-import { type ContentPlace, missingPlaces } from "./missing-places.ts";
+import { type ContentLocation, missingLocations } from "./missing-locations.ts";
 import { profileName } from "./profile.ts";
 import { RemoteBlocks } from "./remote-blocks.ts";
 import { type ContentFile, parseCid, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
@@ -38,7 +38,7 @@ type RecordIn<T> = (transaction: Transaction<Database>, content: StoredContent) 
  *
  * An `add…` answers only when the bytes are on disk and everything about them is committed; when it
  * throws, nothing of it is left. The same content twice is one file; where the first turns out to be
- * damaged, the second takes its place.
+ * damaged, the second replaces it.
  */
 export class ContentStore {
   readonly #db: Kysely<Database>;
@@ -98,9 +98,9 @@ export class ContentStore {
     return { root: root.toString(), sizeBytes };
   }
 
-  /** Of each place, whether nothing is stored for it here. The text of a CID must be version 1. */
-  async missing(places: readonly ContentPlace[]): Promise<boolean[]> {
-    return await missingPlaces(this.#db, this.#blocks, places);
+  /** Of each location, whether nothing is stored for it here. The text of a CID must be version 1. */
+  async missing(locations: readonly ContentLocation[]): Promise<boolean[]> {
+    return await missingLocations(this.#db, this.#blocks, locations);
   }
 
   /**

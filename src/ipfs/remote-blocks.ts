@@ -16,7 +16,7 @@ const cacheBytes = 33_554_432;
 const missingMs = 60_000;
 /** A sharded directory of a million names stays far below; a chain of blocks made to be endless does not. */
 const blocksPerRequest = 1_024;
-/** What strangers may make one process load. */
+/** What third parties may make one process load. */
 const bytesPerMinute = 268_435_456;
 
 export interface RemoteSettings {

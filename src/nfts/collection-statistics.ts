@@ -63,7 +63,7 @@ export async function getCollectionStatistics(
   );
   const [row] = rows;
   if (!row) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
-  services.looks.contract(chain.id, input.contract);
+  services.demand.contract(chain.id, input.contract);
   return {
     totalSupply: BigInt(row.supply),
     totalMinted: BigInt(row.minted),

@@ -48,7 +48,7 @@ export async function getContracts(
   return keys.map(({ chain, address }, index) => {
     const row = found.get(index);
     // A contract beside a token of a list was not asked for.
-    if (row && texts === "whole") services.looks.contract(chainIds[index] ?? 0, address);
+    if (row && texts === "whole") services.demand.contract(chainIds[index] ?? 0, address);
     return row ? toContractRecord(chain, row) : null;
   });
 }

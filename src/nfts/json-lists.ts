@@ -60,7 +60,7 @@ export async function accountPage(
     },
     { ...input, chainId },
   );
-  if (page?.total) services.looks.account(chainId, input.account);
+  if (page?.total) services.demand.account(chainId, input.account);
   return page ?? unknownContract();
 }
 
@@ -99,7 +99,7 @@ export async function contractPage(
     { ...input, chainId },
   );
   if (!page) return unknownContract();
-  services.looks.contract(chainId, input.contract);
+  services.demand.contract(chainId, input.contract);
   return page;
 }
 
@@ -133,7 +133,7 @@ export async function chainPage(services: Services, caller: Caller, input: Reque
     },
     { ...input, chainId },
   );
-  services.looks.newest(chainId);
+  services.demand.newest(chainId);
   return page ?? unknownContract();
 }
 
@@ -186,7 +186,7 @@ export async function nftDetails(
   const nft = row?.json(0) ?? null;
   if (!listed && !nft) return unknownContract();
   if (!row || nft === null) throw new ServiceError("not_found", "this contract has no such token");
-  services.looks.token(chainId, input.contract, input.tokenId);
+  services.demand.token(chainId, input.contract, input.tokenId);
   return { nft, owner: row.text(1), contract: row.json(2) };
 }
 
@@ -206,7 +206,7 @@ export async function contractDetails(
   };
   const text = cachedStatement(`record|${chainId}|${input.chain}`, [services.config, input.members], write);
   const row = await services.reads.first(text, [toBytes(input.address)]);
-  if (row) services.looks.contract(chainId, input.address);
+  if (row) services.demand.contract(chainId, input.address);
   return row?.json(0) ?? null;
 }
 

@@ -92,7 +92,7 @@ export async function listContractNfts(
   const [first] = rows;
   if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
   refuseTooDeep(bounds, input.page, input.traits ? null : first.total);
-  services.looks.contract(chain.id, input.contract);
+  services.demand.contract(chain.id, input.contract);
   const record = toContractRecord(input.chain, first);
   const page = pageOf(rows.filter(isPresent), bounds, (row) => ({
     node: toNft(input.chain, cachedBase(services.config), row, record),

@@ -99,7 +99,7 @@ export async function listHolders(services: Services, _caller: Caller, input: Li
   if (block !== undefined && (first.head === null || block > first.head)) {
     throw new ServiceError("value_error", `the index has reached block ${first.head ?? "none"}`, { field: "atBlock" });
   }
-  services.looks.contract(chain.id, input.contract);
+  services.demand.contract(chain.id, input.contract);
   const present = rows.flatMap((row) =>
     row.token_id !== null && row.owner ? [{ id: row.token_id, owner: row.owner, amount: row.amount ?? "0" }] : [],
   );

@@ -66,7 +66,7 @@ export async function getMetadataProgress(
   );
   const [row] = rows;
   if (!row) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
-  services.looks.contract(chain.id, input.contract);
+  services.demand.contract(chain.id, input.contract);
   const total = Number(row.total);
   const pending = Math.min(Math.max(Number(row.pending), Number(row.unread)), total);
   const failed = Math.min(

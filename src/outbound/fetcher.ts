@@ -160,8 +160,8 @@ async function readHead(response: Response, length: number, control: AbortContro
   if (!response.body) return { bytes: new Uint8Array(), totalBytes: 0 };
   const { bytes, whole } = await readSteadily(response.body as AsyncIterable<Uint8Array>, length, control);
   if (response.status !== 206) {
-    const said = byteCount(response.headers.get("content-length"));
-    return { bytes, totalBytes: whole ? bytes.byteLength : said };
+    const announcedBytes = byteCount(response.headers.get("content-length"));
+    return { bytes, totalBytes: whole ? bytes.byteLength : announcedBytes };
   }
   return { bytes, totalBytes: byteCount(/\/(\d+)$/.exec(response.headers.get("content-range") ?? "")?.[1]) };
 }

@@ -1,4 +1,4 @@
-/** The bounds do not allow a request now; the job goes back to the queue and holds no place meanwhile. */
+/** The bounds do not allow a request now; the job goes back to the queue and holds no permit meanwhile. */
 export class Busy extends Error {
   override readonly name = "Busy";
   readonly retryMs: number;
@@ -17,11 +17,11 @@ export interface Bounds {
   perContractMinute: number;
 }
 
-/** Hosts that the operator named carry more than a stranger's. */
+/** Hosts that the operator named carry more than those of third parties. */
 const trustedFactor = 4;
 const hostRetryMs = 1_000;
 
-/** Counts requests to strangers' servers, so that no host and no contract takes more than its part. */
+/** Counts requests to servers of third parties, so that no host and no contract takes more than its part. */
 export class OutboundLimits {
   readonly #bounds: Bounds;
   readonly #hosts = new Map<string, number>();
@@ -33,7 +33,7 @@ export class OutboundLimits {
     this.#bounds = bounds;
   }
 
-  /** Takes a place for one request; the answer gives it back. @throws Busy */
+  /** Takes a permit for one request; the returned function gives it back. @throws Busy */
   enter(host: string, trusted: boolean): () => void {
     const now = this.#hosts.get(host) ?? 0;
     const most = this.#bounds.perHost * (trusted ? trustedFactor : 1);

@@ -48,9 +48,9 @@ export function parseJsonObject(text: string): Record<string, unknown> {
   try {
     value = JSON.parse(text, keepNumberText as (key: string, value: unknown) => unknown);
   } catch (cause) {
-    // The engine names the place; what it quotes is the caller's own text.
-    const place = cause instanceof SyntaxError ? `: ${cause.message.slice(0, 120)}` : "";
-    throw new ServiceError("value_error", `the body is not JSON${place}`, { cause });
+    // The engine names the position; what it quotes is the caller's own text.
+    const fault = cause instanceof SyntaxError ? `: ${cause.message.slice(0, 120)}` : "";
+    throw new ServiceError("value_error", `the body is not JSON${fault}`, { cause });
   }
   if (value === null || typeof value !== "object" || Array.isArray(value) || value instanceof JsonNumber) {
     throw new ServiceError("invalid_type", "the body must be a JSON object");

@@ -87,10 +87,10 @@ export function dataPaths(): Json {
   const [, , continuation] = pageQueries();
   const words = ["transfer", "transfer_from", "transfer_to", "mint", "burn", "all"];
   const market = ["buy", "sell", "sale", "list", "make_bid", "get_bid"];
-  const transactions = (summary: string, places: readonly Json[]) =>
+  const transactions = (summary: string, parameters: readonly Json[]) =>
     read(
       summary,
-      [...places, chainQuery, list("type", [...words, ...market]), ...pageQueries()],
+      [...parameters, chainQuery, list("type", [...words, ...market]), ...pageQueries()],
       { transactions: { type: "array", items: transaction }, continuation: nullableText },
       [],
     );

@@ -3,7 +3,7 @@ import { inRequestScope } from "../accounts/request-scope.ts";
 import { shedLoad } from "../admission/shed-load.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
-import { KnownOperations } from "../graphql/fast-path/precompiled-operations.ts";
+import { PrecompiledOperations } from "../graphql/fast-path/precompiled-operations.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { commonHeaders } from "../http/common-headers.ts";
@@ -17,7 +17,7 @@ import { causeOf } from "../telemetry/log-once.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { addConsole } from "./console-page.ts";
 import { addDocs } from "./docs.ts";
-import { HotFiles } from "./fast-files.ts";
+import { FastFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
 import { addLocalWallet } from "./local-wallet.ts";
@@ -28,8 +28,8 @@ import { WebPages } from "./web-pages.ts";
 /** What a process may share with its app. */
 export interface AppParts {
   drain?: Drain;
-  front?: KnownOperations;
-  files?: HotFiles;
+  operations?: PrecompiledOperations;
+  files?: FastFiles;
   metrics?: Metrics | null;
   streams?: EventStreams;
 }
@@ -39,8 +39,8 @@ export function createApp(
   services: Services,
   {
     drain = new Drain(),
-    front = new KnownOperations(),
-    files = new HotFiles(),
+    operations = new PrecompiledOperations(),
+    files = new FastFiles(),
     metrics = null,
     streams = new EventStreams(),
   }: AppParts = {},
@@ -51,7 +51,7 @@ export function createApp(
   app.use(shedLoad(services));
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services, files));
-  app.all("/graphql", createGraphQLHandler(services, front, streams));
+  app.all("/graphql", createGraphQLHandler(services, operations, streams));
   addHealth(app, services, drain, metrics);
   addSignIn(app, services);
   const pages = new WebPages();

@@ -19,14 +19,14 @@ export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, m
   app.get("/readyz", async (c) => {
     const [{ database, clock, replicas, chains }, disk] = await Promise.all([
       readStatus(services),
-      services.disk.look(),
+      services.disk.status(),
     ]);
     const reasons = [
       ...(drain.draining ? ["draining"] : []),
       ...(database === "ok" ? [] : [`database_${database}`]),
       ...(clock.wrong ? [`clock: ${clock.aheadSeconds} s ahead of the database's`] : []),
       ...replicas.flatMap(({ replica, trouble }) => (trouble ? [`replica ${replica}: ${trouble}`] : [])),
-      ...disk.full.map((place) => `storage_full: ${place}`),
+      ...disk.full.map((mark) => `storage_full: ${mark}`),
       ...chains.flatMap(({ chain, troubles }) => troubles.map((trouble) => `${chain}: ${trouble}`)),
     ];
     const ready = database === "ok" && !drain.draining;

@@ -29,7 +29,7 @@ export function inProcessSigning(admin: boolean): SigningPlace {
       const policy = { ...callersPolicy(chain), wallets: signers.map(({ address }) => address) };
       return signers.map((signer) => underRules(signer, policy, admin));
     },
-    look: async () => null,
+    check: async () => null,
     requireAnswer: async () => undefined,
     held: async () => null,
     close: () => undefined,

@@ -9,7 +9,7 @@ export interface SigningPlace {
   /** The wallets of a chain, the first one being the admin of its collections. */
   wallets(chain: Chain): Signer[];
   /** What is wrong with it; null when nothing is known to be. Asks it when nothing was heard of it lately. */
-  look(): Promise<SignerTrouble | null>;
+  check(): Promise<SignerTrouble | null>;
   /**
    * For whoever is about to give out a nonce, which somebody then has to sign for.
    *
@@ -23,7 +23,7 @@ export interface SigningPlace {
 
 /** For so long a signer that answered counts as there. */
 const heardMs = 1_000;
-/** A refusal is told of for so long, unless it signs again. */
+/** A refusal is reported for so long, unless it signs again. */
 const refusedMs = 600_000;
 
 /** What one process knows of a signer elsewhere. */
@@ -50,21 +50,21 @@ export class SignerHealth {
       this.#end(["unreachable", "unauthorized"]);
       return answer;
     } catch (error) {
-      if (error instanceof SignerError) this.note(error);
+      if (error instanceof SignerError) this.record(error);
       throw error;
     }
   }
 
   /** Logs what is new: once for each kind of trouble, and once for its end. */
-  note(error: SignerError): void {
+  record(error: SignerError): void {
     const known = this.#trouble?.kind === error.trouble;
     this.#trouble = { kind: error.trouble, since: performance.now(), error };
     if (error.trouble === "refused" || error.trouble === "wrong_answer") this.#heard = performance.now();
     else this.#heard = Number.NEGATIVE_INFINITY;
     if (known) return;
     const detail = (error.cause as Error | undefined)?.message;
-    const facts = { signer: this.#where, trouble: error.trouble, detail, action: signerActions[error.trouble] };
-    this.#log.error(facts, error.trouble === "unreachable" ? "signer not reachable" : error.message);
+    const context = { signer: this.#where, trouble: error.trouble, detail, action: signerActions[error.trouble] };
+    this.#log.error(context, error.trouble === "unreachable" ? "signer not reachable" : error.message);
   }
 
   /** A signature came, and it is one that can be used. */
@@ -72,7 +72,7 @@ export class SignerHealth {
     this.#end(["refused", "wrong_answer"]);
   }
 
-  async look(): Promise<SignerTrouble | null> {
+  async check(): Promise<SignerTrouble | null> {
     await this.#hear().catch(() => undefined);
     const trouble = this.#trouble;
     if (trouble?.kind === "refused" && performance.now() - trouble.since > refusedMs) return null;

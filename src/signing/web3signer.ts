@@ -76,9 +76,12 @@ export function web3Signer(
     const hex = Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, numberToHex(amount)]));
     const params = [{ from: address, to, data, ...hex }];
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_signTransaction", params });
-    const said = parse(await expectOk("POST", "/", body)) as { result?: unknown; error?: { message?: unknown } } | null;
-    if (said?.error) throw new SignerError("refused", shown(String(said.error.message ?? "an error")));
-    return signatureOf(String(said?.result ?? ""), transaction);
+    const answer = parse(await expectOk("POST", "/", body)) as {
+      result?: unknown;
+      error?: { message?: unknown };
+    } | null;
+    if (answer?.error) throw new SignerError("refused", shown(String(answer.error.message ?? "an error")));
+    return signatureOf(String(answer?.result ?? ""), transaction);
   }
 
   const wallet = (address: Address): Signer => ({
@@ -87,7 +90,7 @@ export function web3Signer(
     trust: () => health.signed(),
     distrust: (why) => {
       const error = new SignerError("wrong_answer", `the Web3Signer asked for ${address} ${why}`);
-      health.note(error);
+      health.record(error);
       return error;
     },
   });
@@ -99,7 +102,7 @@ export function web3Signer(
     kind: "web3signer",
     walletsOf,
     wallets: ({ id, relay }) => walletsOf(id, relay.wallets),
-    look: () => health.look(),
+    check: () => health.check(),
     requireAnswer: () => health.requireAnswer(),
     held: async () => [...(await health.watch(readKeys)).keys()],
     close,

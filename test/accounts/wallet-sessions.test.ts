@@ -4,7 +4,7 @@ import { createSiweMessage, type SiweMessage } from "viem/siwe";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { signInStatement } from "../../src/accounts/sign-in-message.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 let api: ApiServer;
 beforeAll(async () => {

@@ -17,7 +17,7 @@ const key = randomUUID();
 beforeAll(async () => {
   h = await RelayHarness.start();
   services = h.process();
-  await createAccount(services.db, services.config.keyPepper, { name: "doors", tier: "growth", key });
+  await createAccount(services.db, services.config.keyPepper, { name: "apis", tier: "growth", key });
   server = createServer(getRequestListener(createApp(services).fetch));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -186,7 +186,7 @@ describe("GraphQL", () => {
     });
   });
 
-  test("says every fault of an input with this door's names", async () => {
+  test("says every fault of an input with this API's names", async () => {
     const { data } = await deploy(input({ maxSupply: "0", owner: `0x${"0".repeat(40)}` }));
     expect(data.deployCollection.deployment).toBeNull();
     expect(data.deployCollection.userErrors.map(({ code, field }: Record<string, string>) => [code, field])).toEqual(
@@ -197,7 +197,7 @@ describe("GraphQL", () => {
     );
   });
 
-  test("both doors' requests for one collection are one deployment", async () => {
+  test("both APIs' requests for one collection are one deployment", async () => {
     const sent = request({ royalties_share: 0 });
     const legacy = await post("/v0/contracts/collections", sent);
     const { data } = await deploy(

@@ -209,7 +209,7 @@ const argumentNames = [
   "transactionHash",
 ];
 
-/** A GraphQL request: words of the schema, put together as the dice say. */
+/** A GraphQL request: words of the schema, put together by the seeded generator. */
 export function graphqlRequest(random: Random, key: string): FuzzRequest {
   const literal = () => {
     const item = pick(random, nasty);

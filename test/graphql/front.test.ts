@@ -6,14 +6,14 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { patient } from "../setup/poll-timeout.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const [keys, potions, alice] = [0xa1, 0xb2, 0x11].map(addressOf) as [string, string, string];
 const key = randomUUID();
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let apis: ReadApis;
 let server: Server;
 let url: string;
 beforeAll(async () => {
@@ -54,9 +54,9 @@ beforeAll(async () => {
     .insertInto("service.contract_metadata")
     .values({ chain_id: 31337, address: Buffer.alloc(20, 0xa1), name: odd, symbol: "K'", status: "fresh" })
     .execute();
-  doors = openReadDoors(database);
-  await createAccount(doors.services.db, doors.services.config.keyPepper, { name: "t", tier: "enterprise", key });
-  server = createHttpServer(doors.services);
+  apis = openReadApis(database);
+  await createAccount(apis.services.db, apis.services.config.keyPepper, { name: "t", tier: "enterprise", key });
+  server = createHttpServer(apis.services);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/graphql`;
 });
@@ -66,7 +66,7 @@ afterAll(async () => {
 });
 
 async function post(body: unknown, headers: Record<string, string> = {}) {
-  doors.takeStatements();
+  apis.takeStatements();
   const response = await fetch(url, {
     method: "POST",
     headers: { Authorization: key, "Content-Type": "application/json", ...headers },
@@ -75,7 +75,7 @@ async function post(body: unknown, headers: Record<string, string> = {}) {
   const { "x-request-id": _id, date: _date, ...kept } = Object.fromEntries(response.headers);
   // Seconds pass between two answers.
   const text = (await response.text()).replace(/"lagSeconds":\d+/g, '"lagSeconds":0');
-  const reads = doors.takeStatements().filter((statement) => !/key_secret|nft"?\."?heads/.test(statement));
+  const reads = APIs.takeStatements().filter((statement) => !/key_secret|nft"?\."?heads/.test(statement));
   return { status: response.status, headers: kept, text, reads };
 }
 
@@ -203,7 +203,7 @@ test("each way of asking for an answer keeps its own: media types, directives, s
   }
 });
 
-test("both doors say how far the index had come, and wait for a block on demand, but not for ever", async () => {
+test("both APIs say how far the index had come, and wait for a block on demand, but not for ever", async () => {
   const block = 102;
   const query = `{ nfts(chain: "goerli", first: 1) { nodes { tokenId } } }`;
   const hash = `0x${"5e".repeat(32)}`;
@@ -221,9 +221,9 @@ test("both doors say how far the index had come, and wait for a block on demand,
         goerli: { ...{ block: String(block), hash, lagSeconds: 0 }, timestamp: expect.stringMatching(/^\d{4}-.*Z$/) },
       },
     });
-  const rest = (wish: string) =>
+  const rest = (minBlock: string) =>
     fetch(url.replace("/graphql", `/v0/accounts/${alice}?chain=rinkeby`), {
-      headers: { Authorization: key, "X-Min-Block": wish },
+      headers: { Authorization: key, "X-Min-Block": minBlock },
     });
   const answer = await rest(`goerli:${block}`);
   expect([answer.status, answer.headers.get("x-indexed-block")]).toEqual([200, String(block)]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type Movement, type NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const [keys, potions] = [0xa1, 0xb2].map(addressOf) as [string, string];
 const people = [0x11, 0x22, 0x33, 0x44].map(addressOf);
@@ -14,7 +14,7 @@ interface Past extends Movement {
 }
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let apis: ReadApis;
 let fixtures: NftFixture[];
 const past: Past[] = [];
 let now = 1_700_000_000;
@@ -80,14 +80,14 @@ beforeAll(async () => {
     }
     await add(chain, moves);
   }
-  doors = openReadDoors(database);
+  apis = openReadApis(database);
 });
 afterAll(() => database.drop());
 
 type Json = ReturnType<typeof JSON.parse>;
 
 async function ask(source: string, variables: Record<string, unknown> = {}): Promise<Json> {
-  const { data, code } = await doors.graphql(source, variables);
+  const { data, code } = await apis.graphql(source, variables);
   expect([source, code]).toEqual([source, undefined]);
   return data;
 }
@@ -352,7 +352,7 @@ describe("traits", () => {
 
   test("a filter without a name, without a contract, or too long is refused", async () => {
     const code = async (args: string) =>
-      (await doors.graphql(`{ nfts(chain: "goerli"${args}) { nodes { tokenId } } }`)).code;
+      (await apis.graphql(`{ nfts(chain: "goerli"${args}) { nodes { tokenId } } }`)).code;
     expect(await code(`, contract: "${contract}", traits: { values: ["x"] }`)).toBe("value_error");
     expect(await code(`, traits: { name: "Fur" }`)).toBe("parameter_missing");
     const many = Array.from({ length: 31 }, () => '{ name: "a" }').join(", ");
@@ -398,18 +398,18 @@ test("nodes and batches: one result for each input, in order, and ids lead back 
     Buffer.from("Nft:goerli:0x1:1").toString("base64url"),
     Buffer.from("Root:1").toString("base64url"),
   ]) {
-    expect((await doors.graphql("query ($id: ID!) { node(id: $id) { id } }", { id })).code).toBe("value_error");
+    expect((await apis.graphql("query ($id: ID!) { node(id: $id) { id } }", { id })).code).toBe("value_error");
   }
 });
 
 test("a block that the index has not reached is refused, not answered from what there is", async () => {
-  const { code } = await doors.graphql(
+  const { code } = await apis.graphql(
     `{ holders(chain: "goerli", contract: "${keys}", atBlock: "99999999") { nodes { address } } }`,
   );
   expect(code).toBe("value_error");
 });
 
-test("both doors: the same rows by the same statement, and the same code for what is refused", async () => {
+test("both APIs: the same rows by the same statement, and the same code for what is refused", async () => {
   const items = (body: Json): Json[] =>
     (body.transactions ?? body.contracts ?? body.search_results ?? [body.statistics]) as Json[];
   const reads: [path: string, query: string, rest: (one: Json) => unknown, graph: (one: Json) => unknown][] = [
@@ -445,11 +445,11 @@ test("both doors: the same rows by the same statement, and the same code for wha
     ],
   ];
   for (const [path, query, rest, graph] of reads) {
-    doors.takeStatements();
-    const { body } = await doors.v0(path);
-    const legacy = doors.takeStatements();
+    apis.takeStatements();
+    const { body } = await apis.v0(path);
+    const legacy = apis.takeStatements();
     const data = await ask(`{ ${query} }`);
-    expect(doors.takeStatements()).toEqual(legacy);
+    expect(apis.takeStatements()).toEqual(legacy);
     expect(legacy).toHaveLength(1);
     const [found] = Object.values(data as Record<string, Json>);
     const nodes: Json[] = found.nodes ?? found.contracts?.nodes ?? [found].flat();
@@ -472,15 +472,15 @@ test("both doors: the same rows by the same statement, and the same code for wha
     ["/search?text=%26", `search(text: "&") { tokenId }`],
   ];
   for (const [path, query] of refused) {
-    const { body } = await doors.v0(path);
-    expect([query, (await doors.graphql(`{ ${query} }`)).code]).toEqual([query, body.error.code]);
+    const { body } = await apis.v0(path);
+    expect([query, (await apis.graphql(`{ ${query} }`)).code]).toEqual([query, body.error.code]);
   }
 });
 
 test("statistics tell the tokens that the index withholds, also of a contract that has no others", async () => {
   const flooded = addressOf(0xe7);
   const read = `{ collectionStatistics(chain: "goerli", contract: "${flooded}") { tokenCount ownerCount withheldTokens } }`;
-  expect((await doors.graphql(read)).code).toBe("not_found");
+  expect((await apis.graphql(read)).code).toBe("not_found");
   await database.pool.query("INSERT INTO c31337_test.contract_flag VALUES ($1, 'withheld', 20000)", [
     Buffer.from(flooded.slice(2), "hex"),
   ]);

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer, type Reply } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 const [contract, alice] = [0xa1, 0x11].map(addressOf) as [string, string];
 let api: ApiServer;
@@ -116,7 +116,7 @@ test("reads end after their time, by every way, with their statement", async () 
   } finally {
     await release();
   }
-  // The same document, now known to the quick way, fails alike and once.
+  // The same document, now precompiled, fails alike and once.
   expect((await api.graphql(key, query)).status).toBe(200);
   const again = await hold("service.token_trait");
   try {

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => api?.close());
 
 describe("rate limits", () => {
-  test("every reply to a limited key shows its bucket, at both doors, refusals too", async () => {
+  test("every reply to a limited key shows its bucket, at both APIs, refusals too", async () => {
     const { key } = await api.account("free");
     const first = await api.send("GET", "/v0/me/settings", key);
     expect(first.headers.get("ratelimit-limit")).toBe("20");
@@ -135,7 +135,7 @@ describe("GraphQL documents", () => {
     expect(open).toContain("Did you mean");
   });
 
-  test("in production the schema is told to callers with a key only", async () => {
+  test("in production the schema is shown to callers with a key only", async () => {
     const production = await ApiServer.start({ NODE_ENV: "production", KEY_PEPPER: "of this test" });
     try {
       const { key } = await production.account("enterprise");

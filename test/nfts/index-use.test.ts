@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { generate } from "../../bench/reads/generate.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
-// Every read of either door, over the data of the read bench at a size where a wrong plan would be chosen if
+// Every read of either API, over the data of the read bench at a size where a wrong plan would be chosen if
 // it could: the statements that were really sent are explained, once for their values and, when
 // they are prepared, once for any.
 interface Sent {
@@ -21,7 +21,7 @@ interface Plan {
 }
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let apis: ReadApis;
 const sent: Sent[] = [];
 let whale = "";
 let large = "";
@@ -43,8 +43,8 @@ beforeAll(async () => {
       return query(...args);
     }) as typeof client.query;
   });
-  doors = openReadDoors(database);
-  const { reads } = doors.services;
+  apis = openReadApis(database);
+  const { reads } = apis.services;
   const { first } = reads;
   reads.first = (text, values, once) => {
     sent.push({ text, values: [...values], name: once ? undefined : "prepared" });
@@ -144,10 +144,10 @@ test.each(Object.entries(reads))("%s: its statement walks indexes", async (_name
   sent.length = 0;
   const ask = request();
   if (ask.startsWith("{")) {
-    const { data, code } = await doors.graphql(ask);
+    const { data, code } = await apis.graphql(ask);
     expect([code, data !== null]).toEqual([undefined, true]);
   } else {
-    expect((await doors.v0(ask)).status).toBe(200);
+    expect((await apis.v0(ask)).status).toBe(200);
   }
   const statements = sent.filter(({ text }) => /nft"?\.|service"?\./.test(text));
   expect(statements).toHaveLength(1);

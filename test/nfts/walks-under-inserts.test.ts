@@ -5,7 +5,7 @@ import { ApiServer } from "../setup/api-server.ts";
 import { GrowingLists, type ListCase, listCases } from "./growing-lists.ts";
 
 // Whoever reads a list page by page while rows come in sees everything that was there when he began, nothing
-// twice, and nothing that is not in the list: each list of the schema, through each door, from both ends.
+// twice, and nothing that is not in the list: each list of the schema, through each API, from both ends.
 let api: ApiServer;
 let lists: GrowingLists;
 let key: string;

@@ -7,11 +7,11 @@ import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toAddress } from "../../src/relay/store/bytes.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
 import type { Services } from "../../src/services.ts";
 import { relayerRole } from "../../src/signing/rules.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 
@@ -63,7 +63,7 @@ const told = (text: string) =>
     .split("\n")
     .filter((line) => line.includes(text))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-const senderOf = async (id: string) => toAddress((await findSlot(services.db, id))?.addr ?? Buffer.alloc(20));
+const senderOf = async (id: string) => toAddress((await findReservation(services.db, id))?.addr ?? Buffer.alloc(20));
 
 test("a configured wallet without its role is named at the start, in the status, the metrics and the log", async () => {
   await expect.poll(roles, patient).toEqual([
@@ -125,8 +125,8 @@ test("a deployment that is refused because its wallet lost the role on the way i
   await node().mine({ blocks: 1 });
   await node().setAutomine(true);
   expect((await h.chain.getTransactionReceipt({ hash: deployment.transactionHash })).status).toBe("reverted");
-  await h.untilState(deployment.id, ["superseded"]);
-  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND gen = 1", [
+  await h.untilState(deployment.id, ["retried"]);
+  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND retry_number = 1", [
     deployment.id,
   ]);
   await h.untilState(rows[0].id, done);

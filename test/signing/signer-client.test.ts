@@ -69,12 +69,12 @@ test("a signer with another key than the wallet's is found by its first signatur
   await listen(serverOf(other.sign));
   const wrong = { code: "service_unavailable", trouble: "wrong_answer" };
   await expect(signChecked(signer, order)).rejects.toMatchObject(wrong);
-  expect(await place.look()).toBe("wrong_answer");
+  expect(await place.check()).toBe("wrong_answer");
   await close();
   await listen(serverOf(wallet.sign));
   await signChecked(signer, order);
   await signChecked(signer, order);
-  expect(await place.look()).toBeNull();
+  expect(await place.check()).toBeNull();
   await close();
   await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "unreachable" });
   await listen(serverOf(other.sign));
@@ -85,14 +85,14 @@ test("a signature under another transaction is found each time", async () => {
   await listen(serverOf(wallet.sign));
   await signChecked(signer, order);
   await close();
-  const lie: RequestListener = async (_, response) => {
+  const wrong: RequestListener = async (_, response) => {
     const { signature, hash } = await signChecked(wallet, {
       ...order,
       transaction: { ...order.transaction, nonce: 8 },
     });
     response.end(JSON.stringify({ signature, hash }));
   };
-  await listen(createServer(lie));
+  await listen(createServer(wrong));
   await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "wrong_answer" });
 });
 
@@ -115,7 +115,7 @@ test("orders of one moment go in one request, and one that is refused leaves the
   const next = serverOf(wallet.sign);
   const seen = watched(next);
   await listen(next);
-  const orders = [numbered(1), numbered(2, { kind: "noop" }), numbered(3)];
+  const orders = [numbered(1), numbered(2, { kind: "cancellation" }), numbered(3)];
   const outcomes = await signAll(orders);
   expect(seen).toEqual(["/v1/sign-many"]);
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);

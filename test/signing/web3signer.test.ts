@@ -71,7 +71,7 @@ describe.each(["sign", "transaction"] as const)("a Web3Signer that is asked by %
     // Taking the signature off gives the bytes that were to be signed.
     const unsigned = encodeTransaction(order.transaction).slice(-40);
     expect(raw).toContain(unsigned.slice(0, 30));
-    expect(await place.look()).toBeNull();
+    expect(await place.check()).toBeNull();
   });
 
   test.each(wrong)("is not believed when it gives %s: %s", async (behaviour, trouble) => {
@@ -80,7 +80,7 @@ describe.each(["sign", "transaction"] as const)("a Web3Signer that is asked by %
     expect(failure).toMatchObject({ code: "service_unavailable", trouble });
     standIn.behaviour = "right";
     await signChecked(signer, order);
-    expect(await place.look()).toBeNull();
+    expect(await place.check()).toBeNull();
   });
 
   test("is not even asked for what the rules forbid", async () => {

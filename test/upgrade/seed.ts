@@ -69,14 +69,15 @@ async function seedUploads(client: pg.ClientBase, accounts: readonly string[]): 
 
 /** One deployment in every state, by the shortest way that the triggers allow, and updates. */
 async function seedDeployments(client: pg.ClientBase, accounts: readonly string[]): Promise<void> {
-  const lane = address("wallet");
+  const wallet = address("wallet");
   const { rows: edges } = await client.query<{ from_state: string; to_state: string }>(
     "SELECT from_state, to_state FROM service.intent_edge ORDER BY 1, 2",
   );
   const paths = shortestPaths(edges);
-  await client.query("INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES (137, $1, $2, $3)", [
-    ...[lane, digest("genesis"), paths.size],
-  ]);
+  await client.query(
+    "INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce) VALUES (137, $1, $2, $3)",
+    [...[wallet, digest("genesis"), paths.size]],
+  );
   await client.query(
     "INSERT INTO service.budget (scope, period, allowed, reserved) VALUES ('chain:137', '2026-01-01', 1e20, 1e18)",
   );
@@ -91,12 +92,12 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
     await client.query("INSERT INTO service.budget_entry VALUES ($1, 'chain:137', '2026-01-01', 1000, false)", [id]);
     if (path.some((step) => step === "assigned")) {
       await client.query(
-        "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES (137, $1, $2, $3, 'deploy')",
-        [...[lane, nonce, id]],
+        "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES (137, $1, $2, $3, 'deploy')",
+        [...[wallet, nonce, id]],
       );
       await client.query(
         "INSERT INTO service.attempt VALUES ($1, 137, $2, $3, 'deploy', '\\x02', 1e11, 3e10, 500000, clock_timestamp())",
-        [digest(`hash ${nonce}`), lane, nonce],
+        [digest(`hash ${nonce}`), wallet, nonce],
       );
       await client.query(
         "INSERT INTO service.attempt_event (attempt_hash, provider, method, outcome_code) VALUES ($1, 'node', 'eth_sendRawTransaction', 'ok')",
@@ -104,9 +105,9 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
       );
       if (path.some((step) => step.startsWith("mined")))
         await client.query(
-          `UPDATE service.slot SET state = 'mined', mined_block = $3, mined_block_hash = $4, mined_attempt = $5
+          `UPDATE service.nonce_reservation SET state = 'mined', mined_block = $3, mined_block_hash = $4, mined_attempt = $5
            WHERE addr = $1 AND nonce = $2`,
-          [lane, nonce, 1_000 + nonce, digest(`block ${nonce}`), digest(`hash ${nonce}`)],
+          [wallet, nonce, 1_000 + nonce, digest(`block ${nonce}`), digest(`hash ${nonce}`)],
         );
     }
     for (const step of path)
@@ -130,7 +131,7 @@ function shortestPaths(edges: readonly { from_state: string; to_state: string }[
   return paths;
 }
 
-const unsigned = ["queued", "held", "assigned", "quarantined"];
+const unsigned = ["queued", "held", "assigned", "nonce_conflict"];
 const isOnChain = (state: string) => /^(mined|confirmed|finalized|failed_onchain)/.test(state);
 
 /** As every version so far accepts a request: the statement of a process that is not upgraded yet. */

@@ -28,7 +28,7 @@ async function run(document: string, variableValues: Record<string, unknown> = {
 const payload = "{ upload { id kind cid uri fileName sizeBytes pinState profile } userErrors { code field } }";
 const metadata = `mutation ($input: MetadataInput!) { uploadMetadata(input: $input) ${payload} }`;
 
-test("both doors store one document under one CID", async () => {
+test("both APIs store one document under one CID", async () => {
   const input = {
     name: "One",
     description: "Just one",

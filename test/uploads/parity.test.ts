@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
 import { type FormFile, multipartGraphql } from "./multipart-graphql.ts";
 
-// Each upload once through either door of one server: the same content, and for a fault the same codes.
+// Each upload once through either API of one server: the same content, and for a fault the same codes.
 let api: ApiServer;
 let key: string;
 beforeAll(async () => {

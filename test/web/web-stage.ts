@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import type { Address } from "viem";
 import { drawImage } from "../../bin/demo-images.ts";
 import { Client } from "../setup/client.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import type { LeasedStack } from "../setup/shared-stack.ts";
 
 export interface SaleOptions {

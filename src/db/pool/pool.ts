@@ -4,10 +4,7 @@ import pg from "pg";
 import { traceStatements } from "../../telemetry/trace-sql.ts";
 import type { Database } from "../database.ts";
 import { bindToTenant } from "../tenancy/tenant.ts";
-
-// bigint columns (block numbers, counters) stay far below 2^53 except where a column says otherwise;
-// numeric (token ids, wei) arrives as text and is parsed to bigint by whoever reads it.
-pg.types.setTypeParser(pg.types.builtins.INT8, (text) => BigInt(text));
+import "./int8-as-bigint.ts";
 
 /** The role of the HTTP process: bound to the rows of one tenant at a time. */
 const apiRole = "mintyard_api";
@@ -41,7 +38,7 @@ export function connectionOptions(
 /**
  * One pool per process.
  *
- * @param name shown in `pg_stat_activity`, so that an operator can tell the processes apart.
+ * @param name shown in `pg_stat_activity`, so that an operator can distinguish the processes.
  */
 export function createPool(
   databaseUrl: string,

@@ -33,7 +33,7 @@ const maxRoots = 5;
  *
  * @returns null for every other operation; those are executed.
  */
-export function planOf(
+export function compilePlan(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
   fragments: Fragments,

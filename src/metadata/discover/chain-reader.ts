@@ -10,9 +10,9 @@ import { claimContracts, readContract } from "../store/contracts.ts";
 import { claimTokens, releaseToken, type TokenJob } from "../store/queue.ts";
 import { refreshStatistics } from "../store/statistics.ts";
 import { applyAnnouncements } from "./announcements.ts";
-import { applyLooks } from "./apply-looks.ts";
+import { applyDemand } from "./apply-demand.ts";
 import { applyRefreshes, discover, readIndexHead, sweep } from "./discover.ts";
-import { dropDeadBranch, noteReadBlock } from "./forks.ts";
+import { dropDeadBranch, recordReadBlock } from "./forks.ts";
 
 const sweepEveryMs = { local: 30_000, other: 600_000 };
 const pollMs = { local: 200, other: 2_000 };
@@ -35,7 +35,7 @@ export class ChainReader {
   /** The block of each claimed job: it is read at the head of its claim. */
   readonly #heads = new WeakMap<TokenJob, PinnedBlock>();
   #discoveredTo = -1n;
-  #lookedOutAt = Number.NEGATIVE_INFINITY;
+  #discoveredAt = Number.NEGATIVE_INFINITY;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #countedAt = Number.NEGATIVE_INFINITY;
   #checkedHead = "";
@@ -59,7 +59,7 @@ export class ChainReader {
       try {
         await this.#round(idle);
         failing = false;
-        // A slow server holds its own place only: the others are filled again as they get free.
+        // A slow server holds its own permit only: the others are used again as they get free.
         if (this.#inFlight.size === 0) await this.#pause(idle);
         else await Promise.race([this.#oneEnds(), this.#pause(topUpMs)]);
       } catch (error) {
@@ -74,9 +74,9 @@ export class ChainReader {
 
   async #round(idle: number): Promise<void> {
     const { db } = this.#services;
-    if (performance.now() - this.#lookedOutAt >= idle) {
-      await this.#lookOut();
-      this.#lookedOutAt = performance.now();
+    if (performance.now() - this.#discoveredAt >= idle) {
+      await this.#discover();
+      this.#discoveredAt = performance.now();
     }
     if (performance.now() - this.#countedAt >= countEveryMs) {
       await refreshStatistics(db);
@@ -123,22 +123,22 @@ export class ChainReader {
         { chain: this.#chain.name, block: head.number },
         "metadata of a dead branch is read again",
       );
-    await noteReadBlock(db, this.#chain.id, head);
+    await recordReadBlock(db, this.#chain.id, head);
     this.#checkedHead = head.hash;
     return head;
   }
 
-  async #lookOut(): Promise<void> {
+  async #discover(): Promise<void> {
     const { db, config } = this.#services;
     await applyRefreshes(db, this.#chain.id);
     const head = await readIndexHead(db, this.#chain.id);
     if (head === null) return;
-    await applyLooks(db, this.#chain.id);
+    await applyDemand(db, this.#chain.id);
     if (head !== this.#discoveredTo) {
       const found = await discover(db, this.#chain.id, head, config.metadata.firstTokens);
       // A reorganisation may need no new reading, and yet make the old ones stale.
       await this.#readHead();
-      // Looked at once more while it brings something: the index may still be writing this block's neighbours.
+      // Repeated while it brings something: the index may still be writing this block's neighbours.
       if (!found) this.#discoveredTo = head;
     }
     await applyAnnouncements(db, this.#chain.id, head, config.metadata.refreshWindowSeconds);

@@ -3,7 +3,7 @@ const contractShare = 0.05;
 const chainShare = 0.75;
 
 /**
- * The places of one worker process in which tokens are read. A slow contract, or a chain whose node
+ * The permits of one worker process to read tokens. A slow contract, or a chain whose node
  * hangs, fills its own part only.
  */
 export class JobPool {

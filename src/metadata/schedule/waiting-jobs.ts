@@ -6,11 +6,11 @@ import type { OutboundLimits } from "../../outbound/outbound-limits.ts";
 import type { Pick, TokenJob } from "../store/queue.ts";
 import type { DueContract } from "./due-contracts.ts";
 
-/** Claimed tokens in memory, in all and per place of a contract: taken in portions, not one by one. */
+/** Claimed tokens in memory, in all and per permit of a contract: claimed in portions, not one by one. */
 const most = 256;
-const perPlace = 8;
+const perPermit = 8;
 /** A third of the lease: what has not begun by then goes back. */
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 /** Every so often a contract's turn comes whatever its priority, so that a flood of mints starves nobody. */
 const outOfTurn = 0.125;
 const busyPause = { firstMs: 500, mostMs: 30_000 };
@@ -51,7 +51,7 @@ export class WaitingJobs {
       if ((this.#jobs.get(key)?.length ?? 0) > this.#perContract) continue;
       picked.add(key);
       // Tokens that would wait for a server's minute are left where other workers find them.
-      const ahead = this.#remote.has(key) ? 1 : perPlace;
+      const ahead = this.#remote.has(key) ? 1 : perPermit;
       const count = Math.min(this.#perContract * ahead, room, Math.max(1, Math.ceil(most / due.length)));
       picks.push({ contract, priority, count });
       room -= count;
@@ -86,7 +86,7 @@ export class WaitingJobs {
 
   /** Takes out what has waited too long, or everything. */
   takeOverdue(all = false): TokenJob[] {
-    const before = all ? Number.POSITIVE_INFINITY : performance.now() - patienceMs;
+    const before = all ? Number.POSITIVE_INFINITY : performance.now() - timeoutMs;
     const overdue: TokenJob[] = [];
     for (const [key, list] of this.#jobs) {
       const kept = list.filter(({ since }) => since >= before);

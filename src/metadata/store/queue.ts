@@ -85,7 +85,7 @@ interface ClaimedRow {
  * token stays due when the contract announced a change after the block that was read, and when that
  * block has turned out to be of a dead branch.
  *
- * @param block at which the URI was read; noted before with `noteReadBlock`.
+ * @param block at which the URI was read; recorded before with `recordReadBlock`.
  */
 export async function finishToken(
   db: Kysely<Database>,
@@ -146,7 +146,7 @@ export async function finishToken(
     .execute();
 }
 
-/** Writes what an image's server told, unless the token has got another image meanwhile. */
+/** Writes what an image's server reported, unless the token has got another image meanwhile. */
 export async function finishFile(
   db: Kysely<Database>,
   job: TokenJob,

@@ -26,7 +26,7 @@ export interface RelayContext {
 }
 
 /** The factory that new intents are accepted with, and what its clones run. */
-export interface FactoryFacts {
+export interface FactoryContext {
   address: Address;
   template: Address;
   /** Block 0 of the chain that the node serves. */
@@ -53,9 +53,9 @@ export interface Relay {
   /** Where they sign. */
   signing: SigningPlace;
   /** @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell. */
-  factory(chain: Chain): Promise<FactoryFacts>;
+  factory(chain: Chain): Promise<FactoryContext>;
   /**
-   * The paying wallets that the factory lets deploy, as the chain said within the last block or so.
+   * The paying wallets that the factory lets deploy, as the chain reported within the last block or so.
    *
    * @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell.
    */

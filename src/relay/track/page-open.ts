@@ -19,7 +19,7 @@ export async function listOpen(services: RelayContext, chain: Chain): Promise<Wa
     .innerJoin(
       (from) =>
         from
-          .selectFrom("service.slot as o")
+          .selectFrom("service.nonce_reservation as o")
           .innerJoin("service.intent as w", "w.id", "o.intent_id")
           .select("o.intent_id")
           .select(sql<bigint>`row_number() OVER (PARTITION BY o.addr ORDER BY o.nonce)`.as("place"))
@@ -51,4 +51,4 @@ export async function listOpen(services: RelayContext, chain: Chain): Promise<Wa
 /** Cancelled, and the empty transaction is not signed yet. */
 const isToBeEmptied = sql<boolean>`(w.cancel_requested_at IS NOT NULL AND NOT EXISTS (
   SELECT FROM service.attempt a
-  WHERE (a.chain_id, a.addr, a.nonce) = (o.chain_id, o.addr, o.nonce) AND a.kind = 'noop'))`;
+  WHERE (a.chain_id, a.addr, a.nonce) = (o.chain_id, o.addr, o.nonce) AND a.kind = 'cancellation'))`;

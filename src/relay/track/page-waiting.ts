@@ -19,7 +19,7 @@ export async function listAssigned(services: RelayContext, chain: Chain): Promis
     .innerJoin(
       (from) =>
         from
-          .selectFrom("service.slot as s")
+          .selectFrom("service.nonce_reservation as s")
           .innerJoin("service.intent as w", "w.id", "s.intent_id")
           .select("s.intent_id")
           .select(sql<bigint>`row_number() OVER (PARTITION BY s.addr ORDER BY s.nonce)`.as("place"))
