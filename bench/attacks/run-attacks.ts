@@ -52,13 +52,13 @@ function attacksOn(contract: string, key: string): Attack[] {
     `{ or: [${Array.from({ length: count }, (_, at) => `{ name: "none${at}#" }`).join()}] }`;
   const traits = (count: number) =>
     JSON.stringify({
-      query: `query ($f: TraitFilter) { nfts(chain: "goerli", contract: "${contract}", first: 50, traits: $f) { nodes { tokenId } } }`,
+      query: `query ($f: TraitFilter) { contract(chain: "goerli", address: "${contract}") { nfts(first: 50, traits: $f) { nodes { tokenId } } } }`,
       variables: { f: JSON.parse(filter(count).replace(/(\w+):/g, '"$1":')) },
     });
   const reports = [
-    `collectionStatistics(chain: "goerli", contract: "${contract}") { ownerCount }`,
-    `traits(chain: "goerli", contract: "${contract}") { name }`,
-    `owners(chain: "goerli", contract: "${contract}") { totalCount }`,
+    `contract(chain: "goerli", address: "${contract}") { statistics { ownerCount } }`,
+    `contract(chain: "goerli", address: "${contract}") { traits { name } }`,
+    `contract(chain: "goerli", address: "${contract}") { owners { totalCount } }`,
   ].map((field) => JSON.stringify({ query: `{ ${field} }` }));
   const aliases = (field: string) =>
     JSON.stringify({ query: `{ ${Array.from({ length: 30 }, (_, at) => `a${at}: ${field}`).join(" ")} }` });

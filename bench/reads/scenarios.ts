@@ -23,13 +23,12 @@ const fields = `chain contractAddress tokenId standard owner amount creator mint
   fileUrl animationUrl cachedFileUrl metadataUpdatedAt contract { address name symbol standard description }`;
 const queries = {
   account: `query ($a: Address!) { account(address: $a) { nfts(chain: "goerli", first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } } }`,
-  contract: `query ($c: Address!, $after: String) { nfts(chain: "goerli", contract: $c, first: 50, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } }`,
-  chain: `{ nfts(chain: "goerli", first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } }`,
-  traits: `query ($c: Address!, $v: [String!]!) { nfts(chain: "goerli", contract: $c, first: 50, traits: { name: "Hat", values: $v }) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } }`,
+  contract: `query ($c: Address!, $after: String) { contract(chain: "goerli", address: $c) { nfts(first: 50, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } } }`,
+  chain: `{ chain(name: "goerli") { latestNfts(first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } } }`,
+  traits: `query ($c: Address!, $v: [String!]!) { contract(chain: "goerli", address: $c) { nfts(first: 50, traits: { name: "Hat", values: $v }) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } } }`,
   nested: `query ($c: Address!, $a: Address!, $t: TokenId!) {
-    contract(chain: "goerli", address: $c) { name symbol standard }
     nft(chain: "goerli", contract: $c, tokenId: $t) { ${fields} fileInformation { width height } }
-    nfts(chain: "goerli", contract: $c, first: 20) { nodes { ${fields} } totalCount }
+    contract(chain: "goerli", address: $c) { name symbol standard nfts(first: 20) { nodes { ${fields} } totalCount } }
     account(address: $a) { nfts(chain: "goerli", first: 20) { nodes { ${fields} } totalCount } } }`,
   detail: `query ($c: Address!, $t: TokenId!) { nft(chain: "goerli", contract: $c, tokenId: $t) { ${fields} } }`,
 };

@@ -1,7 +1,7 @@
 -- Keys that can be rotated, limited and revoked; plans; what an account used and owes; a log that
 -- cannot be rewritten unseen.
 
--- The one policy table: both doors, the quota trigger and `me/settings` read it. Null: no limit.
+-- The one policy table: both APIs, the quota trigger and `me/settings` read it. Null: no limit.
 CREATE TABLE service.plan (
   tier text PRIMARY KEY CHECK (tier IN ('free', 'growth', 'scale', 'enterprise')),
   reads_per_second integer CHECK (reads_per_second > 0),

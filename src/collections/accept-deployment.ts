@@ -68,7 +68,7 @@ export async function draftIntent(
   const owner = lowerCase(payload.ownerAddress);
   const intentId = intentName(id);
   const salt = collectionSalt(intentId, owner, initData);
-  const place = { factory, template, intentId, owner, initData, salt };
+  const target = { factory, template, intentId, owner, initData, salt };
   return {
     id,
     tenantId: caller.accountId,
@@ -83,7 +83,7 @@ export async function draftIntent(
     owner,
     initData,
     salt,
-    predicted: predictCollection(place),
+    predicted: predictCollection(target),
     reservation: planGasReservation(services, chain, {
       tenantId: caller.accountId,
       tier: caller.tier,

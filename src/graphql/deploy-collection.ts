@@ -24,7 +24,7 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
   const input = builder.inputType("DeployCollectionInput", {
     description: "An ERC-721 collection to launch. Supply and prices cannot be changed later.",
     fields: (t) => ({
-      chain: t.string({ required: true }),
+      chain: t.field({ type: "ChainName", required: true }),
       name: t.string({ required: true }),
       symbol: t.string({ required: true }),
       maxSupply: t.field({ type: "Uint256", required: true, description: "Up to 5000 with a free key." }),

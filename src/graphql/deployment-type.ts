@@ -2,6 +2,7 @@ import { readProgress } from "../collections/confirmation-progress.ts";
 import type { Deployment, DeploymentState } from "../collections/get-deployment.ts";
 import type { Services } from "../services.ts";
 import type { Builder } from "./builder.ts";
+import { collectionType, loadCollection } from "./collection-type.ts";
 import { settingsFields } from "./settings-fields.ts";
 
 const states: Record<DeploymentState, string> = {
@@ -46,7 +47,7 @@ export function deploymentType(builder: Builder, state: StateRef) {
     description: "The deployment of one collection, from the request to the chain.",
     fields: (t) => ({
       id: t.exposeID("id"),
-      chain: t.string({ resolve: ({ chain }) => chain.name }),
+      chain: t.field({ type: "ChainName", resolve: ({ chain }) => chain.name }),
       state: t.field({ type: state, resolve: (deployment) => deployment.state.toUpperCase() as StateName }),
       holdReason: t.exposeString("holdReason", { nullable: true, description: "Why it does not go on now." }),
       transactionHash: t.field({
@@ -65,10 +66,11 @@ export function deploymentType(builder: Builder, state: StateRef) {
         resolve: (deployment) => deployment.predictedAddress,
       }),
       collection: t.field({
-        type: "Address",
+        type: collectionType(builder),
         nullable: true,
-        description: "Where the collection is; null until the deployment is confirmed.",
-        resolve: (deployment) => deployment.collection,
+        description: "The collection that stands; null until the deployment is confirmed.",
+        resolve: async ({ chain, collection }, _args, context) =>
+          collection && (await loadCollection(context, chain, collection)),
       }),
       block: t.field({
         type: "Uint256",

@@ -2,6 +2,7 @@ import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey
 import { type SignedUp, signUp } from "../accounts/sign-up.ts";
 import { type Builder, sessionOf } from "./builder.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+import { viewerType } from "./viewer.ts";
 
 interface Outcome<T> {
   result: T | null;
@@ -36,12 +37,12 @@ export function addKeys(builder: Builder): void {
       }),
     }),
   });
-  builder.queryField("keys", (t) =>
+  builder.objectField(viewerType(builder), "keys", (t) =>
     t.field({
       type: [apiKey],
       nullable: true,
       description: "The keys of the account, revoked ones too; needs the scope ADMIN.",
-      resolve: async (_root, _args, context) => await listKeys(context.services, await sessionOf(context)),
+      resolve: async (_viewer, _args, context) => await listKeys(context.services, await sessionOf(context)),
     }),
   );
 

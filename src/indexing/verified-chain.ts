@@ -157,7 +157,7 @@ export class VerifiedChain {
     return { result: logs.flat().filter((log) => matches(log, filter)) };
   }
 
-  /** Kept for a moment: Ponder asks again when a large block takes longer than its patience. */
+  /** Kept for a moment: Ponder asks again when a large block takes longer than its timeout. */
   #logsOf(header: Header): Promise<RpcLog[]> {
     const known = this.#proven.get(header.hash);
     if (known) return known;

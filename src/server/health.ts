@@ -11,7 +11,7 @@ import { mayReadMetrics } from "../telemetry/serve-metrics.ts";
  * `/livez`: the process answers. `/readyz`: it may be sent requests. `/status`: how each chain is.
  *
  * Only what another process would do better makes `/readyz` 503: this one's database is away, or it is
- * leaving. A chain that lags or a lane that is halted is the same for all of them: taking all out would turn
+ * leaving. A chain that lags or a wallet that is halted is the same for all of them: taking all out would turn
  * a part of the service that does not work into a service that does not; `?strict` says 503 then too.
  */
 export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, metrics: Metrics | null): void {

@@ -5,7 +5,7 @@ import { type Token, tokenOf } from "./endpoint.ts";
 import { type Endpoint, openAsking } from "./http-ask.ts";
 import { mostOrderBytes, mostOrders, paths, writeOrder, writeOrders } from "./protocol.ts";
 import type { Signed, SigningOrder } from "./signer.ts";
-import { SignerHealth, type SigningPlace } from "./signing-place.ts";
+import { SignerHealth, type SigningBackend } from "./signing-backend.ts";
 import { SignerError, shown } from "./trouble.ts";
 
 export interface SignerAccess {
@@ -24,7 +24,7 @@ const answerBytes = 65_536;
  * after any trouble. Of each answer it is compared which transaction was signed (`signChecked`). Orders of one moment are
  * asked for together.
  */
-export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): SigningPlace {
+export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): SigningBackend {
   const { ask, close } = openAsking(endpoint, { timeoutMs, answerBytes });
   /** Read when it is needed: the signer makes the file at its first start. */
   let bearer: string | null = null;

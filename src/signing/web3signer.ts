@@ -6,7 +6,7 @@ import { openAsking } from "./http-ask.ts";
 import { underRules } from "./local-keys.ts";
 import type { SigningPolicy } from "./rules.ts";
 import { encodeTransaction, type Signer, type Unsigned } from "./signer.ts";
-import { SignerHealth, type SigningPlace } from "./signing-place.ts";
+import { SignerHealth, type SigningBackend } from "./signing-backend.ts";
 import { SignerError, shown } from "./trouble.ts";
 
 export interface Web3SignerAccess {
@@ -36,7 +36,7 @@ export function web3Signer(
   policyOf: (chainId: number) => SigningPolicy,
   log: Logger,
   admin: boolean,
-): SigningPlace & { walletsOf(chainId: number, addresses: readonly Address[]): Signer[] } {
+): SigningBackend & { walletsOf(chainId: number, addresses: readonly Address[]): Signer[] } {
   const { ask, close } = openAsking({ url }, { timeoutMs, answerBytes });
   const health = new SignerHealth(log, new URL(url).origin, () => expectOk("GET", "/upcheck"));
   /** Public keys of 64 bytes by address; asked for again when one is missing. */

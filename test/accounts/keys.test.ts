@@ -100,7 +100,10 @@ describe("keys", () => {
     expect(await api.send("GET", "/v0/me/keys", key)).toMatchObject(missing);
     const { body } = await api.graphql(key, `mutation { createKey(name: "x", scopes: [READ]) { key } }`);
     expect(body.errors[0].extensions.code).toBe("scope_missing");
-    const more = await api.graphql(key, "query { ...F } fragment F on Query { keys { id } }");
+    const more = await api.graphql(
+      key,
+      "query { ...F } fragment F on Query { viewer { name ...K } } fragment K on Viewer { keys { id } }",
+    );
     expect(more.body.errors[0].extensions.code).toBe("scope_missing");
   });
 

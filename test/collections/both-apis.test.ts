@@ -76,7 +76,7 @@ const input = (changes: Record<string, unknown> = {}) => ({
 
 const mutation = `mutation ($input: DeployCollectionInput!) {
   deployCollection(input: $input) {
-    deployment { id state transactionHash predictedAddress collection }
+    deployment { id state transactionHash predictedAddress collection { address } }
     idempotencyKey warnings userErrors { code field message }
   }
 }`;
@@ -166,9 +166,9 @@ describe("GraphQL", () => {
     });
     await h.until(services, deployment.id, ["finalized"]);
     const query = `query ($id: ID!, $collection: Address!, $wallet: Address!) {
-      deployment(id: $id) { state collection block publicMintStart presaleMerkleRoot }
+      deployment(id: $id) { state collection { address deploymentName: name } block publicMintStart presaleMerkleRoot }
       byAddress: deployment(chain: "goerli", collection: $collection) { id }
-      deployments(first: 1) { nodes { id } pageInfo { hasNextPage endCursor } }
+      viewer { deployments(first: 1) { nodes { id collection { address } } pageInfo { hasNextPage endCursor } } }
       eligibility(chain: "goerli", collection: $collection, wallet: $wallet) { eligible reason proof }
     }`;
     const variables = { id: deployment.id, collection: deployment.predictedAddress, wallet };
@@ -177,11 +177,16 @@ describe("GraphQL", () => {
     expect(answer.data).toMatchObject({
       deployment: {
         state: "FINALIZED",
-        collection: deployment.predictedAddress,
+        collection: { address: deployment.predictedAddress },
         publicMintStart: "2022-07-12T11:30:48.000Z",
       },
       byAddress: { id: deployment.id },
-      deployments: { nodes: [{ id: deployment.id }], pageInfo: { hasNextPage: true } },
+      viewer: {
+        deployments: {
+          nodes: [{ id: deployment.id, collection: { address: deployment.predictedAddress } }],
+          pageInfo: { hasNextPage: true },
+        },
+      },
       eligibility: { eligible: true, reason: null, proof: [] },
     });
   });

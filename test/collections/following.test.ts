@@ -22,7 +22,7 @@ async function listen(id: string, enough: (states: string[]) => boolean = () => 
     method: "POST",
     headers: { Authorization: api.key, "Content-Type": "application/json", Accept: "text/event-stream" },
     body: JSON.stringify({
-      query: "subscription ($id: ID!) { deployment(id: $id) { state collection } }",
+      query: "subscription ($id: ID!) { deployment(id: $id) { state collection { address } } }",
       variables: { id },
     }),
     signal: leaving.signal,

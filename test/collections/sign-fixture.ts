@@ -62,8 +62,10 @@ export class SignFixture {
 
   /** What minting pages and the account are shown. */
   async listed(): Promise<{ address: Address; transactionHash: Hash; name: string }[]> {
-    const { data } = await this.api.graphql(`{ collections(chain: "goerli") { address transactionHash name } }`);
-    return data["collections"] as unknown as { address: Address; transactionHash: Hash; name: string }[];
+    const { data } = await this.api.graphql(
+      `{ viewer { collections(chain: "goerli") { address transactionHash name } } }`,
+    );
+    return data["viewer"]?.["collections"] as unknown as { address: Address; transactionHash: Hash; name: string }[];
   }
 
   /** The collection of this name that the account is shown. */

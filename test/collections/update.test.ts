@@ -74,7 +74,7 @@ async function listed(address: string): Promise<Record<string, unknown>> {
 const relayerNonce = () => h.chain.getTransactionCount({ address: h.relayer, blockTag: "pending" });
 
 const update = `mutation ($input: UpdateCollectionInput!) {
-  updateCollection(input: $input) { update { id state transactionHash collection } userErrors { code field message } }
+  updateCollection(input: $input) { update { id state transactionHash collection { address } } userErrors { code field message } }
 }`;
 
 describe("PUT /v0/contracts/collections", () => {
@@ -240,24 +240,29 @@ describe("GraphQL updateCollection", () => {
     });
     const result = data["updateCollection"]?.["update"];
     expect(data["updateCollection"]?.["userErrors"]).toEqual([]);
-    const waiting = await api.graphql("query ($id: ID!) { collectionUpdate(id: $id) { progress } }", {
+    const waiting = await api.graphql("query ($id: ID!) { viewer { collectionUpdate(id: $id) { progress } } }", {
       id: result?.["id"],
     });
     await h.chain.setAutomine(true);
     await h.chain.mine({ blocks: 1 });
-    expect(waiting.data["collectionUpdate"]?.["progress"]).toMatch(/^in no block yet; then 1 confirmation(, about|$)/);
+    expect(
+      (waiting.data["viewer"] as unknown as { collectionUpdate: { progress: string } }).collectionUpdate.progress,
+    ).toMatch(/^in no block yet; then 1 confirmation(, about|$)/);
     await settled(result?.["transactionHash"]);
     expect(await runtimeOf(address)).toMatchObject({ baseURI: "ipfs://graph/", royaltiesBps: 100n });
     const followed = await api.graphql(
       `query ($id: ID!, $a: Address!) {
-        collectionUpdate(id: $id) { state transactionHash progress } collection(chain: "goerli", address: $a) { baseUri royaltiesBps } }`,
+        viewer { collectionUpdate(id: $id) { state transactionHash progress collection { address contract { name } } } } collection(chain: "goerli", address: $a) { baseUri royaltiesBps } }`,
       { id: result?.["id"], a: address },
     );
     expect(followed.data).toMatchObject({
-      collectionUpdate: {
-        state: expect.stringMatching(/CONFIRMED|FINALIZED/),
-        transactionHash: result?.["transactionHash"],
-        progress: null,
+      viewer: {
+        collectionUpdate: {
+          state: expect.stringMatching(/CONFIRMED|FINALIZED/),
+          transactionHash: result?.["transactionHash"],
+          progress: null,
+          collection: { address },
+        },
       },
       collection: { baseUri: "ipfs://graph/", royaltiesBps: 100 },
     });
@@ -371,10 +376,11 @@ describe("what became of an update", () => {
     expect(await empty()).toHaveLength(1);
     await h.chain.setAutomine(true);
     await h.chain.mine({ blocks: 1 });
-    const state = async () =>
-      (await api.graphql("query ($id: ID!) { collectionUpdate(id: $id) { state } }", { id: rows[0].id })).data[
-        "collectionUpdate"
-      ]?.["state"];
+    const state = async () => {
+      const query = "query ($id: ID!) { viewer { collectionUpdate(id: $id) { state } } }";
+      const { data } = await api.graphql(query, { id: rows[0].id });
+      return (data["viewer"] as unknown as { collectionUpdate: { state: string } }).collectionUpdate.state;
+    };
     await expect.poll(state, patient).toBe("CANCELLED");
     expect(await runtimeOf(address)).toEqual(before);
     const repeated = await put(address, { royalties_share: 777 }, key);

@@ -111,16 +111,16 @@ test("a read of a token queues it before all others, and then its collection, al
 });
 
 test("each way of reading a collection is a demand for it", async () => {
-  const argumentsOf = (contract: string) => `chain: "goerli", contract: "${contract}"`;
+  const of = (contract: string) => `contract(chain: "goerli", address: "${contract}")`;
   const reads: ((contract: string) => Promise<unknown>)[] = [
     (contract) => apis.v0(`/nfts/${contract}?chain=goerli`),
-    (contract) => apis.graphql(`{ nfts(${argumentsOf(contract)}) { nodes { tokenId } } }`),
+    (contract) => apis.graphql(`{ ${of(contract)} { nfts { nodes { tokenId } } } }`),
     (contract) => apis.graphql(`{ contract(chain: "goerli", address: "${contract}") { name } }`),
-    (contract) => apis.graphql(`{ collectionStatistics(${argumentsOf(contract)}) { tokenCount } }`),
-    (contract) => apis.graphql(`{ nft(${argumentsOf(contract)}, tokenId: "1") { name } }`),
+    (contract) => apis.graphql(`{ ${of(contract)} { statistics { tokenCount } } }`),
+    (contract) => apis.graphql(`{ nft(chain: "goerli", contract: "${contract}", tokenId: "1") { name } }`),
     async (contract) => {
-      const shown = await apis.graphql(`{ metadataProgress(${argumentsOf(contract)}) { total fresh pending failed } }`);
-      expect(shown.data.metadataProgress).toEqual({ total: tokens, fresh: 0, pending: tokens, failed: 0 });
+      const shown = await apis.graphql(`{ ${of(contract)} { metadataProgress { total fresh pending failed } } }`);
+      expect(shown.data.contract.metadataProgress).toEqual({ total: tokens, fresh: 0, pending: tokens, failed: 0 });
     },
   ];
   for (const [at, read] of reads.entries()) {

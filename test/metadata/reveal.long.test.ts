@@ -100,9 +100,9 @@ afterAll(async () => {
 
 async function progress(): Promise<{ total: number; fresh: number; pending: number; failed: number }> {
   const { data } = await apis.graphql(
-    `{ metadataProgress(chain: "goerli", contract: "${contract.address}") { total fresh pending failed } }`,
+    `{ contract(chain: "goerli", address: "${contract.address}") { metadataProgress { total fresh pending failed } } }`,
   );
-  return data.metadataProgress;
+  return data.contract.metadataProgress;
 }
 
 async function readPage(): Promise<number> {

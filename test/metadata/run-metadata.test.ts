@@ -198,9 +198,10 @@ test("tokens of every kind of URI are read, and every failure is a row with its 
   const place = `chain: "goerli", contract: "${talker.address}"`;
   const shown = await apis.graphql(`{
     nft(${place}, tokenId: "12") { metadataStatus metadataError }
-    metadataProgress(${place}) { total fresh pending failed faults { code count } } }`);
+    contract(chain: "goerli", address: "${talker.address}") {
+      metadataProgress { total fresh pending failed faults { code count } } } }`);
   expect(shown.data.nft).toEqual({ metadataStatus: "FAILED", metadataError: "http_status" });
-  const { faults, ...counts } = shown.data.metadataProgress;
+  const { faults, ...counts } = shown.data.contract.metadataProgress;
   expect(counts).toEqual({ total: 16, fresh: 6, pending: 0, failed: 10 });
   expect(faults).toContainEqual({ code: "http_status", count: 1 });
 

@@ -78,12 +78,12 @@ const reads: [name: string, path: string, query: string][] = [
   [
     "tokens of a contract",
     `/v0/nfts/${keys}?chain=goerli&page_size=2&include=metadata`,
-    `{ nfts(chain: "goerli", contract: "${keys}", first: 2) { nodes { tokenId metadata } totalCount ${page} } }`,
+    `{ contract(chain: "goerli", address: "${keys}") { nfts(first: 2) { nodes { tokenId metadata } totalCount ${page} } } }`,
   ],
   [
     "tokens of a chain",
     "/v0/nfts?chain=goerli&page_size=2&include=contract_information",
-    `{ nfts(chain: "goerli", first: 2) { nodes { tokenId contract { name } } ${page} } }`,
+    `{ chain(name: "goerli") { latestNfts(first: 2) { nodes { tokenId contract { name } } ${page} } } }`,
   ],
   [
     "one token",
@@ -93,17 +93,17 @@ const reads: [name: string, path: string, query: string][] = [
   [
     "movements of an account",
     `/v0/transactions/accounts/${alice}?chain=goerli&page_size=2`,
-    `{ transfers(chain: "goerli", account: "${alice}", first: 2) { nodes { kind tokenId } ${page} } }`,
+    `{ account(address: "${alice}") { transfers(chain: "goerli", first: 2) { nodes { kind tokenId } ${page} } } }`,
   ],
   [
     "movements of a contract",
     `/v0/transactions/nfts/${keys}?chain=goerli&page_size=2&type=mint`,
-    `{ transfers(chain: "goerli", contract: "${keys}", kinds: [MINT], first: 2) { nodes { kind tokenId } ${page} } }`,
+    `{ contract(chain: "goerli", address: "${keys}") { transfers(kinds: [MINT], first: 2) { nodes { kind tokenId } ${page} } } }`,
   ],
   [
     "movements of a token",
     `/v0/transactions/nfts/${keys}/1?chain=goerli&page_size=2`,
-    `{ transfers(chain: "goerli", contract: "${keys}", tokenId: "1", first: 2) { nodes { kind tokenId } ${page} } }`,
+    `{ nft(chain: "goerli", contract: "${keys}", tokenId: "1") { transfers(first: 2) { nodes { kind tokenId } ${page} } } }`,
   ],
   [
     "contracts of an account",
@@ -113,7 +113,7 @@ const reads: [name: string, path: string, query: string][] = [
   [
     "supply and holders of a contract",
     `/v0/transactions/stats/${keys}?chain=goerli`,
-    `{ collectionStatistics(chain: "goerli", contract: "${keys}") { totalSupply ownerCount } }`,
+    `{ contract(chain: "goerli", address: "${keys}") { statistics { totalSupply ownerCount } } }`,
   ],
   [
     "search",
@@ -122,13 +122,15 @@ const reads: [name: string, path: string, query: string][] = [
   ],
 ];
 
-test.each(reads)("%s: the same one statement through both apis", async (_name, path, query) => {
+test.each(reads)("%s: the same statement through both APIs", async (_name, path, query) => {
   const rest = await statementsOf(path);
   // Known from the second time on.
   await statementsOf("/graphql", { query });
   const graph = await statementsOf("/graphql", { query });
   expect(rest.reads).toHaveLength(1);
-  expect(graph.reads).toEqual(rest.reads);
+  // Where no plan answers it, the object that has the list is read first.
+  expect(graph.reads.length).toBeLessThanOrEqual(2);
+  expect(graph.reads.slice(-1)).toEqual(rest.reads);
   // The rows: token ids in their order, as far as both APIs show them.
   const ids = (text: string) => [...text.matchAll(/"(?:token_id|tokenId)":"(\d+)"/g)].map(([, id]) => id);
   expect(ids(graph.text)).toEqual(ids(rest.text));

@@ -27,11 +27,11 @@ test.each(["no-logs", "transactions-spoilt"])(
       await loseRows(fixture.database.pool, [deployment.id, update.id], fixture.wallet);
 
       fixture.proxy.forced = fault;
-      const told = await reconcileWallet(fixture.services, fixture.chain, fixture.wallet).catch(
+      const failure = await reconcileWallet(fixture.services, fixture.chain, fixture.wallet).catch(
         (error: Error) => error.message,
       );
       // Believed only as far as it is proved: what was ours is ours, or nothing is known yet.
-      if (Array.isArray(told)) expect(told.map(({ explained }) => explained)).toEqual([true, true]);
+      if (Array.isArray(failure)) expect(failure.map(({ explained }) => explained)).toEqual([true, true]);
       expect(await walletState(fixture)).toBe("open");
 
       fixture.proxy.forced = "";

@@ -108,8 +108,8 @@ test.each(["waits in a mempool", "is in a block"])(
     const state = where === "is in a block" ? "mined" : expect.stringMatching(/^(signed|in_flight)$/);
     expect(await inSecond()).toEqual([{ state, reserved: true }]);
     // The judge counts intents that never reserved anything.
-    const told = /^nobody asked for|^imported transactions/;
-    expect((await fixture.finish(patient.timeout)).filter((finding) => !told.test(finding))).toEqual([]);
+    const reported = /^nobody asked for|^imported transactions/;
+    expect((await fixture.finish(patient.timeout)).filter((finding) => !reported.test(finding))).toEqual([]);
     const { rows } = await database.pool.query(
       `SELECT encode(s.mined_attempt, 'hex') AS hash, bool_and(b.settled AND b.spent = s.mined_cost_wei) AS counted
        FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id JOIN service.budget_entry b ON b.intent_id = i.id

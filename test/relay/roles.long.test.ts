@@ -58,7 +58,7 @@ async function setRole(functionName: "grantRole" | "revokeRole", wallet: Address
 
 const chainStatus = async () => (await readStatus(services)).chains.find(({ chain }) => chain === "goerli");
 const roles = async () => (await chainStatus())?.wallets.map(({ wallet, hasRole }) => ({ wallet, hasRole }));
-const told = (text: string) =>
+const reported = (text: string) =>
   worker.output
     .split("\n")
     .filter((line) => line.includes(text))
@@ -77,7 +77,7 @@ test("a configured wallet without its role is named at the start, in the status,
   expect(text).toContain(`mintyard_wallet_has_role{chain="goerli",wallet="${h.relayer}",process="test"} 1`);
   expect(text).toContain(`mintyard_wallet_has_role{chain="goerli",wallet="${second}",process="test"} 0`);
   await expect
-    .poll(() => told("a paying wallet has no relayer role"), patient)
+    .poll(() => reported("a paying wallet has no relayer role"), patient)
     .toMatchObject([{ chain: "goerli", wallet: second, action: expect.stringContaining("mintyard wallets grant") }]);
 });
 
@@ -89,14 +89,14 @@ test("without a role in any wallet a deployment waits, and goes on by itself onc
     message: expect.stringContaining("no paying wallet has the factory's relayer role"),
   });
   await expect
-    .poll(() => told("a paying wallet has no relayer role").map(({ wallet }) => wallet), patient)
+    .poll(() => reported("a paying wallet has no relayer role").map(({ wallet }) => wallet), patient)
     .toEqual([second, h.relayer]);
   await expect.poll(roles, patient).toContainEqual({ wallet: h.relayer, hasRole: false });
   await setRole("grantRole", h.relayer);
   await h.untilState(refused.details.deployment, done);
   await expect.poll(roles, patient).toContainEqual({ wallet: h.relayer, hasRole: true });
   await expect
-    .poll(() => told("has the relayer role again"), patient)
+    .poll(() => reported("has the relayer role again"), patient)
     .toMatchObject([{ chain: "goerli", wallet: h.relayer }]);
 });
 

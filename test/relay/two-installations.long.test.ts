@@ -67,7 +67,7 @@ async function mintyard(line: string, { env }: Installation): Promise<string> {
 
 const chainOf = async ({ services }: Installation) =>
   (await readStatus(services)).chains.find(({ chain }) => chain === "goerli");
-const toldBy = ({ worker }: Installation) =>
+const recordedBy = ({ worker }: Installation) =>
   worker.output
     .split("\n")
     .filter((line) => line.includes("two installations use one paying wallet"))
@@ -79,7 +79,7 @@ test("a wallet that one installation uses alone is nobody else's, whatever it se
   await deploy(one);
   await deploy(one);
   expect(await chainOf(one)).toMatchObject({ troubles: expect.not.arrayContaining(["wallet_shared"]) });
-  expect(toldBy(one)).toEqual([]);
+  expect(recordedBy(one)).toEqual([]);
 });
 
 test("an idle installation notices that another one deploys with its wallet, and says so everywhere", async () => {
@@ -87,7 +87,7 @@ test("an idle installation notices that another one deploys with its wallet, and
   await expect.poll(() => externalOf(one), patient).toBe(1);
   expect((await chainOf(one))?.troubles).toContain("wallet_shared");
   await expect
-    .poll(() => toldBy(one), patient)
+    .poll(() => recordedBy(one), patient)
     .toMatchObject([
       { chain: "goerli", wallet: h.relayer, deployment: id, action: expect.stringContaining("a wallet of its own") },
     ]);
@@ -115,11 +115,11 @@ test("both go on deploying, each collection stands once, and the other one notic
 });
 
 test("a plain transfer of an operator is named as such, and not as another installation", async () => {
-  const before = [await externalOf(one), toldBy(one).length];
+  const before = [await externalOf(one), recordedBy(one).length];
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
   const hash = await wallet.sendTransaction({ to: `0x${"12".repeat(20)}`, value: 1n, chain: null });
   await h.chain.waitForTransactionReceipt({ hash });
   await expect.poll(async () => (await chainOf(one))?.walletStates[0]?.state, patient).toBe("reconcile");
   expect(one.worker.output).toContain("external transactions from the paying wallet");
-  expect([await externalOf(one), toldBy(one).length]).toEqual(before);
+  expect([await externalOf(one), recordedBy(one).length]).toEqual(before);
 });

@@ -87,8 +87,8 @@ test("an update that the contract refuses keeps later ones waiting for ten minut
     const refused = await accept({ baseUri: "ipfs://too-late/" });
     const later = await accept({ royaltiesBps: 123n });
     await h.until(worker, freeze.id, done);
-    const told = await untilSigned(api, goerli(api), refused).catch((error: unknown) => error);
-    expect(told).toMatchObject({
+    const failure = await untilSigned(api, goerli(api), refused).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
       code: "service_unavailable",
       message: expect.stringContaining("the contract would refuse"),
     });

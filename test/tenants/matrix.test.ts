@@ -245,12 +245,12 @@ describe("GraphQL", () => {
   });
 
   test("another's cursor opens no list", async () => {
-    const page = await api.graphql(alice.key, "{ deployments(first: 1) { pageInfo { endCursor } } }");
-    const cursor = page.body.data.deployments.pageInfo.endCursor;
+    const page = await api.graphql(alice.key, "{ viewer { deployments(first: 1) { pageInfo { endCursor } } } }");
+    const cursor = page.body.data.viewer.deployments.pageInfo.endCursor;
     expect(cursor).toEqual(expect.any(String));
     const { body } = await api.graphql(
       mallory.key,
-      "query ($after: String) { deployments(first: 5, after: $after) { nodes { id name } } }",
+      "query ($after: String) { viewer { deployments(first: 5, after: $after) { nodes { id name } } } }",
       { after: cursor },
     );
     expect(leaksOf(alice, body)).toEqual([]);

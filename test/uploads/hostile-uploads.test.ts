@@ -86,7 +86,8 @@ describe.each(Object.entries(single))("%s", (_name, { path, before, file }) => {
       expect(await send(path, before + body)).toMatchObject({ code: "value_error" });
     }
     expect(
-      (await api.graphql(key, "{ uploads(first: 50) { nodes { fileName sizeBytes } } }")).body.data.uploads.nodes,
+      (await api.graphql(key, "{ viewer { uploads(first: 50) { nodes { fileName sizeBytes } } } }")).body.data.viewer
+        .uploads.nodes,
     ).not.toContainEqual(expect.objectContaining({ sizeBytes: 15 }));
   });
 
@@ -139,8 +140,8 @@ test("a client that falls silent, and one that sends a byte a second, are told 4
       return [silent, drip(start)].map(async (text) => [name, codeOf(parseAnswer(await text).body)]);
     }),
   );
-  const told = Object.keys(single).flatMap((name) => Array(2).fill([name, "request_timeout"]));
-  expect(codes).toEqual(told);
+  const reported = Object.keys(single).flatMap((name) => Array(2).fill([name, "request_timeout"]));
+  expect(codes).toEqual(reported);
 });
 
 /** Sends a byte a second behind what it began with. @returns all that came back until the connection ended. */

@@ -29,12 +29,12 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
   if (used === null) throw new ServiceError("service_unavailable", `the ${chain.name} node keeps too little history`);
   const strange = await listExternalFound(services, chain, address, used);
   const opened = await services.db.transaction().execute(async (transaction) => {
-    const place = { chain_id: chain.id, addr: toBytes(address) };
+    const key = { chain_id: chain.id, addr: toBytes(address) };
     const walletRow = await transaction
       .selectFrom("service.relayer_wallet")
       .selectAll()
-      .where("chain_id", "=", place.chain_id)
-      .where("addr", "=", place.addr)
+      .where("chain_id", "=", key.chain_id)
+      .where("addr", "=", key.addr)
       .forUpdate()
       .executeTakeFirst();
     if (!walletRow) throw new ServiceError("not_found", `nothing is known of wallet ${wallet} on ${chain.name}`);
@@ -43,15 +43,15 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
     for (let nonce = walletRow.next_nonce; nonce < nextNonce; nonce += 1n)
       await transaction
         .insertInto("service.nonce_reservation")
-        .values({ ...place, nonce, intent_id: null, kind: "cancellation", state: "external" })
+        .values({ ...key, nonce, intent_id: null, kind: "cancellation", state: "external" })
         .execute();
     // Left open, they would close the wallet again at the next check.
     if (strange.length > 0)
       await transaction
         .updateTable("service.nonce_reservation")
         .set({ kind: "cancellation", state: "external" })
-        .where("chain_id", "=", place.chain_id)
-        .where("addr", "=", place.addr)
+        .where("chain_id", "=", key.chain_id)
+        .where("addr", "=", key.addr)
         .where("nonce", "in", strange)
         .where("intent_id", "is", null)
         .where("state", "=", "open")
@@ -59,8 +59,8 @@ export async function openWallet(services: RelayContext, chain: Chain, wallet: A
     await transaction
       .updateTable("service.relayer_wallet")
       .set({ state: "open", needed_wei: null, next_nonce: nextNonce })
-      .where("chain_id", "=", place.chain_id)
-      .where("addr", "=", place.addr)
+      .where("chain_id", "=", key.chain_id)
+      .where("addr", "=", key.addr)
       .execute();
     return { nextNonce, skipped: skipped + BigInt(strange.length) };
   });

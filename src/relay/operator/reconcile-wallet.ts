@@ -33,19 +33,19 @@ export async function reconcileWallet(
 
 /** A halted wallet opens when every nonce that it was halted for was used by what this service signs. */
 async function explainHalt(services: RelayContext, chain: Chain, wallet: Address): Promise<FoundNonce[]> {
-  const place = { chain_id: chain.id, addr: toBytes(wallet) };
+  const key = { chain_id: chain.id, addr: toBytes(wallet) };
   const query = services.db
     .selectFrom("service.relayer_wallet")
     .select("state")
-    .where("chain_id", "=", place.chain_id)
-    .where("addr", "=", place.addr);
+    .where("chain_id", "=", key.chain_id)
+    .where("addr", "=", key.addr);
   if ((await query.executeTakeFirst())?.state !== "halted") return [];
   const taken = await services.db
     .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.intent as i", "i.id", "s.intent_id")
     .select("s.nonce")
-    .where("s.chain_id", "=", place.chain_id)
-    .where("s.addr", "=", place.addr)
+    .where("s.chain_id", "=", key.chain_id)
+    .where("s.addr", "=", key.addr)
     .where("s.state", "=", "external")
     .where("s.found", "=", false)
     .orderBy("s.nonce")
@@ -62,19 +62,19 @@ async function explainHalt(services: RelayContext, chain: Chain, wallet: Address
       await db
         .updateTable("service.nonce_reservation")
         .set({ found: true, found_root: rootOf(sent.data) })
-        .where("chain_id", "=", place.chain_id)
-        .where("addr", "=", place.addr)
+        .where("chain_id", "=", key.chain_id)
+        .where("addr", "=", key.addr)
         .where("nonce", "=", sent.nonce)
         .execute();
-      await keepFoundBytes(db, place, { ...sent, raw });
+      await keepFoundBytes(db, key, { ...sent, raw });
     });
   }
   if (found.length === nonces.length && found.every(({ explained }) => explained))
     await services.db
       .updateTable("service.relayer_wallet")
       .set({ state: "open" })
-      .where("chain_id", "=", place.chain_id)
-      .where("addr", "=", place.addr)
+      .where("chain_id", "=", key.chain_id)
+      .where("addr", "=", key.addr)
       .where("state", "=", "halted")
       .execute();
   return found;

@@ -73,8 +73,8 @@ export async function signGrant(
   if (unclear) throw new ServiceError("service_unavailable", unclear.reason);
   const { genesisHash } = await services.relay.factory(chain);
   return await services.db.transaction().execute(async (transaction) => {
-    const place = { chain_id: chain.id, addr: toBytes(signer.address) };
-    const walletRow = await lockWallet(transaction, chain.id, place.addr, sent, genesisHash);
+    const key = { chain_id: chain.id, addr: toBytes(signer.address) };
+    const walletRow = await lockWallet(transaction, chain.id, key.addr, sent, genesisHash);
     if (walletRow.state !== "open")
       throw new ServiceError(
         "service_unavailable",
@@ -86,18 +86,18 @@ export async function signGrant(
     const { raw, hash } = await signChecked(signer, order);
     await transaction
       .insertInto("service.nonce_reservation")
-      .values({ ...place, nonce, intent_id: null, kind: "cancellation" })
+      .values({ ...key, nonce, intent_id: null, kind: "cancellation" })
       .execute();
     await transaction
       .updateTable("service.relayer_wallet")
       .set({ next_nonce: nonce + 1n })
       .where("chain_id", "=", chain.id)
-      .where("addr", "=", place.addr)
+      .where("addr", "=", key.addr)
       .execute();
     await transaction
       .insertInto("service.attempt")
       .values({
-        ...place,
+        ...key,
         nonce,
         hash: toBytes(hash),
         kind: "cancellation",

@@ -18,7 +18,7 @@ export interface IntentKey {
   derived: boolean;
 }
 
-/** A request that passed every check, with the one place on chain it can end at. */
+/** A request that passed every check, with the one address it can end at. */
 export interface NewIntent {
   id: string;
   tenantId: string;

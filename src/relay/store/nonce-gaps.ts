@@ -42,15 +42,15 @@ export async function missingNonces(
  */
 export async function reserveBetween(
   transaction: Transaction<Database>,
-  place: { chain_id: number; addr: Buffer },
+  key: { chain_id: number; addr: Buffer },
   nonce: bigint,
   nextNonce: bigint,
 ): Promise<bigint> {
   const { numAffectedRows } = await sql`
     INSERT INTO service.nonce_reservation (chain_id, addr, nonce, kind, found)
-    SELECT ${place.chain_id}, ${place.addr}, n, 'cancellation', true
+    SELECT ${key.chain_id}, ${key.addr}, n, 'cancellation', true
     FROM (SELECT coalesce(min(s.nonce), ${nextNonce}::bigint) AS lowest FROM service.nonce_reservation s
-        WHERE s.chain_id = ${place.chain_id} AND s.addr = ${place.addr}) known,
+        WHERE s.chain_id = ${key.chain_id} AND s.addr = ${key.addr}) known,
       generate_series(least(${nonce}::bigint + 1, ${nextNonce}::bigint), greatest(${nonce}::bigint, lowest) - 1) AS n`.execute(
     transaction,
   );

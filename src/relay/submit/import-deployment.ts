@@ -48,9 +48,9 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
     const walletRow = await lockWallet(transaction, chain.id, addr, nonce, genesisHash);
     const queued = intent.state === "held" ? await moveIntent(transaction, intent, "queued") : intent;
     if (!queued) return await getIntent(transaction, intent.id);
-    const place = { chain_id: chain.id, addr, nonce };
+    const key = { chain_id: chain.id, addr, nonce };
     if (!reservation) {
-      const between = await reserveBetween(transaction, place, nonce, walletRow.next_nonce);
+      const between = await reserveBetween(transaction, key, nonce, walletRow.next_nonce);
       if (between > 0n)
         services.log.warn(
           { chain: chain.name, wallet: sender, nonce, between },
@@ -59,7 +59,7 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
       // An operator may have recorded the nonce already, when nobody remembered this request.
       const bound = await transaction
         .insertInto("service.nonce_reservation")
-        .values({ ...place, intent_id: intent.id, kind: intent.kind })
+        .values({ ...key, intent_id: intent.id, kind: intent.kind })
         .onConflict((conflict) =>
           conflict
             .columns(["chain_id", "addr", "nonce"])
@@ -80,7 +80,7 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
     await transaction
       .insertInto("service.attempt")
       .values({
-        ...place,
+        ...key,
         hash: toBytes(receipt.transactionHash),
         kind: "imported",
         raw: toBytes(raw),

@@ -173,10 +173,10 @@ async function takeNonces(
     rows.flatMap(({ nonce, created_at, ...moved }) => {
       const before = seen.get(moved.id);
       if (!before) return [];
-      const place = { chain_id, addr, nonce, intent_id: moved.id, kind: before.kind, created_at };
+      const key = { chain_id, addr, nonce, intent_id: moved.id, kind: before.kind, created_at };
       const unmined = { mined_block: null, mined_block_hash: null, mined_attempt: null, mined_cost_wei: null };
       return [
-        [moved.id, { intent: asMoved(before, moved), reservation: { ...place, state: "open" as const, ...unmined } }],
+        [moved.id, { intent: asMoved(before, moved), reservation: { ...key, state: "open" as const, ...unmined } }],
       ];
     }),
   );

@@ -107,14 +107,14 @@ function external(services: RelayContext, chain: Chain, wallet: Address, nonce: 
 
 async function reserve(
   transaction: Transaction<Database>,
-  place: { chain_id: number; addr: Buffer },
+  key: { chain_id: number; addr: Buffer },
   { nonce, sent, kind }: Found,
 ): Promise<void> {
   const found_root = sent && kind === "deploy" ? rootOf(sent.data) : null;
   await transaction
     .insertInto("service.nonce_reservation")
     .values({
-      ...place,
+      ...key,
       nonce,
       intent_id: null,
       kind: kind === "external" ? "cancellation" : kind,
@@ -122,19 +122,19 @@ async function reserve(
       found_root,
     })
     .execute();
-  if (sent) await keepFoundBytes(transaction, place, sent);
+  if (sent) await keepFoundBytes(transaction, key, sent);
 }
 
 /** Keeps bytes that were found at a nonce of ours: they are evidence, and may be sent again. */
 export async function keepFoundBytes(
   transaction: Transaction<Database>,
-  place: { chain_id: number; addr: Buffer },
+  key: { chain_id: number; addr: Buffer },
   sent: Pick<PoolTransaction, "nonce" | "hash" | "raw" | "gas" | "maxFeePerGas" | "maxPriorityFeePerGas">,
 ): Promise<void> {
   await transaction
     .insertInto("service.attempt")
     .values({
-      ...place,
+      ...key,
       nonce: sent.nonce,
       hash: toBytes(sent.hash),
       kind: "imported",

@@ -46,7 +46,7 @@ export async function importFound(
   const { genesisHash } = await services.relay.factory(chain);
   await services.db.transaction().execute(async (db) => {
     const walletRow = await lockWallet(db, chain.id, addr, count, genesisHash);
-    const place = { chain_id: chain.id, addr };
+    const key = { chain_id: chain.id, addr };
     for (const { kind, transaction } of found)
       if (kind === "deploy" || kind === "update")
         await recordSentElsewhere(services, db, chain, wallet, { ...transaction, kind });
@@ -58,7 +58,7 @@ export async function importFound(
       await db
         .insertInto("service.nonce_reservation")
         .values({
-          ...place,
+          ...key,
           nonce: transaction.nonce,
           found: true,
           ...reservation,
@@ -74,7 +74,7 @@ export async function importFound(
         )
         .execute();
       if (kind !== "external" && transaction.raw)
-        await keepFoundBytes(db, place, { ...transaction, raw: transaction.raw });
+        await keepFoundBytes(db, key, { ...transaction, raw: transaction.raw });
     }
     const next = closed || walletRow.next_nonce > count ? walletRow.next_nonce : count;
     await db

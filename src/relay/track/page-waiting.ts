@@ -22,7 +22,7 @@ export async function listAssigned(services: RelayContext, chain: Chain): Promis
           .selectFrom("service.nonce_reservation as s")
           .innerJoin("service.intent as w", "w.id", "s.intent_id")
           .select("s.intent_id")
-          .select(sql<bigint>`row_number() OVER (PARTITION BY s.addr ORDER BY s.nonce)`.as("place"))
+          .select(sql<bigint>`row_number() OVER (PARTITION BY s.addr ORDER BY s.nonce)`.as("position"))
           .where("s.chain_id", "=", chain.id)
           .where("s.state", "=", "open")
           .where("w.state", "=", "assigned")
@@ -31,8 +31,8 @@ export async function listAssigned(services: RelayContext, chain: Chain): Promis
       (join) => join.onRef("chosen.intent_id", "=", "i.id"),
     )
     .selectAll("i")
-    .where("chosen.place", "<=", BigInt(lowest))
-    .orderBy("chosen.place")
+    .where("chosen.position", "<=", BigInt(lowest))
+    .orderBy("chosen.position")
     .limit(page)
     .execute();
 }

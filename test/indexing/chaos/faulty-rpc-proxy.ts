@@ -9,7 +9,7 @@ interface Request {
 }
 
 /** Stands before a node and answers wrongly at random, the same faults for the same seed and requests. */
-export async function startLyingProxy(target: string, otherChain: string, random: (below: number) => number) {
+export async function startFaultyRpcProxy(target: string, otherChain: string, random: (below: number) => number) {
   const injected = new Map<string, number>();
   let oneIn = 0;
   let asked = 0;

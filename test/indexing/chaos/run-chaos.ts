@@ -8,7 +8,7 @@ import { startPostgres } from "../../../src/embedded/postgres.ts";
 import { freePorts } from "../../../src/free-port.ts";
 import { type Anvil, startAnvil } from "../anvil.ts";
 import { randomOf } from "../hostile-cases.ts";
-import { startLyingProxy } from "./faulty-rpc-proxy.ts";
+import { startFaultyRpcProxy } from "./faulty-rpc-proxy.ts";
 import { keepIndexer } from "./keep-indexer.ts";
 import { again, Kills, type Victim } from "./kills.ts";
 import { copyRawLogs, differences } from "./recompute.ts";
@@ -81,7 +81,7 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
   for (let count = 0; count < 5; count++) await other.mine();
   // Two endpoints of one node; each injects faults by a seeded generator of its own.
   const proxies = await Promise.all(
-    [1, 2].map((offset) => startLyingProxy(chain.url, other.url, randomOf(goal.seed + offset))),
+    [1, 2].map((offset) => startFaultyRpcProxy(chain.url, other.url, randomOf(goal.seed + offset))),
   );
   const sum = (pick: (proxy: (typeof proxies)[number]) => number) => proxies.reduce((all, one) => all + pick(one), 0);
   const faultCount = () => sum((proxy) => proxy.count());

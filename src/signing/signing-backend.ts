@@ -4,7 +4,7 @@ import type { Signer } from "./signer.ts";
 import { SignerError, type SignerTrouble, signerActions } from "./trouble.ts";
 
 /** Where the wallets of this process sign. */
-export interface SigningPlace {
+export interface SigningBackend {
   readonly kind: "in_process" | "signer" | "web3signer";
   /** The wallets of a chain, the first one being the admin of its collections. */
   wallets(chain: Chain): Signer[];
