@@ -52,6 +52,7 @@ describe.skipIf(!hasBrowser)("every page", () => {
   }
   const pages = (): Shown[] => [
     { name: "mint", path: `/mint/goerli/${collection}`, ready: "of 50 minted", signedIn: false },
+    { name: "guide", path: "/docs/guide/console", ready: "Operating the pages", signedIn: false },
     { name: "sign-in", path: "/console", ready: "With a wallet", signedIn: false },
     { name: "overview", path: "/console", ready: "of 50 minted", signedIn: true },
     { name: "launch", path: "/console/launch", ready: "Drop a folder here", signedIn: true },
