@@ -8,7 +8,7 @@ import { connect } from "../../bin/demo-wallets.ts";
 import { patient } from "../setup/poll-timeout.ts";
 import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
 import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
-import { buildPages } from "./web-stage.ts";
+import { buildPages } from "./web-fixture.ts";
 
 describe.skipIf(!hasBrowser)("the console", () => {
   let stack: LeasedStack;

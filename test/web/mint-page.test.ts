@@ -5,7 +5,7 @@ import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { patient } from "../setup/poll-timeout.ts";
 import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WalletControl, type WatchedPage } from "./browser.ts";
-import { buildPages, deploySale } from "./web-stage.ts";
+import { buildPages, deploySale } from "./web-fixture.ts";
 
 describe.skipIf(!hasBrowser)("the mint page", () => {
   let stack: LeasedStack;

@@ -8,7 +8,7 @@ import { connect } from "../../bin/demo-wallets.ts";
 import { patient } from "../setup/poll-timeout.ts";
 import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
 import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
-import { buildPages, deploySale } from "./web-stage.ts";
+import { buildPages, deploySale } from "./web-fixture.ts";
 
 const pictures = join(import.meta.dirname, "../../docs/pictures");
 const widths = [360, 768, 1280];
