@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { findCommand } from "../bin/command-line.ts";
-import { commands } from "../bin/commands.ts";
+import { createProgram } from "../bin/commands.ts";
 import { devCommands } from "../bin/dev.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -32,15 +32,9 @@ function mentionsOf(start: RegExp, paths: readonly string[] = files): Mention[] 
 }
 
 const isScript = ([name = ""]: readonly string[]) => Object.hasOwn(scripts, name);
-const isCommand = (words: readonly string[]) => {
-  if (words[0] === "help") return true;
-  try {
-    findCommand(commands, words);
-    return true;
-  } catch {
-    return false;
-  }
-};
+const program = createProgram();
+// The second word can be an argument of a command that has no actions.
+const isCommand = (words: readonly string[]) => words[0] === "help" || findCommand(program, words) !== null;
 const isDevCommand = ([group = "", name = ""]: readonly string[]) =>
   devCommands.some((command) => command.name === `${group} ${name}`) || `${group}${name}` === "generate";
 
