@@ -12,6 +12,7 @@ import {
   standsAlone,
 } from "./command-line.ts";
 import { addDevCommands } from "./dev.ts";
+import { addLaunchCommands } from "./launch-program.ts";
 
 const tiers = ["free", "growth", "scale", "enterprise"] as const;
 const chargeStates = ["open", "settled", "void", "refund_due", "refunded"] as const;
@@ -34,6 +35,7 @@ export function createProgram(): Command {
     .enablePositionalOptions();
   addHelp(program);
   addServiceCommands(program);
+  addLaunchCommands(program);
   addAccountCommands(program);
   addContentCommands(program);
   addAnalystCommands(program);
