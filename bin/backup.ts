@@ -10,9 +10,9 @@ export async function runBackup(verb: "backup" | "restore", folder: string): Pro
   const { takenAt, tables } = done;
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   process.stdout.write(`${JSON.stringify({ [verb]: folder, takenAt, tables: tables.length, rows })}\n`);
-  if ("noted" in done && !done.noted)
+  if ("recorded" in done && !done.recorded)
     process.stderr.write(
-      `the backup is whole, but this database could not be told: run SELECT service.note_backup('${takenAt}') on the primary, ` +
+      `the backup is whole, but this database could not be told: run SELECT service.record_backup('${takenAt}') on the primary, ` +
         "or its metric goes on counting from the backup before\n",
     );
   return 0;

@@ -67,12 +67,12 @@ export function pathOf(command: AnyCommand): string {
 
 const childrenOf = (command: AnyCommand) => command.commands as readonly AnyCommand[];
 
-/** The command that the first words name, an earlier name of it included; null when there is none. */
+/** The command that the first words name; null when there is none. */
 export function findCommand(program: AnyCommand, words: readonly string[]): AnyCommand | null {
   let found = program;
   for (const word of words) {
     if (childrenOf(found).length === 0) break;
-    const next = childrenOf(found).find((one) => one.name() === word || one.aliases().includes(word));
+    const next = childrenOf(found).find((one) => one.name() === word);
     if (!next) return null;
     found = next;
   }

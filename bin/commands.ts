@@ -235,7 +235,7 @@ function addWalletCommands(program: AnyCommand): void {
     "wallets",
     "the paying wallets: state, nonces, and whether each has the factory's role",
     async () => await (await wallets()).walletsCommand("list"),
-  ).alias("lanes"); // Its earlier name, which goes on working.
+  );
   for (const [name, does] of [
     ["open", "let a wallet send again"],
     ["halt", "stop a wallet"],
@@ -249,10 +249,10 @@ function addWalletCommands(program: AnyCommand): void {
     .command("reconcile")
     .description("after a restore: record what the wallet sent and is not known here")
     .argument("<address>", "address of the wallet", parseAddress)
-    .option("--accept-foreign", "also what this service cannot have sent")
+    .option("--accept-external", "also what this service cannot have sent")
     .action(
-      async (address, { acceptForeign }) =>
-        await exitWith((await wallets()).walletsCommand("reconcile", address, acceptForeign)),
+      async (address, { acceptExternal }) =>
+        await exitWith((await wallets()).walletsCommand("reconcile", address, acceptExternal)),
     );
   group
     .command("grant")

@@ -191,7 +191,7 @@ async function deploy(
 }
 
 async function eligibility(client: DemoClient, address: string, wallet: string): Promise<Hex[]> {
-  const query = `query ($chain: String!, $contract: Address!, $wallet: Address!) {
+  const query = `query ($chain: ChainName!, $contract: Address!, $wallet: Address!) {
     eligibility(chain: $chain, collection: $contract, wallet: $wallet) { eligible reason proof }
   }`;
   const { eligibility } = await client.graphql<{ eligibility: { eligible: boolean; reason: string; proof: Hex[] } }>(
@@ -216,7 +216,7 @@ async function listOwned(client: DemoClient, wallet: string): Promise<string[]> 
 }
 
 async function readGraphQL(client: DemoClient, address: string): Promise<string> {
-  const query = `query ($chain: String!, $contract: Address!, $tokenId: TokenId!) {
+  const query = `query ($chain: ChainName!, $contract: Address!, $tokenId: TokenId!) {
     nft(chain: $chain, contract: $contract, tokenId: $tokenId) { owner name }
   }`;
   const { nft } = await client.graphql<{ nft: { owner: string; name: string } }>(query, {

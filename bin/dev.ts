@@ -34,7 +34,7 @@ export const devCommands: readonly DevCommand[] = [
   },
   {
     name: "bench attacks",
-    does: "hot reads and /livez beside dear reads, alias floods and new documents",
+    does: "fast-path reads and /livez beside dear reads, alias floods and new documents",
     script: "bench/attacks/bench-attacks.ts",
   },
   {
@@ -100,7 +100,7 @@ export const devCommands: readonly DevCommand[] = [
   },
   {
     name: "fuzz contracts",
-    does: "the contracts beside their reference, 100,000 random calls",
+    does: "each kind of contract beside its reference, 100,000 random calls each",
     script: "contracts/build/long-fuzz.ts",
   },
   {

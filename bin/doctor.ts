@@ -26,7 +26,7 @@ export async function doctor(samples = 300): Promise<number> {
   await client.connect();
   try {
     const { rows } = await client.query<{ chain: string; schema: string }>(
-      "SELECT chain_id::text AS chain, schema_name AS schema FROM nft.deployment WHERE live ORDER BY chain_id",
+      "SELECT chain_id::text AS chain, schema_name AS schema FROM nft.index_version WHERE live ORDER BY chain_id",
     );
     if (rows.length === 0) say("no chain is indexed yet: start one with npm run indexer -- --chain NAME");
     let faults = rows.length === 0 ? 1 : 0;
@@ -118,7 +118,7 @@ async function storedContent(databaseUrl: string): Promise<Finding> {
 async function roomLeft(config: Config): Promise<Finding> {
   const pool = createPool(config.databaseUrl, "doctor", 1);
   try {
-    const { full, ...sizes } = await new DiskRoom(config, pool, createLogger("doctor", "silent")).look();
+    const { full, ...sizes } = await new DiskRoom(config, pool, createLogger("doctor", "silent")).status();
     return {
       id: "D1",
       title: full.length === 0 ? `storage has room: ${JSON.stringify(sizes)}` : "storage is nearly full",

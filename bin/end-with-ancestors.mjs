@@ -48,7 +48,7 @@ function kindOf(command) {
 function ancestorsToWatch() {
   const above = [];
   for (let child = process.pid, pid = process.ppid; pid > 1 && above.length < maxDepth; ) {
-    const found = lookAt(pid);
+    const found = inspect(pid);
     // Gone while we looked: whoever asks whether it is still there learns that.
     const command = found?.command ?? "";
     above.push({ pid, child, command });
@@ -69,7 +69,7 @@ function ancestorsToWatch() {
  */
 function stillThere({ pid, child }) {
   if (child === process.pid) return process.ppid === pid;
-  if (process.platform === "linux") return lookAt(child)?.parent === pid;
+  if (process.platform === "linux") return inspect(child)?.parent === pid;
   try {
     process.kill(pid, 0);
     return true;
@@ -82,7 +82,7 @@ function stillThere({ pid, child }) {
  * @param {number} pid
  * @returns {{ parent: number, command: string } | null} null when there is no such process.
  */
-function lookAt(pid) {
+function inspect(pid) {
   if (process.platform === "linux") {
     const fields = statOf(pid);
     return fields && { parent: Number(fields[1]), command: read(`/proc/${pid}/cmdline`).replaceAll("\0", " ").trim() };

@@ -1,6 +1,6 @@
 import { findChain } from "../src/chains.ts";
 import { loadConfig } from "../src/config/config.ts";
-import { orderRebuild } from "../src/indexing/deployments.ts";
+import { orderRebuild } from "../src/indexing/index-versions.ts";
 import { connect } from "../src/indexing/nft-views.ts";
 
 /** Orders that a chain is indexed anew at the next start of its indexer; the old rows stay readable until then. */

@@ -4,9 +4,9 @@ import { createServices } from "../src/processes/create-services.ts";
 import { isDeployable } from "../src/relay/chain/deployable.ts";
 import { readRoles } from "../src/relay/chain/roles.ts";
 import { type AdminCall, GrantUnfinished, grantWallets } from "../src/relay/operator/grant-wallets.ts";
-import { openLane } from "../src/relay/operator/open-wallet.ts";
-import { reconcileLane } from "../src/relay/operator/reconcile-wallet.ts";
-import { type Lane, listLanes } from "../src/relay/store/wallets.ts";
+import { openWallet } from "../src/relay/operator/open-wallet.ts";
+import { reconcileWallet } from "../src/relay/operator/reconcile-wallet.ts";
+import { listWallets, type RelayerWallet } from "../src/relay/store/wallets.ts";
 import { listSharedWallets } from "../src/relay/submit/external-transactions.ts";
 import type { Services } from "../src/services.ts";
 import { relayerRole } from "../src/signing/rules.ts";
@@ -18,12 +18,12 @@ const unfinished = 3;
 export async function walletsCommand(
   action: "list" | "open" | "halt" | "reconcile",
   address = "",
-  acceptForeign = false,
+  acceptExternal = false,
 ): Promise<number> {
   return await withServices(async (services) => {
-    if (action === "halt") await haltLane(services, address);
-    if (action === "open") await openLanes(services, address);
-    if (action === "reconcile") await reconcile(services, address, acceptForeign);
+    if (action === "halt") await haltWallet(services, address);
+    if (action === "open") await openWallets(services, address);
+    if (action === "reconcile") await reconcile(services, address, acceptExternal);
     await printWallets(services);
     return 0;
   });
@@ -76,7 +76,7 @@ async function printWallets(services: Services): Promise<void> {
   let printed = 0;
   const shared = await listSharedWallets(services.db);
   for (const chain of services.chains) {
-    const lanes = await listLanes(services.db, chain.id);
+    const stored = await listWallets(services.db, chain.id);
     const wallets = isDeployable(chain)
       ? services.relay.signers(chain).map(({ address }) => address.toLowerCase() as Address)
       : [];
@@ -95,23 +95,23 @@ async function printWallets(services: Services): Promise<void> {
       if (!other) return "";
       return `, ANOTHER INSTALLATION sent ${other.transactions} transactions, the last seen ${other.last.toISOString()}`;
     };
-    for (const lane of lanes)
-      say(`${chain.name}  ${lane.address}  ${describe(lane)}, ${roleOf(lane.address)}${used(lane.address)}`);
-    const unused = wallets.filter((wallet) => !lanes.some(({ address }) => address === wallet));
+    for (const wallet of stored)
+      say(`${chain.name}  ${wallet.address}  ${describe(wallet)}, ${roleOf(wallet.address)}${used(wallet.address)}`);
+    const unused = wallets.filter((wallet) => !stored.some(({ address }) => address === wallet));
     for (const wallet of unused) say(`${chain.name}  ${wallet}  has sent nothing yet, ${roleOf(wallet)}`);
-    printed += lanes.length + unused.length;
+    printed += stored.length + unused.length;
   }
   if (printed === 0)
     say("no chain here has a paying wallet: RELAYER_KEY_<CHAIN> and FACTORY_<CHAIN> name one and its factory");
 }
 
-function describe({ state, nextNonce, open, reservedWei }: Lane): string {
+function describe({ state, nextNonce, open, reservedWei }: RelayerWallet): string {
   return `${state}  next nonce ${nextNonce}, ${open} not mined, up to ${formatEther(reservedWei)} committed`;
 }
 
-async function haltLane(services: Services, address: string): Promise<void> {
+async function haltWallet(services: Services, address: string): Promise<void> {
   const halted = await services.db
-    .updateTable("service.lane")
+    .updateTable("service.relayer_wallet")
     .set({ state: "halted", needed_wei: null })
     .where("addr", "=", Buffer.from(address.replace(/^0x/, ""), "hex"))
     .returning("chain_id")
@@ -119,23 +119,23 @@ async function haltLane(services: Services, address: string): Promise<void> {
   if (halted.length === 0) throw new Error(`nothing is known of wallet ${address}`);
 }
 
-async function openLanes(services: Services, address: string): Promise<void> {
+async function openWallets(services: Services, address: string): Promise<void> {
   let opened = 0;
   for (const chain of services.chains) {
-    const known = (await listLanes(services.db, chain.id)).some((lane) => lane.address === address.toLowerCase());
+    const known = (await listWallets(services.db, chain.id)).some((wallet) => wallet.address === address.toLowerCase());
     if (!known) continue;
-    const { skipped } = await openLane(services, chain, address as Address);
+    const { skipped } = await openWallet(services, chain, address as Address);
     if (skipped > 0n) say(`${chain.name}  ${skipped} nonces that others used are passed over`);
     opened += 1;
   }
   if (opened === 0) throw new Error(`nothing is known of wallet ${address}`);
 }
 
-async function reconcile(services: Services, address: string, acceptForeign: boolean): Promise<void> {
+async function reconcile(services: Services, address: string, acceptExternal: boolean): Promise<void> {
   const wallet = address.toLowerCase() as Address;
   for (const chain of services.chains.filter(isDeployable)) {
-    if (!(await listLanes(services.db, chain.id)).some((lane) => lane.address === wallet)) continue;
-    for (const { nonce, hash, kind } of await reconcileLane(services, chain, wallet, { acceptForeign }))
+    if (!(await listWallets(services.db, chain.id)).some((row) => row.address === wallet)) continue;
+    for (const { nonce, hash, kind } of await reconcileWallet(services, chain, wallet, { acceptExternal }))
       say(`${chain.name}  nonce ${nonce}  ${kind}  ${hash}`);
   }
 }

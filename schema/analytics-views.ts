@@ -43,7 +43,7 @@ const tokenId: AnalyticsColumn = ["token_id", "token_id", "Token id, 0 to 2^256-
 const amount: AnalyticsColumn = ["amount", "amount", "Units moved; 1 for ERC-721."];
 const standard = (comment: string): AnalyticsColumn => ["standard", "standard", comment];
 
-const place: AnalyticsColumn[] = [
+const position: AnalyticsColumn[] = [
   ["block_number", "block_number", "Block of the event."],
   ["log_index", "log_index", "Position of the event's log in its block."],
   ["batch_index", "batch_index", "Position inside a log that moves several tokens; else 0."],
@@ -165,7 +165,7 @@ export function analyticsViews(hasService: boolean): AnalyticsView[] {
       comment: "Every movement of a token, one row each; key: chain_id, block_number, log_index, batch_index.",
       columns: [
         chain,
-        ...place,
+        ...position,
         when,
         ...twice("block_hash", "block_hash", "Hash of the block"),
         ...transaction,
@@ -189,7 +189,7 @@ export function analyticsViews(hasService: boolean): AnalyticsView[] {
       comment: "The rows of transfers that come from the zero address; a token burned and minted again has several.",
       columns: [
         chain,
-        ...place,
+        ...position,
         when,
         ...transaction,
         ...contract,
@@ -265,7 +265,11 @@ GROUP BY chain_id, contract, least_units`,
         ["image", "image", "Member image of the document, as written there."],
         ["animation_url", "animation_url", "Member animation_url of the document, as written there."],
         ["token_uri", "token_uri", "What the contract answered."],
-        ["document", "metadata", "The JSON document as text, unchanged. Written by strangers: check before casting."],
+        [
+          "document",
+          "metadata",
+          "The JSON document as text, unchanged. Written by third parties: check before casting.",
+        ],
         ["document_cid", "raw_cid", "IPFS CID of the document, when it was read from IPFS."],
         ["fetched_time", "fetched_at", "When the document was read."],
         ["fetched_block", "fetched_block", "Block at which the URI was read."],

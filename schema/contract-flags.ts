@@ -2,7 +2,7 @@ const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
 const inOrder = "PARTITION BY contract, token_id ORDER BY block_number, log_index, batch_index";
 
 /**
- * Table contract_flag: what is to be said against a contract, each with how often.
+ * Table contract_flag: warnings about a contract, each with how often.
  *
  * - `inconsistent`: an ERC-721 movement from somebody who was not the owner (mint of what exists,
  *   transfer after a burn, and the like), or an ERC-1155 balance below zero.
@@ -20,14 +20,14 @@ export function flagStatements(s: string): string[] {
     ON CONFLICT (contract, flag) DO UPDATE SET count = f.count + excluded.count;`;
   const trigger = (name: string, operation: string, rows: string, sign: string) => [
     `CREATE FUNCTION ${s}.${name}() RETURNS trigger LANGUAGE plpgsql AS $body$ BEGIN ${counted(sign)} RETURN NULL; END $body$`,
-    `CREATE TRIGGER derive_${name} AFTER ${operation} ON ${s}.quarantine REFERENCING ${rows} TABLE AS rows
+    `CREATE TRIGGER derive_${name} AFTER ${operation} ON ${s}.rejected_log REFERENCING ${rows} TABLE AS rows
       FOR EACH STATEMENT EXECUTE FUNCTION ${s}.${name}()`,
   ];
   return [
     `CREATE TABLE ${s}.contract_flag (
       contract bytea NOT NULL, flag text NOT NULL, count bigint NOT NULL, PRIMARY KEY (contract, flag))`,
-    ...trigger("quarantined", "INSERT", "NEW", ""),
-    ...trigger("unquarantined", "DELETE", "OLD", "-"),
+    ...trigger("log_rejected", "INSERT", "NEW", ""),
+    ...trigger("log_restored", "DELETE", "OLD", "-"),
   ];
 }
 

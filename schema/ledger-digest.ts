@@ -1,7 +1,7 @@
 /**
  * Number and digest of the ledger rows of a range of blocks (both ends belong to it): the sum of 60 bits
  * of each row's MD5, so that rows are added in any order and without memory. Tokens of ranges that were listed later do not
- * count: they come when their blocks were noted long ago.
+ * count: they come when their blocks were recorded long ago.
  *
  * @param schema quoted. @param from and @param to SQL expressions.
  */

@@ -2,7 +2,7 @@ import { onchainTable, primaryKey } from "ponder";
 import { bytea } from "./bytea-column.ts";
 
 /*
- * The ledger of one chain: what its logs said, one row per fact, only ever inserted. Ponder undoes a
+ * The ledger of one chain: what its logs reported, one row per fact, only ever inserted. Ponder undoes a
  * reorg by deleting rows, and the triggers of derived-state.ts follow. Table and column names are
  * used by derived-state.ts, read-indexes.ts and nft-views.ts.
  */
@@ -30,9 +30,9 @@ export const transfer = onchainTable(
 );
 
 /**
- * Where a log told a range of tokens (ERC-2309). The handler writes the range as one row of `transfer` with batch index -1
- * and the number of tokens as amount; a trigger puts its tokens in that row's place, or none (range-allowance.ts). When a
- * reorg takes this row, what was noted of the range goes too.
+ * Where a log reported a range of tokens (ERC-2309). The handler writes the range as one row of `transfer` with batch index -1
+ * and the number of tokens as amount; a trigger replaces that row by its tokens, or by none (range-allowance.ts). When a
+ * reorg takes this row, what was recorded of the range goes too.
  */
 export const tokenRange = onchainTable(
   "token_range",
@@ -72,8 +72,8 @@ export const metadataUpdate = onchainTable(
 );
 
 /** A log of a known event that could not become ledger rows, with the reason. */
-export const quarantine = onchainTable(
-  "quarantine",
+export const rejectedLog = onchainTable(
+  "rejected_log",
   (t) => ({
     blockNumber: t.int8({ mode: "bigint" }).notNull(),
     logIndex: t.integer().notNull(),

@@ -12,7 +12,7 @@ interface View {
   parts: readonly { select?: Record<string, string>; from: string; where?: string }[];
 }
 
-const place = { block_number: "bigint", log_index: "integer" };
+const position = { block_number: "bigint", log_index: "integer" };
 
 const holdingColumns = {
   contract: "bytea",
@@ -28,7 +28,7 @@ const views: readonly View[] = [
   {
     name: "transfers",
     columns: {
-      ...place,
+      ...position,
       batch_index: "integer",
       block_hash: "bytea",
       block_timestamp: "bigint",
@@ -102,22 +102,22 @@ const views: readonly View[] = [
   },
   {
     // Logs of known events that became no ledger rows, with the reason.
-    name: "quarantined_logs",
+    name: "rejected_logs",
     columns: {
-      ...place,
+      ...position,
       block_timestamp: "bigint",
       tx_hash: "bytea",
       contract: "bytea",
       event: "text",
       reason: "text",
     },
-    parts: [{ from: "quarantine" }],
+    parts: [{ from: "rejected_log" }],
   },
   {
-    // Logs that told a range of tokens (ERC-2309), and whether each of its tokens got a row.
+    // Logs that reported a range of tokens (ERC-2309), and whether each of its tokens got a row.
     name: "token_ranges",
     columns: {
-      ...place,
+      ...position,
       block_timestamp: "bigint",
       tx_hash: "bytea",
       tx_from: "bytea",
@@ -153,7 +153,7 @@ const views: readonly View[] = [
   {
     name: "metadata_updates",
     columns: {
-      ...place,
+      ...position,
       block_timestamp: "bigint",
       contract: "bytea",
       from_token_id: "numeric(78,0)",

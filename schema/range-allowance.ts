@@ -30,7 +30,7 @@ export const rangeAllowance: RangeAllowance = {
 };
 
 /**
- * Tables of ranges: `range_listing` has a row for each log that told a range of two tokens or more, and says whether the
+ * Tables of ranges: `range_listing` has a row for each log that reported a range of two tokens or more, and says whether the
  * range became ledger rows; `range_total` adds up what the allowances are compared with.
  *
  * Rows are written by `expandRanges` and go with the row of Ponder's table `token_range`. The decision about a range looks
@@ -84,7 +84,7 @@ export function rangeStatements(s: string): string[] {
 
 /**
  * For a trigger of `transfer` whose new `rows` have ranges (batch index -1, the number of tokens in place of the amount):
- * decides about each, and writes the statement's rows again with the ranges that are listed in their places, so that all
+ * decides about each, and writes the statement's rows again with the listed ranges inserted, so that all
  * reaches the derived state in the chain's order, as if each token had had a log of its own.
  */
 export function expandRanges(s: string, allowance: RangeAllowance, planned: (statements: string) => string): string {
@@ -155,9 +155,9 @@ export function expandRanges(s: string, allowance: RangeAllowance, planned: (sta
   return planned([decide, ...totalsAndFlags(s, ofRanges, 1), remove, write].join(";\n"));
 }
 
-/** Adds the ranges at these places to the totals and to flag `withheld`, or takes them away. */
-export function totalsAndFlags(s: string, places: string, sign: 1 | -1): string[] {
-  const ranges = `SELECT l.* FROM ${s}.range_listing l JOIN (${places}) p USING (block_number, log_index)`;
+/** Adds the ranges with these keys to the totals and to flag `withheld`, or takes them away. */
+export function totalsAndFlags(s: string, keys: string, sign: 1 | -1): string[] {
+  const ranges = `SELECT l.* FROM ${s}.range_listing l JOIN (${keys}) p USING (block_number, log_index)`;
   const day = `block_timestamp / ${secondsPerDay}`;
   const sums = (kind: string, key: string, of: string, tokens: string) =>
     `SELECT '${kind}' AS kind, ${key} AS key, ${of} AS day, sum(${tokens}) AS tokens,

@@ -7,7 +7,7 @@ const ledgerColumns = [
 const columnsOf = (alias: string) => ledgerColumns.map((column) => `${alias}.${column}`).join(", ");
 
 /** Where a range was announced. */
-export interface RangePlace {
+export interface RangeKey {
   blockNumber: bigint;
   logIndex: number;
 }
@@ -61,33 +61,33 @@ export function lockLedger(schema: string): string {
 }
 
 /** Names of the triggers of `transfer` that are not ours. */
-export function foreignTriggers(schema: string): string {
+export function externalTriggers(schema: string): string {
   return `SELECT tgname AS name FROM pg_trigger
     WHERE tgrelid = '"${schema}".transfer'::regclass AND NOT tgisinternal AND tgname NOT LIKE 'derive\\_%'`;
 }
 
 /**
- * Lists a withheld range of a final block: its tokens get their ledger rows in the log's place. To be run in one
+ * Lists a withheld range of a final block: its tokens get their ledger rows at the position of the log. To be run in one
  * transaction behind `lockLedger`.
  *
  * What the ledger has of these tokens since is taken out and written again with them, so that the derived state sees all
- * of a token's rows in order. Ponder's triggers are off meanwhile. They would note the rows with the next block and a
- * reorganisation of it would take them back; what Ponder noted of rows above the final block holds as it is.
+ * of a token's rows in order. Ponder's triggers are off meanwhile. They would record the rows with the next block and a
+ * reorganisation of it would take them back; what Ponder recorded of rows above the final block holds as it is.
  *
- * @param triggers see `foreignTriggers`.
+ * @param triggers see `externalTriggers`.
  */
-export function listLateRange(schema: string, { blockNumber, logIndex }: RangePlace, triggers: string[]): string[] {
+export function listLateRange(schema: string, { blockNumber, logIndex }: RangeKey, triggers: string[]): string[] {
   const s = `"${schema}"`;
-  const place = `SELECT ${blockNumber}::bigint AS block_number, ${logIndex}::integer AS log_index`;
+  const key = `SELECT ${blockNumber}::bigint AS block_number, ${logIndex}::integer AS log_index`;
   const isIt = `r.block_number = ${blockNumber} AND r.log_index = ${logIndex}`;
   const itsTokens = `t.contract = r.contract AND t.token_id BETWEEN r.from_token_id AND r.to_token_id`;
   const set = (word: string) =>
     triggers.map((name) => `ALTER TABLE ${s}.transfer ${word} TRIGGER "${name.replaceAll('"', '""')}"`);
   return [
     ...set("DISABLE"),
-    ...totalsAndFlags(s, place, -1),
+    ...totalsAndFlags(s, key, -1),
     `UPDATE ${s}.range_listing r SET listed = true, listed_later = true WHERE ${isIt}`,
-    ...totalsAndFlags(s, place, 1),
+    ...totalsAndFlags(s, key, 1),
     `CREATE TEMPORARY TABLE moved_since ON COMMIT DROP AS SELECT ${columnsOf("t")} 
       FROM ${s}.transfer t JOIN ${s}.range_listing r ON ${isIt} AND ${itsTokens}`,
     `DELETE FROM ${s}.transfer t USING ${s}.range_listing r WHERE ${isIt} AND ${itsTokens}`,

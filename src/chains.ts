@@ -36,9 +36,9 @@ export interface Chain {
 export interface RelayPolicy {
   /** Wallets beside `relayerKey` that may deploy; each needs the factory's RELAYER_ROLE. */
   moreKeys: readonly Hex[];
-  /** Wallets whose keys lie elsewhere (src/signing/), lower case, the first one first; then there is no key here. */
+  /** Wallets whose keys are elsewhere (src/signing/), lower case, the first one first; then there is no key here. */
   wallets: readonly Address[];
-  /** Encrypted key files (V3 JSON), in the place of keys in the environment. */
+  /** Encrypted key files (V3 JSON), instead of keys in the environment. */
   keystores: readonly { path: string; passwordFile: string }[];
   /** Nothing is ever signed with a higher fee per gas. */
   maxFeeWei: bigint;
@@ -150,9 +150,9 @@ export function findChain(chains: readonly Chain[], name: string): Chain {
   const wanted = chainAliases[name] ?? name;
   const chain = chains.find((candidate) => candidate.name === wanted);
   if (chain) return chain;
-  const facts = { field: "chain", details: { got: name, allowed: chainNames(chains) } };
+  const context = { field: "chain", details: { got: name, allowed: chainNames(chains) } };
   const allowed = chainNames(chains).join(", ");
   if (wanted in knownChains)
-    throw new ServiceError("chain_not_supported", `chain ${name} is not served here; use one of: ${allowed}`, facts);
-  throw new ServiceError("invalid_enumeration", `chain must be one of: ${allowed}`, facts);
+    throw new ServiceError("chain_not_supported", `chain ${name} is not served here; use one of: ${allowed}`, context);
+  throw new ServiceError("invalid_enumeration", `chain must be one of: ${allowed}`, context);
 }

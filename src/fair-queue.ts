@@ -29,7 +29,7 @@ export class FairQueue<T> {
   /**
    * The oldest item of the account whose turn it is.
    *
-   * @param isReady whether an account may have its turn now; one that may not keeps its place.
+   * @param isReady whether an account may have its turn now; one that may not keeps its position.
    */
   shift(isReady: (account: string) => boolean = () => true): T | undefined {
     for (const [account, own] of this.#waiting) {

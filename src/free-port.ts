@@ -12,7 +12,7 @@ const highest = 32_767;
 /**
  * Ports of 127.0.0.1 that nobody listens on now, all different.
  *
- * Whoever binds one later may still lose it to a stranger: take them right before use.
+ * Whoever binds one later may still lose it to another program: take them right before use.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();

@@ -2,15 +2,15 @@ import type { Kysely } from "kysely";
 import type pg from "pg";
 import type { KeyCache } from "./auth/keys.ts";
 import type { RateLimiter } from "./auth/rate-limit.ts";
-import type { StreamSlots } from "./auth/stream-slots.ts";
-import type { UploadSlots } from "./auth/upload-slots.ts";
+import type { StreamPermits } from "./auth/stream-permits.ts";
+import type { UploadPermits } from "./auth/upload-permits.ts";
 import type { UsageCounter } from "./auth/usage.ts";
 import type { Database } from "./db/database.ts";
-import type { ReadLanes } from "./db/pipeline/pipelined-connections.ts";
+import type { PipelinedConnections } from "./db/pipeline/pipelined-connections.ts";
 import type { DiskRoom } from "./db/pool/disk-room.ts";
 import type { ReadPool } from "./db/pool/read-pool.ts";
 import type { ContentStore } from "./ipfs/content-store.ts";
-import type { Looks } from "./metadata/discover/looks.ts";
+import type { MetadataDemand } from "./metadata/discover/metadata-demand.ts";
 import type { RelayContext } from "./relay/chain/context.ts";
 import type { AccountCalls } from "./rpc/account-calls.ts";
 import type { ReaderCalls } from "./rpc/reader-calls.ts";
@@ -21,16 +21,16 @@ export interface Services extends RelayContext {
   /** For reads of the index and of metadata: a replica may answer, some seconds behind. Nothing else goes here. */
   index: { pool: ReadPool; db: Kysely<Database> };
   /** Reads whose answer is JSON made by PostgreSQL. */
-  reads: ReadLanes;
+  reads: PipelinedConnections;
   /** Calls of contracts that callers of the API without a deployment of their own cause. */
   readerCalls: ReaderCalls;
   /** What requests with a key may ask of the nodes beside those. */
   accountCalls: AccountCalls;
   /** Keys, rates, usage and streams of the requests of this process. */
-  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; slots: UploadSlots; streams: StreamSlots };
+  auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; permits: UploadPermits; streams: StreamPermits };
   content: ContentStore;
   /** Whether there is room to keep more. */
   disk: DiskRoom;
-  /** What this process's readers look at. */
-  looks: Looks;
+  /** What readers of this process ask for. */
+  demand: MetadataDemand;
 }

@@ -256,7 +256,7 @@ test("pauses grow in one place", () => {
 
 test("work is claimed in one place", () => {
   // They delete or empty rows in the statement that finds them, and nobody holds one afterwards.
-  const notClaims = ["src/collections/clear-expired.ts", "src/metadata/discover/apply-looks.ts"];
+  const notClaims = ["src/collections/clear-expired.ts", "src/metadata/discover/apply-demand.ts"];
   const wrong = [...sources("src"), ...sources("bin")].filter(
     (file) =>
       file !== "src/db/lease.ts" &&

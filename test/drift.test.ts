@@ -49,12 +49,14 @@ test(".env.example names exactly the variables that are read", () => {
   expect([...named].sort()).toEqual([...asked, ...ofStart].filter((name) => !internal.includes(name)).sort());
 });
 
-test("editors are told the same as the formatter", () => {
+test("editors get the same settings as the formatter", () => {
   const file = (name: string) => readFileSync(new URL(`../${name}`, import.meta.url), "utf8");
   const { formatter } = JSON.parse(file("biome.json")) as { formatter: Record<string, string | number> };
   const [, all = ""] = /^\[\*\]\n([^[]*)/m.exec(file(".editorconfig")) ?? [];
-  const told = Object.fromEntries(all.split("\n").flatMap((line) => (line.includes(" = ") ? [line.split(" = ")] : [])));
-  expect(told).toMatchObject({
+  const settings = Object.fromEntries(
+    all.split("\n").flatMap((line) => (line.includes(" = ") ? [line.split(" = ")] : [])),
+  );
+  expect(settings).toMatchObject({
     indent_style: formatter["indentStyle"],
     indent_size: String(formatter["indentWidth"]),
     max_line_length: String(formatter["lineWidth"]),

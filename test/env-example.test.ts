@@ -72,22 +72,22 @@ test("every variable has a unit, a default and an example", () => {
   expect(new Set(variables.map(({ name }) => name)).size).toBe(variables.length);
 });
 
-test("the value that stands there is the default that is told", () => {
+test("the value that stands there is the documented default", () => {
   const isOpen = (fallback: string) => fallback === "none" || fallback.startsWith("(");
   const wrong = variables.filter(({ value, fallback }) => value !== (isOpen(fallback) ? "" : fallback));
   expect(wrong).toEqual([]);
 });
 
-test("the defaults that are told are those of the code", () => {
+test("the documented defaults are those of the code", () => {
   for (const { name, value, fallback } of variables) {
     if (ofStart.test(name)) continue;
-    const told =
+    const documented =
       value || /(\S+) for POLYGON/.exec(fallback)?.[1]?.replace("(", "") || /^\((true|false) for/.exec("")?.[1];
-    if (!told) continue;
+    if (!documented) continue;
     const without = around(name);
     delete without[name];
-    if (ofSigner.test(name)) expect([name, load(name, { [name]: told })]).toEqual([name, load(name, {})]);
-    else expect([name, loadConfig({ ...without, [name]: told })]).toEqual([name, loadConfig(without)]);
+    if (ofSigner.test(name)) expect([name, load(name, { [name]: documented })]).toEqual([name, load(name, {})]);
+    else expect([name, loadConfig({ ...without, [name]: documented })]).toEqual([name, loadConfig(without)]);
   }
   // The file as it stands changes nothing.
   const active = Object.fromEntries(

@@ -35,11 +35,11 @@ test("the README's first command installs and runs a whole launch in a fresh clo
     expect(output).toMatch(/deploy: accepted.*\n\s+0x[0-9a-f]{64}\n/);
     expect(output).toMatch(/contract address by that hash.*\n\s+0x[0-9a-fA-F]{40}\n/);
     expect(output).toMatch(/presale: .*\n\s+0x[0-9a-fA-F]{40}, proof of 2 hashes\n/);
-    const doors = ["REST", "GraphQL", "SQL"].map(
-      (door) => new RegExp(`${door}\\s+(Yard #4, held by 0x[0-9a-f]{40})`).exec(output)?.[1],
+    const apis = ["REST", "GraphQL", "SQL"].map(
+      (label) => new RegExp(`${label}\\s+(Yard #4, held by 0x[0-9a-f]{40})`).exec(output)?.[1],
     );
-    expect(doors[0]).toBeDefined();
-    expect(new Set(doors).size).toBe(1);
+    expect(apis[0]).toBeDefined();
+    expect(new Set(apis).size).toBe(1);
     expect(output).toMatch(/received 0\.04 ETH/);
     expect(output.match(/holds \d+: Yard #\d/g)).toHaveLength(5);
   } finally {

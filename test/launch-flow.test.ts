@@ -8,7 +8,7 @@ import { drawImage } from "../bin/demo-images.ts";
 import { connect, type Wallet } from "../bin/demo-wallets.ts";
 import { collectionAbi } from "../contracts/abi/collection.ts";
 import { Client } from "./setup/client.ts";
-import { patient } from "./setup/patience.ts";
+import { patient } from "./setup/poll-timeout.ts";
 import { type LeasedStack, leaseStack } from "./setup/shared-stack.ts";
 
 // One launch, step by step, as a creator, a collector and an analyst would do it; each test needs those above it.
@@ -85,7 +85,7 @@ test("a metadata folder resolves under both names of each file", async () => {
       name: `Key #${index}`,
       description: "A key",
       image,
-      attributes: [{ trait_type: "Door", value: String(index) }],
+      attributes: [{ trait_type: "Api", value: String(index) }],
     }),
   );
   const { status, body } = await client.form(
@@ -205,8 +205,8 @@ test("a wallet of the list mints in the presale with the proof the service gives
   const { eligibility } = asked.body["data"] as { eligibility: { eligible: boolean; proof: Hex[] } };
   expect(eligibility.eligible).toBe(true);
   await mined(contract(fan).write.presaleMint([2n, eligibility.proof], { value: parseEther("0.002") }));
-  const stranger = await client.graphql(document, { contract: address, wallet: visitor.account.address });
-  expect(stranger.body["data"]).toMatchObject({ eligibility: { eligible: false, proof: null } });
+  const outsider = await client.graphql(document, { contract: address, wallet: visitor.account.address });
+  expect(outsider.body["data"]).toMatchObject({ eligibility: { eligible: false, proof: null } });
   await mined(contract(visitor).write.mint([2n], { value: parseEther("0.02") }));
 });
 
@@ -245,7 +245,7 @@ test("after the reveal every token shows its own metadata", async () => {
       ["metadata_url", `${folder}${id}`],
       [
         "metadata",
-        { name: `Key #${id}`, description: "A key", image, attributes: [{ trait_type: "Door", value: String(id) }] },
+        { name: `Key #${id}`, description: "A key", image, attributes: [{ trait_type: "Api", value: String(id) }] },
       ],
       // What the PNG says of itself, in the first bytes of its header.
       ["file_information", { height: png.readUInt32BE(20), width: png.readUInt32BE(16), file_size: png.length }],

@@ -40,14 +40,15 @@ test("platform packages that npm left out of the lockfile are added", () => {
   for (const path of gone) expect(stdout).toContain(path.replace(/^.*node_modules\//, ""));
   const after = JSON.parse(text()) as Lock;
   expect(Object.keys(after.packages)).toEqual(Object.keys(before.packages));
-  const facts = ({ version, os, cpu, libc, optional }: Record<string, unknown>) => ({
+  const details = ({ version, os, cpu, libc, optional }: Record<string, unknown>) => ({
     version,
     os,
     cpu,
     libc,
     optional,
   });
-  for (const path of gone) expect(facts(after.packages[path] ?? {}), path).toEqual(facts(before.packages[path] ?? {}));
+  for (const path of gone)
+    expect(details(after.packages[path] ?? {}), path).toEqual(details(before.packages[path] ?? {}));
 });
 
 test("a lockfile that lacks nothing is not touched, and nothing is said", () => {
@@ -56,7 +57,7 @@ test("a lockfile that lacks nothing is not touched, and nothing is said", () => 
   expect(text()).toBe(before);
 });
 
-test("a package whose platform cannot be told stops the installation and is named", () => {
+test("a package whose platform cannot be determined stops the installation and is named", () => {
   change((packages) => {
     packages["node_modules/zod"] = { version: "1.0.0", optionalDependencies: { "zod-native": "1.0.0" } };
   });

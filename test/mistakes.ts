@@ -47,7 +47,7 @@ export function mistakes(place: Place): readonly Mistake[] {
       wrong: database((url) => Object.assign(url, { pathname: "/nowhere" })),
     },
     { mistake: "a login without rights in the database", args: api, wrong: as(`${login}_other`) },
-    { mistake: "a standby in the place of the primary", args: api, wrong: as(`${login}_reader`) },
+    { mistake: "a standby instead of the primary", args: api, wrong: as(`${login}_reader`) },
     {
       mistake: "`sslmode=require` with a server without TLS",
       args: api,
@@ -100,7 +100,7 @@ export function mistakes(place: Place): readonly Mistake[] {
     { mistake: "no wallet pays for the factory", args: factory, wrong: {} },
     { mistake: "a wallet without funds", args: factory, wrong: { RELAYER_KEY_BASE: key } },
     {
-      mistake: "a wallet's address in the place of its key",
+      mistake: "a wallet's address instead of its key",
       args: worker,
       wrong: { RELAYER_KEY_BASE: `0x${"11".repeat(20)}` },
     },
@@ -190,7 +190,7 @@ export function mistakes(place: Place): readonly Mistake[] {
       args: api,
       wrong: { DATABASE_URL: rpcUrl, RPC_URL_BASE: databaseUrl },
     },
-    { mistake: "a database in the place of an endpoint", args: worker, wrong: { RPC_URL_BASE: databaseUrl } },
+    { mistake: "a database instead of an endpoint", args: worker, wrong: { RPC_URL_BASE: databaseUrl } },
     {
       mistake: "`KEY_PEPPER` and `RELAYER_KEY_…` swapped",
       args: worker,
@@ -203,7 +203,7 @@ export function mistakes(place: Place): readonly Mistake[] {
       finding: "F1",
     },
     {
-      mistake: "an encrypted key file in the place of a plain one",
+      mistake: "an encrypted key file instead of a plain one",
       args: worker,
       wrong: { RELAYER_KEY_FILE_BASE: `${dir}/held/manifest.json` },
     },

@@ -44,9 +44,9 @@ describe("npm start", () => {
     expect(created.code).toBe(0);
     const [key = ""] = /mty_\w+/.exec(created.output) ?? [];
     expect((await new Client(stack.ready, key).get("/nfts?chain=goerli")).status).toBe(200);
-    const lanes = await stack.command(["lanes"]);
-    expect(lanes.output.toLowerCase()).toContain(String(stack.ready.relayer).toLowerCase());
-    const elsewhere = await stack.command(["lanes"], { MINTYARD_DATA_DIR: `${stack.dir}/nothing` });
+    const wallets = await stack.command(["wallets"]);
+    expect(wallets.output.toLowerCase()).toContain(String(stack.ready.relayer).toLowerCase());
+    const elsewhere = await stack.command(["wallets"], { MINTYARD_DATA_DIR: `${stack.dir}/nothing` });
     expect(elsewhere).toMatchObject({ code: 1, output: expect.stringContaining("DATABASE_URL: missing") });
     expect((statSync(`${stack.dir}/environment.json`).mode & 0o777).toString(8)).toBe("600");
   });

@@ -226,8 +226,8 @@ describe("the key comes before anything else", () => {
   test.each(paths.flatMap(([method, path]) => keys.map((key) => [method, path, ...key] as const)))(
     "%s %s with key '%s' is %i",
     async (method, path, key, status, code) => {
-      const stranger = new Client(stack.ready, key);
-      const answer = method === "GET" ? await stranger.get(path) : await stranger.json(path, {});
+      const thirdParty = new Client(stack.ready, key);
+      const answer = method === "GET" ? await thirdParty.get(path) : await thirdParty.json(path, {});
       expect(answer.status).toBe(status);
       expect(answer.body).toMatchObject({ response: "NOK", error: { code } });
     },

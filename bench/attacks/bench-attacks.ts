@@ -1,5 +1,5 @@
-// `npm run -s mintyard -- dev bench attacks`: hot reads and /livez, alone and beside 20 connections of attackers.
-// Options: --tokens 260000 (of one contract four fifths) --seconds 15 (of each phase) --apart traits,documents,…
+// `npm run -s mintyard -- dev bench attacks`: fast-path reads and /livez, alone and beside 20 connections of attackers.
+// Options: --tokens 260000 (of one contract four fifths) --seconds 15 (of each phase) --alone traits,documents,…
 //          (attacks to run alone too) --dir <folder to keep the data in>
 import { mkdtemp, rm } from "node:fs/promises";
 import { loadavg, tmpdir } from "node:os";
@@ -11,7 +11,7 @@ const { values: options } = parseArgs({
   options: {
     tokens: { type: "string", default: "260000" },
     seconds: { type: "string", default: "15" },
-    apart: { type: "string", default: "traits,reports,documents,status,eligibility" },
+    alone: { type: "string", default: "traits,reports,documents,status,eligibility" },
     dir: { type: "string" },
   },
 });
@@ -26,13 +26,13 @@ try {
   const phases = await runAttacks(
     {
       ...{ dir, tokens: Number(options.tokens), seconds: Number(options.seconds) },
-      apart: options.apart.split(",").filter(Boolean),
+      alone: options.alone.split(",").filter(Boolean),
     },
     say,
   );
   const ms = (value: number) => value.toFixed(1);
   console.log(
-    "| attack | hot reads, p50 ms | p99 ms | most ms | failed | /livez, p50 ms | p99 ms | most ms | failed | heavy statements at once | cores of the attackers |",
+    "| attack | fast-path reads, p50 ms | p99 ms | most ms | failed | /livez, p50 ms | p99 ms | most ms | failed | heavy statements at once | cores of the attackers |",
   );
   for (const { name, honest, livez, heavy, attackerCores } of phases) {
     const cells = [honest, livez].flatMap((one) => [

@@ -13,14 +13,14 @@ import { generate } from "../reads/generate.ts";
 import type { Attack, Attacked, Outcomes } from "./attackers.ts";
 
 export interface AttackOptions {
-  /** Where the data lies, and stays. */
+  /** The folder of the data, which stays. */
   dir: string;
   /** Of one contract nearly all. */
   tokens: number;
   /** Of each phase. */
   seconds: number;
   /** Names of attacks to run one by one before all of them together; empty: only together. */
-  apart: string[];
+  alone: string[];
 }
 
 export interface Latencies {
@@ -52,13 +52,13 @@ function attacksOn(contract: string, key: string): Attack[] {
     `{ or: [${Array.from({ length: count }, (_, at) => `{ name: "none${at}#" }`).join()}] }`;
   const traits = (count: number) =>
     JSON.stringify({
-      query: `query ($f: TraitFilter) { nfts(chain: "goerli", contract: "${contract}", first: 50, traits: $f) { nodes { tokenId } } }`,
+      query: `query ($f: TraitFilter) { contract(chain: "goerli", address: "${contract}") { nfts(first: 50, traits: $f) { nodes { tokenId } } } }`,
       variables: { f: JSON.parse(filter(count).replace(/(\w+):/g, '"$1":')) },
     });
   const reports = [
-    `collectionStatistics(chain: "goerli", contract: "${contract}") { ownerCount }`,
-    `traits(chain: "goerli", contract: "${contract}") { name }`,
-    `owners(chain: "goerli", contract: "${contract}") { totalCount }`,
+    `contract(chain: "goerli", address: "${contract}") { statistics { ownerCount } }`,
+    `contract(chain: "goerli", address: "${contract}") { traits { name } }`,
+    `contract(chain: "goerli", address: "${contract}") { owners { totalCount } }`,
   ].map((field) => JSON.stringify({ query: `{ ${field} }` }));
   const aliases = (field: string) =>
     JSON.stringify({ query: `{ ${Array.from({ length: 30 }, (_, at) => `a${at}: ${field}`).join(" ")} }` });
@@ -91,7 +91,7 @@ function attacksOn(contract: string, key: string): Attack[] {
   ];
 }
 
-/** Asks the API for hot reads and `/livez`, alone and beside attackers. */
+/** Asks the API for fast-path reads and `/livez`, alone and beside attackers. */
 export async function runAttacks(options: AttackOptions, say: (line: string) => void): Promise<Phase[]> {
   const [postgresPort = 0, port = 0] = await freePorts(2);
   const postgres = await startPostgres(options.dir, postgresPort);
@@ -127,14 +127,14 @@ export async function runAttacks(options: AttackOptions, say: (line: string) => 
     );
     const contract = `0x${rows[0].address.toString("hex")}`;
     say(`one contract has ${rows[0].token_count} tokens`);
-    const reads = await hotReads(client, contract, key);
+    const reads = await fastPathReads(client, contract, key);
     const probe = (name: string, attacks: Attack[]) =>
       measure({ name, attacks, port, reads, client, children, options });
     // Until the code is compiled.
     await probe("warm", []);
     const all = attacksOn(contract, key);
     const phases: Phase[] = [await probe("quiet", [])];
-    for (const one of all.filter(({ name }) => options.apart.includes(name))) phases.push(await probe(one.name, [one]));
+    for (const one of all.filter(({ name }) => options.alone.includes(name))) phases.push(await probe(one.name, [one]));
     const own = all.filter(({ name }) => !["status", "eligibility"].includes(name));
     phases.push(await probe(own.map(({ name }) => name).join(", "), own));
     phases.push(await probe("all together", all), await probe("quiet again", []));
@@ -168,7 +168,7 @@ interface Read {
   body?: string;
 }
 
-async function hotReads(client: pg.Client, contract: string, key: string): Promise<Read[]> {
+async function fastPathReads(client: pg.Client, contract: string, key: string): Promise<Read[]> {
   const { rows: owners } = await client.query(
     "SELECT owner FROM nft.account_totals WHERE holding_count BETWEEN 5 AND 200 ORDER BY owner LIMIT 20",
   );
@@ -191,11 +191,11 @@ async function hotReads(client: pg.Client, contract: string, key: string): Promi
   ];
 }
 
-/** Hot reads and looks at `/livez` begin at a steady rate, however long those before take. */
+/** Fast-path reads and requests to `/livez` begin at a steady rate, however long earlier ones take. */
 const readEveryMs = 20;
 const lookEveryMs = 25;
 
-async function measure(facts: {
+async function measure(run: {
   name: string;
   attacks: Attack[];
   port: number;
@@ -204,7 +204,7 @@ async function measure(facts: {
   children: ChildProcess[];
   options: AttackOptions;
 }): Promise<Phase> {
-  const { name, attacks, port, reads, client, children, options } = facts;
+  const { name, attacks, port, reads, client, children, options } = run;
   const agent = new Agent({ keepAlive: true, maxSockets: 64 });
   const honest = new Samples();
   const livez = new Samples();

@@ -24,7 +24,8 @@ export function buildPeers(): void {
   if (status !== 0) throw new Error(`the peers do not compile; npm ci in bench/gas first?\n${stderr}`);
 }
 
-function artifact(path: string): Artifact {
+/** What the compiler made of a peer. */
+export function artifact(path: string): Artifact {
   return JSON.parse(readFileSync(new URL(`artifacts/${path}.json`, import.meta.url), "utf8")) as Artifact;
 }
 

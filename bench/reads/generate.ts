@@ -47,7 +47,7 @@ export async function generate(url: string, size: DataSize, say: (line: string) 
     for (const statement of readIndexStatements(schema)) await once(statement, () => client.query(statement));
     await once("deployment", () =>
       client.query(
-        "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ($1, $2, '0x', true)",
+        "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash, live) VALUES ($1, $2, '0x', true)",
         [schema, benchChainId],
       ),
     );

@@ -1,7 +1,7 @@
 import { getOperationAST, parse } from "graphql";
 import type pg from "pg";
 import { loadConfig } from "../../src/config/config.ts";
-import { planOf } from "../../src/graphql/fast-path/compile-plan.ts";
+import { compilePlan } from "../../src/graphql/fast-path/compile-plan.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { accountPage, contractPage, nftDetails } from "../../src/nfts/json-lists.ts";
 import { createServices } from "../../src/processes/create-services.ts";
@@ -23,13 +23,12 @@ const fields = `chain contractAddress tokenId standard owner amount creator mint
   fileUrl animationUrl cachedFileUrl metadataUpdatedAt contract { address name symbol standard description }`;
 const queries = {
   account: `query ($a: Address!) { account(address: $a) { nfts(chain: "goerli", first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } } }`,
-  contract: `query ($c: Address!, $after: String) { nfts(chain: "goerli", contract: $c, first: 50, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } }`,
-  chain: `{ nfts(chain: "goerli", first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } }`,
-  traits: `query ($c: Address!, $v: [String!]!) { nfts(chain: "goerli", contract: $c, first: 50, traits: { name: "Hat", values: $v }) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } }`,
+  contract: `query ($c: Address!, $after: String) { contract(chain: "goerli", address: $c) { nfts(first: 50, after: $after) { nodes { ${fields} } pageInfo { hasNextPage endCursor } totalCount } } }`,
+  chain: `{ chain(name: "goerli") { latestNfts(first: 50) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } } }`,
+  traits: `query ($c: Address!, $v: [String!]!) { contract(chain: "goerli", address: $c) { nfts(first: 50, traits: { name: "Hat", values: $v }) { nodes { ${fields} } pageInfo { hasNextPage endCursor } } } }`,
   nested: `query ($c: Address!, $a: Address!, $t: TokenId!) {
-    contract(chain: "goerli", address: $c) { name symbol standard }
     nft(chain: "goerli", contract: $c, tokenId: $t) { ${fields} fileInformation { width height } }
-    nfts(chain: "goerli", contract: $c, first: 20) { nodes { ${fields} } totalCount }
+    contract(chain: "goerli", address: $c) { name symbol standard nfts(first: 20) { nodes { ${fields} } totalCount } }
     account(address: $a) { nfts(chain: "goerli", first: 20) { nodes { ${fields} } totalCount } } }`,
   detail: `query ($c: Address!, $t: TokenId!) { nft(chain: "goerli", contract: $c, tokenId: $t) { ${fields} } }`,
 };
@@ -131,7 +130,7 @@ export async function makeScenarios(
     columns = ["items"],
   ): Promise<Scenario> {
     const operation = getOperationAST(parse(query));
-    const plan = operation && planOf(schema, operation, {});
+    const plan = operation && compilePlan(schema, operation, {});
     const scenario: Scenario = { name: `graphql ${name}`, url: base, requests: [], bare: [] };
     for (const one of variables) {
       const request = {
@@ -169,7 +168,7 @@ export async function makeScenarios(
   }
 
   const owners = accounts.rows.map((row) => hex(row.owner));
-  const places = contracts.rows.map((row) => hex(row.address));
+  const contractAddresses = contracts.rows.map((row) => hex(row.address));
   const tokens = await Promise.all(
     contracts.rows.map(async (row) => {
       const { rows } = await client.query(
@@ -182,7 +181,7 @@ export async function makeScenarios(
   const page = { size: 50 };
   const show = { metadata: true, contract: true, fileInformation: true, dates: true };
   const shared = { chain: "goerli", strictContract: false };
-  const deep = await deepCursors(places);
+  const deep = await deepCursors(contractAddresses);
 
   async function deepCursors(contractsOfPages: string[]): Promise<(string | null)[]> {
     return await Promise.all(
@@ -228,9 +227,9 @@ export async function makeScenarios(
       ...(await graphql(
         "contract page",
         queries.contract,
-        places.map((c) => ({ c })),
+        contractAddresses.map((c) => ({ c })),
       )),
-      peers: peersOf(places, {
+      peers: peersOf(contractAddresses, {
         postgraphile: postgraphile("minted", "address"),
         mercurius: mercurius("contract"),
         ponder: ponder("contract: $a"),
@@ -239,14 +238,14 @@ export async function makeScenarios(
     await graphql(
       "deep page",
       queries.contract,
-      places.map((c, index) => ({ c, after: deep[index] })),
+      contractAddresses.map((c, index) => ({ c, after: deep[index] })),
     ),
     await rest(
       "contract page",
-      places.map((c) => `/v0/nfts/${c}?chain=goerli&include=metadata`),
+      contractAddresses.map((c) => `/v0/nfts/${c}?chain=goerli&include=metadata`),
       (index) =>
         contractPage(services, caller, {
-          ...{ ...shared, contract: places[index] ?? "", page, contractMembers },
+          ...{ ...shared, contract: contractAddresses[index] ?? "", page, contractMembers },
           shape: listItemShape({ metadata: true, contract: false, fileInformation: false, dates: false }),
         }),
     ),
@@ -254,26 +253,26 @@ export async function makeScenarios(
     await graphql(
       "trait filter",
       queries.traits,
-      places.map((c, index) => ({ c, v: [String(index % 20)] })),
+      contractAddresses.map((c, index) => ({ c, v: [String(index % 20)] })),
     ),
     await graphql(
       "nested query",
       queries.nested,
-      places.map((c, index) => ({ c, a: owners[index % owners.length], t: tokens[index] })),
+      contractAddresses.map((c, index) => ({ c, a: owners[index % owners.length], t: tokens[index] })),
       ["contract", "nft", "items", "items"],
     ),
     await graphql(
       "detail",
       queries.detail,
-      places.map((c, index) => ({ c, t: tokens[index] })),
+      contractAddresses.map((c, index) => ({ c, t: tokens[index] })),
       ["nft"],
     ),
     await rest(
       "detail",
-      places.map((c, index) => `/v0/nfts/${c}/${tokens[index]}?chain=goerli`),
+      contractAddresses.map((c, index) => `/v0/nfts/${c}/${tokens[index]}?chain=goerli`),
       (index) =>
         nftDetails(services, caller, {
-          ...{ chain: "goerli", contract: places[index] ?? "", tokenId: BigInt(tokens[index] ?? 0) },
+          ...{ chain: "goerli", contract: contractAddresses[index] ?? "", tokenId: BigInt(tokens[index] ?? 0) },
           ...{ shape: detailsShape, contractMembers },
         }),
       "nft",

@@ -19,7 +19,7 @@ interface Ready {
 }
 
 interface Answer {
-  /** Milliseconds since the request was sent; it waits for its turn at the door like everybody's. */
+  /** Milliseconds since the request was sent; it waits for its turn at the API like everybody's. */
   took: number;
   /** By the machine's clock, which is the database's too. */
   at: number;
@@ -95,7 +95,7 @@ async function sinceAccepted(answers: readonly Answer[]): Promise<number[]> {
     `SELECT h.place, (extract(epoch FROM i.created_at) * 1000)::float8 AS accepted
      FROM unnest($1::bytea[]) WITH ORDINALITY AS h (hash, place)
      JOIN service.attempt a ON a.hash = h.hash
-     JOIN service.slot s ON (s.chain_id, s.addr, s.nonce) = (a.chain_id, a.addr, a.nonce)
+     JOIN service.nonce_reservation s ON (s.chain_id, s.addr, s.nonce) = (a.chain_id, a.addr, a.nonce)
      JOIN service.intent i ON i.id = s.intent_id`,
     [hashes],
   );

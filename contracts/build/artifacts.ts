@@ -9,6 +9,9 @@ export const published = {
   collection: "Collection",
   "collection-template": "CollectionTemplate",
   "collection-factory": "CollectionFactory",
+  "erc721-product": "ERC721NFTProduct",
+  "erc1155-product": "ERC1155NFTProduct",
+  "product-operator": "ProductOperator",
 } as const;
 export type PublishedFile = keyof typeof published;
 

@@ -1,5 +1,5 @@
 import { type Context, ponder } from "ponder:registry";
-import { collection, metadataUpdate, quarantine, tokenRange, transfer } from "ponder:schema";
+import { collection, metadataUpdate, rejectedLog, tokenRange, transfer } from "ponder:schema";
 import type { Hex } from "viem";
 import { toBytea } from "../../schema/bytea-column.ts";
 import {
@@ -38,32 +38,33 @@ ponder.on("Nft:URI", (occurrence) =>
 );
 
 ponder.on("Factory:CollectionDeployed", async ({ event, context }) => {
-  const { blockNumber, logIndex, blockHash, blockTimestamp, txHash, contract: factory, log } = placeOf(event);
+  const { blockNumber, logIndex, blockHash, blockTimestamp, txHash, contract: factory, log } = positionOf(event);
   // No guard: the factory is ours. A log of it that does not decode shall stop the indexer.
   const deployed = { intentId: topicWord(log, 1), address: topicAddress(log, 2), owner: topicAddress(log, 3) };
   const intentId = toBytea(`0x${deployed.intentId.toString(16).padStart(64, "0")}`);
-  const place = { blockNumber, logIndex, blockHash, blockTimestamp, txHash, factory };
-  await context.db.insert(collection).values({ ...place, ...deployed, intentId });
+  const position = { blockNumber, logIndex, blockHash, blockTimestamp, txHash, factory };
+  await context.db.insert(collection).values({ ...position, ...deployed, intentId });
 });
 
 async function recordMovements({ event, context }: Occurrence, name: string, decode: (log: RawLog) => Movement[]) {
-  const { log, ...place } = placeOf(event);
+  const { log, ...position } = positionOf(event);
   const movements = attempt(() => decode(log));
-  if (movements instanceof Undecodable) return putAside(context, place, name, movements);
+  if (movements instanceof Undecodable) return reject(context, position, name, movements);
   // What a batch names without moving any of it costs its sender next to nothing. A log of its own announces a token.
   const rows = movements
-    .map((movement, batchIndex) => ({ ...place, batchIndex, ...movement }))
+    .map((movement, batchIndex) => ({ ...position, batchIndex, ...movement }))
     .filter(({ amount }) => amount > 0n || movements.length === 1);
   if (rows.length > 0) await context.db.insert(transfer).values(rows);
 }
 
 async function recordRange({ event, context }: Occurrence) {
-  const { log, ...place } = placeOf(event);
+  const { log, ...position } = positionOf(event);
   const range = attempt(() => decodeConsecutiveTransfer(log));
-  if (range instanceof Undecodable) return putAside(context, place, "ConsecutiveTransfer", range);
+  if (range instanceof Undecodable) return reject(context, position, "ConsecutiveTransfer", range);
   const isRange = range.amount > 1n;
-  await context.db.insert(transfer).values({ ...place, batchIndex: isRange ? -1 : 0, ...range });
-  if (isRange) await context.db.insert(tokenRange).values({ blockNumber: place.blockNumber, logIndex: place.logIndex });
+  await context.db.insert(transfer).values({ ...position, batchIndex: isRange ? -1 : 0, ...range });
+  if (isRange)
+    await context.db.insert(tokenRange).values({ blockNumber: position.blockNumber, logIndex: position.logIndex });
 }
 
 async function recordMetadataUpdate(
@@ -71,13 +72,13 @@ async function recordMetadataUpdate(
   name: string,
   decode: (log: RawLog) => [bigint, bigint],
 ) {
-  const { log, ...place } = placeOf(event);
+  const { log, ...position } = positionOf(event);
   const range = attempt(() => decode(log));
-  if (range instanceof Undecodable) return putAside(context, place, name, range);
+  if (range instanceof Undecodable) return reject(context, position, name, range);
   const [fromTokenId, toTokenId] = range;
   if (fromTokenId > toTokenId)
-    return putAside(context, place, name, new Undecodable("the range ends before it begins"));
-  const { blockNumber, logIndex, blockTimestamp, contract } = place;
+    return reject(context, position, name, new Undecodable("the range ends before it begins"));
+  const { blockNumber, logIndex, blockTimestamp, contract } = position;
   const row = { blockNumber, logIndex, blockTimestamp, contract, fromTokenId, toTokenId };
   await context.db.insert(metadataUpdate).values(row);
 }
@@ -86,7 +87,7 @@ async function recordMetadataUpdate(
  * Reads all of the event that handlers use, outside of any `catch`: Ponder loads event fields at
  * first sight by throwing an error of its own, which has to reach it.
  */
-function placeOf({ block, transaction, log }: LogEvent) {
+function positionOf({ block, transaction, log }: LogEvent) {
   return {
     blockNumber: block.number,
     blockHash: toBytea(block.hash),
@@ -99,7 +100,7 @@ function placeOf({ block, transaction, log }: LogEvent) {
   };
 }
 
-/** A stranger's log must not stop the indexer, whatever it does to the decoder. */
+/** A third party's log must not stop the indexer, whatever it does to the decoder. */
 function attempt<T>(decode: () => T): T | Undecodable {
   try {
     return decode();
@@ -108,14 +109,14 @@ function attempt<T>(decode: () => T): T | Undecodable {
   }
 }
 
-async function putAside(
+async function reject(
   context: Context,
-  place: Omit<ReturnType<typeof placeOf>, "log">,
+  position: Omit<ReturnType<typeof positionOf>, "log">,
   event: string,
   { message: reason }: Undecodable,
 ) {
-  const { blockNumber, logIndex, blockTimestamp, txHash, contract } = place;
+  const { blockNumber, logIndex, blockTimestamp, txHash, contract } = position;
   await context.db
-    .insert(quarantine)
+    .insert(rejectedLog)
     .values({ blockNumber, logIndex, blockTimestamp, txHash, contract, event, reason });
 }

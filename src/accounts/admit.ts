@@ -12,7 +12,7 @@ export type Admission = (RateAnswer & { bucket: Bucket | "open" }) | null;
  * keys share: a further key is no further rate.
  *
  * @param cost 1 for a REST request; by its complexity for a GraphQL operation.
- * @param report is told the state of the bucket before a refusal is thrown, so that the refusal shows it too.
+ * @param report gets the state of the bucket before a refusal is thrown, so that the refusal shows it too.
  * @throws ServiceError `scope_missing`, `plan_limit_exceeded`, `rate_limit_exceeded`.
  */
 export async function admit(
@@ -25,6 +25,12 @@ export async function admit(
   requireScope(session, operation);
   const { usage, limiter } = services.auth;
   const budget = services.config.rateLimits ? budgetOf(session, operation.bucket) : null;
+  if (budget && cost > budget.burst)
+    throw new ServiceError(
+      "plan_limit_exceeded",
+      `this costs as much as ${cost} requests, and the ${session.tier} plan has ${budget.burst} at once: ask for less in one operation`,
+      { details: { limit: budget.burst, cost } },
+    );
   const answer = budget && (await limiter.take(`${operation.bucket}:${session.accountId}`, budget, cost));
   report(answer && { ...answer, bucket: operation.bucket });
   if (answer && !answer.allowed) throw tooFast(answer.retryAfterSeconds, `more than ${answer.limit} at once`);

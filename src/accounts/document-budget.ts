@@ -161,7 +161,7 @@ export function documentOwner(services: Services, authorization: readonly string
   try {
     accountId = services.auth.keys.lastOwner(parseAuthorization(authorization));
   } catch {
-    // What is wrong with it is told when it is looked at.
+    // What is wrong with it is reported when it is read.
   }
   return accountId === null ? `address ${address ?? ""}` : `account ${accountId}`;
 }

@@ -84,7 +84,7 @@ export async function getAccount(services: Services, caller: Session): Promise<A
           count(*) FILTER (WHERE i.kind <> 'deploy') AS mints,
           count(*) FILTER (WHERE i.kind <> 'deploy' AND i.created_at >= p.start) AS mints_now
         FROM service.intent i
-        WHERE i.tenant_id = a.id AND i.gen = 0 AND i.kind <> 'update'
+        WHERE i.tenant_id = a.id AND i.retry_number = 0 AND i.kind <> 'update'
           AND i.state NOT IN ('failed_onchain', 'cancelled', 'expired')
         GROUP BY i.chain_id) c), '[]') AS usage
     FROM service.account a CROSS JOIN period p

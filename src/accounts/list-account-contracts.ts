@@ -49,12 +49,12 @@ export async function listAccountContracts(
   const rows = await readHeavy(
     services,
     sql<ContractRow & { holding_count: bigint | null; total: bigint; contract: Buffer | null }>`
-    WITH RECURSIVE page (contract, place) AS (
+    WITH RECURSIVE page (contract, position) AS (
       (SELECT f.contract, 1 FROM (${next(start, direction)}) f)
       UNION ALL
-      SELECT f.contract, page.place + 1 FROM page CROSS JOIN LATERAL (
+      SELECT f.contract, page.position + 1 FROM page CROSS JOIN LATERAL (
         ${next(sql`n.contract ${operator} page.contract`, direction)}) f
-      WHERE page.place < ${sql.lit(bounds.limit + bounds.offset)}),
+      WHERE page.position < ${sql.lit(bounds.limit + bounds.offset)}),
     every (contract) AS (
       (${next(sql`true`, sql.raw("ASC"))})
       UNION ALL
@@ -66,11 +66,11 @@ export async function listAccountContracts(
         AND h.amount > 0 AND h.contract = p.contract) AS holding_count,
       ${sql.join(listedContractColumns.map(selectionOf))}
     FROM totals
-    LEFT JOIN (SELECT contract, place FROM page WHERE place > ${sql.lit(bounds.offset)}
+    LEFT JOIN (SELECT contract, position FROM page WHERE position > ${sql.lit(bounds.offset)}
       AND ${sql.lit(bounds.limit)} > 0) p ON true
     LEFT JOIN nft.contracts c ON c.chain_id = ${chain.id} AND c.address = p.contract
     LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chain.id} AND cm.address = p.contract
-    ORDER BY p.place`,
+    ORDER BY p.position`,
     "read",
   );
   const total = rows[0]?.total ?? 0n;

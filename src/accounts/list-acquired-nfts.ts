@@ -64,7 +64,7 @@ export async function listAcquiredNfts(
   const bounds = boundsOf(input.page, services.config.keyPepper, list, positionLength(shape));
   refuseTooDeep(bounds, input.page, null);
   const direction = sql.raw(bounds.backward ? "ASC" : "DESC");
-  const place = sql`block_number ${direction}, log_index ${direction}, batch_index ${direction}`;
+  const position = sql`block_number ${direction}, log_index ${direction}, batch_index ${direction}`;
   const standards = (["ERC721", "ERC1155"] as const).filter((standard) => !input.exclude.includes(standard));
   const owner = toBytes(input.account);
   const ofContracts =
@@ -87,9 +87,9 @@ export async function listAcquiredNfts(
             WHERE y.chain_id = ${chainId} AND y.to_address = ${owner} AND y.contract = x.contract
               AND y.token_id = x.token_id AND y.standard = 'ERC1155'
               AND (y.block_number, y.log_index, y.batch_index) > (x.block_number, x.log_index, x.batch_index)) END
-      ORDER BY ${place} LIMIT ${sql.lit(bounds.limit + bounds.offset)})`,
+      ORDER BY ${position} LIMIT ${sql.lit(bounds.limit + bounds.offset)})`,
   );
-  const order = sql`k.block_timestamp ${direction}, k.chain_id ${direction}, ${place}`;
+  const order = sql`k.block_timestamp ${direction}, k.chain_id ${direction}, ${position}`;
   const rows = await readHeavy(
     services,
     sql<AcquiredRow>`
@@ -114,7 +114,7 @@ export async function listAcquiredNfts(
   const nameOf = new Map(chains);
   const page = pageOf(rows.filter(isPresent), bounds, (row) => {
     const name = nameOf.get(row.chain_id) ?? "";
-    services.looks.shown(row.chain_id, toHex(row.contract), row.token_id);
+    services.demand.shown(row.chain_id, toHex(row.contract), row.token_id);
     return {
       node: toNft(name, cachedBase(services.config), row, contractRecordOf(name, row)),
       cursor: sealCursor(

@@ -47,9 +47,9 @@ export function costOfRoute(url: string): number {
   return own + Math.ceil(Math.min(skipped, 1_000_000) / skippedForEachMore);
 }
 
-const keyFields = new Set(["createKey", "rotateKey", "revokeKey", "keys"]);
+const keyFields = new Set(["createKey", "rotateKey", "revokeKey", "viewer.keys"]);
 
-/** What a root field of the GraphQL API is. A mutation nobody thought of needs the right to spend. */
+/** What a root field of the GraphQL API is, or `viewer.` and a field of the caller's account. A mutation nobody thought of needs the right to spend. */
 export function operationOfField(kind: "query" | "mutation" | "subscription", field: string): Operation {
   if (keyFields.has(field)) return admin;
   if (kind !== "mutation" || /^refresh/.test(field)) return read;

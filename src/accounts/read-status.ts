@@ -14,17 +14,17 @@ export type Trouble =
   | "index_stalled"
   /** More blocks behind its node than `MAX_INDEX_LAG_BLOCKS`. */
   | "index_behind"
-  /** None of its endpoints has told its head for ten seconds, or more: how far the index is behind is not known. */
+  /** None of its endpoints has reported its head for ten seconds, or more: how far the index is behind is not known. */
   | "nodes_unreachable"
   /** Its endpoints named different final blocks. */
   | "nodes_disagree"
   /** Its newest block is more than a minute later than the database's clock: one of the two clocks is wrong. */
   | "block_from_future"
-  /** A paying wallet signs nothing: the state of its lane says why. */
-  | "lane_paused_funds"
-  | "lane_paused_fee"
-  | "lane_reconcile"
-  | "lane_halted"
+  /** A paying wallet signs nothing: its state says why. */
+  | "wallet_paused_funds"
+  | "wallet_paused_fee"
+  | "wallet_reconcile"
+  | "wallet_halted"
   /** A paying wallet has not the factory's relayer role, so it deploys nothing: `mintyard wallets grant`. */
   | "wallet_without_role"
   /** Another installation has sent transactions from a wallet of this one in the last day. */
@@ -46,21 +46,21 @@ export interface ChainStatus {
   lagBlocks: number | null;
   /** Since the indexer looked last. */
   checkedSecondsAgo: number | null;
-  /** Since a node told its head last. */
+  /** Since a node reported its head last. */
   nodeSeenSecondsAgo: number | null;
   /** Endpoints that have to agree on a block before a deployment counts as final. */
   quorum: number;
-  lanes: { wallet: string; state: string; nextNonce: string; open: number }[];
+  walletStates: { wallet: string; state: string; nextNonce: string; open: number }[];
   /**
    * Those that are configured here. `hasRole` is null while no worker has read it in the last minute;
-   * `foreignTransactions` counts what another installation sent.
+   * `externalTransactions` counts what another installation sent.
    */
-  wallets: { wallet: string; hasRole: boolean | null; foreignTransactions: number }[];
+  wallets: { wallet: string; hasRole: boolean | null; externalTransactions: number }[];
   /** Deployments and updates that are not final, by state. */
   queue: Record<string, number>;
   oldestWaitingSeconds: number | null;
   /**
-   * What the chain's logs told and the index does not list, over 100,000 contracts at most: tokens of withheld ranges,
+   * What the chain's logs reported and the index does not list, over 100,000 contracts at most: tokens of withheld ranges,
    * blocks of a contract that moved too much in them, and logs that cannot be read.
    */
   leftOut: { withheldTokens: number; suspendedBlocks: number; undecodableLogs: number };
@@ -95,7 +95,7 @@ interface Row {
   now: number;
   heads: { chain_id: number; block_number: number; block_timestamp: number }[];
   freshness: { chain_id: number; lag: number; checked: number; seen: number; fault: boolean; agree: boolean | null }[];
-  lanes: { chain_id: number; wallet: string; state: string; next_nonce: string; open: number }[];
+  wallet_states: { chain_id: number; wallet: string; state: string; next_nonce: string; open: number }[];
   roles: { chain_id: number; wallet: string; has_role: boolean }[];
   shared: { chain_id: number; wallet: string; transactions: number; recent: boolean }[];
   queue: { chain_id: number; state: string; items: number; oldest_seconds: number }[];
@@ -131,16 +131,16 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
           extract(epoch FROM clock_timestamp() - node_seen_at) AS seen,
           node_fault IS NOT NULL AS fault FROM service.chain_freshness) f) AS freshness,
       (SELECT coalesce(json_agg(l), '[]') FROM (
-        SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.slot s
-          WHERE s.chain_id = lane.chain_id AND s.addr = lane.addr AND s.state = 'open') AS open
-        FROM service.lane ORDER BY addr) l) AS lanes,
+        SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.nonce_reservation s
+          WHERE s.chain_id = w.chain_id AND s.addr = w.addr AND s.state = 'open') AS open
+        FROM service.relayer_wallet w ORDER BY addr) l) AS wallet_states,
       (SELECT coalesce(json_agg(r), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, has_role FROM service.wallet_role
         WHERE checked_at > clock_timestamp() - interval '1 minute') r) AS roles,
       (SELECT coalesce(json_agg(s), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, count(*) AS transactions,
           max(seen_at) > clock_timestamp() - interval '1 day' AS recent
-        FROM service.foreign_transaction GROUP BY chain_id, addr) s) AS shared,
+        FROM service.external_transaction GROUP BY chain_id, addr) s) AS shared,
       (SELECT coalesce(json_agg(q), '[]') FROM service.work_queue q) AS queue,
       (SELECT coalesce(json_agg(f), '[]') FROM (
         SELECT c.chain_id, f.flag, f.items FROM unnest(${services.chains.map(({ id }) => id)}::integer[]) AS c (chain_id)
@@ -160,7 +160,7 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
       },
     );
   const { signing } = services.relay;
-  const [row, trouble] = await Promise.all([reading, signing.look()]);
+  const [row, trouble] = await Promise.all([reading, signing.check()]);
   return {
     signer: { kind: signing.kind, trouble },
     database: row ? "ok" : fault,
@@ -182,7 +182,7 @@ function chainStatus(
     (rows ?? []).filter((item) => item.chain_id === chain.id);
   const [head] = mine(row?.heads);
   const [fresh] = mine(row?.freshness);
-  const lanes = mine(row?.lanes);
+  const walletStates = mine(row?.wallet_states);
   const roles = mine(row?.roles);
   const shared = mine(row?.shared);
   const wallets = walletsOf(services, chain);
@@ -203,11 +203,16 @@ function chainStatus(
     checkedSecondsAgo: fresh ? Math.max(0, Math.round(fresh.checked)) : null,
     nodeSeenSecondsAgo: fresh ? Math.max(0, Math.round(fresh.seen)) : null,
     quorum: chain.relay.quorum,
-    lanes: lanes.map(({ wallet, state, next_nonce, open }) => ({ wallet, state, nextNonce: next_nonce, open })),
+    walletStates: walletStates.map(({ wallet, state, next_nonce, open }) => ({
+      wallet,
+      state,
+      nextNonce: next_nonce,
+      open,
+    })),
     wallets: wallets.map((address) => ({
       wallet: address,
       hasRole: roles.find(({ wallet }) => wallet === address)?.has_role ?? null,
-      foreignTransactions: shared.find(({ wallet }) => wallet === address)?.transactions ?? 0,
+      externalTransactions: shared.find(({ wallet }) => wallet === address)?.transactions ?? 0,
     })),
     queue: Object.fromEntries(queue.map(({ state, items }) => [state, items])),
     oldestWaitingSeconds: waiting.length ? Math.round(Math.max(...waiting.map((item) => item.oldest_seconds))) : null,
@@ -241,7 +246,7 @@ function isRefusal(error: unknown): boolean {
   return /^(28|3D|3F|42)/.test(String((error as { code?: unknown }).code ?? ""));
 }
 
-/** None where their keys cannot be read: requests and the worker say why, and the rest of the status is told. */
+/** None where their keys cannot be read: requests and the worker say why, and the rest of the status is reported. */
 function walletsOf(services: Services, chain: Services["chains"][number]): string[] {
   try {
     return isDeployable(chain) ? services.relay.signers(chain).map(({ address }) => address.toLowerCase()) : [];
@@ -261,7 +266,7 @@ function troublesOf(
   if (fresh?.fault && fresh.seen > unseenSeconds) troubles.add("nodes_unreachable");
   if (status.lagBlocks !== null && status.lagBlocks > maxLag) troubles.add("index_behind");
   if (fresh?.agree === false) troubles.add("nodes_disagree");
-  for (const { state } of status.lanes) if (state !== "open") troubles.add(`lane_${state}` as Trouble);
+  for (const { state } of status.walletStates) if (state !== "open") troubles.add(`wallet_${state}` as Trouble);
   if (status.wallets.some(({ hasRole }) => hasRole === false)) troubles.add("wallet_without_role");
   if ((status.oldestWaitingSeconds ?? 0) > stuckSeconds) troubles.add("queue_stuck");
   return [...troubles];

@@ -1,6 +1,6 @@
 import { Gauge } from "prom-client";
 import type { Services } from "../services.ts";
-import { type Metrics, readSeldom } from "../telemetry/metrics.ts";
+import { type Metrics, readCached } from "../telemetry/metrics.ts";
 import { readFigures, type ServiceFigures } from "./service-figures.ts";
 
 const keptMs = 10_000;
@@ -13,7 +13,7 @@ type Fill = (set: (value: number, labels?: Record<string, string>) => void, figu
  * most. While the database is away there are none: nothing known is no reason to say that all is well.
  */
 export function watchService({ registry }: Metrics, services: Services): void {
-  const read = readSeldom(keptMs, () => readFigures(services));
+  const read = readCached(keptMs, () => readFigures(services));
   const gauge = (name: string, help: string, labelNames: string[], fill: Fill) =>
     new Gauge({
       name,
@@ -36,7 +36,7 @@ export function watchService({ registry }: Metrics, services: Services): void {
       for (const { name, id } of services.chains)
         for (const queue of queues) set(ageOf(figures, queue, id), { queue, chain: name });
       set(ageOf(figures, "pin", null), { queue: "pin" });
-      set(services.auth.slots.load.oldestSeconds, { queue: "upload" });
+      set(services.auth.permits.load.oldestSeconds, { queue: "upload" });
     },
   );
   gauge("mintyard_stored_bytes", "Uploads and presale lists, by tier.", ["tier"], (set, { stored }) => {

@@ -1,14 +1,14 @@
 import { Counter, Gauge } from "prom-client";
 import type { Services } from "../services.ts";
-import { type Metrics, readSeldom } from "../telemetry/metrics.ts";
+import { type Metrics, readCached } from "../telemetry/metrics.ts";
 import { readStatus, type ServiceStatus } from "./read-status.ts";
 
 const keptMs = 5_000;
-const laneStates = ["open", "paused_funds", "paused_fee", "reconcile", "halted"];
+const allStates = ["open", "paused_funds", "paused_fee", "reconcile", "halted"];
 
 /** What `/status` says, as gauges. Every process shows the same: read them with `max`. */
 export function watchStatus({ registry }: Metrics, services: Services): void {
-  const read = readSeldom(keptMs, () => readStatus(services));
+  const read = readCached(keptMs, () => readStatus(services));
   const gauge = (
     name: string,
     help: string,
@@ -55,7 +55,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
   );
   perChain(
     "mintyard_node_seen_seconds",
-    "Since a node of the chain told its head to the indexer last.",
+    "Since a node of the chain reported its head to the indexer last.",
     ({ nodeSeenSecondsAgo }) => nodeSeenSecondsAgo,
   );
   perChain(
@@ -73,7 +73,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
   );
   gauge(
     "mintyard_index_left_out",
-    "Told by the chain's logs and not listed: tokens of withheld ranges, a contract's blocks with too much, unreadable logs.",
+    "Reported by the chain's logs and not listed: tokens of withheld ranges, a contract's blocks with too much, unreadable logs.",
     ["chain", "kind"],
     (set, { chains }) => {
       for (const { chain, leftOut } of chains) {
@@ -84,21 +84,22 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     },
   );
   gauge(
-    "mintyard_lane_state",
-    "1 for the state that a paying wallet's lane is in.",
+    "mintyard_wallet_state",
+    "1 for the state that a paying wallet is in.",
     ["chain", "wallet", "state"],
     (set, { chains }) => {
-      for (const { chain, lanes } of chains)
-        for (const { wallet, state: now } of lanes)
-          for (const state of laneStates) set(state === now ? 1 : 0, { chain, wallet, state });
+      for (const { chain, walletStates } of chains)
+        for (const { wallet, state: now } of walletStates)
+          for (const state of allStates) set(state === now ? 1 : 0, { chain, wallet, state });
     },
   );
   gauge(
-    "mintyard_lane_open_transactions",
+    "mintyard_wallet_open_transactions",
     "Transactions of a paying wallet that are not mined.",
     ["chain", "wallet"],
     (set, { chains }) => {
-      for (const { chain, lanes } of chains) for (const { wallet, open } of lanes) set(open, { chain, wallet });
+      for (const { chain, walletStates } of chains)
+        for (const { wallet, open } of walletStates) set(open, { chain, wallet });
     },
   );
   gauge(
@@ -110,16 +111,16 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
         for (const { wallet, hasRole } of wallets) if (hasRole !== null) set(hasRole ? 1 : 0, { chain, wallet });
     },
   );
-  const foreign = new Counter({
-    name: "mintyard_wallet_foreign_transactions_total",
+  const external = new Counter({
+    name: "mintyard_wallet_external_transactions_total",
     help: "Transactions that another installation sent from a configured paying wallet.",
     labelNames: ["chain", "wallet"],
     registers: [registry],
     async collect() {
       const { chains } = await read();
-      foreign.reset();
+      external.reset();
       for (const { chain, wallets } of chains)
-        for (const { wallet, foreignTransactions } of wallets) foreign.inc({ chain, wallet }, foreignTransactions);
+        for (const { wallet, externalTransactions } of wallets) external.inc({ chain, wallet }, externalTransactions);
     },
   });
   gauge("mintyard_intents", "Deployments and updates that are not final.", ["chain", "state"], (set, { chains }) => {
@@ -154,7 +155,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     help: "Free on the file system of the data folder.",
     registers: [registry],
     async collect() {
-      const { freeBytes } = await services.disk.look();
+      const { freeBytes } = await services.disk.status();
       this.set(freeBytes);
     },
   });
@@ -171,7 +172,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     help: "Size of the file system of the data folder.",
     registers: [registry],
     async collect() {
-      this.set((await services.disk.look()).sizeBytes);
+      this.set((await services.disk.status()).sizeBytes);
     },
   });
   new Gauge({
@@ -180,7 +181,7 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     labelNames: ["place"],
     registers: [registry],
     async collect() {
-      const { full } = await services.disk.look();
+      const { full } = await services.disk.status();
       for (const place of ["data_folder", "database", "free_accounts"] as const)
         this.set({ place }, full.includes(place) ? 1 : 0);
     },

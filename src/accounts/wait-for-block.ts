@@ -4,7 +4,7 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
 /** Longer than a block of most chains takes to be indexed, shorter than clients wait for an answer. */
-const patienceMs = 5_000;
+const timeoutMs = 5_000;
 const pauseMs = 50;
 
 /** A request waits here for its own write to be in the index; so many may do so at once. */
@@ -24,7 +24,7 @@ export async function waitForBlock(services: Services, minBlock: string): Promis
     throw new ServiceError("value_error", "X-Min-Block must be <chain>:<block number>", { field: "X-Min-Block" });
   const [, name = "", block = "0"] = match;
   const chain = findChain(services.chains, chainAliases[name] ?? name);
-  const end = Date.now() + patienceMs;
+  const end = Date.now() + timeoutMs;
   for (;;) {
     const head = await services.db
       .selectFrom("nft.heads")

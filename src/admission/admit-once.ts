@@ -3,10 +3,10 @@ import { type Admission, admit } from "../accounts/admit.ts";
 import type { Operation } from "../accounts/operations.ts";
 import type { Session } from "../auth/caller.ts";
 import type { Services } from "../services.ts";
-import { noteCounted } from "./pace-uncounted.ts";
+import { recordCounted } from "./pace-uncounted.ts";
 import { requestState, setRequestState } from "./request-state.ts";
 
-/** `admit`, once per request and bucket: what the quick way took, the ordinary way does not take again. */
+/** `admit`, once per request and bucket: what the fast path took, the ordinary path does not take again. */
 export async function admitOnce(
   request: IncomingMessage,
   services: Services,
@@ -18,11 +18,11 @@ export async function admitOnce(
   const { admission, ...found } = requestState(request);
   if (operation.bucket !== "read" || !admission) {
     await admit(services, session, operation, cost, report);
-    return noteCounted(request);
+    return recordCounted(request);
   }
   // It counts for one operation only.
   setRequestState(request, found);
   report(admission.state);
   if (admission.refusal !== null) throw admission.refusal;
-  noteCounted(request);
+  recordCounted(request);
 }

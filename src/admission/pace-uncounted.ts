@@ -14,12 +14,12 @@ type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 const counted = new WeakSet<IncomingMessage>();
 
 /** Says that an account's or an address's rate has counted a request, or that its document is paid for in time. */
-export function noteCounted(request: IncomingMessage): void {
+export function recordCounted(request: IncomingMessage): void {
   counted.add(request);
 }
 
 /**
- * Puts `UncountedPace` in front of the ways to answer `/graphql` and `/v0`. Hot reads do not come here: they are counted
+ * Puts `UncountedPace` before the handlers of `/graphql` and `/v0`. Fast-path reads do not come here: they are counted
  * and answered before (`fast-path.ts`), so a client that shares an account or address with one that is slowed down
  * keeps them.
  */

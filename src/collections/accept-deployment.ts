@@ -6,7 +6,7 @@ import { refreshFees } from "../relay/chain/current-fees.ts";
 import { intentName } from "../relay/chain/encode-deploy.ts";
 import { acceptIntent, findKey, type IntentKey, isAccepted, type NewIntent } from "../relay/requests/accept-intent.ts";
 import type { Intent } from "../relay/store/intents.ts";
-import { planReservation } from "../relay/submit/budget.ts";
+import { planGasReservation } from "../relay/submit/budget.ts";
 import type { Services } from "../services.ts";
 import { keepTree } from "./allowlists.ts";
 import type { CheckedDeployment } from "./check-deployment.ts";
@@ -68,7 +68,7 @@ export async function draftIntent(
   const owner = lowerCase(payload.ownerAddress);
   const intentId = intentName(id);
   const salt = collectionSalt(intentId, owner, initData);
-  const place = { factory, template, intentId, owner, initData, salt };
+  const target = { factory, template, intentId, owner, initData, salt };
   return {
     id,
     tenantId: caller.accountId,
@@ -83,8 +83,8 @@ export async function draftIntent(
     owner,
     initData,
     salt,
-    predicted: predictCollection(place),
-    reservation: planReservation(services, chain, {
+    predicted: predictCollection(target),
+    reservation: planGasReservation(services, chain, {
       tenantId: caller.accountId,
       tier: caller.tier,
       kind: "deploy",

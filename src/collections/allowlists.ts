@@ -50,16 +50,16 @@ interface VersionRow {
 
 const listTogether = gathered(
   async (services: Services, wanted: readonly { chainId: number; collection: Address }[]) => {
-    const { rows } = await sql<VersionRow & { place: number }>`
-      SELECT w.place::int4 AS place, v.root, v.allowlist_id, v.stood
+    const { rows } = await sql<VersionRow & { position: number }>`
+      SELECT w.position::int4 AS position, v.root, v.allowlist_id, v.stood
       FROM unnest(${wanted.map(({ chainId }) => chainId)}::int4[],
-        ${wanted.map(({ collection }) => toBytes(collection))}::bytea[]) WITH ORDINALITY AS w (chain_id, address, place)
+        ${wanted.map(({ collection }) => toBytes(collection))}::bytea[]) WITH ORDINALITY AS w (chain_id, address, position)
       CROSS JOIN LATERAL (
         SELECT root, allowlist_id, stood, created_at FROM service.collection_allowlist
         WHERE chain_id = w.chain_id AND address = w.address) v
-      ORDER BY w.place, v.created_at DESC`.execute(services.db);
+      ORDER BY w.position, v.created_at DESC`.execute(services.db);
     const found: VersionRow[][] = wanted.map(() => []);
-    for (const { place, ...row } of rows) found[place - 1]?.push(row);
+    for (const { position, ...row } of rows) found[position - 1]?.push(row);
     return found;
   },
   most,
@@ -83,9 +83,9 @@ const proveTogether = gathered(async (services: Services, wanted: readonly { id:
   const { rows } = await sql<{ stored: boolean; proof: Buffer | null }>`
     SELECT p.stored, p.proof
     FROM unnest(${wanted.map(({ id }) => id)}::uuid[], ${wanted.map(({ wallet }) => toBytes(wallet))}::bytea[])
-      WITH ORDINALITY AS w (id, wallet, place)
+      WITH ORDINALITY AS w (id, wallet, position)
     CROSS JOIN LATERAL service.allowlist_proof(w.id, w.wallet) p
-    ORDER BY w.place`.execute(services.db);
+    ORDER BY w.position`.execute(services.db);
   return rows;
 }, most);
 

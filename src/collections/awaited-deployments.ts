@@ -60,11 +60,11 @@ export function handedOut(row: Pick<AwaitedRow, "id" | "payload" | "init_code_ha
 }
 
 /**
- * Notes what was found of a request. What was found before stays, unless this is the account's own transaction.
+ * Records what was found of a request. What was found before stays, unless this is the account's own transaction.
  *
- * @returns whether it was noted.
+ * @returns whether it was recorded.
  */
-export async function noteCreation(
+export async function recordCreation(
   db: Kysely<Database>,
   id: string,
   { address, hash, block, blockHash }: Creation,
@@ -85,7 +85,7 @@ export async function noteCreation(
 }
 
 /** What was found in this block is final. */
-export async function noteFinal(db: Kysely<Database>, id: string, blockHash: Buffer): Promise<void> {
+export async function recordFinal(db: Kysely<Database>, id: string, blockHash: Buffer): Promise<void> {
   await db
     .updateTable("service.self_deployment")
     .set({ finalized: true })
@@ -117,7 +117,7 @@ export async function forgetCreation(
 }
 
 /** A request that was made later has looked further already. */
-export async function noteScanned(db: Kysely<Database>, rows: readonly AwaitedRow[], to: bigint): Promise<void> {
+export async function recordScanned(db: Kysely<Database>, rows: readonly AwaitedRow[], to: bigint): Promise<void> {
   await db
     .updateTable("service.self_deployment")
     .set({ scanned_to: to })

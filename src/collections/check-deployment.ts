@@ -185,13 +185,13 @@ function checkPlan(problems: Problems, caller: Caller, chain: Chain, maxSupply: 
     problems.add("plan_limit_exceeded", "maxSupply", `a ${plan.tier} key deploys up to ${plan.maxSupply} tokens`);
 }
 
-function warnOfSales(facts: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {
+function warnOfSales(sales: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {
   const warnings: string[] = [];
-  const presale = facts.presaleMintStart > 0n;
-  if (presale && facts.presaleMintStart >= facts.publicMintStart)
+  const presale = sales.presaleMintStart > 0n;
+  if (presale && sales.presaleMintStart >= sales.publicMintStart)
     warnings.push("the presale starts no earlier than the public sale");
-  if (presale && facts.listed === 0) warnings.push("the presale has a start but nobody on its list");
-  if (!presale && facts.listed > 0) warnings.push("the presale list has wallets but the presale has no start");
+  if (presale && sales.listed === 0) warnings.push("the presale has a start but nobody on its list");
+  if (!presale && sales.listed > 0) warnings.push("the presale list has wallets but the presale has no start");
   return warnings;
 }
 

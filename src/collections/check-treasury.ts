@@ -10,7 +10,7 @@ import { lowerCase } from "./collection-config.ts";
 const payer: Address = `0x${"77".repeat(20)}`;
 
 /** Requests that come together ask the node together. */
-const isContract = batched(areContracts, { most: 16, apart: false });
+const isContract = batched(areContracts, { most: 16, retryIndividually: false });
 
 async function areContracts(
   services: Services,

@@ -53,7 +53,7 @@ export async function clearExpired(db: Kysely<Database>): Promise<{ requests: nu
         WHERE a.bytes > 0
           AND NOT EXISTS (SELECT FROM service.self_deployment d WHERE d.allowlist_id = a.id)
           AND NOT EXISTS (SELECT FROM service.intent i WHERE i.allowlist_id = a.id
-            AND (i.state NOT IN ('expired', 'cancelled', 'failed_onchain', 'superseded')
+            AND (i.state NOT IN ('expired', 'cancelled', 'failed_onchain', 'retried')
               OR i.settled_at IS NULL OR i.settled_at > clock_timestamp() - interval '30 days'))
         LIMIT ${batch} FOR UPDATE SKIP LOCKED)`.execute(db);
     return numAffectedRows;

@@ -18,7 +18,7 @@ export function configsOf(payload: DeploymentPayload): [DeploymentConfig, Runtim
       baseURI: payload.baseUri,
       metadataUpdatable: payload.metadataUpdatable,
       publicMintPrice: BigInt(payload.publicMintPriceWei),
-      // Prices are promised not to change , so the chain is told too.
+      // Prices are promised not to change , so the chain has to know, too.
       publicMintPriceFrozen: true,
       presaleMintPrice: BigInt(payload.presaleMintPriceWei),
       presaleMintPriceFrozen: true,

@@ -61,6 +61,21 @@ export async function listCollections(
   return rows.map((row) => toCollection(chain, row));
 }
 
+/** Those of the caller's account at the given addresses, in their order; null where none of it stands. */
+export async function getCollectionsAt(
+  services: Services,
+  caller: Caller,
+  chain: Chain,
+  addresses: readonly Address[],
+): Promise<(Collection | null)[]> {
+  const rows = await select(services, caller, chain).where("c.address", "in", addresses.map(toBytes)).execute();
+  const found = new Map(rows.map((row) => [toAddress(row.address).toLowerCase(), row]));
+  return addresses.map((address) => {
+    const row = found.get(address.toLowerCase());
+    return row ? toCollection(chain, row) : null;
+  });
+}
+
 function select(services: Services, caller: Caller, chain: Chain) {
   return services.db
     .selectFrom("service.collection as c")

@@ -17,7 +17,7 @@ export interface DeployCollectionResult {
 
 /**
  * Deploys a collection: the request becomes durable, gets its nonce, is signed and stored, and only then
- * answered with its hash; the relay drives it to an end whatever happens to this process.
+ * answered with its hash; the relay finishes it whatever happens to this process.
  *
  * @throws ServiceError the input's faults; `service_unavailable` when it could not be signed within ten
  *   seconds: it stays queued, and the same request asks for it again.

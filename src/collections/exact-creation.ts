@@ -76,7 +76,7 @@ export async function readExactCreation(
   if (receipt?.status !== "success") return null;
   const address = addressOfCreation(transaction);
   const sender = transaction.from.toLowerCase() as Address;
-  if (!(await isStanding(client, address, sender, request))) return null;
+  if (!(await isConfirmed(client, address, sender, request))) return null;
   return { address, sender, hash, block: receipt.blockNumber, blockHash: receipt.blockHash };
 }
 
@@ -84,7 +84,7 @@ export async function readExactCreation(
  * Whether the code at the address is the one that the bytes make. The newest state is asked, which every node has: this
  * code cannot change. Bytes that another release of the contract made prove themselves by their hash alone.
  */
-async function isStanding(
+async function isConfirmed(
   client: PublicClient,
   address: Address,
   sender: Address,

@@ -1,4 +1,4 @@
-import { type ErrorFacts, ServiceError } from "../errors/errors.ts";
+import { type ErrorContext, ServiceError } from "../errors/errors.ts";
 
 /**
  * Renames the input members in a failure of a use case to what a API's clients call them.
@@ -10,11 +10,11 @@ export async function withFieldNames<T>(result: Promise<T>, rename: (field: stri
     return await result;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    const facts: ErrorFacts = { cause: error };
-    if (error.field !== undefined) facts.field = rename(error.field);
-    if (error.retryAfterSeconds !== undefined) facts.retryAfterSeconds = error.retryAfterSeconds;
-    if (error.details) facts.details = renameProblems(error.details, rename);
-    throw new ServiceError(error.code, error.message, facts);
+    const context: ErrorContext = { cause: error };
+    if (error.field !== undefined) context.field = rename(error.field);
+    if (error.retryAfterSeconds !== undefined) context.retryAfterSeconds = error.retryAfterSeconds;
+    if (error.details) context.details = renameProblems(error.details, rename);
+    throw new ServiceError(error.code, error.message, context);
   }
 }
 

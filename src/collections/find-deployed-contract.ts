@@ -6,7 +6,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { toAddress, toBytes } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import { readProgress } from "./confirmation-progress.ts";
-import { standing } from "./get-deployment.ts";
+import { confirmedStates } from "./get-deployment.ts";
 
 export interface FindDeployedContractInput {
   chain: string;
@@ -32,16 +32,16 @@ export async function findDeployedContract(
   }
   const row = await services.db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .select(["i.state", "i.predicted_addr", "s.mined_block"])
-    // A request whose nonce was taken away goes on in a new generation, and its first hash leads there too.
+    // A request whose nonce was taken away goes on as a retry, and its first hash leads there too.
     .where("i.root_id", "in", rootsOf(chain, toBytes(input.transactionHash as Hash)))
     .where("i.tenant_id", "=", caller.accountId)
-    .orderBy("i.gen", "desc")
+    .orderBy("i.retry_number", "desc")
     .limit(1)
     .executeTakeFirst();
   if (!row) return await findOwnDeployment(services, caller, chain, input.transactionHash as Hash);
-  if (standing.includes(row.state)) return getAddress(toAddress(row.predicted_addr));
+  if (confirmedStates.includes(row.state)) return getAddress(toAddress(row.predicted_addr));
   if (row.state === "failed_onchain" || row.state === "cancelled") {
     throw new ServiceError("transaction_failed", "the transaction failed; it created and changed nothing");
   }
@@ -55,9 +55,9 @@ export async function findDeployedContract(
 /** What was found at a nonce is that of the request whose intent id it deployed, not of the one that has the nonce. */
 function rootsOf(chain: Chain, hash: Buffer) {
   return sql<string>`(
-    SELECT CASE WHEN s.intent_id IS NULL OR (s.state = 'foreign' AND a.kind = 'adopted') THEN s.found_root
+    SELECT CASE WHEN s.intent_id IS NULL OR (s.state = 'external' AND a.kind = 'imported') THEN s.found_root
       ELSE signed.root_id END
-    FROM service.attempt a JOIN service.slot s USING (chain_id, addr, nonce)
+    FROM service.attempt a JOIN service.nonce_reservation s USING (chain_id, addr, nonce)
       LEFT JOIN service.intent signed ON signed.id = s.intent_id
     WHERE a.hash = ${hash} AND a.chain_id = ${chain.id}
     UNION ALL

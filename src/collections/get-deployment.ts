@@ -40,10 +40,10 @@ export function isUuid(text: string): boolean {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /** The states in which a collection's address is an answer and not a promise. */
-export const standing: readonly IntentState[] = ["confirmed", "finalized"];
+export const confirmedStates: readonly IntentState[] = ["confirmed", "finalized"];
 
 /**
- * One deployment of the caller's account; by the id of an earlier generation too, and then the newest one.
+ * One deployment of the caller's account; by the id of an earlier try too, and then the newest one.
  *
  * @throws ServiceError `not_found`, also for somebody else's.
  */
@@ -53,12 +53,12 @@ export async function getDeployment(services: Services, caller: Caller, key: Dep
   const row = await ("id" in key
     ? base
         .where("i.root_id", "=", (eb) => eb.selectFrom("service.intent").select("root_id").where("id", "=", key.id))
-        .orderBy("i.gen", "desc")
+        .orderBy("i.retry_number", "desc")
         .limit(1)
     : base
         .where("i.chain_id", "=", key.chain.id)
         .where("i.predicted_addr", "=", toBytes(key.collection))
-        .where("i.state", "in", standing)
+        .where("i.state", "in", confirmedStates)
   ).executeTakeFirst();
   if (!row) throw notFound();
   return toDeployment(services, row);
@@ -79,13 +79,13 @@ const readTogether = batched(
         "in",
         wanted.map(({ id }) => id),
       )
-      // One that goes on in a new generation is answered by that.
-      .where("i.state", "<>", "superseded")
+      // One that goes on as a retry is answered by that.
+      .where("i.state", "<>", "retried")
       .execute();
     const byId = new Map(rows.map((row) => [row.id, row] as const));
     return wanted.map(({ id }) => byId.get(id));
   },
-  { most: 32, apart: false },
+  { most: 32, retryIndividually: false },
 );
 
 function notFound(): ServiceError {
@@ -96,7 +96,7 @@ function notFound(): ServiceError {
 export function selectDeployments(db: Kysely<Database>) {
   return db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .leftJoinLateral(
       (eb) =>
         eb
@@ -148,7 +148,7 @@ export function toDeployment(services: Services, row: DeploymentRow): Deployment
     request: row.payload as DeploymentPayload,
     transactionHash: hash && toHash(hash),
     predictedAddress,
-    collection: standing.includes(row.state) ? predictedAddress : null,
+    collection: confirmedStates.includes(row.state) ? predictedAddress : null,
     block: row.found_tx ? row.found_block : row.mined_block,
     createdAt: row.created_at,
     updatedAt: row.updated_at,

@@ -50,7 +50,7 @@ export async function getUpdate(services: Services, caller: Caller, id: string):
 function select(services: Services, id: string) {
   return services.db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .leftJoin("service.attempt as a", (join) =>
       join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
     )

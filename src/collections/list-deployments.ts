@@ -30,8 +30,8 @@ export async function listDeployments(
     throw new ServiceError("value_error", "first must be 1 to 100", { field: "first" });
   let query = selectDeployments(services.db)
     .where("i.tenant_id", "=", caller.accountId)
-    // It goes on in the next generation.
-    .where("i.state", "<>", "superseded")
+    // It goes on as a retry.
+    .where("i.state", "<>", "retried")
     .where("i.chain_id", "in", [...services.chains.map((chain) => chain.id), -1])
     .orderBy("i.created_at", "desc")
     .orderBy("i.id", "desc")

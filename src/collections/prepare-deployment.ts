@@ -35,11 +35,11 @@ export interface PreparedDeployment {
 const mostCalls = 5;
 
 /**
- * Makes the transaction with which a creator's own wallet deploys a collection, and notes it, so that the
- * worker recognises the collection on the chain as one of this account.
+ * Makes the transaction with which a creator's own wallet deploys a collection, and records it, so that the
+ * worker detects the collection on the chain as one of this account.
  *
  * The deploying wallet becomes an admin of the collection; the service does not, and cannot update it. The bytes are
- * public as soon as they are pending, so only a creation by the owner or a named sender is recognised without being
+ * public as soon as they are pending, so only a creation by the owner or a named sender is detected without being
  * reported (report-deployment.ts): from any other wallet, a third party would be the admin.
  *
  * @param sender the wallet that will send it, if that is known; the owner counts anyway.
@@ -64,7 +64,7 @@ export async function prepareDeployment(
       sender && client.getTransactionCount({ address: sender, blockTag: "pending" }),
     ]),
   );
-  const { id, expires_at } = await noteDeployment(services, caller, checked, head, sender);
+  const { id, expires_at } = await recordDeployment(services, caller, checked, head, sender);
   // The list has the id of its deployment.
   void keepTree(services, id, checked.allowlist.stored);
   const { data } = encodeInitCode(id, payload);
@@ -82,7 +82,7 @@ export async function prepareDeployment(
 }
 
 /** The row of this request: the one that is still awaited, or a new one. */
-async function noteDeployment(
+async function recordDeployment(
   services: Services,
   caller: Caller,
   { chain, payload, allowlist }: CheckedDeployment,

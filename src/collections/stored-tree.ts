@@ -44,9 +44,9 @@ function sortMembers(wallets: readonly string[]): Uint8Array<ArrayBuffer> {
   const sorted = [...wallets.entries()].sort(([, one], [, other]) => (one < other ? -1 : 1));
   const members = new Uint8Array(memberBytes * sorted.length);
   const view = new DataView(members.buffer);
-  for (const [place, [position, wallet]] of sorted.entries()) {
-    members.set(hexToBytes(wallet as Hex), memberBytes * place);
-    view.setUint32(memberBytes * place + 20, position);
+  for (const [rank, [position, wallet]] of sorted.entries()) {
+    members.set(hexToBytes(wallet as Hex), memberBytes * rank);
+    view.setUint32(memberBytes * rank + 20, position);
   }
   return members;
 }

@@ -14,7 +14,7 @@ const watchMs = 30 * 60_000;
  * A deployment of the caller's account, now and after each change, until it has ended, half an hour has
  * passed, or nobody listens any more.
  *
- * @throws ServiceError `not_found`; with too many streams what `StreamSlots` throws.
+ * @throws ServiceError `not_found`; with too many streams what `StreamPermits` throws.
  */
 export async function watchDeployment(
   services: Services,

@@ -70,7 +70,7 @@ export interface Config {
     /** Uploads and presale lists of all accounts of tier free together. */
     freeAccountsBytes: number;
   };
-  /** Seconds between two audits of the RPC endpoints and notes of what became final, by each indexer. */
+  /** Seconds between two audits of the RPC endpoints and records of what became final, by each indexer. */
   rpcCheckSeconds: number;
   /** Calls per second that one HTTP process makes of a chain's node for readers, such as `eligibility`, and as many for accounts. */
   readerCallsPerSecond: number;
@@ -101,11 +101,11 @@ export interface Config {
   heavyReadsLowPriority: boolean;
   /** Addresses of reverse proxies whose `X-Forwarded-For` is believed, as CIDR ranges. */
   trustedProxies: readonly string[];
-  /** Whether the schema is told to whoever asks, or to callers with a key. */
+  /** Whether the schema is shown to whoever asks, or to callers with a key. */
   introspection: "open" | "key";
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;
-  /** Bounds of one worker process; what strangers' servers and contracts may take of it. */
+  /** Bounds of one worker process; what third parties' servers and contracts may take of it. */
   metadata: {
     /** Tokens that are read at the same time. One contract gets a twentieth of them. */
     concurrency: number;
@@ -113,7 +113,7 @@ export interface Config {
     perHost: number;
     /** Tokens of one contract whose reading asks servers, per minute. What this installation holds is free. */
     perContractMinute: number;
-    /** A stranger's contract that announces changes has its tokens read again once in this time. */
+    /** A third party's contract that announces changes has its tokens read again once in this time. */
     refreshWindowSeconds: number;
     /** Tokens of a contract that are read before anybody looked at it. */
     firstTokens: number;

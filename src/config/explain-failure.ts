@@ -40,9 +40,9 @@ function causesOf(error: Error): Known[] {
 }
 
 function explainDatabase(error: Known, env: Env): string | null {
-  const place = databaseOf(env["DATABASE_URL"]);
-  if (!place) return null;
-  const { host, port, login, database } = place;
+  const target = databaseOf(env["DATABASE_URL"]);
+  if (!target) return null;
+  const { host, port, login, database } = target;
   const isOurs =
     (error.address === host || error.hostname === host || isLoopback(host)) && String(error.port ?? port) === port;
   const unreached = ["ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "EHOSTUNREACH", "EAI_AGAIN"].includes(error.code ?? "");

@@ -3,7 +3,7 @@ import type { DataFolder } from "./data-folder.ts";
 import type { LocalChain } from "./local-chain-process.ts";
 
 interface Embedded {
-  /** What the launcher was told. */
+  /** The launcher's own environment. */
   given: Readonly<Record<string, string | undefined>>;
   folder: DataFolder;
   /** Of the API. */
@@ -19,7 +19,7 @@ export function rpcVariable(chain: string): string {
   return `RPC_URL_${chain.toUpperCase()}`;
 }
 
-/** What the programs of the stack are told beyond the launcher's own environment: where the embedded parts are. */
+/** What the programs of the stack get beyond the launcher's own environment: where the embedded parts are. */
 export function childEnvironment({
   given,
   folder,

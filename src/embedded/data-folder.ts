@@ -36,7 +36,7 @@ export class DataFolder {
   }
 
   /**
-   * What the processes of the stack that runs in a folder were told, by name of the variable; null when none runs.
+   * The environment of the processes of the stack that runs in a folder, by variable; null when none runs.
    *
    * @param given the value of MINTYARD_DATA_DIR.
    */

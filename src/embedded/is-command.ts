@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 
 /**
- * Whether a process lives and is what a file of ours once said it was. Numbers of processes are used
+ * Whether a process lives and is what a file of ours records that it was. Numbers of processes are used
  * again, soon so in containers; where the system shows no commands, being alive has to do.
  */
 export function isCommand(pid: number, pattern: RegExp): boolean {

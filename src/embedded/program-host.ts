@@ -30,7 +30,7 @@ const modules: Partial<Record<string, () => Promise<unknown>>> = {
       import("../processes/create-services.ts"),
       import("../metadata/schedule/run-metadata.ts"),
       import("../ipfs/run-pinning.ts"),
-      import("../collections/run-recognition.ts"),
+      import("../collections/run-detection.ts"),
       import("../accounts/status-gauges.ts"),
       import("../processes/prepare-database.ts"),
       import("../telemetry/metrics.ts"),

@@ -16,7 +16,7 @@ export interface ReadyInfo {
   chains: { name: string; chainId: number; rpcUrl: string; factory: string | null; relayer: string | null }[];
 }
 
-/** @param port of the API. @param env what the children were told. */
+/** @param port of the API. @param env the children's environment. */
 export function readyInfo(
   port: number,
   {

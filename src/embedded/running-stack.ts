@@ -4,7 +4,7 @@ import { DataFolder } from "./data-folder.ts";
 const ownToEach = new Set(["PORT", "METRICS_PORT", "TMPDIR"]);
 
 /**
- * Tells a command what the stack that runs in `MINTYARD_DATA_DIR` told its processes (database, local chains, wallets),
+ * Gives a command what the stack that runs in `MINTYARD_DATA_DIR` gave its processes (database, local chains, wallets),
  * so that an operator need not. What the environment names stays as it is; with a database of its own, nothing is added.
  *
  * @throws Error when the stack was given a `KEY_PEPPER` and this command was not: keys that it makes would open nothing.

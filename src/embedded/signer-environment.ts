@@ -9,7 +9,7 @@ export function hasWallets(given: Env, locals: readonly string[]): boolean {
   return locals.length > 0 || named;
 }
 
-/** What the signer of a stack is told beyond the other programs: where it listens, and files, never a key. */
+/** What the signer of a stack gets beyond the other programs: where it listens, and files, never a key. */
 export function signerEnvironment(url: string, locals: readonly LocalChain[]): Record<string, string> {
   const env: Record<string, string> = { SIGNER_LISTEN: url };
   for (const { name, relayerKeyFile } of locals) {
@@ -20,7 +20,7 @@ export function signerEnvironment(url: string, locals: readonly LocalChain[]): R
   return env;
 }
 
-/** What the others are told of it, and of its wallets. */
+/** What the others get of it, and of its wallets. */
 export function askersEnvironment(signer: Env, chains: readonly ServedChain[]): Record<string, string> {
   const env: Record<string, string> = { SIGNER_URL: signer["SIGNER_LISTEN"] ?? "" };
   for (const { name, wallets } of chains)

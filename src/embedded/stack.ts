@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { backoffMs } from "../backoff.ts";
 import { configuredSuffixes } from "../chains.ts";
 import { fewArenas, keepHeapSmall, returnMemory } from "../compact-heap.ts";
+import { buildPages } from "./build-pages.ts";
 import { ChainSetup, type FactoryRecord, type ServedChain } from "./chain-setup.ts";
 import { childEnvironment, rpcVariable } from "./child-environment.ts";
 import { compileCacheKept, keepCompileCache } from "./compile-cache.ts";
@@ -29,7 +30,7 @@ const restartPause = { firstMs: 100, mostMs: 5_000 };
 const host = join(import.meta.dirname, "program-host.ts");
 const entry = (file: string) => join(import.meta.dirname, "..", file);
 
-/** How a start ends that was told to stop. */
+/** How a start ends that was stopped. */
 export class StartStopped extends Error {
   constructor() {
     super("stopped while it was starting");
@@ -43,7 +44,7 @@ export class StartStopped extends Error {
  *
  * @param report takes lines for people: children's output, ends and restarts.
  * @throws Error when a part does not start; everything that did start is stopped again. StartStopped when the signal
- *   said so.
+ *   stops it.
  */
 export async function startStack(
   env: Env,
@@ -79,6 +80,7 @@ class EmbeddedStack implements Stack {
   #names: string[] = [];
   #stopping: Promise<void> | null = null;
   #setup: ChainSetup | null = null;
+  #pages: { end(): void } | null = null;
   #ready: ReadyInfo | null = null;
 
   constructor(
@@ -105,25 +107,23 @@ class EmbeddedStack implements Stack {
     return { ...(postgres ? { postgres } : {}), ...this.#supervisor.pids() };
   }
 
-  /**
-   * All processes at once: each loads its modules beside the others, and the programs wait there for what the embedded
-   * parts are.
-   */
+  /** All processes at once: each loads its modules beside the others, and waits there to be told of the embedded parts. */
   async start(): Promise<void> {
     const port = await this.#apiPort();
     const names = this.#localChainNames();
     const cache = keepCompileCache(this.#folder.path);
-    const told = Promise.withResolvers<Record<string, string>>();
-    const signerTold = Promise.withResolvers<Record<string, string>>();
+    const programEnv = Promise.withResolvers<Record<string, string>>();
+    const signerEnv = Promise.withResolvers<Record<string, string>>();
     // Each child that waits for it sees that it fails; without children nobody does.
-    for (const { promise } of [told, signerTold]) promise.catch(() => undefined);
+    for (const { promise } of [programEnv, signerEnv]) promise.catch(() => undefined);
     const database = this.#openDatabase();
     this.#database = database;
+    this.#pages = buildPages(this.#report);
     const setup = new ChainSetup(cache);
     this.#setup = setup;
     const locals = this.#startLocalChains(names, cache, setup);
     const ownSigner = !this.#env["SIGNER_URL"]?.trim() && hasWallets(this.#env, names);
-    const services = this.#startServices(names, cache, told.promise, ownSigner ? signerTold.promise : null);
+    const services = this.#startServices(names, cache, programEnv.promise, ownSigner ? signerEnv.promise : null);
     services.catch(() => undefined);
     let known: { databaseUrl: string; locals: LocalChain[]; env: Record<string, string>; chains: ServedChain[] };
     try {
@@ -138,12 +138,12 @@ class EmbeddedStack implements Stack {
       });
       const signer = ownSigner ? signerEnvironment(await this.#folder.signerUrl(), chainsHere) : null;
       const chains = await setup.ask("chains", { ...this.#env, ...env, ...signer });
-      signerTold.resolve({ ...env, ...signer });
+      signerEnv.resolve({ ...env, ...signer });
       if (signer) Object.assign(env, askersEnvironment(signer, chains));
       known = { databaseUrl, locals: chainsHere, env, chains };
     } catch (error) {
-      signerTold.reject(error);
-      told.reject(error);
+      signerEnv.reject(error);
+      programEnv.reject(error);
       throw error;
     } finally {
       setup.end();
@@ -152,7 +152,7 @@ class EmbeddedStack implements Stack {
     // What the operator keeps elsewhere is not written down here.
     const kept = Object.entries(env).filter(([name]) => !(secrets.has(name) && this.#env[name]?.trim()));
     if (this.#postgres) this.#folder.keepEnvironment(Object.fromEntries(kept));
-    told.resolve(env);
+    programEnv.resolve(env);
     await services;
     this.#ready = readyInfo(port, known);
     void compileCacheKept();
@@ -163,17 +163,17 @@ class EmbeddedStack implements Stack {
   async #startServices(
     locals: readonly string[],
     cache: Record<string, string>,
-    told: Promise<Record<string, string>>,
-    signerTold: Promise<Record<string, string>> | null,
+    programEnv: Promise<Record<string, string>>,
+    signerEnv: Promise<Record<string, string>> | null,
   ): Promise<void> {
     const early = { MINTYARD_DATA_DIR: this.#folder.path, ...cache };
-    const child = async (name: string, args: string[], readyWithinMs: number, when = told) => {
+    const child = async (name: string, args: string[], readyWithinMs: number, when = programEnv) => {
       await this.#part(name, () =>
         this.#supervisor.start({
           name,
           args: [host, ...args],
           env: { ...(name === "signer" ? returnMemory : fewArenas), ...early },
-          told: when,
+          programEnv: when,
           readyWithinMs,
           keys: name === "signer",
           background: name !== "api" && name !== "signer",
@@ -181,16 +181,16 @@ class EmbeddedStack implements Stack {
       );
     };
     const served = { ...this.#env, ...Object.fromEntries(locals.map((name) => [rpcVariable(name), "local"])) };
-    const indexer = (name: string, when = told) =>
+    const indexer = (name: string, when = programEnv) =>
       child(`indexer-${name}`, [entry("processes/indexer.ts"), "--chain", name], 300_000, when);
     const [first, ...others] = configuredSuffixes(served).map((suffix) => suffix.toLowerCase());
     // The first indexer alone on a fresh database: two that make their shared tables at once collide.
     const leading = first === undefined ? Promise.resolve() : indexer(first);
-    const afterIt = leading.then(() => told);
+    const afterIt = leading.then(() => programEnv);
     afterIt.catch(() => undefined);
     await Promise.all([
       leading,
-      ...(signerTold ? [child("signer", [entry("processes/signer.ts")], 60_000, signerTold)] : []),
+      ...(signerEnv ? [child("signer", [entry("processes/signer.ts")], 60_000, signerEnv)] : []),
       child("api", [entry("processes/api.ts")], 60_000),
       child("worker", [entry("processes/worker.ts")], 60_000),
       ...others.map((name) => indexer(name, afterIt)),
@@ -214,7 +214,7 @@ class EmbeddedStack implements Stack {
   /** Who asks first, then who is asked, the database last: nobody loses it mid-sentence. */
   async #stopAll(): Promise<void> {
     this.#supervisor.beginStop();
-    this.#setup?.end();
+    for (const beside of [this.#setup, this.#pages]) beside?.end();
     const chains = this.#names.filter((name) => isLocalChainProcess(name) || name === "signer");
     const others = this.#names.filter((name) => !chains.includes(name));
     await this.#supervisor.stop(others, 5_000);

@@ -6,7 +6,7 @@ export interface PartListener {
 
 /** What whoever starts a stack may want to know and say while it starts. */
 export interface StartOptions {
-  /** Is told of each part. */
+  /** Gets each part. */
   parts?: PartListener;
   /** Ends the start. */
   signal?: AbortSignal;

@@ -11,11 +11,11 @@ export interface ChildSpec {
   args: readonly string[];
   env: Record<string, string>;
   /**
-   * For a child that program-host.ts runs: what its program is told. The child is started at once and loads; the program
+   * For a child that program-host.ts runs: the environment of its program. The child is started at once and loads; the program
    * starts when this is known.
    */
-  told?: Promise<Record<string, string>>;
-  /** How long it may take until it says that it is ready, from when it was told. */
+  programEnv?: Promise<Record<string, string>>;
+  /** How long it may take until it says that it is ready, from when that environment was known. */
   readyWithinMs: number;
   /** It signs: it alone gets the keys that the launcher was given. */
   keys?: boolean;
@@ -66,10 +66,10 @@ export class Supervisor {
     this.#stopping = true;
   }
 
-  /** Ends the named children together; what does not end within `patienceMs` is killed. */
-  async stop(names: readonly string[], patienceMs: number): Promise<void> {
+  /** Ends the named children together; what does not end within `timeoutMs` is killed. */
+  async stop(names: readonly string[], timeoutMs: number): Promise<void> {
     this.beginStop();
-    await Promise.all(names.map((name) => this.#children.get(name)?.stop(patienceMs)));
+    await Promise.all(names.map((name) => this.#children.get(name)?.stop(timeoutMs)));
   }
 }
 
@@ -91,7 +91,7 @@ class SupervisedChild {
   }
 
   async start(): Promise<void> {
-    const { name, args, env, told, readyWithinMs, background, keys } = this.#spec;
+    const { name, args, env, programEnv, readyWithinMs, background, keys } = this.#spec;
     let started = Date.now();
     const child = spawn(process.execPath, [...nodeFlags, ...args], {
       env: { ...(background ? returnMemory : {}), ...(keys ? process.env : withoutKeys(process.env)), ...env },
@@ -120,8 +120,8 @@ class SupervisedChild {
           child.kill("SIGKILL");
         }, readyWithinMs);
       };
-      if (told) {
-        told.then((program) => {
+      if (programEnv) {
+        programEnv.then((program) => {
           if (!child.connected) return;
           begin();
           child.send({ type: "start", env: program }, () => undefined);
@@ -149,13 +149,13 @@ class SupervisedChild {
     );
   }
 
-  async stop(patienceMs: number): Promise<void> {
+  async stop(timeoutMs: number): Promise<void> {
     const child = this.#process;
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
     const ended = new Promise<void>((done) => child.once("exit", () => done()));
     child.kill("SIGTERM");
-    const impatient = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+    const kill = setTimeout(() => child.kill("SIGKILL"), timeoutMs);
     await ended;
-    clearTimeout(impatient);
+    clearTimeout(kill);
   }
 }

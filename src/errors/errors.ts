@@ -10,6 +10,7 @@ export const errorTable = {
   account_suspended: { status: 403, retryable: false },
   plan_limit_exceeded: { status: 403, retryable: false },
   scope_missing: { status: 403, retryable: false },
+  csrf_token_invalid: { status: 403, retryable: false },
   sign_up_closed: { status: 403, retryable: false },
   invalid_address: { status: 422, retryable: false },
   chain_not_supported: { status: 422, retryable: false },
@@ -41,7 +42,7 @@ export function isErrorCode(text: string): text is ErrorCode {
   return Object.hasOwn(errorTable, text);
 }
 
-export interface ErrorFacts {
+export interface ErrorContext {
   /** The input member at fault, in the caller's spelling. */
   field?: string;
   /** What came and what would do; shown to the client, so never secrets or upstream text. */
@@ -60,12 +61,12 @@ export class ServiceError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   /** @param message for the person who has to change something: what is wrong and what would do. */
-  constructor(code: ErrorCode, message: string, facts: ErrorFacts = {}) {
-    super(message, facts.cause === undefined ? undefined : { cause: facts.cause });
+  constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {
+    super(message, context.cause === undefined ? undefined : { cause: context.cause });
     this.code = code;
-    this.field = facts.field;
-    this.details = facts.details;
-    this.retryAfterSeconds = facts.retryAfterSeconds;
+    this.field = context.field;
+    this.details = context.details;
+    this.retryAfterSeconds = context.retryAfterSeconds;
   }
 
   get status(): number {

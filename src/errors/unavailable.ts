@@ -24,7 +24,7 @@ const texts =
   /^(timeout exceeded when trying to connect|Connection terminated|Client has encountered a connection error|database "[^"]+" is not currently accepting connections)/;
 
 /**
- * What a client is told of a database's refusal: `service_unavailable` with a time to wait when it will pass
+ * What a client learns of a database's refusal: `service_unavailable` with a time to wait when it will pass
  * by itself, `storage_full` when its disk is, `plan_limit_exceeded` for a quota that is used up, `value_error` for text it cannot hold.
  *
  * @returns null for any other error.
@@ -39,7 +39,7 @@ export function asUnavailable(error: unknown): ServiceError | null {
       retryAfterSeconds: 60,
       cause: error,
     });
-  // A character that Postgres has no place for (NUL): only a text of the request can have brought it.
+  // A character that Postgres cannot store (NUL): only a text of the request can have brought it.
   if (code === "22021" || code === "22P05")
     return new ServiceError("value_error", "a text of the request holds characters that cannot be stored", {
       cause: error,

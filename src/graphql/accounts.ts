@@ -1,11 +1,15 @@
 import { type HeldContract, type HeldContractPage, listAccountContracts } from "../accounts/list-account-contracts.ts";
-import { listAccountNfts } from "../accounts/list-account-nfts.ts";
+import { listNftsOfEachAccount } from "../accounts/list-account-nfts.ts";
 import { listAcquiredNfts } from "../accounts/list-acquired-nfts.ts";
 import { listChainNfts } from "../nfts/list-chain-nfts.ts";
-import type { Builder } from "./builder.ts";
-import { connectionCost, pageRequestOf, prices, selects, specialCost } from "./connection.ts";
+import { type Builder, oncePerBuilder } from "./builder.ts";
+import { connectionCost, pageArgs, pageRequestOf, prices, selects, specialCost } from "./connection.ts";
+import { loadTogether } from "./load-together.ts";
 import { checkedAddress, nftTypes } from "./nft-types.ts";
 import { connectionOf } from "./page-types.ts";
+
+/** Any address. */
+export const accountType = oncePerBuilder((builder) => builder.objectRef<{ address: string }>("Account"));
 
 /** An EVM account and what it holds. */
 export function addAccounts(builder: Builder): void {
@@ -24,7 +28,7 @@ export function addAccounts(builder: Builder): void {
     of: (page) => page.total,
   });
 
-  const account = builder.node(builder.objectRef<{ address: string }>("Account"), {
+  const account = builder.node(accountType(builder), {
     description: "Any address; it need not have held anything yet.",
     id: { resolve: ({ address }) => address },
     loadMany: async (ids: string[]) => ids.map((id) => ({ address: checkedAddress(id) })),
@@ -35,37 +39,44 @@ export function addAccounts(builder: Builder): void {
         nullable: true,
         description: "What the account holds on one chain, by contract and token id.",
         args: {
-          chain: t.arg.string({ required: true }),
+          chain: t.arg({ type: "ChainName", required: true }),
           contract: t.arg({ type: "Address", description: "Only tokens of this contract." }),
           exclude: t.arg({ type: [standard], description: "Kinds of tokens to leave out." }),
-          first: t.arg.int(),
-          after: t.arg.string(),
-          last: t.arg.int(),
-          before: t.arg.string(),
+          ...pageArgs(builder),
         },
         complexity: connectionCost,
-        resolve: async (holder, args, context, info) =>
-          listAccountNfts(context.services, await context.caller(), {
-            chain: args.chain,
-            account: holder.address,
-            contract: args.contract ?? undefined,
+        resolve: async ({ address }, args, context, info) => {
+          const { chain, contract } = args;
+          const request = {
+            chain,
             exclude: args.exclude ?? [],
             page: pageRequestOf(args),
             parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
-          }),
+          };
+          return await loadTogether(
+            context,
+            ["Account", "nfts", contract, request],
+            address,
+            address,
+            async (accounts) =>
+              listNftsOfEachAccount(
+                context.services,
+                await context.caller(),
+                request,
+                accounts.map((account) => ({ account, contract: contract ?? undefined })),
+              ),
+          );
+        },
       }),
       acquiredNfts: t.field({
         type: connection,
         nullable: true,
         description: "What the account holds on several chains, last acquired first.",
         args: {
-          chains: t.arg.stringList({ description: "Absent: all chains of this installation." }),
+          chains: t.arg({ type: ["ChainName"], description: "Absent: all chains of this installation." }),
           contracts: t.arg({ type: ["Address"], description: "Only tokens of these contracts." }),
           exclude: t.arg({ type: [standard], description: "Kinds of tokens to leave out." }),
-          first: t.arg.int(),
-          after: t.arg.string(),
-          last: t.arg.int(),
-          before: t.arg.string(),
+          ...pageArgs(builder),
         },
         complexity: (args) => specialCost(args, prices.distinct),
         resolve: async (holder, args, context, info) =>
@@ -83,11 +94,8 @@ export function addAccounts(builder: Builder): void {
         nullable: true,
         description: "Live tokens whose minting transaction the account sent, newest mint first.",
         args: {
-          chain: t.arg.string({ required: true }),
-          first: t.arg.int(),
-          after: t.arg.string(),
-          last: t.arg.int(),
-          before: t.arg.string(),
+          chain: t.arg({ type: "ChainName", required: true }),
+          ...pageArgs(builder),
         },
         complexity: connectionCost,
         resolve: async (holder, args, context, info) => ({
@@ -105,11 +113,8 @@ export function addAccounts(builder: Builder): void {
         nullable: true,
         description: "Contracts of which the account holds a token, by address.",
         args: {
-          chain: t.arg.string({ required: true }),
-          first: t.arg.int(),
-          after: t.arg.string(),
-          last: t.arg.int(),
-          before: t.arg.string(),
+          chain: t.arg({ type: "ChainName", required: true }),
+          ...pageArgs(builder),
         },
         complexity: (args) => specialCost(args, prices.distinct),
         resolve: async (holder, args, context) =>

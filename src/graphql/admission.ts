@@ -7,6 +7,7 @@ import {
   getOperationAST,
   Kind,
   type OperationDefinitionNode,
+  type SelectionSetNode,
   valueFromASTUntyped,
 } from "graphql";
 import type { Plugin } from "graphql-yoga";
@@ -14,7 +15,7 @@ import type { Context } from "hono";
 import { admitAddress } from "../accounts/admit-address.ts";
 import { countedFields, openFields, operationOfField } from "../accounts/operations.ts";
 import { admitOnce } from "../admission/admit-once.ts";
-import { noteCounted } from "../admission/pace-uncounted.ts";
+import { recordCounted } from "../admission/pace-uncounted.ts";
 import { setRateHeaders } from "../admission/rate-headers.ts";
 import type { Session } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
@@ -51,10 +52,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     if (!operation) return;
     const nodes = rootFields(document, operation);
     const fields = namesOf(nodes);
-    const asked = nodes
-      .filter(({ name }) => name.value === "nfts")
-      .map((node) => conditionsOf(node, variableValues ?? {}));
-    checkConditions(asked.reduce((sum, conditions) => sum + conditions, 0));
+    checkConditions(conditionsOf(document, operation, variableValues ?? {}));
     const reflects = fields.has("__schema") || fields.has("__type");
     const needsKey = [...fields.keys()].filter((field) => !openFields.has(field));
     const closed = reflects && services.config.introspection === "key";
@@ -64,9 +62,10 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     if (!session) {
       const address = clientAddress(hono.env.incoming, services.config.trustedProxies);
       await admitAddress(services, address, questions, (state) => setRateHeaders(hono, state));
-      return noteCounted(hono.env.incoming);
+      return recordCounted(hono.env.incoming);
     }
-    const wanted = (needsKey.length > 0 ? needsKey : ["__schema"]).map((field) => ({
+    const parts = needsKey.flatMap((field) => (field === "viewer" ? viewerFields(document, nodes) : [field]));
+    const wanted = (parts.length > 0 ? parts : ["__schema"]).map((field) => ({
       ...operationOfField(operation.operation, field),
       times: fields.get(field)?.size ?? 1,
     }));
@@ -108,16 +107,37 @@ function namesOf(nodes: readonly FieldNode[]): Map<string, Set<string>> {
   return names;
 }
 
-/** Conditions on traits of one field, as the variables make them. */
-function conditionsOf(node: FieldNode, variables: Record<string, unknown>): number {
-  const argument = node.arguments?.find(({ name }) => name.value === "traits");
-  if (!argument) return 0;
-  const filter = valueFromASTUntyped(argument.value, variables) as TraitFilter | null | undefined;
-  return countConditions(filter);
+/** Conditions on traits of all fields of an operation, as the variables make them; a fragment's where it is spread first. */
+function conditionsOf(
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Record<string, unknown>,
+): number {
+  const filters = fieldsOf(document, operation.selectionSet, true)
+    .filter(({ name }) => name.value === "nfts")
+    .flatMap((node) => node.arguments?.find(({ name }) => name.value === "traits") ?? []);
+  return filters.reduce(
+    (sum, { value }) => sum + countConditions(valueFromASTUntyped(value, variables) as TraitFilter | null | undefined),
+    0,
+  );
+}
+
+/** What an operation asks of the caller's account, as names of operations: `viewer.keys`. */
+function viewerFields(document: DocumentNode, roots: readonly FieldNode[]): string[] {
+  const asked = roots
+    .filter(({ name }) => name.value === "viewer")
+    .flatMap(({ selectionSet }) => (selectionSet ? fieldsOf(document, selectionSet, false) : []))
+    .map(({ name }) => `viewer.${name.value}`);
+  return [...new Set(asked)];
 }
 
 /** The fields that an operation asks of its root, whatever directives may leave out. */
 function rootFields(document: DocumentNode, operation: OperationDefinitionNode): FieldNode[] {
+  return fieldsOf(document, operation.selectionSet, false);
+}
+
+/** @param deep also those of fields; a fragment is opened once. */
+function fieldsOf(document: DocumentNode, selectionSet: SelectionSetNode, deep: boolean): FieldNode[] {
   const fragments = new Map(
     document.definitions
       .filter((definition): definition is FragmentDefinitionNode => definition.kind === Kind.FRAGMENT_DEFINITION)
@@ -125,10 +145,12 @@ function rootFields(document: DocumentNode, operation: OperationDefinitionNode):
   );
   const fields: FieldNode[] = [];
   const seen = new Set<string>();
-  const visit = (set: OperationDefinitionNode["selectionSet"]): void => {
+  const visit = (set: SelectionSetNode): void => {
     for (const selection of set.selections) {
-      if (selection.kind === Kind.FIELD) fields.push(selection);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet);
+      if (selection.kind === Kind.FIELD) {
+        fields.push(selection);
+        if (deep && selection.selectionSet) visit(selection.selectionSet);
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) visit(selection.selectionSet);
       else if (!seen.has(selection.name.value)) {
         seen.add(selection.name.value);
         const fragment = fragments.get(selection.name.value);
@@ -136,6 +158,6 @@ function rootFields(document: DocumentNode, operation: OperationDefinitionNode):
       }
     }
   };
-  visit(operation.selectionSet);
+  visit(selectionSet);
   return fields;
 }

@@ -1,8 +1,14 @@
 import { type GraphQLResolveInfo, Kind, type SelectionSetNode } from "graphql";
 import { ServiceError } from "../errors/errors.ts";
 import { maxPageSize, type Page, type PageRequest } from "../nfts/page.ts";
+import { oncePerBuilder } from "./builder.ts";
 
 const defaultPageSize = 20;
+
+/** Relay's arguments of a connection. */
+export const pageArgs = oncePerBuilder((builder) =>
+  builder.args((t) => ({ first: t.int(), after: t.string(), last: t.int(), before: t.string() })),
+);
 
 export interface ConnectionArgs {
   first?: number | null | undefined;
@@ -44,8 +50,8 @@ export const prices = {
   search: 250,
   /** Distinct values of a list, each found by a walk of an index. */
   distinct: 100,
-  /** Such a list whose items are counted, and that of all of them where it is asked for. */
-  counted: 250,
+  /** The number of all distinct values, where it is asked for. */
+  counted: 150,
   /** The past, replayed for each token of the page. */
   replay: 250,
 } as const;

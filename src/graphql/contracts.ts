@@ -1,22 +1,109 @@
-import { type CollectionStatistics, getCollectionStatistics } from "../nfts/collection-statistics.ts";
-import { type Holder, listHolders } from "../nfts/list-holders.ts";
-import { type CollectionOwner, type CollectionOwnerPage, listCollectionOwners } from "../nfts/list-owners.ts";
-import type { Page } from "../nfts/page.ts";
-import { listTraits, type TraitSummary } from "../nfts/traits.ts";
-import type { Builder } from "./builder.ts";
-import { pageRequestOf, prices, selects, specialCost } from "./connection.ts";
+import type { GraphQLResolveInfo } from "graphql";
+import { listNftsOfEachAccount } from "../accounts/list-account-nfts.ts";
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { type CollectionStatistics, getStatisticsOfEach } from "../nfts/collection-statistics.ts";
+import { getContracts } from "../nfts/get-contracts.ts";
+import { listNftsOfEachContract } from "../nfts/list-contract-nfts.ts";
+import { type CollectionOwner, type CollectionOwnerPage, listOwnersOfEach } from "../nfts/list-owners.ts";
+import { getProgressOfEach, type MetadataProgress } from "../nfts/metadata-progress.ts";
+import type { ContractRecord } from "../nfts/nft-record.ts";
+import type { Outcome } from "../nfts/read-for-each.ts";
+import { listTraitsOfEach, type TraitSummary } from "../nfts/traits.ts";
+import type { Builder, GraphQLContext } from "./builder.ts";
+import { pageArgs, pageRequestOf, prices, selects, specialCost } from "./connection.ts";
+import { loadTogether } from "./load-together.ts";
+import { type NftPage, nftTypes } from "./nft-types.ts";
 import { connectionOf } from "./page-types.ts";
+import { traitFilter, traitPrice } from "./trait-filter.ts";
 
-/** Reads about one contract: who holds it, now and then; its numbers and traits. */
+/** A contract and what is read of it: its tokens, owners, numbers, traits. */
 export function addContracts(builder: Builder): void {
+  const { contract } = nftTypes(builder);
+  builder.queryField("contract", (t) =>
+    t.field({
+      type: contract,
+      nullable: true,
+      description: "One contract with NFTs; null for one the index has never seen.",
+      args: {
+        chain: t.arg({ type: "ChainName", required: true }),
+        address: t.arg({ type: "Address", required: true }),
+      },
+      resolve: async (_root, key, context) =>
+        (await getContracts(context.services, await context.caller(), [key], "whole"))[0] ?? null,
+    }),
+  );
+  addContractNfts(builder);
   addOwners(builder);
-  addHolders(builder);
   addStatistics(builder);
   addTraits(builder);
+  addMetadataProgress(builder);
+}
+
+/** Reads a field of a contract together with the same field of the contracts beside it. */
+async function ofContract<T>(
+  context: GraphQLContext,
+  { fieldName }: GraphQLResolveInfo,
+  { chain, address }: ContractRecord,
+  variant: unknown,
+  run: (caller: Caller, contracts: readonly string[]) => Promise<readonly Outcome<T>[]>,
+): Promise<T> {
+  return await loadTogether(context, ["Contract", fieldName, chain, variant], address, address, async (contracts) =>
+    run(await context.caller(), contracts),
+  );
+}
+
+function addContractNfts(builder: Builder): void {
+  const { contract, connection } = nftTypes(builder);
+  builder.objectField(contract, "nfts", (t) =>
+    t.field({
+      type: connection,
+      nullable: true,
+      description: "Its live tokens by token id.",
+      args: {
+        traits: t.arg({ type: traitFilter(builder), description: "Only tokens whose traits are like that." }),
+        owner: t.arg({
+          type: "Address",
+          description: "Only tokens that this account holds; not together with traits.",
+        }),
+        ...pageArgs(builder),
+      },
+      complexity: (args) => specialCost(args, traitPrice(args.traits)),
+      resolve: async (record, args, context, info) => {
+        const { owner } = args;
+        const { services } = context;
+        const request = {
+          chain: record.chain,
+          page: pageRequestOf(args),
+          parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
+        };
+        if (owner != null && args.traits)
+          throw new ServiceError("value_error", "ask for the tokens of an owner or for those with traits", {
+            field: "traits",
+          });
+        return await ofContract<NftPage>(context, info, record, [args, request], async (caller, contracts) =>
+          owner == null
+            ? await listNftsOfEachContract(
+                services,
+                caller,
+                { ...request, traits: args.traits ?? undefined },
+                contracts,
+              )
+            : await listNftsOfEachAccount(
+                services,
+                caller,
+                { ...request, exclude: [] },
+                contracts.map((address) => ({ account: owner, contract: address })),
+              ),
+        );
+      },
+    }),
+  );
 }
 
 function addOwners(builder: Builder): void {
-  const owner = builder.objectRef<CollectionOwner>("CollectionOwner").implement({
+  const { contract } = nftTypes(builder);
+  const owner = builder.objectRef<CollectionOwner>("ContractOwner").implement({
     fields: (t) => ({
       address: t.field({ type: "Address", resolve: (row) => row.owner }),
       tokenCount: t.int({
@@ -25,74 +112,31 @@ function addOwners(builder: Builder): void {
       }),
     }),
   });
-  const connection = connectionOf<CollectionOwner, CollectionOwnerPage>(builder, "CollectionOwner", owner, {
+  const connection = connectionOf<CollectionOwner, CollectionOwnerPage>(builder, "ContractOwner", owner, {
     description: "Distinct owners. Counted, not looked up: ask once, not with each page.",
     of: (page) => page.total,
+    price: prices.counted,
   });
-  builder.queryField("owners", (t) =>
+  builder.objectField(contract, "owners", (t) =>
     t.field({
       type: connection,
       nullable: true,
-      description: "Who holds tokens of a contract now, each owner once, by address.",
-      args: {
-        chain: t.arg.string({ required: true }),
-        contract: t.arg({ type: "Address", required: true }),
-        first: t.arg.int(),
-        after: t.arg.string(),
-        last: t.arg.int(),
-        before: t.arg.string(),
+      description: "Who holds its tokens now, each owner once, by address.",
+      args: pageArgs(builder),
+      complexity: (args) => specialCost(args, prices.distinct),
+      resolve: async (record, args, context, info) => {
+        const request = { chain: record.chain, page: pageRequestOf(args), withTotal: selects(info, "totalCount") };
+        return await ofContract(context, info, record, request, async (caller, contracts) =>
+          listOwnersOfEach(context.services, caller, request, contracts),
+        );
       },
-      complexity: (args) => specialCost(args, prices.counted),
-      resolve: async (_root, args, context, info) =>
-        await listCollectionOwners(context.services, await context.caller(), {
-          chain: args.chain,
-          contract: args.contract,
-          page: pageRequestOf(args),
-          withTotal: selects(info, "totalCount"),
-        }),
-    }),
-  );
-}
-
-function addHolders(builder: Builder): void {
-  const holder = builder.objectRef<Holder>("Holder").implement({
-    fields: (t) => ({
-      tokenId: t.expose("tokenId", { type: "TokenId" }),
-      address: t.field({ type: "Address", resolve: (row) => row.owner }),
-      amount: t.expose("amount", { type: "Uint256", description: "1 for ERC-721." }),
-    }),
-  });
-  const connection = connectionOf<Holder, Page<Holder>>(builder, "Holder", holder);
-  builder.queryField("holders", (t) =>
-    t.field({
-      type: connection,
-      nullable: true,
-      description: "Who holds which token of a contract, by token id and address: now, or as it was after a block.",
-      args: {
-        chain: t.arg.string({ required: true }),
-        contract: t.arg({ type: "Address", required: true }),
-        tokenId: t.arg({ type: "TokenId" }),
-        atBlock: t.arg({ type: "Uint256", description: "A block that the index has reached." }),
-        first: t.arg.int(),
-        after: t.arg.string(),
-        last: t.arg.int(),
-        before: t.arg.string(),
-      },
-      complexity: (args) => specialCost(args, args.atBlock == null ? prices.distinct : prices.replay),
-      resolve: async (_root, args, context) =>
-        await listHolders(context.services, await context.caller(), {
-          chain: args.chain,
-          contract: args.contract,
-          tokenId: args.tokenId ?? undefined,
-          atBlock: args.atBlock == null ? undefined : args.atBlock < 2n ** 63n ? args.atBlock : 2n ** 63n - 1n,
-          page: pageRequestOf(args),
-        }),
     }),
   );
 }
 
 function addStatistics(builder: Builder): void {
-  const statistics = builder.objectRef<CollectionStatistics>("CollectionStatistics").implement({
+  const { contract } = nftTypes(builder);
+  const statistics = builder.objectRef<CollectionStatistics>("ContractStatistics").implement({
     fields: (t) => ({
       totalSupply: t.expose("totalSupply", { type: "Uint256", description: "Minted minus burned." }),
       totalMinted: t.expose("totalMinted", { type: "Uint256" }),
@@ -109,20 +153,22 @@ function addStatistics(builder: Builder): void {
       }),
     }),
   });
-  builder.queryField("collectionStatistics", (t) =>
+  builder.objectField(contract, "statistics", (t) =>
     t.field({
       type: statistics,
       nullable: true,
-      description: "A contract in numbers, from the chain alone.",
-      args: { chain: t.arg.string({ required: true }), contract: t.arg({ type: "Address", required: true }) },
+      description: "The contract in numbers, from the chain alone.",
       complexity: prices.report,
-      resolve: async (_root, input, context) =>
-        await getCollectionStatistics(context.services, await context.caller(), input),
+      resolve: async (record, _args, context, info) =>
+        await ofContract(context, info, record, null, async (caller, contracts) =>
+          getStatisticsOfEach(context.services, caller, record.chain, contracts),
+        ),
     }),
   );
 }
 
 function addTraits(builder: Builder): void {
+  const { contract } = nftTypes(builder);
   const value = builder.objectRef<TraitSummary["values"][number]>("TraitValue").implement({
     fields: (t) => ({
       value: t.exposeString("value"),
@@ -143,14 +189,49 @@ function addTraits(builder: Builder): void {
       }),
     }),
   });
-  builder.queryField("traits", (t) =>
+  builder.objectField(contract, "traits", (t) =>
     t.field({
       type: [trait],
       nullable: true,
-      description: "How often each trait and value occurs in the metadata of a contract.",
-      args: { chain: t.arg.string({ required: true }), contract: t.arg({ type: "Address", required: true }) },
+      description: "How often each trait and value occurs in the metadata of its tokens.",
       complexity: { field: prices.report, multiplier: 20 },
-      resolve: async (_root, input, context) => await listTraits(context.services, await context.caller(), input),
+      resolve: async (record, _args, context, info) =>
+        await ofContract(context, info, record, null, async (caller, contracts) =>
+          listTraitsOfEach(context.services, caller, record.chain, contracts),
+        ),
+    }),
+  );
+}
+
+function addMetadataProgress(builder: Builder): void {
+  const { contract } = nftTypes(builder);
+  const fault = builder.objectRef<MetadataProgress["faults"][number]>("MetadataFault").implement({
+    fields: (t) => ({ code: t.exposeString("code"), count: t.exposeInt("count") }),
+  });
+  const progress = builder.objectRef<MetadataProgress>("MetadataProgress").implement({
+    description: "How far the metadata of a contract's live tokens has been read.",
+    fields: (t) => ({
+      total: t.exposeInt("total"),
+      fresh: t.exposeInt("fresh"),
+      pending: t.exposeInt("pending", { description: "Counted up to 100,000." }),
+      failed: t.exposeInt("failed", { description: "Counted up to 100,000." }),
+      faults: t.field({
+        type: [fault],
+        complexity: { multiplier: 1 },
+        description: "Why tokens failed, the most frequent reason first.",
+        resolve: ({ faults }) => [...faults],
+      }),
+    }),
+  });
+  builder.objectField(contract, "metadataProgress", (t) =>
+    t.field({
+      type: progress,
+      nullable: true,
+      complexity: prices.report,
+      resolve: async (record, _args, context, info) =>
+        await ofContract(context, info, record, null, async (caller, contracts) =>
+          getProgressOfEach(context.services, caller, record.chain, contracts),
+        ),
     }),
   );
 }

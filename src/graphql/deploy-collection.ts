@@ -24,7 +24,7 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
   const input = builder.inputType("DeployCollectionInput", {
     description: "An ERC-721 collection to launch. Supply and prices cannot be changed later.",
     fields: (t) => ({
-      chain: t.string({ required: true }),
+      chain: t.field({ type: "ChainName", required: true }),
       name: t.string({ required: true }),
       symbol: t.string({ required: true }),
       maxSupply: t.field({ type: "Uint256", required: true, description: "Up to 5000 with a free key." }),
@@ -62,7 +62,7 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
         deployment: t.field({
           type: deployment,
           nullable: true,
-          description: "Signed and stored: it will be driven to an end.",
+          description: "Signed and stored: its transaction is sent until it is mined.",
           resolve: ({ result }) => result?.deployment ?? null,
         }),
         plan: t.field({
@@ -96,7 +96,7 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
       type: payload,
       nullable: true,
       description:
-        "Deploys a collection. Answers when its transaction is signed and stored, before it is mined. With `mode: SIGN` the transaction comes back for a wallet, and the collection is recognised when it stands.",
+        "Deploys a collection. Answers when its transaction is signed and stored, before it is mined. With `mode: SIGN` the transaction comes back for a wallet, and the collection is detected when it stands.",
       args: {
         input: t.arg({ type: input, required: true }),
         mode: t.arg({ type: mode, defaultValue: "RELAY" }),
@@ -107,7 +107,7 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
         sender: t.arg({
           type: "Address",
           description:
-            "For `mode: SIGN`: the wallet that will send it, to know the address and the gas, and to recognise its transaction. The owner's is recognised anyway; of any other wallet use `reportDeployment`.",
+            "For `mode: SIGN`: the wallet that will send it, to know the address and the gas, and to detect its transaction. The owner's is detected anyway; of any other wallet use `reportDeployment`.",
         }),
       },
       resolve: async (_root, { input: given, ...how }, context) => {

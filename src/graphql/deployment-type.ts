@@ -2,6 +2,7 @@ import { readProgress } from "../collections/confirmation-progress.ts";
 import type { Deployment, DeploymentState } from "../collections/get-deployment.ts";
 import type { Services } from "../services.ts";
 import type { Builder } from "./builder.ts";
+import { collectionType, loadCollection } from "./collection-type.ts";
 import { settingsFields } from "./settings-fields.ts";
 
 const states: Record<DeploymentState, string> = {
@@ -12,14 +13,14 @@ const states: Record<DeploymentState, string> = {
   in_flight: "Sent.",
   mined: "In a block that may still be replaced: see progress.",
   mined_reverted: "Mined without success, in a block that may still be replaced.",
-  mined_noop: "Cancelled by another transaction, in a block that may still be replaced.",
+  mined_cancellation: "Cancelled by another transaction, in a block that may still be replaced.",
   confirmed: "The collection stands at its address.",
   finalized: "The collection stands and no reorganisation can take it back.",
   failed_onchain: "The chain refused it for good.",
   cancelled: "Cancelled before it took effect.",
   expired: "Could not be sent in time.",
-  quarantined: "An operator has to look at it.",
-  superseded: "Replaced by a further try.",
+  nonce_conflict: "Another transaction used its nonce.",
+  retried: "Replaced by a retry with another nonce.",
 };
 
 export const progressDescription =
@@ -28,7 +29,7 @@ export const progressDescription =
 /** GraphQL writes enum values in capitals. */
 export type StateName = Uppercase<DeploymentState>;
 
-/** The states of anything the relay drives: deployments and updates alike. */
+/** The states of anything the relay sends: deployments and updates alike. */
 export function stateType(builder: Builder) {
   return builder.enumType("DeploymentState", {
     description: "How far a deployment or an update is.",
@@ -46,7 +47,7 @@ export function deploymentType(builder: Builder, state: StateRef) {
     description: "The deployment of one collection, from the request to the chain.",
     fields: (t) => ({
       id: t.exposeID("id"),
-      chain: t.string({ resolve: ({ chain }) => chain.name }),
+      chain: t.field({ type: "ChainName", resolve: ({ chain }) => chain.name }),
       state: t.field({ type: state, resolve: (deployment) => deployment.state.toUpperCase() as StateName }),
       holdReason: t.exposeString("holdReason", { nullable: true, description: "Why it does not go on now." }),
       transactionHash: t.field({
@@ -65,10 +66,11 @@ export function deploymentType(builder: Builder, state: StateRef) {
         resolve: (deployment) => deployment.predictedAddress,
       }),
       collection: t.field({
-        type: "Address",
+        type: collectionType(builder),
         nullable: true,
-        description: "Where the collection is; null until the deployment is confirmed.",
-        resolve: (deployment) => deployment.collection,
+        description: "The collection that stands; null until the deployment is confirmed.",
+        resolve: async ({ chain, collection }, _args, context) =>
+          collection && (await loadCollection(context, chain, collection)),
       }),
       block: t.field({
         type: "Uint256",
@@ -108,7 +110,7 @@ const waiting: readonly DeploymentState[] = [
   "in_flight",
   "mined",
   "mined_reverted",
-  "mined_noop",
+  "mined_cancellation",
 ];
 
 /** How far a deployment or an update is; null once there is nothing to wait for. */

@@ -10,6 +10,7 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Builder } from "./builder.ts";
 import type { DeploymentRef } from "./deployment-type.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+import { viewerType } from "./viewer.ts";
 
 /** Deployments on their way: reading, listing, following and cancelling them. */
 export function addDeployments(builder: Builder, deployment: DeploymentRef): void {
@@ -18,25 +19,30 @@ export function addDeployments(builder: Builder, deployment: DeploymentRef): voi
       type: deployment,
       nullable: true,
       description: "One deployment of the caller's account, by its id or by chain and collection address.",
-      args: { id: t.arg.id(), chain: t.arg.string(), collection: t.arg({ type: "Address" }) },
+      args: { id: t.arg.id(), chain: t.arg({ type: "ChainName" }), collection: t.arg({ type: "Address" }) },
       resolve: async (_root, { id, chain, collection }, context) => {
         const caller = await context.caller();
         const { services } = context;
         if (id != null) return await getDeployment(services, caller, { id });
         if (chain == null || collection == null)
           throw new ServiceError("parameter_missing", "give the id, or the chain and the collection");
-        const place = { chain: findChain(services.chains, chain), collection: collection as Address };
-        return await getDeployment(services, caller, place);
+        return await getDeployment(services, caller, {
+          chain: findChain(services.chains, chain),
+          collection: collection as Address,
+        });
       },
     }),
   );
-  builder.queryField("deployedContract", (t) =>
+  builder.objectField(viewerType(builder), "deployedContract", (t) =>
     t.field({
       type: "Address",
       nullable: true,
       description:
         "Address of the collection that a deployment transaction of the caller's account made; fails with transaction_pending until it is confirmed. Any hash that was ever signed for the deployment leads there.",
-      args: { chain: t.arg.string({ required: true }), transactionHash: t.arg({ type: "Hex", required: true }) },
+      args: {
+        chain: t.arg({ type: "ChainName", required: true }),
+        transactionHash: t.arg({ type: "Hex", required: true }),
+      },
       resolve: async (_root, input, context) =>
         await withFieldNames(findDeployedContract(context.services, await context.caller(), input), (field) =>
           field === "transaction_hash" ? "transactionHash" : field,
@@ -69,7 +75,7 @@ export function addDeployments(builder: Builder, deployment: DeploymentRef): voi
       }),
     }),
   });
-  builder.queryField("deployments", (t) =>
+  builder.objectField(viewerType(builder), "deployments", (t) =>
     t.field({
       type: connection,
       nullable: true,

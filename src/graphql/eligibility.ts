@@ -43,7 +43,7 @@ export function addEligibility(builder: Builder): void {
       // Reads of a node. With the most aliases of a document it is still within the most of an operation.
       complexity: 50,
       args: {
-        chain: t.arg.string({ required: true }),
+        chain: t.arg({ type: "ChainName", required: true }),
         collection: t.arg({ type: "Address", required: true }),
         wallet: t.arg({ type: "Address", required: true }),
         root: t.arg({

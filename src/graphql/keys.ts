@@ -2,6 +2,7 @@ import { type ApiKey, type CreatedKey, createKey, listKeys, revokeKey, rotateKey
 import { type SignedUp, signUp } from "../accounts/sign-up.ts";
 import { type Builder, sessionOf } from "./builder.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+import { viewerType } from "./viewer.ts";
 
 interface Outcome<T> {
   result: T | null;
@@ -29,14 +30,19 @@ export function addKeys(builder: Builder): void {
       expiresAt: t.expose("expiresAt", { type: "DateTime", nullable: true }),
       revokedAt: t.expose("revokedAt", { type: "DateTime", nullable: true }),
       lastUsedAt: t.expose("lastUsedAt", { type: "DateTime", nullable: true }),
+      wallet: t.expose("wallet", {
+        type: "Address",
+        nullable: true,
+        description: "Of a browser's session: the wallet that signed in; null for a key.",
+      }),
     }),
   });
-  builder.queryField("keys", (t) =>
+  builder.objectField(viewerType(builder), "keys", (t) =>
     t.field({
       type: [apiKey],
       nullable: true,
       description: "The keys of the account, revoked ones too; needs the scope ADMIN.",
-      resolve: async (_root, _args, context) => await listKeys(context.services, await sessionOf(context)),
+      resolve: async (_viewer, _args, context) => await listKeys(context.services, await sessionOf(context)),
     }),
   );
 

@@ -3,7 +3,8 @@ import { getContracts } from "../nfts/get-contracts.ts";
 import { getNfts } from "../nfts/get-nfts.ts";
 import type { ContractRecord, Nft } from "../nfts/nft-record.ts";
 import type { Page } from "../nfts/page.ts";
-import type { Builder } from "./builder.ts";
+import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
+import { loadTogether } from "./load-together.ts";
 import { connectionOf } from "./page-types.ts";
 import { rawText } from "./raw-text.ts";
 
@@ -12,18 +13,8 @@ export interface NftPage extends Page<Nft> {
   total: bigint | null;
 }
 
-export type NftTypes = ReturnType<typeof makeNftTypes>;
-
-const made = new WeakMap<Builder, NftTypes>();
-
-/** The types of token reads, made once per builder: several files of this folder show them. */
-export function nftTypes(builder: Builder): NftTypes {
-  const known = made.get(builder);
-  if (known) return known;
-  const types = makeNftTypes(builder);
-  made.set(builder, types);
-  return types;
-}
+/** The types of token reads: what is of the token or contract itself. Their lists are added by the files of what they list. */
+export const nftTypes = oncePerBuilder(makeNftTypes);
 
 function makeNftTypes(builder: Builder) {
   const standard = builder.enumType("TokenStandard", { values: ["ERC721", "ERC1155"] as const });
@@ -41,7 +32,7 @@ function makeNftTypes(builder: Builder) {
         "listed",
       ),
     fields: (t) => ({
-      chain: t.exposeString("chain"),
+      chain: t.expose("chain", { type: "ChainName" }),
       address: t.expose("address", { type: "Address" }),
       standard: t.expose("standard", { type: standard }),
       name: t.exposeString("name", { nullable: true }),
@@ -85,7 +76,7 @@ function makeNftTypes(builder: Builder) {
         { metadata: true, contract: true },
       ),
     fields: (t) => ({
-      chain: t.exposeString("chain"),
+      chain: t.expose("chain", { type: "ChainName" }),
       contractAddress: t.field({ type: "Address", resolve: (token) => token.contract }),
       tokenId: t.expose("tokenId", { type: "TokenId" }),
       standard: t.expose("standard", { type: standard }),
@@ -143,7 +134,12 @@ function makeNftTypes(builder: Builder) {
         description: "Last fetch of the metadata.",
         resolve: (token) => (token.updatedAtMicros === null ? null : new Date(Number(token.updatedAtMicros / 1000n))),
       }),
-      contract: t.expose("contractRecord", { type: contract, nullable: true }),
+      contract: t.field({
+        type: contract,
+        nullable: true,
+        resolve: async (token, _args, context) =>
+          token.contractRecord ?? (await loadContract(context, token.chain, token.contract)),
+      }),
     }),
   });
   const total = {
@@ -161,6 +157,20 @@ function makeNftTypes(builder: Builder) {
     ),
   );
   return { standard, contract, nft, connection };
+}
+
+/** A contract beside another object, with those beside the objects of the same level; null: the index does not know it. */
+export async function loadContract(context: GraphQLContext, chain: string, address: string) {
+  return await loadTogether(context, ["contract", chain], { chain, address }, address, async (keys) =>
+    getContracts(context.services, await context.caller(), keys, "listed"),
+  );
+}
+
+/** The same of a token. */
+export async function loadNft(context: GraphQLContext, key: { chain: string; contract: string; tokenId: bigint }) {
+  return await loadTogether(context, ["nft", key.chain], key, `${key.contract}:${key.tokenId}`, async (keys) =>
+    getNfts(context.services, await context.caller(), keys, { metadata: true, contract: true }),
+  );
 }
 
 /** @throws ServiceError `value_error` for an id with something else in it. */

@@ -10,7 +10,7 @@ export function connectionOf<T extends object, P extends Page<T>>(
   builder: Builder,
   name: string,
   node: ObjectRef<Schema, T>,
-  total?: { description: string; of: (page: P) => bigint | null },
+  total?: { description: string; of: (page: P) => bigint | null; price?: number },
   /** Adds to the edges what is true of a node in its list only. */
   extend?: (edge: ObjectRef<Schema, { node: T; cursor: string }>) => void,
 ) {
@@ -35,6 +35,7 @@ export function connectionOf<T extends object, P extends Page<T>>(
         totalCount: t.int({
           nullable: true,
           description: total.description,
+          ...(total.price === undefined ? {} : { complexity: total.price }),
           resolve: (page) => {
             const count = total.of(page);
             return count === null ? null : Number(count);

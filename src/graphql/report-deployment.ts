@@ -23,7 +23,10 @@ export function addReportDeployment(builder: Builder): void {
       nullable: true,
       description:
         "Names the transaction with which a wallet of the creator's deployed what `mode: SIGN` prepared. It decides, whoever else sent the same bytes; needed where the wallet is neither the owner nor the `sender` that was given.",
-      args: { chain: t.arg.string({ required: true }), transactionHash: t.arg({ type: "Hex", required: true }) },
+      args: {
+        chain: t.arg({ type: "ChainName", required: true }),
+        transactionHash: t.arg({ type: "Hex", required: true }),
+      },
       resolve: async (_root, input, context) => {
         const caller = await context.caller();
         return await withUserErrors(() => reportDeployment(context.services, caller, input));

@@ -20,17 +20,21 @@ query Me {
 }
 `,
   `# The newest tokens of a chain.
-query Newest($chain: String!) {
-  nfts(chain: $chain, first: 5) {
-    nodes { contract { address name } tokenId name }
-    pageInfo { hasNextPage endCursor }
+query Newest($chain: ChainName!) {
+  chain(name: $chain) {
+    latestNfts(first: 5) {
+      nodes { tokenId name contract { address name owners(first: 3) { nodes { address tokenCount } } } }
+      pageInfo { hasNextPage endCursor }
+    }
   }
 }
 `,
   `# Your deployments, newest first.
 query Deployments {
-  deployments(first: 5) {
-    nodes { id state transactionHash collection }
+  viewer {
+    deployments(first: 5) {
+      nodes { id state transactionHash collection { address name } }
+    }
   }
 }
 `,

@@ -2,6 +2,8 @@ import type { UploadedFile } from "./uploaded-file.ts";
 
 /** What the scalars are inside. */
 export type Scalars = {
+  /** As the request spelled it; not known to be a chain of this installation. */
+  ChainName: { Input: string; Output: string };
   /** Lower case inside and outside. */
   Address: { Input: string; Output: string };
   TokenId: { Input: bigint; Output: bigint };

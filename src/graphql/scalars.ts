@@ -7,6 +7,17 @@ const maxUint256 = 2n ** 256n - 1n;
 
 /** Scalars of the API. Whole numbers of chain size are decimal strings: JSON numbers end at 2^53. */
 export function addScalars(builder: Builder): void {
+  builder.scalarType("ChainName", {
+    description:
+      "The name of a chain, such as polygon; `chains` lists those of this installation, and so does the refusal of any other name.",
+    serialize: String,
+    parseValue: (value) => {
+      if (typeof value === "string") return value;
+      throw new GraphQLError("not a value of ChainName: the name of a chain is wanted, as a string", {
+        extensions: { code: "value_error" },
+      });
+    },
+  });
   builder.scalarType("Address", {
     description: "An EVM address: 0x and 40 hex digits. Any letter case in, lower case out.",
     serialize: (value) => String(value).toLowerCase(),

@@ -23,7 +23,7 @@ import type { GraphQLContext } from "./builder.ts";
 import { documentAdmission } from "./document-admission.ts";
 import { DocumentCache } from "./document-cache.ts";
 import { documentLimits } from "./document-limits.ts";
-import { type KnownOperations, readOperation } from "./fast-path/precompiled-operations.ts";
+import { type PrecompiledOperations, readOperation } from "./fast-path/precompiled-operations.ts";
 import { isMultipart, type MultipartRequest, readMultipartRequest } from "./multipart-request.ts";
 import { rawTexts } from "./raw-text.ts";
 import { samples, sampleVariables } from "./samples.ts";
@@ -101,7 +101,7 @@ const stampFreshness: Plugin<Record<string, never>, ServerContext> = {
 /** The GraphQL API: yoga with its multipart off, errors by code. */
 export function createGraphQLHandler(
   services: Services,
-  front: KnownOperations,
+  front: PrecompiledOperations,
   streams: EventStreams,
 ): (c: Context<AppEnv>) => Promise<Response> {
   const schema = createSchema();

@@ -2,8 +2,8 @@ import { type DocumentNode, type ExecutionArgs, getOperationAST, Kind, visit } f
 import type { Plugin } from "graphql-yoga";
 import { withinTime } from "../accounts/request-scope.ts";
 
-/** Root fields that count or sum up, and may take longer for it. */
-const reports = new Set(["collectionStatistics", "holders", "metadataProgress", "owners", "search", "traits"]);
+/** Fields that count or sum up, and may take longer for it. */
+const reports = new Set(["holders", "metadataProgress", "owners", "search", "statistics", "traits"]);
 
 /**
  * Ends a query whose time is over: it fails with `read_timeout`, and its statements are cancelled. Mutations are never

@@ -4,8 +4,10 @@ import { withFieldNames } from "../collections/field-names.ts";
 import { type CollectionUpdate, getUpdate } from "../collections/get-update.ts";
 import { type UpdateCollectionResult, updateCollection } from "../collections/update-collection.ts";
 import type { Builder } from "./builder.ts";
+import { collectionType, loadCollection } from "./collection-type.ts";
 import { progressDescription, progressOf, type StateName, type StateRef } from "./deployment-type.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+import { viewerType } from "./viewer.ts";
 
 /** Reveal, mint starts, presale list, royalties and the freeze of a collection that stands. */
 export function addUpdateCollection(builder: Builder, state: StateRef): void {
@@ -13,8 +15,12 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
     description: "A change of a collection's settings, from the request to the chain.",
     fields: (t) => ({
       id: t.exposeID("id"),
-      chain: t.string({ resolve: ({ chain }) => chain.name }),
-      collection: t.field({ type: "Address", resolve: ({ collection }) => collection }),
+      chain: t.field({ type: "ChainName", resolve: ({ chain }) => chain.name }),
+      collection: t.field({
+        type: collectionType(builder),
+        nullable: true,
+        resolve: async ({ chain, collection }, _args, context) => await loadCollection(context, chain, collection),
+      }),
       state: t.field({ type: state, resolve: (root) => root.state.toUpperCase() as StateName }),
       holdReason: t.exposeString("holdReason", { nullable: true, description: "Why it does not go on now." }),
       transactionHash: t.field({
@@ -39,7 +45,7 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
   const input = builder.inputType("UpdateCollectionInput", {
     description: "Absent members stay as they are.",
     fields: (t) => ({
-      chain: t.string({ required: true }),
+      chain: t.field({ type: "ChainName", required: true }),
       collection: t.field({ type: "Address", required: true }),
       baseUri: t.string({ description: "Reveals the collection; an empty text hides it again." }),
       prerevealTokenUri: t.string(),
@@ -59,7 +65,7 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
         update: t.field({
           type: update,
           nullable: true,
-          description: "Signed and stored: it will be driven to an end.",
+          description: "Signed and stored: its transaction is sent until it is mined.",
           resolve: ({ result }) => result?.update ?? null,
         }),
         idempotencyKey: t.string({ nullable: true, resolve: ({ result }) => result?.idempotencyKey ?? null }),
@@ -113,7 +119,7 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
       },
     }),
   );
-  builder.queryField("collectionUpdate", (t) =>
+  builder.objectField(viewerType(builder), "collectionUpdate", (t) =>
     t.field({
       type: update,
       nullable: true,

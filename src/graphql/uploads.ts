@@ -7,11 +7,12 @@ import { uploadMetadata } from "../uploads/upload-metadata.ts";
 import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts";
 import type { FileInput } from "../uploads/upload-record.ts";
 import type { Builder } from "./builder.ts";
-import { connectionCost, pageInfoOf, pageRequestOf } from "./connection.ts";
+import { connectionCost, pageArgs, pageInfoOf, pageRequestOf } from "./connection.ts";
 import { addMetadataInput, readMetadata } from "./metadata-input.ts";
 import { addDirectoryPayload, addPayload, addStoredUpload, type DirectoryPayload } from "./upload-types.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 import { withUserErrors } from "./user-errors.ts";
+import { viewerType } from "./viewer.ts";
 
 /** Uploads of files, metadata documents and metadata directories. */
 export function addUploads(builder: Builder): void {
@@ -64,9 +65,10 @@ export function addUploads(builder: Builder): void {
       },
     }),
   }));
-  builder.queryField("upload", (t) =>
+  builder.objectField(viewerType(builder), "upload", (t) =>
     t.field({
       type: upload,
+      nullable: true,
       description: "One upload of your account.",
       args: { id: t.arg.id({ required: true }) },
       resolve: async (_root, { id }, { services, caller }) => await getUpload(services, await caller(), String(id)),
@@ -90,18 +92,16 @@ function addUploadList(builder: Builder, { upload, kind }: ReturnType<typeof add
       pageInfo: t.field({ type: builder.pageInfoRef(), resolve: pageInfoOf }),
     }),
   });
-  builder.queryField("uploads", (t) =>
+  builder.objectField(viewerType(builder), "uploads", (t) =>
     t.field({
       type: connection,
+      nullable: true,
       description: "The uploads of your account, newest first, each with its pin state.",
       args: {
         kinds: t.arg({ type: [kind], description: "Only these kinds; all when absent." }),
         from: t.arg({ type: "DateTime", description: "Uploaded at this time or later." }),
         until: t.arg({ type: "DateTime", description: "Uploaded at this time or earlier." }),
-        first: t.arg.int(),
-        after: t.arg.string(),
-        last: t.arg.int(),
-        before: t.arg.string(),
+        ...pageArgs(builder),
       },
       complexity: connectionCost,
       resolve: async (_root, args, { services, caller }) => {

@@ -1,6 +1,7 @@
-import { type ErrorCode, errorTable, ServiceError } from "../errors/errors.ts";
+import { guideOf } from "../errors/error-guide.ts";
+import { type ErrorCode, errorTable, isErrorCode, ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
-import type { Builder } from "./builder.ts";
+import { oncePerBuilder } from "./builder.ts";
 
 /** A failure that the person behind a mutation can mend. */
 export interface UserError {
@@ -10,27 +11,21 @@ export interface UserError {
   message: string;
 }
 
-const made = new WeakMap<Builder, ReturnType<typeof makeUserError>>();
-
-/** The type of `userErrors`, made once per builder: each mutation's payload shows it. */
-export function userErrorType(builder: Builder) {
-  const known = made.get(builder);
-  if (known) return known;
-  const type = makeUserError(builder);
-  made.set(builder, type);
-  return type;
-}
-
-function makeUserError(builder: Builder) {
-  return builder.objectRef<UserError>("UserError").implement({
+/** The type of `userErrors`: each mutation's payload shows it. */
+export const userErrorType = oncePerBuilder((builder) =>
+  builder.objectRef<UserError>("UserError").implement({
     description: "A failure that the caller can mend. Everything else is in the answer's `errors`.",
     fields: (t) => ({
       code: t.exposeString("code", { description: "The same codes as in `/v0`." }),
       field: t.exposeString("field", { nullable: true, description: "The input member at fault." }),
       message: t.exposeString("message"),
+      fix: t.string({
+        description: "What to do about it, by the code.",
+        resolve: ({ code }) => guideOf(isErrorCode(code) ? code : "value_error").fix,
+      }),
     }),
-  });
-}
+  }),
+);
 
 /**
  * Runs a mutation's use case and sorts its failures: what the caller can mend comes back as user

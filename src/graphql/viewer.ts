@@ -1,6 +1,24 @@
 import { type Account, type ChainUsage, type Charge, getAccount, listCharges } from "../accounts/get-account.ts";
 import type { Plan } from "../auth/plan.ts";
-import { type Builder, sessionOf } from "./builder.ts";
+import { type Builder, type GraphQLContext, oncePerBuilder, sessionOf } from "./builder.ts";
+
+/** The caller; its account is read once, and only where a field shows it. */
+interface Viewer {
+  account(): Promise<Account>;
+}
+
+/** The account behind the request's key; files of what is the account's own add their fields. */
+export const viewerType = oncePerBuilder((builder) => builder.objectRef<Viewer>("Viewer"));
+
+function viewerOf(context: GraphQLContext): Viewer {
+  let read: Promise<Account> | undefined;
+  return {
+    account: async () => {
+      read ??= getAccount(context.services, await sessionOf(context));
+      return await read;
+    },
+  };
+}
 
 /** The caller's account: its plan, what it has used, and what it owes. */
 export function addViewer(builder: Builder): void {
@@ -52,7 +70,7 @@ export function addViewer(builder: Builder): void {
   });
   const chainUsage = builder.objectRef<ChainUsage>("ChainUsage").implement({
     fields: (t) => ({
-      chain: t.exposeString("chain"),
+      chain: t.expose("chain", { type: "ChainName" }),
       contractsTotal: t.exposeInt("contractsTotal"),
       contractsThisPeriod: t.exposeInt("contractsThisPeriod"),
       mintsTotal: t.exposeInt("mintsTotal"),
@@ -85,27 +103,27 @@ export function addViewer(builder: Builder): void {
     description: "A fee that a deployment on a paid chain booked; the operator settles it.",
     fields: (t) => ({
       id: t.exposeID("id"),
-      chain: t.exposeString("chain"),
+      chain: t.expose("chain", { type: "ChainName" }),
       kind: t.exposeString("kind"),
       usdCents: t.exposeInt("usdCents"),
       state: t.exposeString("state"),
       createdAt: t.expose("createdAt", { type: "DateTime" }),
     }),
   });
-  const viewer = builder.objectRef<Account>("Viewer").implement({
+  const viewer = viewerType(builder).implement({
     description: "The account behind the request's key.",
     fields: (t) => ({
-      id: t.exposeID("id"),
-      name: t.exposeString("name"),
-      email: t.exposeString("email", { nullable: true }),
-      createdAt: t.expose("createdAt", { type: "DateTime" }),
-      plan: t.field({ type: plan, resolve: (account) => account.plan }),
-      usage: t.field({ type: usage, resolve: (account) => account }),
+      id: t.id({ resolve: async ({ account }) => (await account()).id }),
+      name: t.string({ resolve: async ({ account }) => (await account()).name }),
+      email: t.string({ nullable: true, resolve: async ({ account }) => (await account()).email }),
+      createdAt: t.field({ type: "DateTime", resolve: async ({ account }) => (await account()).createdAt }),
+      plan: t.field({ type: plan, resolve: async ({ account }) => (await account()).plan }),
+      usage: t.field({ type: usage, resolve: async ({ account }) => await account() }),
       charges: t.field({
         type: [charge],
         nullable: true,
         description: "The newest 200.",
-        resolve: async (_account, _args, context) => await listCharges(context.services, await sessionOf(context)),
+        resolve: async (_viewer, _args, context) => await listCharges(context.services, await sessionOf(context)),
       }),
     }),
   });
@@ -113,7 +131,10 @@ export function addViewer(builder: Builder): void {
     t.field({
       type: viewer,
       nullable: true,
-      resolve: async (_root, _args, context) => await getAccount(context.services, await sessionOf(context)),
+      resolve: async (_root, _args, context) => {
+        await context.caller();
+        return viewerOf(context);
+      },
     }),
   );
 }

@@ -28,7 +28,7 @@ const preflight = cors({
 
 /**
  * The request's id and what browsers of other origins need, on every answer. Not by Hono's middleware
- * for all methods: that one makes a response object in front of the handler, and an answer that
+ * for all methods: that one makes a response object before the handler, and an answer that
  * replaces it is copied through a stream, which costs as much as the rest of a read.
  */
 export function commonHeaders(): MiddlewareHandler<AppEnv> {

@@ -1,13 +1,13 @@
 import type { Context } from "hono";
 
-/** What a handler may have said of a success before it failed. */
+/** Headers of a success that a handler may have set before it failed. */
 const ofSuccess = [
   ...["ETag", "Last-Modified", "Accept-Ranges", "Content-Range", "Content-Length", "Content-Type"],
   ...["Content-Disposition", "Content-Encoding"],
 ];
 
 /**
- * Takes back what was said of a success, so that no cache keeps an error as the content, and nobody waits for bytes
+ * Removes the headers of a success, so that no cache keeps an error as the content, and nobody waits for bytes
  * that do not come.
  */
 export function setErrorHeaders(c: Context): void {

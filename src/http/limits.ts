@@ -63,7 +63,7 @@ function isDripping(watched: Watched): boolean {
   return ms > graceMs && request.socket.bytesRead - watched.bytesAtStart < (ms / 1000) * bytesPerSecond;
 }
 
-/** Whoever still listens is told; the next round finds one that does not. */
+/** Answers 408 where the client can still read it; the next round finds one that is gone. */
 function refuseSlow({ request, response }: Watched): void {
   const { socket } = request;
   if (response.headersSent || !socket.writable) socket.destroy();

@@ -33,7 +33,7 @@ export async function endOrphans(client: pg.Client, chain: Chain): Promise<void>
     await wait(50);
   }
   const { rows } = await client.query<{ schema: string }>(
-    "SELECT schema_name AS schema FROM nft.deployment WHERE chain_id = $1",
+    "SELECT schema_name AS schema FROM nft.index_version WHERE chain_id = $1",
     [chain.id],
   );
   // Killed, it left its lock, which the next Ponder would respect for 25 s.

@@ -6,7 +6,7 @@ interface LogLike {
 }
 
 /**
- * Lets the node leave out ERC-20 transfers itself: a `null` in a topic's place matches anything, but
+ * Lets the node leave out ERC-20 transfers itself: a `null` instead of a topic matches anything, but
  * the log must have a topic there.
  */
 export function askForNftTransfers(params: unknown): unknown {

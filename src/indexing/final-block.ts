@@ -17,7 +17,7 @@ export async function rememberFinalBlock(
 ): Promise<void> {
   const { rows } = await client.query<{ final: string; known: string | null }>(
     `SELECT substr(finalized_checkpoint, 27, 16)::bigint::text AS final, final_block::text AS known
-     FROM "${schema}"._ponder_checkpoint, nft.deployment WHERE schema_name = $1`,
+     FROM "${schema}"._ponder_checkpoint, nft.index_version WHERE schema_name = $1`,
     [schema],
   );
   const [row] = rows;
@@ -25,7 +25,7 @@ export async function rememberFinalBlock(
   const hash = await readBlockHash(gateway, BigInt(row.final));
   if (hash === null) return;
   const answers = await gateway.requestAll("eth_getBlockByNumber", [`0x${BigInt(row.final).toString(16)}`, false]);
-  // Two providers that name two final blocks: one lies, and it is not ours to say which.
+  // Two providers that name two final blocks: one is wrong, and nothing shows which.
   if (answers.some((block) => ![hash, null].includes(hashOf(block)))) {
     log.error({ block: row.final }, "the RPC endpoints disagree about a final block; nothing is taken as final");
     await client.query("UPDATE service.chain_freshness SET providers_agree = false WHERE schema_name = $1", [schema]);
@@ -37,17 +37,17 @@ export async function rememberFinalBlock(
     gateway.contradictions() > 0 ? false : agreeing,
   ]);
   const values = [row.final, hash, schema];
-  await client.query("UPDATE nft.deployment SET final_block = $1, final_hash = $2 WHERE schema_name = $3", values);
+  await client.query("UPDATE nft.index_version SET final_block = $1, final_hash = $2 WHERE schema_name = $3", values);
 }
 
-/** Asks the node for the block that `rememberFinalBlock` noted. */
+/** Asks the node for the block that `rememberFinalBlock` stored. */
 export async function checkFinalBlock(
   client: pg.Client,
   gateway: RpcGateway,
   schema: string,
 ): Promise<FinalBlockCheck> {
   const { rows } = await client.query<{ block: string | null; hash: string | null }>(
-    "SELECT final_block::text AS block, final_hash AS hash FROM nft.deployment WHERE schema_name = $1",
+    "SELECT final_block::text AS block, final_hash AS hash FROM nft.index_version WHERE schema_name = $1",
     [schema],
   );
   const { block, hash } = rows[0] ?? { block: null, hash: null };
@@ -59,7 +59,7 @@ export async function checkFinalBlock(
 
 /**
  * Whether the newest block that Ponder keeps for good, in its cache or in the ledger below its final
- * checkpoint, is still the chain's. Ponder can have taken blocks as final that nobody had noted yet when
+ * checkpoint, is still the chain's. Ponder can have taken blocks as final that were not recorded yet when
  * it died or lost track; it would never look at them again.
  */
 export async function keepsDeadBlocks(

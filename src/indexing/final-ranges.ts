@@ -7,12 +7,12 @@ const maxBlocks = 50_000n;
 /**
  * Notes number and digest of the ledger rows that became final since the last call.
  *
- * @returns true when there is more to note.
+ * @returns true when there is more to record.
  */
 export async function sealFinalRange(client: pg.Client, chainId: number, schema: string): Promise<boolean> {
   const { rows } = await client.query<{ first: string; final: string | null }>(
     `SELECT (coalesce(max(r.to_block), -1) + 1)::text AS first, max(d.final_block)::text AS final
-     FROM nft.deployment d LEFT JOIN service.final_range r ON r.schema_name = d.schema_name WHERE d.schema_name = $1`,
+     FROM nft.index_version d LEFT JOIN service.final_range r ON r.schema_name = d.schema_name WHERE d.schema_name = $1`,
     [schema],
   );
   const [row] = rows;

@@ -42,7 +42,7 @@ export async function readGenesis(client: pg.Client, gateway: RpcGateway, chain:
 
 async function recordedGenesis(client: pg.Client, chainId: number): Promise<string | null> {
   const { rows } = await client.query<{ genesis: string }>(
-    "SELECT genesis_hash AS genesis FROM nft.deployment WHERE chain_id = $1 ORDER BY live DESC LIMIT 1",
+    "SELECT genesis_hash AS genesis FROM nft.index_version WHERE chain_id = $1 ORDER BY live DESC LIMIT 1",
     [chainId],
   );
   return rows[0]?.genesis ?? null;

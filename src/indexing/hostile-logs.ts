@@ -26,7 +26,7 @@ const emptyArrays: Hex = `0x${[64n, 96n, 0n, 0n].map(word).join("")}`;
  * indexing again gives the same rows:
  *
  * - What Ponder's decoder would skip without a word becomes a log that decodes and is marked, and so
- *   a row of `quarantine`, which goes again when a reorg takes the block.
+ *   a row of `rejected_log`, which goes again when a reorg takes the block.
  * - A contract that moves more than 10,000 tokens with one event in one block is left out there but
  *   for one marked log; so are the largest when all together move more than 100,000. A range (ERC-2309) counts as one:
  *   it is one row, and how many of its tokens get rows is decided there (schema/range-allowance.ts).

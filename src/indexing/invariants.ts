@@ -74,7 +74,7 @@ const invariants: readonly Invariant[] = [
     title: "nothing of what is final was replaced",
     fix: `the chain was rolled back beyond finality: ${rebuild}`,
     sql: () => `SELECT r.fork_block, r.depth, d.final_block FROM service.chain_reorg r
-      JOIN nft.deployment d ON d.chain_id = r.chain_id AND d.live
+      JOIN nft.index_version d ON d.chain_id = r.chain_id AND d.live
       WHERE r.chain_id = $1 AND r.fork_block < d.final_block AND r.seen_at > d.created_at`,
   },
   {

@@ -1,4 +1,4 @@
-/** A JSON-RPC answer as a node gave it; `result` is whatever it said. */
+/** A JSON-RPC answer as a node gave it; `result` is unchecked. */
 export interface RpcAnswer {
   result?: unknown;
   error?: { code: number; message: string; data?: unknown };

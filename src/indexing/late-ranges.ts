@@ -1,10 +1,10 @@
 import type pg from "pg";
 import { type RangeAllowance, rangeAllowance } from "../../schema/range-allowance.ts";
-import { foreignTriggers, lateRange, listLateRange, lockLedger, type RangePlace } from "../../schema/range-later.ts";
+import { externalTriggers, lateRange, listLateRange, lockLedger, type RangeKey } from "../../schema/range-later.ts";
 
-function queueAgain(schema: string, { blockNumber, logIndex }: RangePlace): string {
+function queueAgain(schema: string, { blockNumber, logIndex }: RangeKey): string {
   return `UPDATE service.contract_metadata m SET queued_at = NULL FROM "${schema}".range_listing r
-    WHERE m.chain_id = $1 AND m.address = r.contract AND m.looked_at IS NOT NULL
+    WHERE m.chain_id = $1 AND m.address = r.contract AND m.demanded_at IS NOT NULL
       AND r.block_number = ${blockNumber} AND r.log_index = ${logIndex}`;
 }
 
@@ -27,15 +27,15 @@ export async function listOneLateRange(
   ]);
   const [row] = rows;
   if (!row) return false;
-  const place = { blockNumber: BigInt(row.block_number), logIndex: row.log_index };
+  const key = { blockNumber: BigInt(row.block_number), logIndex: row.log_index };
   await client.query("BEGIN");
   try {
     await client.query(lockLedger(schema));
-    const triggers = await client.query<{ name: string }>(foreignTriggers(schema));
+    const triggers = await client.query<{ name: string }>(externalTriggers(schema));
     const names = triggers.rows.map(({ name }) => name);
-    for (const statement of listLateRange(schema, place, names)) await client.query(statement);
+    for (const statement of listLateRange(schema, key, names)) await client.query(statement);
     // All tokens of a contract that somebody looked at are read, and these were not there when they were queued.
-    await client.query(queueAgain(schema, place), [chainId]);
+    await client.query(queueAgain(schema, key), [chainId]);
     await client.query("COMMIT");
   } catch (error) {
     await client.query("ROLLBACK");

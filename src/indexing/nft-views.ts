@@ -54,7 +54,7 @@ async function publishChange<T>(client: pg.Client, change: () => Promise<T>): Pr
   await client.query(`SET LOCAL lock_timeout = '${longestWait}'`);
   await client.query("CREATE SCHEMA IF NOT EXISTS nft");
   // One row per Ponder schema; those with `live` are what the views show.
-  await client.query(`CREATE TABLE IF NOT EXISTS nft.deployment (
+  await client.query(`CREATE TABLE IF NOT EXISTS nft.index_version (
       schema_name text PRIMARY KEY,
       chain_id bigint NOT NULL,
       genesis_hash text NOT NULL,
@@ -120,7 +120,7 @@ async function replaceView(client: pg.Client, name: string, sql: string): Promis
 /** A schema that was dropped by hand is left out, so that the others stay readable. */
 async function liveSchemas(client: pg.Client): Promise<LiveSchema[]> {
   const { rows } = await client.query<{ chain: string; schema: string }>(
-    `SELECT chain_id::text AS chain, schema_name AS schema FROM nft.deployment
+    `SELECT chain_id::text AS chain, schema_name AS schema FROM nft.index_version
      WHERE live AND to_regclass(quote_ident(schema_name) || '.account_total') IS NOT NULL ORDER BY chain_id, schema_name`,
   );
   return rows.map((row) => ({ chainId: Number(row.chain), schema: row.schema }));

@@ -5,10 +5,10 @@ import type { RpcGateway } from "./rpc-gateway.ts";
 import type { FinalBlock } from "./rpc-upstreams.ts";
 
 /**
- * Asks every endpoint anew which chain it serves and notes what became final since the last time.
+ * Asks every endpoint anew which chain it serves and records what became final since the last time.
  * Disagreement is shown and logged; nothing that was indexed is rewritten for it.
  *
- * @returns true when there is more to note.
+ * @returns true when there is more to record.
  */
 export async function checkPeriodically(
   client: pg.Client,
@@ -23,7 +23,7 @@ export async function checkPeriodically(
 
 async function readFinalBlock(client: pg.Client, schema: string): Promise<FinalBlock | null> {
   const { rows } = await client.query<{ number: string | null; hash: string | null }>(
-    "SELECT final_block::text AS number, final_hash AS hash FROM nft.deployment WHERE schema_name = $1",
+    "SELECT final_block::text AS number, final_hash AS hash FROM nft.index_version WHERE schema_name = $1",
     [schema],
   );
   const { number, hash } = rows[0] ?? { number: null, hash: null };

@@ -41,7 +41,7 @@ export interface PonderProcess {
   kill(): void;
 }
 
-/** What the process is told when it is known what to work on; see ponder-host.ts. */
+/** The message to the process when its work is known; see ponder-host.ts. */
 export interface PonderOrder {
   type: "start";
   directory: string;
@@ -66,7 +66,7 @@ function spawnPonder(): ChildProcess {
   const cache = getCompileCacheDir();
   const child = spawn(process.execPath, [...ponderNodeOptions, ...preloaded(), hostScript], {
     // Nothing is inherited: Ponder runs third parties' packages and needs none of our keys. It would also
-    // prefer PORT and DATABASE_PRIVATE_URL over what it is told.
+    // prefer PORT and DATABASE_PRIVATE_URL over its arguments.
     env: {
       NODE_ENV: "production",
       ...(cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {}),
@@ -168,13 +168,13 @@ function followLog(child: ChildProcess, log: Logger) {
   const logOnce = new LogOnce(log);
   const { promise: lostTrack, resolve } = Promise.withResolvers<void>();
   const take = (line: string) => {
-    const { level: given, time: _, msg, ...facts } = parseLine(line);
+    const { level: given, time: _, msg, ...context } = parseLine(line);
     // The placeholder in ponder.config.ts has no handlers, and shall have none.
-    const level = facts["name"] === "BuildSalt" ? 0 : given;
-    if (level >= warnLevel) lastWords.splice(0, lastWords.length - 4, `${msg} ${reasonOf(facts)}`.trim());
+    const level = context["name"] === "BuildSalt" ? 0 : given;
+    if (level >= warnLevel) lastWords.splice(0, lastWords.length - 4, `${msg} ${reasonOf(context)}`.trim());
     // While a node is away Ponder warns of each of its questions.
-    if (level >= warnLevel) logOnce.write("warn", `${msg} ${reasonOf(facts)}`, { ponder: facts }, msg);
-    else log.debug({ ponder: facts }, msg);
+    if (level >= warnLevel) logOnce.write("warn", `${msg} ${reasonOf(context)}`, { ponder: context }, msg);
+    else log.debug({ ponder: context }, msg);
     if (msg === "Encountered unrecoverable reorg") resolve();
   };
   for (const stream of [child.stdout, child.stderr]) if (stream) createInterface({ input: stream }).on("line", take);
@@ -191,8 +191,8 @@ function parseLine(line: string): LogLine {
   }
 }
 
-function reasonOf(facts: Record<string, unknown>): string {
-  const error = facts["error"];
+function reasonOf(context: Record<string, unknown>): string {
+  const error = context["error"];
   return typeof error === "object" && error !== null && "message" in error ? String(error.message) : "";
 }
 

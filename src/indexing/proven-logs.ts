@@ -1,6 +1,6 @@
 import { type Hex, keccak256 } from "viem";
 import { bloomMayHold, type Header, isHex } from "./header.ts";
-import { type Receipt, receiptsRoot } from "./receipts-root.ts";
+import { receiptsRoot, type TrieReceipt } from "./receipts-root.ts";
 import { Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
 
 /** A log as nodes send it; checked to be one. */
@@ -36,12 +36,12 @@ export async function fetchProvenLogs(upstreams: RpcUpstreams, header: Header): 
   return receipts.flatMap((receipt) => receipt.logs as RpcLog[]);
 }
 
-async function fetchReceipts(upstreams: RpcUpstreams, header: Header): Promise<Receipt[]> {
+async function fetchReceipts(upstreams: RpcUpstreams, header: Header): Promise<TrieReceipt[]> {
   if (!upstreams.lacksBlockReceipts) {
     const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], (result) => {
       checkReceipts(result, header);
     });
-    if (!answer.error) return answer.result as Receipt[];
+    if (!answer.error) return answer.result as TrieReceipt[];
     // Hardhat's node has no such method.
     if (answer.error.code !== -32601 && answer.error.code !== -32004)
       throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
@@ -55,15 +55,15 @@ async function fetchReceipts(upstreams: RpcUpstreams, header: Header): Promise<R
     const receipts: unknown[] = [];
     for (const hash of hashes) receipts.push((await upstreams.request("eth_getTransactionReceipt", [hash])).result);
     checkReceipts(receipts, header);
-    return receipts as Receipt[];
+    return receipts as TrieReceipt[];
   };
   return fetchAll().catch(fetchAll);
 }
 
-function checkReceipts(result: unknown, header: Header): asserts result is Receipt[] {
+function checkReceipts(result: unknown, header: Header): asserts result is TrieReceipt[] {
   if (!Array.isArray(result)) throw new Refused("receipts are missing");
   let logIndex = 0n;
-  for (const [index, receipt] of (result as Partial<Receipt>[]).entries()) {
+  for (const [index, receipt] of (result as Partial<TrieReceipt>[]).entries()) {
     if (!Array.isArray(receipt?.logs) || BigInt(receipt.transactionIndex ?? "0x0") !== BigInt(index))
       throw new Refused("receipts are not those of the block in order");
     for (const log of receipt.logs as unknown[]) {
@@ -78,7 +78,7 @@ function checkReceipts(result: unknown, header: Header): asserts result is Recei
       logIndex += 1n;
     }
   }
-  if (receiptsRoot(result as Receipt[]) !== header.receiptsRoot)
+  if (receiptsRoot(result as TrieReceipt[]) !== header.receiptsRoot)
     throw new Refused("the receipts are not those that the block's header commits to");
 }
 
@@ -99,7 +99,7 @@ function checkLog(log: unknown): asserts log is RpcLog {
 }
 
 /**
- * What can be said of logs without the blocks' receipts: each is one, belongs to what was asked, and
+ * What can be checked of logs without the blocks' receipts: each is one, belongs to what was asked, and
  * they come in order, once. A list that was cut short passes.
  */
 export function checkLogs(result: unknown, filter: LogFilter, header?: Header): asserts result is RpcLog[] {
@@ -109,9 +109,9 @@ export function checkLogs(result: unknown, filter: LogFilter, header?: Header): 
   for (const log of result as unknown[]) {
     checkLog(log);
     const block = BigInt(log.blockNumber);
-    const place = (block << 32n) + BigInt(log.logIndex);
-    if (place <= last) throw new Refused("logs are doubled or out of order");
-    last = place;
+    const position = (block << 32n) + BigInt(log.logIndex);
+    if (position <= last) throw new Refused("logs are doubled or out of order");
+    last = position;
     if ((hashes.get(block) ?? log.blockHash) !== log.blockHash) throw new Refused("logs of one block name two hashes");
     hashes.set(block, log.blockHash);
     if (filter.blockHash && log.blockHash.toLowerCase() !== filter.blockHash.toLowerCase())

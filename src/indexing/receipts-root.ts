@@ -1,7 +1,7 @@
 import { concatHex, type Hex, keccak256, toRlp } from "viem";
 import { isHex, rlpQuantity } from "./header.ts";
 
-export interface Receipt {
+export interface TrieReceipt {
   type?: Hex;
   status?: Hex;
   root?: Hex;
@@ -18,7 +18,7 @@ const emptyRoot: Hex = keccak256("0x80");
  *
  * Source: Yellow Paper 4.3.1 and appendix D; EIP-2718 for typed receipts.
  */
-export function receiptsRoot(receipts: readonly Receipt[]): Hex {
+export function receiptsRoot(receipts: readonly TrieReceipt[]): Hex {
   if (receipts.length === 0) return emptyRoot;
   const leaves = receipts.map((receipt, index) => ({
     path: nibbles(toRlp(rlpQuantity(`0x${index.toString(16)}`))),
@@ -27,7 +27,7 @@ export function receiptsRoot(receipts: readonly Receipt[]): Hex {
   return keccak256(toRlp(node(leaves, 0)));
 }
 
-function encodeReceipt({ type = "0x0", status, root, cumulativeGasUsed, logsBloom, logs }: Receipt): Hex {
+function encodeReceipt({ type = "0x0", status, root, cumulativeGasUsed, logsBloom, logs }: TrieReceipt): Hex {
   const outcome = isHex(root) ? root : rlpQuantity(status ?? "0x0");
   const body = toRlp([
     outcome,

@@ -48,11 +48,11 @@ export interface GatewayChain {
   verification: Verification;
   requestsPerSecond: number;
   /** How long a head may be behind the one seen before until it counts as the truth. */
-  lagPatienceMs: number;
+  lagTimeoutMs: number;
 }
 
 /**
- * A JSON-RPC server on the loopback interface in front of the chain's nodes: fails over between
+ * A JSON-RPC server on the loopback interface before the chain's nodes: fails over between
  * them, lets none through that serves another chain, caps answers and leaves out ERC-20 transfers.
  *
  * @throws WrongChain, or UnusableAnswer when no node answers.
@@ -65,7 +65,7 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
     log,
   );
   await upstreams.verify();
-  const verified = new VerifiedChain(upstreams, chain.verification, chain.lagPatienceMs, log);
+  const verified = new VerifiedChain(upstreams, chain.verification, chain.lagTimeoutMs, log);
   const take = turns(maxConcurrent);
   const ask = (method: string, params: unknown) => take(() => askFiltered(verified, method, params));
   const activity = { served: 0, running: 0 };

@@ -5,12 +5,12 @@ import type { Config } from "../config/config.ts";
 import { ConfigError } from "../config/values.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
-import { noteNodeFault } from "./chain-journal.ts";
+import { recordNodeFault } from "./block-journal.ts";
 import { UnusableAnswer } from "./json-rpc.ts";
 import { connect } from "./nft-views.ts";
 import { type RpcGateway, startRpcGateway } from "./rpc-gateway.ts";
 import { WrongChain } from "./rpc-upstreams.ts";
-import { type IndexerReady, runDeployment } from "./run-deployment.ts";
+import { type IndexerReady, runIndexVersion } from "./run-index-version.ts";
 
 const startAttempts = 5;
 const retryPause = { firstMs: 500, mostMs: 30_000 };
@@ -44,10 +44,10 @@ export async function runIndexer(
   };
   while (!signal.aborted) {
     try {
-      const gateway = await startRpcGateway({ ...chain, lagPatienceMs: chain.local ? 2_000 : 60_000 }, urls, log);
+      const gateway = await startRpcGateway({ ...chain, lagTimeoutMs: chain.local ? 2_000 : 60_000 }, urls, log);
       onGateway?.(gateway);
       try {
-        await runDeployment({ config, chain, gateway, signal, log, onReady: nowReady });
+        await runIndexVersion({ config, chain, gateway, signal, log, onReady: nowReady });
       } finally {
         await gateway.close();
       }
@@ -74,7 +74,7 @@ async function tellReaders(config: Config, chain: Chain, reason: string): Promis
   try {
     const client = await connect(config.databaseUrl, `indexer-${chain.name}`);
     try {
-      await noteNodeFault(client, chain.id, reason);
+      await recordNodeFault(client, chain.id, reason);
     } finally {
       await client.end();
     }

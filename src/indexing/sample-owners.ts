@@ -19,7 +19,7 @@ interface Sampled {
 
 /**
  * Asks contracts for a random sample of what the index says, at the indexed block and by its hash.
- * Contracts with flags are left out: they lie or did more than the index recorded. What is shown of one with withheld
+ * Contracts with flags are left out: their answers are wrong, or they did more than the index recorded. What is shown of one with withheld
  * tokens is right.
  *
  * @returns how many answered, and the holdings that they do not confirm. An answer that fails counts as none.
@@ -55,9 +55,9 @@ export async function sampleOwners(
     const { result } = await sendRpc(url, "eth_call", call, limits);
     if (typeof result !== "string" || result.length !== 66) continue;
     asked += 1;
-    const said = hexToBigInt(result as Hex);
+    const owner = hexToBigInt(result as Hex);
     const expected = row.standard === "ERC721" ? hexToBigInt(toHex(row.owner)) : BigInt(row.amount);
-    if (said !== expected) wrong.push({ ...row, said: result });
+    if (owner !== expected) wrong.push({ ...row, answered: result });
   }
   return { asked, wrong };
 }

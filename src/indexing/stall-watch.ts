@@ -2,11 +2,11 @@ import type pg from "pg";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
 /** A start on a very busy machine is silent for half of this. */
-const patienceMs = 180_000;
-const lookMs = 1_000;
+const timeoutMs = 180_000;
+const pollMs = 1_000;
 
 /**
- * Notices a backfill that stands still. Ponder 0.17.7 can lock itself up: a range of blocks that has to be
+ * Detects a stalled backfill. Ponder 0.17.7 can lock itself up: a range of blocks that has to be
  * tried again waits for a database connection, while the ranges after it hold all of them and wait for it.
  * It then serves on, asks nothing, writes nothing, and says nothing.
  */
@@ -16,7 +16,7 @@ export class StallWatch {
   readonly #schema: string;
   #sign = "";
   #unchangedSince = Date.now();
-  #lookedAt = 0;
+  #polledAt = 0;
 
   constructor(client: pg.ClientBase, gateway: Pick<RpcGateway, "activity">, schema: string) {
     this.#client = client;
@@ -26,8 +26,8 @@ export class StallWatch {
 
   /** True when nothing was asked, written or computed in the database for three minutes. */
   async isStalled(now = Date.now()): Promise<boolean> {
-    if (now - this.#lookedAt < lookMs) return false;
-    this.#lookedAt = now;
+    if (now - this.#polledAt < pollMs) return false;
+    this.#polledAt = now;
     const { served, running } = this.#gateway.activity();
     const { rows } = await this.#client.query<{ written: string; busy: boolean }>(
       // Without the table that holds Ponder's heartbeat.
@@ -43,7 +43,7 @@ export class StallWatch {
       this.#sign = sign;
       this.#unchangedSince = now;
     }
-    return now - this.#unchangedSince > patienceMs;
+    return now - this.#unchangedSince > timeoutMs;
   }
 
   /**

@@ -25,7 +25,7 @@ const rangeLimit = 512n;
 export class VerifiedChain {
   readonly #upstreams: RpcUpstreams;
   readonly #mode: Verification;
-  readonly #lagPatienceMs: number;
+  readonly #lagTimeoutMs: number;
   readonly #log: Logger;
   readonly #headers = new LRUCache<Hex, Header>({ max: keptHeaders });
   readonly #proven = new LRUCache<Hex, Promise<RpcLog[]>>({ max: keptBlocks });
@@ -35,10 +35,10 @@ export class VerifiedChain {
   #head: Header | null = null;
   #behindSince: number | null = null;
 
-  constructor(upstreams: RpcUpstreams, mode: Verification, lagPatienceMs: number, log: Logger) {
+  constructor(upstreams: RpcUpstreams, mode: Verification, lagTimeoutMs: number, log: Logger) {
     this.#upstreams = upstreams;
     this.#mode = mode;
-    this.#lagPatienceMs = lagPatienceMs;
+    this.#lagTimeoutMs = lagTimeoutMs;
     this.#log = log;
   }
 
@@ -121,8 +121,8 @@ export class VerifiedChain {
     const waited = Date.now() - this.#behindSince;
     // Some nodes keep blocks that they left; the number then names another one.
     const canonical = still.result ? await this.#hashAt(known.number) : null;
-    if (still.result && (canonical === known.hash || waited < this.#lagPatienceMs)) return still;
-    if (waited < this.#lagPatienceMs) throw new Refused("the head is behind the one that was seen before");
+    if (still.result && (canonical === known.hash || waited < this.#lagTimeoutMs)) return still;
+    if (waited < this.#lagTimeoutMs) throw new Refused("the head is behind the one that was seen before");
     this.#log.warn({ from: String(known.number), to: String(head.number) }, "the chain is shorter than it was");
     this.#behindSince = null;
     this.#head = head;
@@ -157,7 +157,7 @@ export class VerifiedChain {
     return { result: logs.flat().filter((log) => matches(log, filter)) };
   }
 
-  /** Kept for a moment: Ponder asks again when a large block takes longer than its patience. */
+  /** Kept for a moment: Ponder asks again when a large block takes longer than its timeout. */
   #logsOf(header: Header): Promise<RpcLog[]> {
     const known = this.#proven.get(header.hash);
     if (known) return known;

@@ -12,15 +12,15 @@ import { OpenFiles } from "./open-files.ts";
 const sha256 = 0x12;
 
 /** Bytes of blocks that were read last and match their hash; large blocks would push all others out. */
-const hotBytes = 16_777_216;
-const largestHotBlock = 262_144;
+const cacheBytes = 16_777_216;
+const largestCachedBlock = 262_144;
 
 /** Reads blocks out of the CAR files by offset. What it returns is what the CID says, or it throws. */
 export class BlockReader {
   readonly #db: Kysely<Database>;
   readonly #carPath: (file: string) => string;
   readonly #files = new OpenFiles(64);
-  readonly #hot = new LRUCache<string, Uint8Array>(byteBound(hotBytes));
+  readonly #cache = new LRUCache<string, Uint8Array>(byteBound(cacheBytes));
 
   constructor(db: Kysely<Database>, carPath: (file: string) => string) {
     this.#db = db;
@@ -39,20 +39,20 @@ export class BlockReader {
   async get(cid: CID): Promise<Uint8Array | null> {
     if (cid.multihash.code !== sha256) return null;
     const key = Buffer.from(cid.multihash.digest).toString("latin1");
-    const hot = this.#hot.get(key);
-    if (hot) return hot;
+    const cached = this.#cache.get(key);
+    if (cached) return cached;
     const bytes = await this.#find(cid);
-    if (bytes && bytes.length <= largestHotBlock) this.#hot.set(key, bytes);
+    if (bytes && bytes.length <= largestCachedBlock) this.#cache.set(key, bytes);
     return bytes;
   }
 
   async #find(cid: CID): Promise<Uint8Array | null> {
-    const places = await findBlock(this.#db, cid.multihash.bytes);
-    if (places.length === 0) return null;
+    const addresses = await findBlock(this.#db, cid.multihash.bytes);
+    if (addresses.length === 0) return null;
     let cause: unknown;
-    for (const place of places) {
+    for (const address of addresses) {
       try {
-        return await this.#read(place, cid);
+        return await this.#read(address, cid);
       } catch (error) {
         cause = error;
       }
@@ -63,7 +63,7 @@ export class BlockReader {
   async #read({ file, position, size }: BlockAddress, cid: CID): Promise<Uint8Array> {
     // Not allocUnsafe: a small block that is kept would keep the whole pool it was cut from.
     const bytes = Buffer.allocUnsafeSlow(size);
-    if (size > largestHotBlock) countForMinorGc(size);
+    if (size > largestCachedBlock) countForMinorGc(size);
     await this.#files.use(this.#carPath(file), async (handle) => {
       for (let done = 0; done < size; ) {
         const { bytesRead } = await handle.read(bytes, done, size - done, position + done);

@@ -11,17 +11,17 @@ const bufferBytes = 524_288;
 /** A block from this size on is written by itself. */
 const largeBytes = 65_536;
 
-/** Holds the place of the root in the header until the root is known; any CID of the same length does. */
+/** Stands for the root in the header until the root is known; any CID of the same length does. */
 const placeholder = CID.parse("bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku");
 
-export interface BlockPlace {
+export interface BlockPosition {
   multihash: Buffer;
   position: number;
   size: number;
 }
 
 /**
- * A CARv1 being written: `<id>.part` until it is complete and on disk, then renamed to its place.
+ * A CARv1 being written: `<id>.part` until it is complete and on disk, then renamed.
  * A block that comes twice is written once.
  */
 export class CarFile {
@@ -29,7 +29,7 @@ export class CarFile {
   readonly #part: string;
   readonly #handle: FileHandle;
   /** By multihash, as latin1: half the memory of byte arrays, and a directory has tens of thousands. */
-  readonly #places = new Map<string, { position: number; size: number }>();
+  readonly #positions = new Map<string, { position: number; size: number }>();
   #buffered: Uint8Array[] = [];
   #bufferedBytes = 0;
   #size = 0;
@@ -54,11 +54,11 @@ export class CarFile {
   }
 
   get blockCount(): number {
-    return this.#places.size;
+    return this.#positions.size;
   }
 
-  *blocks(): Iterable<BlockPlace> {
-    for (const [key, place] of this.#places) yield { multihash: Buffer.from(key, "latin1"), ...place };
+  *blocks(): Iterable<BlockPosition> {
+    for (const [key, position] of this.#positions) yield { multihash: Buffer.from(key, "latin1"), ...position };
   }
 
   /** The importer's block store: resolves when there is room for more. */
@@ -66,9 +66,9 @@ export class CarFile {
     if (!(bytes instanceof Uint8Array)) throw new TypeError("a block must come in one piece");
     const { bytes: hash } = cid.multihash;
     const key = Buffer.from(hash.buffer, hash.byteOffset, hash.length).toString("latin1");
-    if (this.#places.has(key)) return cid;
+    if (this.#positions.has(key)) return cid;
     this.#append(section(cid, bytes.length));
-    this.#places.set(key, { position: this.#size, size: bytes.length });
+    this.#positions.set(key, { position: this.#size, size: bytes.length });
     this.#append(bytes);
     if (this.#bufferedBytes >= bufferBytes) await this.#flush();
     return cid;
@@ -157,7 +157,7 @@ export function header(root: CID): Uint8Array {
   return createWriter(new ArrayBuffer(headerLength({ roots })), { roots }).close();
 }
 
-/** What stands in front of a block's bytes. */
+/** The header before a block's bytes. */
 export function section(cid: CID, dataBytes: number): Uint8Array {
   const length = cid.bytes.length + dataBytes;
   const prefix = new Uint8Array(varint.encodingLength(length) + cid.bytes.length);

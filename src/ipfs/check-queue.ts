@@ -3,7 +3,7 @@ import type { Database } from "../db/database.ts";
 import { claimRows, dueRows, type WorkQueue } from "../db/lease.ts";
 import type { StoredCar } from "./verify-car.ts";
 
-/** A check writes its result for the file that it read, whoever holds the claim (`noteCheck`). */
+/** A check writes its result for the file that it read, whoever holds the claim (`recordCheck`). */
 const queue: WorkQueue = { table: "service.car", key: ["id"], due: "check_after" };
 
 /**
@@ -18,7 +18,7 @@ export async function claimCheck(db: Kysely<Database>, bytesPerSecond: number): 
 }
 
 /** Notes what a check found. A file that was replaced in the meantime is another one, and is not spoken of. */
-export async function noteCheck(
+export async function recordCheck(
   db: Kysely<Database>,
   { id, file }: StoredCar,
   damage: string | null,

@@ -1,6 +1,6 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Database } from "../db/database.ts";
-import type { BlockPlace } from "./car-file.ts";
+import type { BlockPosition } from "./car-file.ts";
 import type { Entry } from "./import-content.ts";
 import type { StoredCar } from "./verify-car.ts";
 
@@ -8,13 +8,13 @@ export interface NewCar {
   root: string;
   file: string;
   sizeBytes: number;
-  blocks: Iterable<BlockPlace>;
+  blocks: Iterable<BlockPosition>;
   /** Null: its files are found by their blocks. */
   entries: Iterable<Entry> | null;
 }
 
 /**
- * Registers a CAR whose file is in place, or finds the one that holds the same root already.
+ * Registers a CAR whose file is stored, or finds the one that holds the same root already.
  *
  * @param isWhole whether the file of an earlier upload can be read; a lost or damaged one is replaced by this one.
  * @returns `used`: false when the earlier file stays and this one is not needed.
@@ -84,7 +84,7 @@ function* slices<T>(rows: Iterable<T>): Iterable<readonly T[]> {
   if (slice.length > 0) yield slice;
 }
 
-/** Content that came before types were told from the bytes has none. */
+/** Content that came before types were detected from the bytes has none. */
 async function addTypes(db: Transaction<Database>, carId: bigint, { entries }: NewCar): Promise<void> {
   if (!Array.isArray(entries)) return;
   const [file] = entries as Entry[];
@@ -162,7 +162,7 @@ export interface BlockAddress {
   size: number;
 }
 
-/** Where a block lies; more than one place when several CARs hold it. */
+/** Where a block is stored; several when several CARs hold it. */
 export async function findBlock(db: Kysely<Database>, multihash: Uint8Array): Promise<BlockAddress[]> {
   const rows = await db
     .selectFrom("service.block as block")

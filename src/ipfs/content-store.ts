@@ -9,14 +9,14 @@ import { type Config, ipfsDir } from "../config/config.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { createFetcher } from "../outbound/fetcher.ts";
-import { OutboundLimits } from "../outbound/outbound-limits.ts";
+import { HostLimits } from "../outbound/host-limits.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
 import { findCar, isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
 import { type DagScope, exportCar } from "./export-car.ts";
 import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
-import { type ContentPlace, missingPlaces } from "./missing-places.ts";
+import { type ContentLocation, missingLocations } from "./missing-locations.ts";
 import { profileName } from "./profile.ts";
 import { RemoteBlocks } from "./remote-blocks.ts";
 import { type ContentFile, parseCid, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
@@ -38,7 +38,7 @@ type RecordIn<T> = (transaction: Transaction<Database>, content: StoredContent) 
  *
  * An `add…` answers only when the bytes are on disk and everything about them is committed; when it
  * throws, nothing of it is left. The same content twice is one file; where the first turns out to be
- * damaged, the second takes its place.
+ * damaged, the second replaces it.
  */
 export class ContentStore {
   readonly #db: Kysely<Database>;
@@ -98,9 +98,9 @@ export class ContentStore {
     return { root: root.toString(), sizeBytes };
   }
 
-  /** Of each place, whether nothing is stored for it here. The text of a CID must be version 1. */
-  async missing(places: readonly ContentPlace[]): Promise<boolean[]> {
-    return await missingPlaces(this.#db, this.#blocks, places);
+  /** Of each location, whether nothing is stored for it here. The text of a CID must be version 1. */
+  async missing(locations: readonly ContentLocation[]): Promise<boolean[]> {
+    return await missingLocations(this.#db, this.#blocks, locations);
   }
 
   /**
@@ -231,13 +231,13 @@ export class ContentStore {
 export function openContentStore(config: Config, db: Kysely<Database>): ContentStore {
   const { gatewayFetch, fetchGateways: gateways } = config.ipfs;
   if (!gatewayFetch || gateways.length === 0) return new ContentStore(ipfsDir(config), db);
-  const fetcher = createFetcher({ allowPrivate: config.allowPrivateFetch }, new OutboundLimits(remoteBounds));
+  const fetcher = createFetcher({ allowPrivate: config.allowPrivateFetch }, new HostLimits(remoteBounds));
   const remote = new RemoteBlocks({ gateways, fetcher, requestBytes: config.limits.fileBytes });
   return new ContentStore(ipfsDir(config), db, remote);
 }
 
 /** Requests to the operator's gateways at the same time; a host that the operator named may have four times as many. */
-const remoteBounds = { perHost: 4, total: 16, perContractMinute: 1 };
+const remoteBounds = { perHost: 4, total: 16 };
 
 /** Of names below a CID that is looked for elsewhere. */
 const longestPath = 32;

@@ -19,7 +19,7 @@ export interface LinkTarget {
 interface Placed {
   name: string;
   target: LinkTarget;
-  /** Its bytes are the slots on the way to the name. */
+  /** Its bytes are the positions on the way to the name. */
   hash: Buffer;
 }
 
@@ -59,7 +59,7 @@ async function hashOf(name: string): Promise<Buffer> {
   return Buffer.from(await murmur364.encode(Buffer.from(name)));
 }
 
-/** @param links sorted by hash, equal in their first `depth` slots. */
+/** @param links sorted by hash, equal in their first `depth` positions. */
 async function storeShard(links: readonly Placed[], depth: number, blocks: WritableStorage): Promise<LinkTarget> {
   if (depth >= deepest) {
     const names = links.slice(0, 2).map(({ name }) => JSON.stringify(name));
@@ -68,11 +68,11 @@ async function storeShard(links: readonly Placed[], depth: number, blocks: Writa
   const bits = Buffer.alloc(fanout / 8);
   const children: PBLink[] = [];
   for (let from = 0, until = 0; from < links.length; from = until) {
-    const slot = links[from]?.hash[depth] ?? 0;
-    while (until < links.length && links[until]?.hash[depth] === slot) until += 1;
-    const place = bits.length - 1 - (slot >> 3);
-    bits[place] = (bits[place] ?? 0) | (1 << (slot & 7));
-    const prefix = slot.toString(16).toUpperCase().padStart(2, "0");
+    const position = links[from]?.hash[depth] ?? 0;
+    while (until < links.length && links[until]?.hash[depth] === position) until += 1;
+    const byte = bits.length - 1 - (position >> 3);
+    bits[byte] = (bits[byte] ?? 0) | (1 << (position & 7));
+    const prefix = position.toString(16).toUpperCase().padStart(2, "0");
     const [only] = until - from === 1 ? links.slice(from, until) : [];
     children.push(
       only

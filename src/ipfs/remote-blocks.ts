@@ -5,7 +5,7 @@ import { byteBound, entryBound } from "../cache-bounds.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { isFault } from "../outbound/fault.ts";
 import type { Fetcher } from "../outbound/fetcher.ts";
-import { Busy } from "../outbound/outbound-limits.ts";
+import { Busy } from "../outbound/host-limits.ts";
 import type { BlockSource } from "./missing-block.ts";
 
 const sha256 = 0x12;
@@ -16,7 +16,7 @@ const cacheBytes = 33_554_432;
 const missingMs = 60_000;
 /** A sharded directory of a million names stays far below; a chain of blocks made to be endless does not. */
 const blocksPerRequest = 1_024;
-/** What strangers may make one process load. */
+/** What third parties may make one process load. */
 const bytesPerMinute = 268_435_456;
 
 export interface RemoteSettings {

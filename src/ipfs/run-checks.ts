@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge } from "prom-client";
 import type { Metrics } from "../telemetry/metrics.ts";
-import { claimCheck, noteCheck, readContentHealth } from "./check-queue.ts";
+import { claimCheck, readContentHealth, recordCheck } from "./check-queue.ts";
 import type { ContentContext } from "./context.ts";
 import { verifyCar } from "./verify-car.ts";
 
@@ -29,7 +29,7 @@ async function checkNext({ db, log, content, config }: ContentContext, signal: A
     // Rejects at the signal: the rest of this check is left, and is due again when the claim is over.
     const pace = async (bytes: number) => await sleep((bytes * 1_000) / bytesPerSecond, undefined, { signal });
     const damage = await verifyCar(db, car, content.carPath(car.file), pace);
-    await noteCheck(db, car, damage, days);
+    await recordCheck(db, car, damage, days);
     if (damage !== null) log.error({ root: car.root, file: car.file, damage }, "stored content is damaged");
     return true;
   } catch (error) {

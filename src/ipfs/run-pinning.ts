@@ -44,7 +44,7 @@ async function pinNext(services: ContentContext, driver: PinDriver): Promise<boo
 
 async function pinOne({ db, log, logOnce, content }: ContentContext, driver: PinDriver, job: PinJob): Promise<void> {
   const { cid, attempts } = job;
-  const facts = { cid, attempts, driver: driver.name };
+  const context = { cid, attempts, driver: driver.name };
   // An upload may take longer than a claim holds; who dies stops renewing it.
   const renewal = setInterval(() => void keepClaim(db, job).catch(() => undefined), claimSeconds * 300);
   let stored: string;
@@ -53,22 +53,22 @@ async function pinOne({ db, log, logOnce, content }: ContentContext, driver: Pin
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (isFinal(error)) {
-      log.error({ ...facts, err: error }, "a pin was refused");
+      log.error({ ...context, err: error }, "a pin was refused");
       return await pinFailed(db, job, message);
     }
     const waitMs = backoffMs(attempts, retryPause);
-    logOnce.write("warn", `pin ${causeOf(error)}`, { ...facts, waitMs, err: error }, "a pin is tried again later");
+    logOnce.write("warn", `pin ${causeOf(error)}`, { ...context, waitMs, err: error }, "a pin is tried again later");
     return await pinLater(db, job, message, waitMs);
   } finally {
     clearInterval(renewal);
   }
   if (stored !== cid) {
     // Under another CID the content is not found by those who look for it: worse than no pin, since it looks like one.
-    log.error({ ...facts, stored }, "the pinning service stored another root");
+    log.error({ ...context, stored }, "the pinning service stored another root");
     return await pinFailed(db, job, `${driver.name} stored the root ${stored} instead of ${cid}`);
   }
   await pinDone(db, cid);
-  log.info(facts, "pinned");
+  log.info(context, "pinned");
 }
 
 /**

@@ -15,7 +15,7 @@ export interface StoredCar {
   size: bigint;
 }
 
-interface Place {
+interface StoredBlock {
   multihash: Buffer;
   position: bigint;
   size: number;
@@ -30,7 +30,7 @@ class Damage extends Error {}
 
 /**
  * Reads a stored CAR from its first byte to its last and compares it with what the database says of it: the header
- * with its root, each block against its hash, at the place where readers look for it. Memory: a few blocks.
+ * with its root, each block against its hash, at the position where readers expect it. Memory: a few blocks.
  *
  * @param path of the file.
  * @param pace called with the number of bytes after each read; the check waits for it.
@@ -51,14 +51,14 @@ export async function verifyCar(
     const start = header(CID.parse(car.root));
     if (!(await readAt(handle, 0, start.length)).equals(start)) return "the header is damaged";
     let at = start.length;
-    for await (const places of windowsOf(db, car.id)) {
-      const last = places.at(-1);
+    for await (const blocks of windowsOf(db, car.id)) {
+      const last = blocks.at(-1);
       const until = last ? Number(last.position) + last.size : at;
       const bytes = await readAt(handle, at, until - at);
       let from = at;
-      for (const place of places) {
-        checkBlock(bytes, from - at, Number(place.position) - at, place);
-        from = Number(place.position) + place.size;
+      for (const block of blocks) {
+        checkBlock(bytes, from - at, Number(block.position) - at, block);
+        from = Number(block.position) + block.size;
       }
       await pace(bytes.length);
       at = until;
@@ -76,17 +76,17 @@ export async function verifyCar(
 }
 
 /** The blocks of a CAR in the order of the file, as many as are read at once. */
-async function* windowsOf(db: Kysely<Database>, carId: bigint): AsyncGenerator<Place[]> {
+async function* windowsOf(db: Kysely<Database>, carId: bigint): AsyncGenerator<StoredBlock[]> {
   let after = 0n;
-  let window: Place[] = [];
+  let window: StoredBlock[] = [];
   let bytes = 0;
   for (let more = true; more; ) {
-    const { rows } = await sql<Place>`
+    const { rows } = await sql<StoredBlock>`
       SELECT multihash, position, size FROM service.block WHERE car_id = ${carId} AND position > ${after}
       ORDER BY position LIMIT ${rowsAtOnce}`.execute(db);
-    for (const place of rows) {
-      window.push(place);
-      bytes += place.size;
+    for (const block of rows) {
+      window.push(block);
+      bytes += block.size;
       if (bytes < windowBytes) continue;
       yield window;
       window = [];
@@ -99,7 +99,7 @@ async function* windowsOf(db: Kysely<Database>, carId: bigint): AsyncGenerator<P
 }
 
 /** @param from where the block's section begins in `bytes`; @param at where its data begin. */
-function checkBlock(bytes: Buffer, from: number, at: number, { multihash, position, size }: Place): void {
+function checkBlock(bytes: Buffer, from: number, at: number, { multihash, position, size }: StoredBlock): void {
   const found = sectionCid(bytes.subarray(from, Math.max(from, at)), size);
   if (!found || !Buffer.from(found.multihash.bytes).equals(multihash)) {
     throw new Damage(`what stands before the block at byte ${position} is damaged`);
@@ -111,7 +111,7 @@ function checkBlock(bytes: Buffer, from: number, at: number, { multihash, positi
   }
 }
 
-/** The CID in front of a block's data; null for bytes that are not a length and a CID. */
+/** The CID before a block's data; null for bytes that are not a length and a CID. */
 function sectionCid(prefix: Uint8Array, size: number): CID | null {
   try {
     const [length, lengthBytes] = varint.decode(prefix);

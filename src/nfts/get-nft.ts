@@ -61,7 +61,7 @@ export async function getNft(
       : "no contract with NFTs is known at this address on this chain";
     throw new ServiceError("not_found", what);
   }
-  services.looks.token(chain.id, input.contract, input.tokenId);
+  services.demand.token(chain.id, input.contract, input.tokenId);
   const contractRecord = toContractRecord(input.chain, row);
   return { ...toNft(input.chain, cachedBase(services.config), row, contractRecord), contractRecord };
 }

@@ -76,7 +76,7 @@ export async function getNfts(
       const place = places[Number(row.place) - 1];
       const key = place === undefined ? undefined : keys[place];
       if (place === undefined || !key || !isPresent(row)) continue;
-      services.looks.token(findChain(services.chains, key.chain).id, key.contract, key.tokenId);
+      services.demand.token(findChain(services.chains, key.chain).id, key.contract, key.tokenId);
       nfts[place] = toNft(key.chain, cachedBase(services.config), row, contractRecordOf(key.chain, row));
     }
   };

@@ -5,7 +5,8 @@ import type { Services } from "../services.ts";
 /** Rows that a page number may skip before its read counts as heavy. */
 export const lightOffset = 10_000;
 
-interface Statement<R> {
+/** A statement of Kysely: a query or a piece of SQL. */
+export interface Statement<R> {
   compile(provider: QueryExecutorProvider): CompiledQuery<R>;
 }
 

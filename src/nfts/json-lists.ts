@@ -12,7 +12,7 @@ import { type JsonPage, type JsonPageRequest, readJsonPage } from "./json-page.t
 import { type ContractField, contractJson, type JsonMember, type NftShape, tokenJson } from "./nft-json.ts";
 import { cachedBase } from "./nft-record.ts";
 import { type TraitFilter, traitCondition } from "./traits.ts";
-import { withheldToken } from "./withheld-token.ts";
+import { withheldContracts, withheldToken } from "./withheld-token.ts";
 
 /*
  * The lists of list-account-nfts.ts, list-contract-nfts.ts and list-chain-nfts.ts and the token of
@@ -60,7 +60,7 @@ export async function accountPage(
     },
     { ...input, chainId },
   );
-  if (page?.total) services.looks.account(chainId, input.account);
+  if (page?.total) services.demand.account(chainId, input.account);
   return page ?? unknownContract();
 }
 
@@ -99,7 +99,7 @@ export async function contractPage(
     { ...input, chainId },
   );
   if (!page) return unknownContract();
-  services.looks.contract(chainId, input.contract);
+  services.demand.contract(chainId, input.contract);
   return page;
 }
 
@@ -133,7 +133,7 @@ export async function chainPage(services: Services, caller: Caller, input: Reque
     },
     { ...input, chainId },
   );
-  services.looks.newest(chainId);
+  services.demand.newest(chainId);
   return page ?? unknownContract();
 }
 
@@ -186,7 +186,7 @@ export async function nftDetails(
   const nft = row?.json(0) ?? null;
   if (!listed && !nft) return unknownContract();
   if (!row || nft === null) throw new ServiceError("not_found", "this contract has no such token");
-  services.looks.token(chainId, input.contract, input.tokenId);
+  services.demand.token(chainId, input.contract, input.tokenId);
   return { nft, owner: row.text(1), contract: row.json(2) };
 }
 
@@ -197,16 +197,19 @@ export async function contractDetails(
   input: { chain: string; address: string; members: readonly JsonMember<ContractField>[] },
 ): Promise<JsonText | null> {
   const chainId = findChain(services.chains, input.chain).id;
-  const write = () => {
-    const facts = { chain: input.chain, cachedBase: cachedBase(services.config), bounded: false };
-    return `SELECT ${contractJson(input.members, facts)} AS contract FROM nft.contracts c
+  const read = async (what: string, contracts: string) => {
+    const write = () => {
+      const facts = { chain: input.chain, cachedBase: cachedBase(services.config), bounded: false };
+      return `SELECT ${contractJson(input.members, facts)} AS contract FROM ${contracts} c
     CROSS JOIN LATERAL (SELECT c.address AS contract) k CROSS JOIN LATERAL (SELECT c.standard AS standard) t
     LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
     WHERE c.chain_id = ${chainId} AND c.address = $1`;
+    };
+    const text = cachedStatement(`${what}|${chainId}|${input.chain}`, [services.config, input.members], write);
+    return await services.reads.first(text, [toBytes(input.address)]);
   };
-  const text = cachedStatement(`record|${chainId}|${input.chain}`, [services.config, input.members], write);
-  const row = await services.reads.first(text, [toBytes(input.address)]);
-  if (row) services.looks.contract(chainId, input.address);
+  const row = (await read("record", "nft.contracts")) ?? (await read("withheld record", withheldContracts));
+  if (row) services.demand.contract(chainId, input.address);
   return row?.json(0) ?? null;
 }
 

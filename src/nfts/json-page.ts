@@ -70,6 +70,8 @@ export interface JsonPageRequest {
   /** Items one by one, with their cursors. */
   split?: boolean;
   contractMembers?: readonly JsonMember<ContractField>[];
+  /** The contract's record with whole texts, as in its details. */
+  wholeContract?: boolean;
 }
 
 /** Columns of the statement, in its order. */
@@ -141,7 +143,8 @@ function statementOf(services: Services, list: JsonList, request: JsonPageReques
     ? `LEFT JOIN nft.contracts c ON c.chain_id = ${chainId} AND c.address = k.contract
        LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = k.contract`
     : "";
-  const record = request.contractMembers ? `, ${contractJson(request.contractMembers, facts)} AS contract` : "";
+  const recordFacts = { ...facts, bounded: request.wholeContract !== true };
+  const record = request.contractMembers ? `, ${contractJson(request.contractMembers, recordFacts)} AS contract` : "";
   const places = request.split ? `string_agg(at, ',' ORDER BY place) FILTER (WHERE place <= ${size})` : "NULL";
   return `SELECT frame.total, ${record === "" ? "NULL" : "frame.contract"} AS contract, page.* FROM (${sql.frame.replace("/*record*/", () => record)}) frame
     LEFT JOIN (

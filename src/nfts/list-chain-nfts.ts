@@ -102,7 +102,7 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
     .orderBy("k.mint_batch_index", direction)
     .execute();
 
-  for (const row of rows) services.looks.shown(chain.id, toHex(row.contract), row.token_id);
+  for (const row of rows) services.demand.shown(chain.id, toHex(row.contract), row.token_id);
   return pageOf(rows.filter(isPresent), bounds, (row) => ({
     node: toNft(input.chain, cachedBase(services.config), row, contractRecordOf(input.chain, row)),
     cursor: sealCursor(services.config.keyPepper, list, positionOf(row)),

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes, toHex } from "../db/bytes.ts";
@@ -6,8 +6,8 @@ import { sealCursor } from "../db/cursor.ts";
 import { packPosition, unpackPosition } from "../db/position.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { readHeavy } from "./heavy-read.ts";
-import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+import { type Outcome, pagesForEach, readForEach, single } from "./read-for-each.ts";
 
 export interface ListHoldersInput {
   chain: string;
@@ -35,12 +35,68 @@ const shape = [32, 20] as const;
  * @throws ServiceError `not_found` for a contract the index has never seen; `value_error` for a
  *   block that the index has not reached.
  */
-export async function listHolders(services: Services, _caller: Caller, input: ListHoldersInput): Promise<Page<Holder>> {
+export async function listHolders(services: Services, caller: Caller, input: ListHoldersInput): Promise<Page<Holder>> {
+  return single(await listHoldersOfEach(services, caller, input, [input]));
+}
+
+/** Whose holders; all keys of a call have a token id, or none has. */
+export type HolderKey = Pick<ListHoldersInput, "contract" | "tokenId">;
+
+/** The same for several contracts or tokens of a chain, in one statement. */
+export async function listHoldersOfEach(
+  services: Services,
+  _caller: Caller,
+  input: Omit<ListHoldersInput, keyof HolderKey>,
+  keys: readonly HolderKey[],
+): Promise<Outcome<Page<Holder>>[]> {
   const chain = findChain(services.chains, input.chain);
-  const contract = toBytes(input.contract);
-  const list = `holders:${chain.id}:${input.contract.toLowerCase()}:${input.tokenId ?? ""}:${input.atBlock ?? "now"}`;
-  const bounds = boundsOf(input.page, services.config.keyPepper, list, 52);
-  refuseTooDeep(bounds, input.page, null);
+  const block = input.atBlock;
+  const listOf = ({ contract, tokenId }: HolderKey) =>
+    `holders:${chain.id}:${contract.toLowerCase()}:${tokenId ?? ""}:${block ?? "now"}`;
+  const open = (key: HolderKey) => {
+    const bounds = boundsOf(input.page, services.config.keyPepper, listOf(key), 52);
+    refuseTooDeep(bounds, input.page, null);
+    return bounds;
+  };
+  const read = async (wanted: readonly HolderKey[], bounds: PageBounds) =>
+    await readForEach(
+      services,
+      wanted.map(({ contract, tokenId }) => ({
+        contract: toBytes(contract),
+        ...(tokenId === undefined ? {} : { token_id: String(tokenId) }),
+      })),
+      (columns) => holdersOf(chain.id, columns, block, bounds),
+      "report",
+    );
+  return await pagesForEach(keys, open, read, (rows, key, bounds) => {
+    const [first] = rows;
+    if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+    if (block !== undefined && (first.head === null || block > first.head)) {
+      throw new ServiceError("value_error", `the index has reached block ${first.head ?? "none"}`, {
+        field: "atBlock",
+      });
+    }
+    services.demand.contract(chain.id, key.contract);
+    const present = rows.flatMap((row) =>
+      row.token_id !== null && row.owner ? [{ id: row.token_id, owner: row.owner, amount: row.amount ?? "0" }] : [],
+    );
+    return pageOf(present, bounds, (row) => ({
+      node: { tokenId: BigInt(row.id), owner: toHex(row.owner), amount: BigInt(row.amount) },
+      cursor: sealCursor(
+        services.config.keyPepper,
+        listOf(key),
+        packPosition(shape, [row.id, `0x${row.owner.toString("hex")}`]),
+      ),
+    }));
+  });
+}
+
+function holdersOf(
+  chainId: number,
+  key: { contract: RawBuilder<unknown>; token_id?: RawBuilder<unknown> },
+  block: bigint | undefined,
+  bounds: PageBounds,
+) {
   const [operator, direction] = bounds.backward ? [sql.raw("<"), sql.raw("DESC")] : [sql.raw(">"), sql.raw("ASC")];
   const [tokenId = 0n, owner = 0n] = bounds.position ? unpackPosition(shape, bounds.position) : [];
   const ownerBytes = packPosition([20], [owner]);
@@ -51,64 +107,42 @@ export async function listHolders(services: Services, _caller: Caller, input: Li
       ? sql`k.token_id ${inequality} ${String(tokenId)}::numeric
           AND (k.token_id, ${sql.raw(owners)}.owner) ${operator} (${String(tokenId)}::numeric, ${ownerBytes})`
       : sql`true`;
-  const one = input.tokenId === undefined ? sql`true` : sql`k.token_id = ${String(input.tokenId)}::numeric`;
+  const one = key.token_id === undefined ? sql`true` : sql`k.token_id = ${key.token_id}`;
   const zero = Buffer.alloc(20);
-  const block = input.atBlock;
   const held =
     block === undefined
       ? sql`SELECT k.token_id, k.owner, k.amount FROM nft.holding_rows k
-          WHERE k.chain_id = ${chain.id} AND k.contract = ${contract} AND k.owner IS NOT NULL AND k.amount > 0
+          WHERE k.chain_id = ${chainId} AND k.contract = ${key.contract} AND k.owner IS NOT NULL AND k.amount > 0
             AND ${one} AND ${beyond("k")}`
       : sql`SELECT k.token_id, o.owner, o.amount FROM nft.tokens k CROSS JOIN LATERAL (
           SELECT l.to_address AS owner, 1::numeric AS amount FROM (
             SELECT x.to_address FROM nft.transfers x
-            WHERE x.chain_id = ${chain.id} AND x.contract = ${contract} AND x.token_id = k.token_id
+            WHERE x.chain_id = ${chainId} AND x.contract = ${key.contract} AND x.token_id = k.token_id
               AND x.block_number <= ${block}::bigint
             ORDER BY x.block_number DESC, x.log_index DESC, x.batch_index DESC LIMIT 1) l
           WHERE k.standard = 'ERC721' AND l.to_address <> ${zero}
           UNION ALL
           SELECT moved.owner, sum(moved.delta) FROM (
             SELECT x.to_address AS owner, x.amount AS delta FROM nft.transfers x
-            WHERE x.chain_id = ${chain.id} AND x.contract = ${contract} AND x.token_id = k.token_id
+            WHERE x.chain_id = ${chainId} AND x.contract = ${key.contract} AND x.token_id = k.token_id
               AND x.block_number <= ${block}::bigint AND x.standard = 'ERC1155' AND k.standard = 'ERC1155'
             UNION ALL
             SELECT x.from_address, -x.amount FROM nft.transfers x
-            WHERE x.chain_id = ${chain.id} AND x.contract = ${contract} AND x.token_id = k.token_id
+            WHERE x.chain_id = ${chainId} AND x.contract = ${key.contract} AND x.token_id = k.token_id
               AND x.block_number <= ${block}::bigint AND x.standard = 'ERC1155' AND k.standard = 'ERC1155') moved
           WHERE moved.owner <> ${zero} GROUP BY moved.owner HAVING sum(moved.delta) > 0) o
-          WHERE k.chain_id = ${chain.id} AND k.contract = ${contract} AND ${one} AND ${beyond("o")}`;
-  const rows = await readHeavy(
-    services,
-    sql<{
-      token_id: string | null;
-      owner: Buffer | null;
-      amount: string | null;
-      head: bigint | null;
-    }>`
+          WHERE k.chain_id = ${chainId} AND k.contract = ${key.contract} AND ${one} AND ${beyond("o")}`;
+  return sql<{
+    token_id: string | null;
+    owner: Buffer | null;
+    amount: string | null;
+    head: bigint | null;
+  }>`
     SELECT h.block_number AS head, p.token_id, p.owner, p.amount
     FROM nft.contracts c
-    LEFT JOIN nft.heads h ON h.chain_id = ${chain.id}
+    LEFT JOIN nft.heads h ON h.chain_id = ${chainId}
     LEFT JOIN (${held} ORDER BY token_id ${direction}, owner ${direction}
       LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}) p ON true
-    WHERE c.chain_id = ${chain.id} AND c.address = ${contract}
-    ORDER BY p.token_id ${direction}, p.owner ${direction}`,
-    "report",
-  );
-  const [first] = rows;
-  if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
-  if (block !== undefined && (first.head === null || block > first.head)) {
-    throw new ServiceError("value_error", `the index has reached block ${first.head ?? "none"}`, { field: "atBlock" });
-  }
-  services.looks.contract(chain.id, input.contract);
-  const present = rows.flatMap((row) =>
-    row.token_id !== null && row.owner ? [{ id: row.token_id, owner: row.owner, amount: row.amount ?? "0" }] : [],
-  );
-  return pageOf(present, bounds, (row) => ({
-    node: { tokenId: BigInt(row.id), owner: toHex(row.owner), amount: BigInt(row.amount) },
-    cursor: sealCursor(
-      services.config.keyPepper,
-      list,
-      packPosition(shape, [row.id, `0x${row.owner.toString("hex")}`]),
-    ),
-  }));
+    WHERE c.chain_id = ${chainId} AND c.address = ${key.contract}
+    ORDER BY p.token_id ${direction}, p.owner ${direction}`;
 }

@@ -5,8 +5,8 @@ import { toBytes, toHex } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { readHeavy } from "./heavy-read.ts";
-import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+import { type Outcome, pagesForEach, readForEach, single } from "./read-for-each.ts";
 
 export interface ListOwnersInput {
   chain: string;
@@ -35,45 +35,65 @@ export interface CollectionOwnerPage extends Page<CollectionOwner> {
  */
 export async function listCollectionOwners(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   input: ListOwnersInput,
 ): Promise<CollectionOwnerPage> {
+  return single(await listOwnersOfEach(services, caller, input, [input.contract]));
+}
+
+/** The same for several contracts of a chain, in one statement. */
+export async function listOwnersOfEach(
+  services: Services,
+  _caller: Caller,
+  input: Omit<ListOwnersInput, "contract">,
+  contracts: readonly string[],
+): Promise<Outcome<CollectionOwnerPage>[]> {
   const chain = findChain(services.chains, input.chain);
-  const contract = toBytes(input.contract);
-  const list = `owners:${chain.id}:${input.contract.toLowerCase()}`;
-  const bounds = boundsOf(input.page, services.config.keyPepper, list, 20);
-  refuseTooDeep(bounds, input.page, null);
+  const listOf = (contract: string) => `owners:${chain.id}:${contract.toLowerCase()}`;
+  const open = (contract: string) => {
+    const bounds = boundsOf(input.page, services.config.keyPepper, listOf(contract), 20);
+    refuseTooDeep(bounds, input.page, null);
+    return bounds;
+  };
+  const read = async (wanted: readonly string[], bounds: PageBounds) =>
+    await readForEach(
+      services,
+      wanted.map((contract) => ({ contract: toBytes(contract) })),
+      (key) => ownersOf(chain.id, key.contract, bounds, input.withTotal),
+      "report",
+    );
+  return await pagesForEach(contracts, open, read, (rows, contract, bounds) => {
+    const [first] = rows;
+    if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+    const present = rows.flatMap(({ owner, holding_count }) => (owner ? [{ owner, count: holding_count ?? 0n }] : []));
+    const page = pageOf(present, bounds, (row) => ({
+      node: { owner: toHex(row.owner), holdingCount: row.count },
+      cursor: sealCursor(services.config.keyPepper, listOf(contract), row.owner),
+    }));
+    return { ...page, total: first.total };
+  });
+}
+
+function ownersOf(chainId: number, contract: RawBuilder<unknown>, bounds: PageBounds, withTotal: boolean) {
   const [operator, direction] = bounds.backward ? [sql.raw("<"), sql.raw("DESC")] : [sql.raw(">"), sql.raw("ASC")];
   const next = (step: RawBuilder<unknown>) =>
     sql`SELECT n.owner FROM nft.holding_rows n
-      WHERE n.chain_id = ${chain.id} AND n.contract = ${contract} AND n.owner IS NOT NULL AND n.amount > 0 AND ${step}
+      WHERE n.chain_id = ${chainId} AND n.contract = ${contract} AND n.owner IS NOT NULL AND n.amount > 0 AND ${step}
       ORDER BY n.owner ${direction} LIMIT 1`;
   const start = bounds.position ? sql`n.owner ${operator} ${bounds.position}` : sql`true`;
-  const total = input.withTotal
-    ? sql`(SELECT count(DISTINCT o.owner) FROM nft.holdings o WHERE o.chain_id = ${chain.id} AND o.contract = ${contract})`
+  const total = withTotal
+    ? sql`(SELECT count(DISTINCT o.owner) FROM nft.holdings o WHERE o.chain_id = ${chainId} AND o.contract = ${contract})`
     : sql`NULL::bigint`;
-  const rows = await readHeavy(
-    services,
-    sql<{ owner: Buffer | null; holding_count: bigint | null; total: bigint | null }>`
+  return sql<{ owner: Buffer | null; holding_count: bigint | null; total: bigint | null }>`
     WITH RECURSIVE page (owner, place) AS (
       (SELECT f.owner, 1 FROM (${next(start)}) f)
       UNION ALL
       SELECT f.owner, page.place + 1 FROM page CROSS JOIN LATERAL (${next(sql`n.owner ${operator} page.owner`)}) f
       WHERE page.place < ${sql.lit(bounds.limit + bounds.offset)})
     SELECT p.owner, ${total} AS total,
-      (SELECT count(*) FROM nft.holding_rows h WHERE h.chain_id = ${chain.id} AND h.contract = ${contract}
+      (SELECT count(*) FROM nft.holding_rows h WHERE h.chain_id = ${chainId} AND h.contract = ${contract}
         AND h.amount > 0 AND h.owner = p.owner) AS holding_count
     FROM nft.contracts c LEFT JOIN page p ON p.place > ${sql.lit(bounds.offset)}
-    WHERE c.chain_id = ${chain.id} AND c.address = ${contract}
-    ORDER BY p.place`,
-    "report",
-  );
-  const [first] = rows;
-  if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
-  const present = rows.flatMap(({ owner, holding_count }) => (owner ? [{ owner, count: holding_count ?? 0n }] : []));
-  const page = pageOf(present, bounds, (row) => ({
-    node: { owner: toHex(row.owner), holdingCount: row.count },
-    cursor: sealCursor(services.config.keyPepper, list, row.owner),
-  }));
-  return { ...page, total: first.total };
+    WHERE c.chain_id = ${chainId} AND c.address = ${contract}
+    ORDER BY p.place`;
 }

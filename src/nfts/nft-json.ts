@@ -41,6 +41,9 @@ const capped = (column: string, bytes: number) => (facts: JsonFacts) =>
   text(facts.bounded ? `CASE WHEN octet_length(${column}) <= ${bytes} THEN ${column} END` : column);
 const cached = (column: string) => (facts: JsonFacts) => text(`${literal(`${facts.cachedBase}/`)} || m.${column}`);
 
+/** Where the text of a list goes into that of its object: no JSON text has this character in it. */
+export const listMark = "\u0002";
+
 /** The bounds are those of `columns.ts`. */
 const nftFields = {
   id: ({ chain }: JsonFacts) =>
@@ -85,6 +88,7 @@ const contractFields = {
   bannerUrl: capped("cm.banner_url", 16_384),
   cachedBannerUrl: () => text("cm.cached_banner_url"),
   contractTypename: () => `'"Contract"'`,
+  listMark: () => `'${listMark}'`,
 } satisfies Record<string, (facts: JsonFacts) => string>;
 
 const fileFields = {

@@ -62,7 +62,7 @@ export async function searchNfts(services: Services, _caller: Caller, input: Sea
     LIMIT ${sql.lit(size)} OFFSET ${sql.lit(offset)}`,
     "report",
   );
-  if (input.contract !== undefined) for (const { id } of chains) services.looks.contract(id, input.contract);
+  if (input.contract !== undefined) for (const { id } of chains) services.demand.contract(id, input.contract);
   const named = chains.length === 1 && input.chain !== "all" ? input.chain : undefined;
   return rows.filter(isPresent).map((row) => {
     const name = named ?? chains.find(({ id }) => id === row.chain_id)?.name ?? "";

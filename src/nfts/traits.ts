@@ -4,7 +4,7 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { readHeavy } from "./heavy-read.ts";
+import { readForEach, single } from "./read-for-each.ts";
 
 /** A condition on a token's traits. Members of one filter are joined by and. */
 export interface TraitFilter {
@@ -51,7 +51,11 @@ export function checkConditions(conditions: number): void {
 }
 
 /** @throws ServiceError `value_error` for values without a name and for a filter that is too long. */
-export function traitCondition(chainId: number, contract: Buffer, filter: TraitFilter): TraitCondition {
+export function traitCondition(
+  chainId: number,
+  contract: Buffer | RawBuilder<Buffer>,
+  filter: TraitFilter,
+): TraitCondition {
   checkConditions(countConditions(filter));
   const texts = [""];
   const values: unknown[] = [];
@@ -130,27 +134,40 @@ const shownTraits = 200;
 /** How often each trait and value occurs in a contract's metadata. An unknown contract has none. */
 export async function listTraits(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   input: { chain: string; contract: string },
 ): Promise<TraitSummary[]> {
-  const chain = findChain(services.chains, input.chain);
-  const rows = await readHeavy(
-    services,
-    sql<{ name: string; value: string; count: bigint; total: bigint }>`
+  return single(await listTraitsOfEach(services, caller, input.chain, [input.contract]));
+}
+
+/** The same for several contracts of a chain, in one statement. */
+export async function listTraitsOfEach(
+  services: Services,
+  _caller: Caller,
+  chainName: string,
+  contracts: readonly string[],
+): Promise<TraitSummary[][]> {
+  const { id } = findChain(services.chains, chainName);
+  const keys = contracts.map((contract) => ({ contract: toBytes(contract) }));
+  const found = await readForEach(services, keys, ({ contract }) => traitsOf(id, contract), "report");
+  return found.map((rows) => {
+    const traits = new Map<string, TraitSummary>();
+    for (const { name, value, count, total } of rows) {
+      const trait = traits.get(name) ?? { name, tokenCount: total, values: [] };
+      trait.values.push({ value, tokenCount: count });
+      traits.set(name, trait);
+    }
+    return [...traits.values()].slice(0, shownTraits);
+  });
+}
+
+function traitsOf(chainId: number, contract: RawBuilder<unknown>) {
+  return sql<{ name: string; value: string; count: bigint; total: bigint }>`
     SELECT name, value, count, total::bigint FROM (
       SELECT name, value, count, sum(count) OVER (PARTITION BY name) AS total,
         row_number() OVER (PARTITION BY name ORDER BY count DESC, value) AS place
       FROM (SELECT name, value, count(*) AS count FROM service.token_trait
-        WHERE chain_id = ${chain.id} AND contract = ${toBytes(input.contract)} GROUP BY name, value) counted) ranked
+        WHERE chain_id = ${chainId} AND contract = ${contract} GROUP BY name, value) counted) ranked
     WHERE place <= ${sql.lit(shownValues)} ORDER BY name, place
-    LIMIT ${sql.lit(shownTraits * shownValues)}`,
-    "report",
-  );
-  const traits = new Map<string, TraitSummary>();
-  for (const { name, value, count, total } of rows) {
-    const trait = traits.get(name) ?? { name, tokenCount: total, values: [] };
-    trait.values.push({ value, tokenCount: count });
-    traits.set(name, trait);
-  }
-  return [...traits.values()].slice(0, shownTraits);
+    LIMIT ${sql.lit(shownTraits * shownValues)}`;
 }

@@ -36,3 +36,7 @@ export interface TokenSource {
 export function withheldTokenOf(alias: string): string {
   return withheldToken({ chainId: `${alias}.chain_id`, contract: `${alias}.contract`, tokenId: `${alias}.token_id` });
 }
+
+/** Contracts that have withheld tokens, in the columns of `nft.contracts` that name one; it may be there too. */
+export const withheldContracts =
+  "(SELECT f.chain_id, f.contract AS address, 'ERC721'::text AS standard FROM nft.contract_flags f WHERE f.flag = 'withheld')";

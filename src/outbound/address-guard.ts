@@ -6,7 +6,7 @@ import ipaddr from "ipaddr.js";
 /** All addresses of a name. */
 export type Resolve = (hostname: string) => Promise<LookupAddress[]>;
 
-/** What a stranger's URL may reach. */
+/** What a third party's URL may reach. */
 export interface GuardRules {
   /** Hosts that are not on the public internet, odd ports and bare names too. */
   allowPrivate: boolean;
@@ -82,7 +82,7 @@ export function guardedLookup(rules: GuardRules): LookupFunction {
 
 /**
  * Asks the name servers from the event loop. The system's resolver blocks one of four threads for
- * each name, and those read files too: a slow name server of a stranger would stop the whole process.
+ * each name, and those read files too: a third party's slow name server would stop the whole process.
  */
 async function resolvePublic(hostname: string): Promise<LookupAddress[]> {
   const resolver = new Resolver({ timeout: 2_000, tries: 1 });

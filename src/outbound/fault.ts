@@ -1,7 +1,7 @@
 import { backoffMs } from "../backoff.ts";
 
 /**
- * Why a token's metadata could not be read. A stranger's bad contract, server or file is a result to
+ * Why a token's metadata could not be read. A third party's bad contract, server or file is a result to
  * store in the token's row, not an exception.
  */
 export type FaultCode =
@@ -23,7 +23,7 @@ export type FaultCode =
   | "fetch_failed"
   | "fetch_timeout"
   | "too_large"
-  /** The server has as many of our requests as it gets; only said of images, documents wait. */
+  /** The server has as many of our requests as it gets; of images only, documents wait. */
   | "host_busy"
   | "not_media"
   | "not_json"

@@ -51,7 +51,7 @@ onStop(
     endSweeping();
     await drain.close(server, config.shutdown);
     await services.auth.usage.flush();
-    await services.looks.flush();
+    await services.demand.flush();
     await services.content.close();
     services.reads.close();
     await Promise.all([services.index.pool.end(), services.pool.end()]);

@@ -1,7 +1,7 @@
 import { KeyCache } from "../auth/keys.ts";
 import { RateLimiter } from "../auth/rate-limit.ts";
-import { StreamSlots } from "../auth/stream-slots.ts";
-import { UploadSlots } from "../auth/upload-slots.ts";
+import { StreamPermits } from "../auth/stream-permits.ts";
+import { UploadPermits } from "../auth/upload-permits.ts";
 import { UsageCounter } from "../auth/usage.ts";
 import type { Config } from "../config/config.ts";
 import { secretsOf } from "../config/secrets-of.ts";
@@ -12,7 +12,7 @@ import { ReadPool, type Server } from "../db/pool/read-pool.ts";
 import { PrimaryPositions } from "../db/replicas/primary-positions.ts";
 import { Replica, type ReplicaTrouble } from "../db/replicas/replica.ts";
 import { openContentStore } from "../ipfs/content-store.ts";
-import { Looks } from "../metadata/discover/looks.ts";
+import { MetadataDemand } from "../metadata/discover/metadata-demand.ts";
 import { createRelay } from "../relay/relay.ts";
 import { armFailpoints } from "../relay/store/failpoint.ts";
 import { AccountCalls } from "../rpc/account-calls.ts";
@@ -59,15 +59,15 @@ export function createServices(
     db,
     ...(options.replicas && config.replicas.urls.length > 0
       ? openReplicas(config, primary, processName, options.tenants, log)
-      : { index: { pool: index, db: createDatabase(index) }, reads: reads.lanes }),
+      : { index: { pool: index, db: createDatabase(index) }, reads: reads.pipelined }),
     chains: config.chains,
     rpc,
     auth: {
       keys: new KeyCache(createDatabase(admission), config.keyPepper),
       limiter: new RateLimiter(admission),
       usage: new UsageCounter(pool, log),
-      slots: new UploadSlots(),
-      streams: new StreamSlots(),
+      permits: new UploadPermits(),
+      streams: new StreamPermits(),
     },
     relay,
     readerCalls: new ReaderCalls((chain, calls) => relay.nodes(chain).first((node) => node.ask(calls)), {
@@ -77,7 +77,7 @@ export function createServices(
     accountCalls: new AccountCalls(config.readerCallsPerSecond),
     content: openContentStore(config, db),
     disk: new DiskRoom(config, pool, log),
-    looks: new Looks(pool, log),
+    demand: new MetadataDemand(pool, log),
   };
 }
 

@@ -4,7 +4,7 @@ import { describeFailure, earlyLogLevel } from "../config/config.ts";
 import { createLogger, type Logger } from "../telemetry/log.ts";
 
 /** Of what is left to do when the last answer was given. */
-const patienceMs = 1_500;
+const timeoutMs = 1_500;
 
 /**
  * Whatever nobody handled ends this process with one line of JSON: why, and what to do. The stack is in it at level debug.
@@ -60,7 +60,7 @@ export function onStop(close: () => Promise<void>, log: Logger, shutdown: { dela
     if (stopping) return;
     stopping = true;
     log.info({ signal }, "stopping");
-    setTimeout(() => leave(1), shutdown.delayMs + shutdown.graceMs + patienceMs).unref();
+    setTimeout(() => leave(1), shutdown.delayMs + shutdown.graceMs + timeoutMs).unref();
     close().then(
       () => leave(0),
       (error) => {

@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import { callersPolicy, inProcessSigning } from "../signing/in-process.ts";
 import { signerProcess } from "../signing/signer-client.ts";
-import type { SigningPlace } from "../signing/signing-place.ts";
+import type { SigningBackend } from "../signing/signing-backend.ts";
 import { web3Signer } from "../signing/web3signer.ts";
 import type { Logger } from "../telemetry/log.ts";
 
@@ -11,7 +11,7 @@ import type { Logger } from "../telemetry/log.ts";
  *
  * @param operator it runs an operator's command, which may give roles out.
  */
-export function openSigning({ signing, chains }: Config, log: Logger, operator: boolean): SigningPlace {
+export function openSigning({ signing, chains }: Config, log: Logger, operator: boolean): SigningBackend {
   const { signer, web3 } = signing;
   if (signer) {
     const { endpoint, token, adminToken } = signer;

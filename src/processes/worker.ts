@@ -1,7 +1,7 @@
 // The background process: drives deployments to their end, fetches metadata, pins uploads and checks stored content.
 
 import { runClearing } from "../collections/clear-expired.ts";
-import { runRecognition } from "../collections/run-recognition.ts";
+import { runDetection } from "../collections/run-detection.ts";
 import { compactHeapLater } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
 import { AnalystWatch } from "../db/admin/watch-analysts.ts";
@@ -30,9 +30,7 @@ if (config.metrics.port > 0) {
 }
 const stop = new AbortController();
 const loops = [
-  ...[runRelay, runMetadata, runPinning, runChecks, runRecognition, runClearing].map((run) =>
-    run(services, stop.signal),
-  ),
+  ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing].map((run) => run(services, stop.signal)),
   analysts.run(stop.signal),
   // Nobody else asks an endpoint that is not needed now.
   ...(config.metrics.port > 0 ? [watchEndpoints(services, stop.signal)] : []),

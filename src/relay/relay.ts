@@ -3,8 +3,8 @@ import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts"
 import type { Chain } from "../chains.ts";
 import { NodeFault } from "../rpc/batch.ts";
 import type { Signer } from "../signing/signer.ts";
-import type { SigningPlace } from "../signing/signing-place.ts";
-import type { FactoryFacts, Relay } from "./chain/context.ts";
+import type { SigningBackend } from "../signing/signing-backend.ts";
+import type { FactoryContext, Relay } from "./chain/context.ts";
 import { requireDeployable } from "./chain/deployable.ts";
 import { askNode } from "./chain/node-failure.ts";
 import { calls, parseBlock, parseHex } from "./chain/reads.ts";
@@ -15,9 +15,9 @@ import { RelayFigures } from "./store/relay-figures.ts";
 import { SendingOrder } from "./store/sending-order.ts";
 
 /** What a process knows about the paying wallets and factories of its chains; nothing is read before it is wanted. */
-export function createRelay(signing: SigningPlace): Relay {
+export function createRelay(signing: SigningBackend): Relay {
   const wallets = new Map<number, readonly Signer[]>();
-  const factories = new Map<number, Promise<FactoryFacts>>();
+  const factories = new Map<number, Promise<FactoryContext>>();
   const endpoints = new Map<number, Nodes>();
   const nodes = (chain: Chain): Nodes => {
     const known = endpoints.get(chain.id) ?? openNodes(chain);
@@ -62,7 +62,7 @@ export function createRelay(signing: SigningPlace): Relay {
   };
 }
 
-async function readFactory(nodes: Nodes, chain: Chain, address: Address): Promise<FactoryFacts> {
+async function readFactory(nodes: Nodes, chain: Chain, address: Address): Promise<FactoryContext> {
   const data = encodeFunctionData({ abi: collectionFactoryAbi, functionName: "template" });
   return await askNode(chain, () =>
     nodes.first(async (node) => {

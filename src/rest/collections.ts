@@ -45,10 +45,10 @@ export function addCollections(app: V0App, services: Services): void {
     const input = Input.fromBody(parseJsonObject(await readBody(c.env.incoming, services.config.limits.jsonBodyBytes)));
     const { chain = "", collection = "", ...changes } = readUpdate(input);
     input.check();
-    const place = { chain, collection: collection.toLowerCase() as Address };
+    const key = { chain, collection: collection.toLowerCase() as Address };
     const idempotencyKey = c.req.header("Idempotency-Key");
     const result = await withFieldNames(
-      updateCollection(services, c.get("caller"), { ...place, ...changes, idempotencyKey }),
+      updateCollection(services, c.get("caller"), { ...key, ...changes, idempotencyKey }),
       legacyName,
     );
     const { update } = result;

@@ -49,7 +49,7 @@ export async function planRequest(
   });
 }
 
-/** Names of unknown members that are told; a body may have thousands. */
+/** Names of unknown members that are reported; a body may have thousands. */
 const mostUnknown = 10;
 
 /**

@@ -17,25 +17,25 @@ import { accountItemShape, contractMembers, detailsShape, listItemShape } from "
 
 /*
  * The reads that most requests are: parsed, read and written as text without the layers around them, so that
- * the quick way (src/server/fast-path.ts) and the routes run the same function.
+ * the fast path (src/server/fast-path.ts) and the routes run the same function.
  */
 
 /** One read, its parameters checked; gives the body's members. */
-export type HotRead = (services: Services, caller: Caller) => Promise<Record<string, unknown>>;
+export type ReadRun = (services: Services, caller: Caller) => Promise<Record<string, unknown>>;
 
 const standards = { erc721: "ERC721", erc1155: "ERC1155" } as const;
 
-/** Looks at what of a path belongs to the query's faults, in their order. */
-type PlaceCheck = (input: Input) => void;
-const checked: PlaceCheck = () => undefined;
+/** Checks the values of a path; their faults stand among those of the query, in their order. */
+type PathCheck = (input: Input) => void;
+const checked: PathCheck = () => undefined;
 
 /** The reads of a query, for whichever account, contract or token. */
-type ReadOf<P extends readonly unknown[]> = (...place: P) => HotRead;
+type ReadOf<P extends readonly unknown[]> = (...key: P) => ReadRun;
 
-function accountReads(services: Services, query: URLSearchParams, place: PlaceCheck): ReadOf<[account: string]> {
+function accountReads(services: Services, query: URLSearchParams, checkPath: PathCheck): ReadOf<[account: string]> {
   const input = Input.fromQuery(query);
   const chain = chainParameter(input, services.chains);
-  place(input);
+  checkPath(input);
   const contract = input.address("contract_address");
   const include = includeParameter(query, input, ["metadata", "contract_information"]);
   const exclude = wordsParameter(query, input, "exclude", ["erc721", "erc1155"]);
@@ -68,10 +68,10 @@ function chainReads(services: Services, query: URLSearchParams): ReadOf<[]> {
   };
 }
 
-function contractReads(services: Services, query: URLSearchParams, place: PlaceCheck): ReadOf<[contract: string]> {
+function contractReads(services: Services, query: URLSearchParams, checkPath: PathCheck): ReadOf<[contract: string]> {
   const input = Input.fromQuery(query);
   const chain = chainParameter(input, services.chains);
-  place(input);
+  checkPath(input);
   const include = includeParameter(query, input, ["metadata", "file_information", "all"]);
   // A wrong word is a fault here as well; who refreshes is the route's business.
   input.boolean("refresh_metadata");
@@ -92,11 +92,11 @@ function contractReads(services: Services, query: URLSearchParams, place: PlaceC
 function tokenReads(
   services: Services,
   query: URLSearchParams,
-  place: PlaceCheck,
+  checkPath: PathCheck,
 ): ReadOf<[contract: string, tokenId: bigint]> {
   const input = Input.fromQuery(query);
   const chain = chainParameter(input, services.chains);
-  place(input);
+  checkPath(input);
   includeParameter(query, input, ["metadata", "file_information", "contract_information", "all", "rarity"]);
   input.boolean("refresh_metadata");
   input.check();
@@ -107,19 +107,19 @@ function tokenReads(
   };
 }
 
-export function accountRead(services: Services, query: URLSearchParams, account: string): HotRead {
+export function accountRead(services: Services, query: URLSearchParams, account: string): ReadRun {
   return accountReads(services, query, (input) => addressParameter(input, "account_address", account))(account);
 }
 
-export function chainRead(services: Services, query: URLSearchParams): HotRead {
+export function chainRead(services: Services, query: URLSearchParams): ReadRun {
   return chainReads(services, query)();
 }
 
-export function contractRead(services: Services, query: URLSearchParams, contract: string): HotRead {
+export function contractRead(services: Services, query: URLSearchParams, contract: string): ReadRun {
   return contractReads(services, query, (input) => addressParameter(input, "contract_address", contract))(contract);
 }
 
-export function tokenRead(services: Services, query: URLSearchParams, contract: string, tokenText: string): HotRead {
+export function tokenRead(services: Services, query: URLSearchParams, contract: string, tokenText: string): ReadRun {
   let tokenId = 0n;
   const reads = tokenReads(services, query, (input) => {
     addressParameter(input, "contract_address", contract);
@@ -128,26 +128,26 @@ export function tokenRead(services: Services, query: URLSearchParams, contract: 
   return reads(contract, tokenId);
 }
 
-export interface QuickRead {
+export interface FastRead {
   /** First value of `chain`, as headers name the freshness. */
   chain: string | null;
-  run: HotRead;
+  run: ReadRun;
 }
 
 const plainUrl = /^\/v0\/(?:nfts|accounts)(?:\/(0x[0-9a-fA-F]{40})(?:\/(\d{1,78}))?)?(?:\?([\w.~%+&=,*:-]*))?$/;
 
 /** What queries ask for, by their text: few are sent again and again, for ever other accounts and contracts. */
 const maxQueries = 1_000;
-const queries = new WeakMap<Services, LRUCache<string, QuickQuery | typeof unusual>>();
+const queries = new WeakMap<Services, LRUCache<string, ParsedQuery | typeof unusual>>();
 const unusual = "unusual";
 
-interface QuickQuery {
+interface ParsedQuery {
   chain: string | null;
   read: ReadOf<[address: string, tokenId: bigint]>;
 }
 
 /** What a GET asks for when it is one of the reads above, spelled plainly and without a fault; else null. */
-export function quickReadOf(services: Services, url: string): QuickRead | null {
+export function fastReadOf(services: Services, url: string): FastRead | null {
   const match = plainUrl.exec(url);
   if (!match) return null;
   const [, address = "", tokenText = "", text = ""] = match;
@@ -158,25 +158,25 @@ export function quickReadOf(services: Services, url: string): QuickRead | null {
   return query && { chain: query.chain, run: query.read(address, tokenId) };
 }
 
-function queryOf(services: Services, kind: keyof typeof makers, text: string): QuickQuery | null {
-  const known = queries.get(services) ?? new LRUCache<string, QuickQuery | typeof unusual>({ max: maxQueries });
-  queries.set(services, known);
+function queryOf(services: Services, kind: keyof typeof makers, text: string): ParsedQuery | null {
+  const parsed = queries.get(services) ?? new LRUCache<string, ParsedQuery | typeof unusual>({ max: maxQueries });
+  queries.set(services, parsed);
   const key = `${kind} ${text}`;
-  const found = known.get(key);
+  const found = parsed.get(key);
   if (found !== undefined) return found === unusual ? null : found;
   const made = parseQuery(services, kind, new URLSearchParams(text));
-  known.set(key, made ?? unusual);
+  parsed.set(key, made ?? unusual);
   return made;
 }
 
 const makers = { account: accountReads, chain: chainReads, contract: contractReads, token: tokenReads };
 
-function parseQuery(services: Services, kind: keyof typeof makers, query: URLSearchParams): QuickQuery | null {
+function parseQuery(services: Services, kind: keyof typeof makers, query: URLSearchParams): ParsedQuery | null {
   if (query.has("refresh_metadata")) return null;
   try {
     return { chain: query.get("chain"), read: makers[kind](services, query, checked) };
   } catch {
-    // The route finds the same faults and tells them.
+    // The route finds the same faults and reports them.
     return null;
   }
 }

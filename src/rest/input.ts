@@ -161,8 +161,8 @@ export function decimalToWei(text: string): bigint | null | "too fine" {
   const [, sign, whole = "", fraction = "", exponent = "0"] = match;
   if (whole === "" && fraction === "") return null;
   const digits = whole + fraction;
-  const places = fraction.length - Number(exponent);
-  const shift = 18 - places;
+  const decimals = fraction.length - Number(exponent);
+  const shift = 18 - decimals;
   if (digits.length > 100 || shift > 200) return null;
   if (shift < 0) {
     if (!/^0*$/.test(digits.slice(shift))) return "too fine";

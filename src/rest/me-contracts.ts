@@ -38,8 +38,8 @@ export function addMeContracts(app: V0App, services: Services): void {
     const chain = chainParameter(input, services.chains);
     const address = addressParameter(input, "contract_address", c.req.param("contract"));
     input.check();
-    const place = { chain, address: address.toLowerCase() as Address };
-    return ok(c, { abi: await getContractAbi(services, c.get("caller"), place) });
+    const key = { chain, address: address.toLowerCase() as Address };
+    return ok(c, { abi: await getContractAbi(services, c.get("caller"), key) });
   });
 }
 

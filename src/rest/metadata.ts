@@ -48,15 +48,15 @@ export function addMetadata(app: V0App, services: Services): void {
       }
       const form = readMultipart(c.env.incoming, { parts, bodyBytes: directoryBytes + parts * partOverheadBytes });
       const result = await uploadMetadataDirectory(services, c.get("caller"), metadataFiles(form), { dryRun });
-      const place = {
+      const uri = {
         metadata_directory_ipfs_uri: `ipfs://${result.cid}/`,
         metadata_directory_ipfs_url: `${config.ipfs.gatewayBase}/${result.cid}`,
       };
       // Old clients get the body they know; what is new comes to those who ask for it.
-      if (!wantsWarnings) return ok(c, place);
+      if (!wantsWarnings) return ok(c, uri);
       const { files, sizeBytes } = result;
-      const facts = { files, size_bytes: sizeBytes, warnings: await result.warnings() };
-      return ok(c, { ...(dryRun ? { dry_run: true } : {}), ...place, ...facts });
+      const report = { files, size_bytes: sizeBytes, warnings: await result.warnings() };
+      return ok(c, { ...(dryRun ? { dry_run: true } : {}), ...uri, ...report });
     }),
   );
 }

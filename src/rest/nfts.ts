@@ -31,11 +31,11 @@ async function refreshBody(
   c: Context<V0Env>,
   services: Services,
   query: URLSearchParams,
-  place: Omit<RefreshMetadataInput, "chain">,
+  key: Omit<RefreshMetadataInput, "chain">,
 ) {
   const input = Input.fromQuery(query);
   if (input.boolean("refresh_metadata") !== true) return {};
   const chain = chainParameter(input, services.chains);
-  const status = await refreshMetadata(services, c.get("caller"), { chain, ...place });
+  const status = await refreshMetadata(services, c.get("caller"), { chain, ...key });
   return { status, status_message: refreshMessages[status] };
 }

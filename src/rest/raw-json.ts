@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { etagOf, matchesEtag, revalidated } from "../http/etag.ts";
 import { JsonText } from "../json/json-text.ts";
 
-/** JSON text that goes into an answer as it is: a stranger's metadata keeps its numbers and member order. */
+/** JSON text that goes into an answer as it is: third parties' metadata keeps its numbers and member order. */
 export class RawJson {
   readonly text: string | JsonText;
   constructor(text: string | JsonText) {

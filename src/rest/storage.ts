@@ -35,7 +35,7 @@ export function addStorage(app: V0App, services: Services): void {
 /** The old documents disagree about the name of the first member: it goes out under both. */
 function storageItem(upload: ListedUpload, gatewayBase: string, documents: ReadonlyMap<string, string>) {
   const { kind, cid } = upload;
-  const place = { ipfs_uri: `ipfs://${cid}`, ipfs_url: `${gatewayBase}/${cid}` };
+  const uris = { ipfs_uri: `ipfs://${cid}`, ipfs_url: `${gatewayBase}/${cid}` };
   const uploaded = { uploaded_date: naiveMicros(upload.createdMicros) };
   const type = { storage_type: kind, type: kind };
   switch (kind) {
@@ -43,7 +43,7 @@ function storageItem(upload: ListedUpload, gatewayBase: string, documents: Reado
       return {
         ...type,
         file_name: upload.fileName,
-        ...place,
+        ...uris,
         ...uploaded,
         content_type: upload.contentType,
         file_size: upload.sizeBytes,
@@ -51,9 +51,9 @@ function storageItem(upload: ListedUpload, gatewayBase: string, documents: Reado
       };
     case "metadata": {
       const text = documents.get(cid);
-      return { ...type, ...place, ...uploaded, metadata: text === undefined ? null : new RawJson(text) };
+      return { ...type, ...uris, ...uploaded, metadata: text === undefined ? null : new RawJson(text) };
     }
     case "metadata_directory":
-      return { ...type, ...place, ipfs_uri: `${place.ipfs_uri}/`, ...uploaded };
+      return { ...type, ...uris, ipfs_uri: `${uris.ipfs_uri}/`, ...uploaded };
   }
 }

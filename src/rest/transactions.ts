@@ -58,12 +58,12 @@ export function addTransactions(app: V0App, services: Services): void {
 async function answer(
   c: Context<V0Env>,
   services: Services,
-  place: (input: Input) => Pick<ListTransfersInput, "account" | "contract" | "tokenId">,
+  keyOf: (input: Input) => Pick<ListTransfersInput, "account" | "contract" | "tokenId">,
 ): Promise<Response> {
   const query = queryOf(c);
   const input = Input.fromQuery(query);
   const chain = chainParameter(input, services.chains);
-  const where = place(input);
+  const where = keyOf(input);
   const asked = wordsParameter(query, input, "type", words);
   const page = pageParameters(input);
   input.check();

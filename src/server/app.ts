@@ -3,7 +3,7 @@ import { inRequestScope } from "../accounts/request-scope.ts";
 import { shedLoad } from "../admission/shed-load.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { asUnavailable } from "../errors/unavailable.ts";
-import { KnownOperations } from "../graphql/fast-path/precompiled-operations.ts";
+import { PrecompiledOperations } from "../graphql/fast-path/precompiled-operations.ts";
 import { createGraphQLHandler } from "../graphql/server.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { commonHeaders } from "../http/common-headers.ts";
@@ -15,16 +15,21 @@ import { createV0 } from "../rest/routes.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { addConsole } from "./console-page.ts";
 import { addDocs } from "./docs.ts";
-import { HotFiles } from "./fast-files.ts";
+import { FastFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
+import { addLocalWallet } from "./local-wallet.ts";
+import { addMintPage } from "./mint-page.ts";
+import { addSignIn } from "./sign-in-routes.ts";
+import { WebPages } from "./web-pages.ts";
 
 /** What a process may share with its app. */
 export interface AppParts {
   drain?: Drain;
-  front?: KnownOperations;
-  files?: HotFiles;
+  operations?: PrecompiledOperations;
+  files?: FastFiles;
   metrics?: Metrics | null;
   streams?: EventStreams;
 }
@@ -34,8 +39,8 @@ export function createApp(
   services: Services,
   {
     drain = new Drain(),
-    front = new KnownOperations(),
-    files = new HotFiles(),
+    operations = new PrecompiledOperations(),
+    files = new FastFiles(),
     metrics = null,
     streams = new EventStreams(),
   }: AppParts = {},
@@ -46,8 +51,14 @@ export function createApp(
   app.use(shedLoad(services));
   app.route("/v0", createV0(services));
   app.route("/ipfs", createGateway(services, files));
-  app.all("/graphql", createGraphQLHandler(services, front, streams));
+  app.all("/graphql", createGraphQLHandler(services, operations, streams));
   addHealth(app, services, drain, metrics);
+  addSignIn(app, services);
+  const pages = new WebPages();
+  pages.addAssets(app);
+  addMintPage(app, services, pages);
+  addConsole(app, services, pages);
+  addLocalWallet(app, services);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
   app.onError((error, c) => {

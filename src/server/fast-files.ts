@@ -5,26 +5,26 @@ import { newRequestId } from "../http/request-id.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-interface HotFile {
+interface FastFile {
   headers: Record<string, string>;
   bytes: Uint8Array;
 }
 
 const largestFile = 262_144;
 const allBytes = 16_777_216;
-/** As long as a looked up entry is believed. */
+/** As long as the content store keeps an entry that it found. */
 const keptMs = 5_000;
 
 /** Headers that make an answer another one than the whole file. */
 const deciding = ["range", "if-range", "if-none-match"] as const;
 
 /**
- * Small files that the gateway gave out whole a moment ago, ready to be given again in front of Hono: the layers
- * around such an answer cost several times what the file does. Anything but a plain GET takes the ordinary way;
- * test/http/hot-files.test.ts compares both.
+ * Small files that the gateway answered whole a moment ago, answered again before Hono: the layers
+ * around such an answer cost several times what the file does. Anything but a plain GET takes the ordinary path;
+ * test/http/fast-files.test.ts compares both.
  */
-export class HotFiles {
-  readonly #files = new LRUCache<string, HotFile>({
+export class FastFiles {
+  readonly #files = new LRUCache<string, FastFile>({
     ttl: keptMs,
     maxSize: allBytes,
     sizeCalculation: (file) => Math.max(file.bytes.length, 1),
@@ -36,8 +36,8 @@ export class HotFiles {
     this.#files.set(request.url ?? "", { headers, bytes });
   }
 
-  /** Answers what is known and hands everything else on. */
-  inFrontOf(ordinary: Listener): Listener {
+  /** Answers what is kept and passes everything else on. */
+  before(ordinary: Listener): Listener {
     return (request, response) => {
       const file = isPlain(request) ? this.#files.get(request.url ?? "") : undefined;
       if (!file) return ordinary(request, response);

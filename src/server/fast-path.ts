@@ -11,14 +11,14 @@ import { loadOf } from "../admission/shed-load.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { maxAnswerBytes } from "../graphql/answer-size.ts";
-import { type KnownOperations, readOperation } from "../graphql/fast-path/precompiled-operations.ts";
+import { type PrecompiledOperations, readOperation } from "../graphql/fast-path/precompiled-operations.ts";
 import { isPlainPost } from "../graphql/server.ts";
 import { corsHeaders } from "../http/common-headers.ts";
 import { etagOf, matchesEtag, revalidated } from "../http/etag.ts";
 import { rawHeaderValues } from "../http/headers.ts";
 import { newRequestId } from "../http/request-id.ts";
 import { JsonText } from "../json/json-text.ts";
-import { quickReadOf } from "../rest/fast-reads.ts";
+import { fastReadOf } from "../rest/fast-reads.ts";
 import { bodyText } from "../rest/raw-json.ts";
 import type { Services } from "../services.ts";
 import { isRecording } from "../telemetry/span.ts";
@@ -29,7 +29,7 @@ const smallText = 16_384;
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** A read that can be answered here. */
-interface Quick {
+interface FastAnswer {
   api: "v0" | "graphql";
   /** Of the rate, in requests. */
   cost: number;
@@ -44,10 +44,10 @@ interface Quick {
 /**
  * Answers the reads that most requests are straight on Node's objects: half of such a request's time would
  * go into the layers around its one statement. Only successes are answered here. Whatever is unusual about
- * a request, or fails, takes the ordinary way, which is told what was done already (`setRequestState`);
- * test/http/quick-reads.test.ts compares both ways byte for byte.
+ * a request, or fails, takes the ordinary path, which is given what was done already (`setRequestState`);
+ * test/http/fast-path.test.ts compares both paths byte for byte.
  */
-export function quickReads(services: Services, front: KnownOperations, ordinary: Listener): Listener {
+export function fastPath(services: Services, operations: PrecompiledOperations, ordinary: Listener): Listener {
   const load = loadOf(services);
   return (request, response) => {
     const { method, url = "", headers } = request;
@@ -56,22 +56,22 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
       return ordinary(request, response);
     }
     if (method === "GET" && url.startsWith("/v0/")) {
-      const quick = restRead(services, url);
-      return quick ? void answer(request, response, quick) : ordinary(request, response);
+      const fast = restRead(services, url);
+      return fast ? void answer(request, response, fast) : ordinary(request, response);
     }
     if (url !== "/graphql" || !isPlainPost(request)) return ordinary(request, response);
     readBody(request, (body) => {
-      const quick = knownOperation(services, front, headers.accept ?? "", body);
-      if (quick) return void answer(request, response, quick);
+      const fast = precompiledOperation(services, operations, headers.accept ?? "", body);
+      if (fast) return void answer(request, response, fast);
       setRequestState(request, { body });
       ordinary(request, response);
     });
   };
 
-  async function answer(request: IncomingMessage, response: ServerResponse, quick: Quick): Promise<void> {
+  async function answer(request: IncomingMessage, response: ServerResponse, fast: FastAnswer): Promise<void> {
     let admission: { state: Admission; refusal: unknown } | undefined;
     load.running += 1;
-    load.hot += 1;
+    load.fast += 1;
     let text: JsonText | null = null;
     const headers: Record<string, string> = {};
     try {
@@ -79,39 +79,39 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
       const session = await cachedSession(services, rawHeaderValues(request, "authorization"), requestId);
       if (session) {
         const operation =
-          quick.api === "v0" ? operationOfRoute("GET", request.url ?? "") : operationOfField("query", "");
+          fast.api === "v0" ? operationOfRoute("GET", request.url ?? "") : operationOfField("query", "");
         let state: Admission = null;
-        await admit(services, session, operation, quick.cost, (known) => {
+        await admit(services, session, operation, fast.cost, (known) => {
           state = known;
         }).catch((refusal: unknown) => {
           admission = { state, refusal };
           throw refusal;
         });
         admission = { state, refusal: null };
-        Object.assign(headers, rateHeadersOf(state), await quick.headers(), { "x-request-id": requestId });
-        text = await inReadScope(session.accountId, response, () => quick.text(session));
-        // The ordinary way says why.
-        if (quick.api === "graphql" && text.byteLength > maxAnswerBytes) text = null;
+        Object.assign(headers, rateHeadersOf(state), await fast.headers(), { "x-request-id": requestId });
+        text = await inReadScope(session.accountId, response, () => fast.text(session));
+        // The ordinary path says why.
+        if (fast.api === "graphql" && text.byteLength > maxAnswerBytes) text = null;
       }
     } catch (error) {
       text = null;
-      // A read that was ended, or found no place, is told as it is: a second try would double what it takes.
+      // A read that was ended, or found no connection, is answered as it is: a second try would double its cost.
       if (admission && !admission.refusal && error instanceof ServiceError && error.status === 503)
         admission = { ...admission, refusal: error };
     }
     load.running -= 1;
-    load.hot -= 1;
+    load.fast -= 1;
     if (text === null) {
       setRequestState(request, {
-        ...(quick.body === undefined ? {} : { body: quick.body }),
+        ...(fast.body === undefined ? {} : { body: fast.body }),
         ...(admission ? { admission } : {}),
       });
       return ordinary(request, response);
     }
     const length = text.byteLength;
-    const type = { "content-type": quick.contentType };
-    // In the order in which the ordinary way gives them.
-    if (quick.api === "graphql") {
+    const type = { "content-type": fast.contentType };
+    // In the order in which the ordinary path gives them.
+    if (fast.api === "graphql") {
       response.writeHead(200, { ...corsHeaders, "content-length": length, ...type, ...headers });
     } else {
       const etag = etagOf(text);
@@ -131,8 +131,8 @@ export function quickReads(services: Services, front: KnownOperations, ordinary:
   }
 }
 
-function restRead(services: Services, url: string): Quick | null {
-  const read = quickReadOf(services, url);
+function restRead(services: Services, url: string): FastAnswer | null {
+  const read = fastReadOf(services, url);
   if (!read) return null;
   const { chain, run } = read;
   return {
@@ -145,9 +145,14 @@ function restRead(services: Services, url: string): Quick | null {
   };
 }
 
-function knownOperation(services: Services, front: KnownOperations, accept: string, body: string): Quick | null {
+function precompiledOperation(
+  services: Services,
+  operations: PrecompiledOperations,
+  accept: string,
+  body: string,
+): FastAnswer | null {
   const operation = readOperation(body);
-  const call = operation && front.find(accept, operation);
+  const call = operation && operations.find(accept, operation);
   if (!call) return null;
   return {
     api: "graphql",
@@ -156,7 +161,7 @@ function knownOperation(services: Services, front: KnownOperations, accept: stri
     contentType: call.contentType,
     headers: async () => ({}),
     text: async (session) => {
-      // What is said of the index was true before the statement ran.
+      // The freshness is of the time before the statement ran.
       const freshness = await readFreshnessText(services);
       const data = await call.run(services, session);
       return new JsonText()
@@ -169,7 +174,7 @@ function knownOperation(services: Services, front: KnownOperations, accept: stri
 
 const decoder = new TextDecoder();
 
-/** Calls back with the whole body; a request that breaks off is Node's business. */
+/** Calls back with the whole body; Node handles a request that breaks off. */
 function readBody(request: IncomingMessage, done: (body: string) => void): void {
   let first: Buffer | null = null;
   const chunks: Buffer[] = [];

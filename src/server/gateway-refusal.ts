@@ -16,6 +16,6 @@ export function refuse(c: Context, status: keyof typeof codes, message: string):
     c.header("Content-Type", "text/plain; charset=utf-8");
     return c.body(`${message}\n`, status);
   }
-  const facts = { status_code: status, code: codes[status], message, request_id: c.get("requestId") };
-  return c.json({ response: "NOK", error: facts }, status);
+  const details = { status_code: status, code: codes[status], message, request_id: c.get("requestId") };
+  return c.json({ response: "NOK", error: details }, status);
 }

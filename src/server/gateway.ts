@@ -13,7 +13,7 @@ import {
   readCar,
   readContent,
 } from "../uploads/read-content.ts";
-import { HotFiles } from "./fast-files.ts";
+import { FastFiles } from "./fast-files.ts";
 import { refuse } from "./gateway-refusal.ts";
 import { listingPage } from "./listing-page.ts";
 
@@ -43,9 +43,9 @@ const always = {
 /**
  * GET and HEAD of `/:cid` and `/:cid/<path>`: uploaded content, public by its CID.
  *
- * It is strangers' content under our name: nothing may run scripts, and no type is guessed by the browser.
+ * It is content of third parties under our name: nothing may run scripts, and no type is guessed by the browser.
  */
-export function createGateway(services: Services, files = new HotFiles()): Hono {
+export function createGateway(services: Services, files = new FastFiles()): Hono {
   const app = new Hono({ strict: false });
   app.use(async (c, next) => {
     for (const [name, value] of Object.entries(always)) c.header(name, value);
@@ -54,19 +54,19 @@ export function createGateway(services: Services, files = new HotFiles()): Hono 
   });
   // Hono answers HEAD by running GET and dropping the body.
   app.on("GET", ["/:cid", "/:cid/*"], async (c) => {
-    const place = parsePath(c.req.path);
-    if (!place) return refuse(c, 400, "this path is not well-formed");
-    const { cid, path } = place;
+    const location = parsePath(c.req.path);
+    if (!location) return refuse(c, 400, "this path is not well-formed");
+    const { cid, path } = location;
     const wantsRaw = c.req.query("format") === "raw" || c.req.header("accept") === rawType;
     if (wantsRaw && path.length === 0) return await answerBlock(c, services, cid);
-    if (c.req.query("format") === "car" || acceptsCar(c)) return await answerCar(c, services, place);
+    if (c.req.query("format") === "car" || acceptsCar(c)) return await answerCar(c, services, location);
     const content = await readContent(services, cid, path);
     if (!content) return refuse(c, 404, "this content is not here");
     if (wantsRaw) return await answerBlock(c, services, content.cid);
     if (content.kind === "file") return await answerFile(c, services.logOnce, content, { files });
     return content.index
       ? await answerIndex(c, services.logOnce, content.index)
-      : await answerListing(c, content, place);
+      : await answerListing(c, content, location);
   });
   app.all("*", (c) => {
     c.header("Allow", "GET, HEAD");
@@ -75,13 +75,13 @@ export function createGateway(services: Services, files = new HotFiles()): Hono 
   return app;
 }
 
-interface Place {
+interface GatewayPath {
   cid: string;
   path: string[];
 }
 
 /** Segments of `…/ipfs/<cid>/<path>`, decoded one by one: an encoded slash stays inside its segment. */
-function parsePath(requestPath: string): Place | null {
+function parsePath(requestPath: string): GatewayPath | null {
   try {
     const segments = requestPath.split("/").filter(Boolean).map(decodeURIComponent);
     const [, cid, ...path] = segments;
@@ -95,7 +95,7 @@ async function answerFile(
   c: Context,
   logOnce: Services["logOnce"],
   file: ReadFile,
-  { isPage = false, files }: { isPage?: boolean; files?: HotFiles } = {},
+  { isPage = false, files }: { isPage?: boolean; files?: FastFiles } = {},
 ): Promise<Response> {
   const etag = `"${file.cid}"`;
   if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forEver);
@@ -145,7 +145,7 @@ async function answerIndex(c: Context, logOnce: Services["logOnce"], index: Read
 async function answerListing(
   c: Context,
   directory: Exclude<ReadContent, ReadFile>,
-  { cid, path }: Place,
+  { cid, path }: GatewayPath,
 ): Promise<Response> {
   const etag = `"listing-${directory.cid}"`;
   if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, etag, forAWeek);
@@ -169,7 +169,7 @@ async function answerBlock(c: Context, services: Services, cid: string): Promise
 }
 
 /** The trustless gateway's CAR: depth first, each block once; `dag-scope` is all, entity or block. */
-async function answerCar(c: Context, services: Services, { cid, path }: Place): Promise<Response> {
+async function answerCar(c: Context, services: Services, { cid, path }: GatewayPath): Promise<Response> {
   const scope = scopes.find((word) => word === (c.req.query("dag-scope") ?? "all"));
   if (!scope) return refuse(c, 400, `dag-scope is one of ${scopes.join(", ")}`);
   const asked = createHash("sha256")

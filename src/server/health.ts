@@ -11,7 +11,7 @@ import { mayReadMetrics } from "../telemetry/serve-metrics.ts";
  * `/livez`: the process answers. `/readyz`: it may be sent requests. `/status`: how each chain is.
  *
  * Only what another process would do better makes `/readyz` 503: this one's database is away, or it is
- * leaving. A chain that lags or a lane that is halted is the same for all of them: taking all out would turn
+ * leaving. A chain that lags or a wallet that is halted is the same for all of them: taking all out would turn
  * a part of the service that does not work into a service that does not; `?strict` says 503 then too.
  */
 export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, metrics: Metrics | null): void {
@@ -19,14 +19,14 @@ export function addHealth(app: Hono<AppEnv>, services: Services, drain: Drain, m
   app.get("/readyz", async (c) => {
     const [{ database, clock, replicas, chains }, disk] = await Promise.all([
       readStatus(services),
-      services.disk.look(),
+      services.disk.status(),
     ]);
     const reasons = [
       ...(drain.draining ? ["draining"] : []),
       ...(database === "ok" ? [] : [`database_${database}`]),
       ...(clock.wrong ? [`clock: ${clock.aheadSeconds} s ahead of the database's`] : []),
       ...replicas.flatMap(({ replica, trouble }) => (trouble ? [`replica ${replica}: ${trouble}`] : [])),
-      ...disk.full.map((place) => `storage_full: ${place}`),
+      ...disk.full.map((mark) => `storage_full: ${mark}`),
       ...chains.flatMap(({ chain, troubles }) => troubles.map((trouble) => `${chain}: ${trouble}`)),
     ];
     const ready = database === "ok" && !drain.draining;

@@ -2,7 +2,7 @@ import { createServer, type Server } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { UncountedPace } from "../accounts/uncounted-pace.ts";
 import { paceUncounted } from "../admission/pace-uncounted.ts";
-import { KnownOperations } from "../graphql/fast-path/precompiled-operations.ts";
+import { PrecompiledOperations } from "../graphql/fast-path/precompiled-operations.ts";
 import { Drain } from "../http/drain.ts";
 import { EventStreams } from "../http/event-streams.ts";
 import { limitServer, serverOptions } from "../http/limits.ts";
@@ -10,12 +10,13 @@ import type { Services } from "../services.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { watchStreams, watchWaiting } from "../telemetry/metrics.ts";
 import { createApp } from "./app.ts";
-import { HotFiles } from "./fast-files.ts";
-import { quickReads } from "./fast-path.ts";
+import { FastFiles } from "./fast-files.ts";
+import { fastPath } from "./fast-path.ts";
 import { observeRequests } from "./observe.ts";
+import { acceptSessions } from "./session-cookie.ts";
 import { takeTurns } from "./take-turns.ts";
 
-/** The HTTP server, not listening yet: hot reads answered directly, everything else by the app; `drain` ends it. */
+/** The HTTP server, not listening yet: fast-path reads answered directly, everything else by the app; `drain` ends it. */
 export function createHttpServer(
   services: Services,
   {
@@ -24,13 +25,15 @@ export function createHttpServer(
     streams = new EventStreams(),
   }: { drain?: Drain; metrics?: Metrics | null; streams?: EventStreams } = {},
 ): Server {
-  const front = new KnownOperations();
-  const files = new HotFiles();
-  const app = getRequestListener(createApp(services, { drain, front, files, metrics, streams }).fetch);
+  const operations = new PrecompiledOperations();
+  const files = new FastFiles();
+  const app = getRequestListener(createApp(services, { drain, operations, files, metrics, streams }).fetch);
   const ordinary = takeTurns(services, (request, response) => void app(request, response));
   const server = createServer(
     serverOptions,
-    files.inFrontOf(quickReads(services, front, paceUncounted(services, new UncountedPace(), ordinary))),
+    files.before(
+      acceptSessions(services, fastPath(services, operations, paceUncounted(services, new UncountedPace(), ordinary))),
+    ),
   );
   limitServer(server);
   drain.watch(server);
@@ -39,7 +42,7 @@ export function createHttpServer(
     observeRequests(server, metrics);
     watchStreams(metrics, services.auth.streams);
     const { index, auth } = services;
-    watchWaiting(metrics, { heavyReads: () => index.pool.heavyReads(), uploads: () => auth.slots.load });
+    watchWaiting(metrics, { heavyReads: () => index.pool.heavyReads(), uploads: () => auth.permits.load });
   }
   return server;
 }

@@ -9,14 +9,14 @@ import type { Services } from "../services.ts";
 
 type Listener = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** Milliseconds that a request waits for hot reads which are under way, at most. */
-const patienceMs = 2;
+/** Milliseconds that a request waits for fast-path reads which are under way, at most. */
+const timeoutMs = 2;
 /** Of one turn of the event loop: cheap requests are begun together. */
 const turnMs = 0.5;
 
 /**
- * Begins requests to `/graphql` and `/v0` that are no hot reads a few at a time, each few in a turn of the event loop of their
- * own, and hot reads before them. Beginning one may take a millisecond or two, and whatever came at the same time
+ * Begins requests to `/graphql` and `/v0` that are not on the fast path a few at a time, each few in a turn of the event loop
+ * of their own, and fast-path reads before them. Beginning one may take a millisecond or two, and whatever came at the same time
  * would wait for all of them. Accounts and addresses take turns.
  */
 export function takeTurns(services: Services, ordinary: Listener): Listener {
@@ -38,7 +38,7 @@ export function takeTurns(services: Services, ordinary: Listener): Listener {
     usedMs = 0;
     if (waiting.length === 0) return;
     scheduled = true;
-    if (load.hot > 0 && performance.now() - begunAt < patienceMs) {
+    if (load.fast > 0 && performance.now() - begunAt < timeoutMs) {
       setTimeout(next, 1);
       return;
     }
@@ -52,7 +52,7 @@ export function takeTurns(services: Services, ordinary: Listener): Listener {
 
   return (request, response) => {
     if (!/^\/(graphql|v0)\b/.test(request.url ?? "")) return ordinary(request, response);
-    const atOnce = load.hot === 0 && waiting.length === 0 && usedMs < turnMs;
+    const atOnce = load.fast === 0 && waiting.length === 0 && usedMs < turnMs;
     if (!scheduled) {
       scheduled = true;
       setImmediate(next);

@@ -35,7 +35,7 @@ export function isSignedElsewhere(env: Env): boolean {
   return Boolean(env["SIGNER_URL"]?.trim() || env["WEB3SIGNER_URL"]?.trim());
 }
 
-/** Where the signer listens when nothing else is said. */
+/** Where the signer listens when nothing else is configured. */
 export function defaultSocket(dataDir: string): string {
   return `unix:${join(dataDir, "signer.sock")}`;
 }

@@ -4,7 +4,7 @@ import { decryptKeystore } from "./keystore.ts";
 import { keySigner, underRules } from "./local-keys.ts";
 import type { SigningPolicy } from "./rules.ts";
 import type { Signer } from "./signer.ts";
-import type { SigningPlace } from "./signing-place.ts";
+import type { SigningBackend } from "./signing-backend.ts";
 
 /** The wallets of a chain, the first one being the admin of its collections: keys, then key files. */
 export function openKeySigners({ relayerKey, relay }: Chain): Signer[] {
@@ -21,7 +21,7 @@ export function openKeySigners({ relayerKey, relay }: Chain): Signer[] {
  *
  * @param admin it runs an operator's command.
  */
-export function inProcessSigning(admin: boolean): SigningPlace {
+export function inProcessSigning(admin: boolean): SigningBackend {
   return {
     kind: "in_process",
     wallets: (chain) => {
@@ -29,7 +29,7 @@ export function inProcessSigning(admin: boolean): SigningPlace {
       const policy = { ...callersPolicy(chain), wallets: signers.map(({ address }) => address) };
       return signers.map((signer) => underRules(signer, policy, admin));
     },
-    look: async () => null,
+    check: async () => null,
     requireAnswer: async () => undefined,
     held: async () => null,
     close: () => undefined,

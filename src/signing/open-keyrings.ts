@@ -12,8 +12,8 @@ export async function openKeyrings({ chains, web3Signer }: SignerConfig, log: Lo
       const { chain, policy } = keys;
       if (web3Signer && open) {
         // The server has looked at the rules before it asks.
-        const place = open(web3Signer, () => policy, log, true);
-        return { chain, policy, signers: place.walletsOf(policy.chainId, policy.wallets) };
+        const backend = open(web3Signer, () => policy, log, true);
+        return { chain, policy, signers: backend.walletsOf(policy.chainId, policy.wallets) };
       }
       const signers = (await openKeys(keys)).map(keySigner);
       return { chain, policy: { ...policy, wallets: signers.map(({ address }) => address) }, signers };

@@ -2,7 +2,7 @@ import type { Address, Hex } from "viem";
 import type { SigningKind, SigningOrder } from "./signer.ts";
 
 /*
- * What is said between the signer and those who ask it: HTTP on a Unix socket or on loopback, a bearer token, JSON.
+ * The protocol between the signer and its clients: HTTP on a Unix socket or on loopback, a bearer token, JSON.
  *
  *   POST /v1/sign      an order        200 {"signature":"0x…","hash":"0x…"}; 403 {"refused":"…"}; 400, 401, 404, 413
  *   POST /v1/sign-many {"orders":[…]}  200 {"answers":[{"status":200,"signature":"0x…","hash":"0x…"},…]}, in their order:
@@ -46,7 +46,7 @@ export function readOrders(text: string): (() => WalletOrder)[] {
   return orders.map((order: unknown) => () => checkedOrder(order));
 }
 
-const kinds: readonly SigningKind[] = ["deploy", "update", "noop", "grant"];
+const kinds: readonly SigningKind[] = ["deploy", "update", "cancellation", "grant"];
 const members = [
   ...["kind", "wallet", "chainId", "nonce", "to", "data"],
   ...["value", "gas", "maxFeePerGas", "maxPriorityFeePerGas"],

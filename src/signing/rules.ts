@@ -34,7 +34,7 @@ export class SigningRefused extends Error {
 
 /**
  * The rules of signing: a deployment by a factory, a configuration update of a collection, a transfer of nothing to
- * oneself, or the right to deploy for another wallet of this installation. No value, no foreign chain, no fee over
+ * oneself, or the right to deploy for another wallet of this installation. No value, no other chain, no fee over
  * the operator's cap, whoever asks.
  *
  * @param admin the order came from an operator's command, which alone may hand out roles.
@@ -55,7 +55,7 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
   const selector = data.slice(0, 10);
   const isFactory = policy.factories?.includes(to) ?? true;
   switch (kind) {
-    case "noop":
+    case "cancellation":
       if (data !== "0x") deny("an empty call has no data");
       if (to !== sender.toLowerCase()) deny("an empty call goes to oneself only");
       return;

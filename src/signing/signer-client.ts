@@ -5,7 +5,7 @@ import { type Token, tokenOf } from "./endpoint.ts";
 import { type Endpoint, openAsking } from "./http-ask.ts";
 import { mostOrderBytes, mostOrders, paths, writeOrder, writeOrders } from "./protocol.ts";
 import type { Signed, SigningOrder } from "./signer.ts";
-import { SignerHealth, type SigningPlace } from "./signing-place.ts";
+import { SignerHealth, type SigningBackend } from "./signing-backend.ts";
 import { SignerError, shown } from "./trouble.ts";
 
 export interface SignerAccess {
@@ -24,7 +24,7 @@ const answerBytes = 65_536;
  * after any trouble. Of each answer it is compared which transaction was signed (`signChecked`). Orders of one moment are
  * asked for together.
  */
-export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): SigningPlace {
+export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): SigningBackend {
   const { ask, close } = openAsking(endpoint, { timeoutMs, answerBytes });
   /** Read when it is needed: the signer makes the file at its first start. */
   let bearer: string | null = null;
@@ -41,22 +41,22 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
     const { status, body: text } = await ask({ method, path, headers, ...(body === undefined ? {} : { body }) });
     return { ...asObject(parse(text)), status };
   };
-  const expectOk = (said: Answer): Answer => {
-    const { status } = said;
+  const expectOk = (answer: Answer): Answer => {
+    const { status } = answer;
     if (status === 401) {
       // It may have been changed since.
       bearer = null;
       throw new SignerError("unauthorized", "401");
     }
-    if (status === 403) throw new SignerError("refused", String(said["refused"] ?? 403));
-    if (status === 200) return said;
+    if (status === 403) throw new SignerError("refused", String(answer["refused"] ?? 403));
+    if (status === 200) return answer;
     const unusable = status >= 500 ? "unreachable" : "refused";
-    throw new SignerError(unusable, `${status} ${shown(String(said["error"] ?? ""))}`);
+    throw new SignerError(unusable, `${status} ${shown(String(answer["error"] ?? ""))}`);
   };
   const askAlone = async (order: string): Promise<() => Answer> => {
     try {
-      const said = await read("POST", paths.sign, order);
-      return () => expectOk(said);
+      const answer = await read("POST", paths.sign, order);
+      return () => expectOk(answer);
     } catch (error) {
       return () => {
         throw error;
@@ -66,10 +66,10 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
   const askTogether = gathered(async (_place: object, orders: readonly string[]) => {
     const body = writeOrders(orders);
     if (orders.length === 1 || body.length > mostOrderBytes) return await Promise.all(orders.map(askAlone));
-    const said = await read("POST", paths.signMany, body);
+    const answer = await read("POST", paths.signMany, body);
     // A signer of an earlier version takes them one by one.
-    if (said.status === 404) return await Promise.all(orders.map(askAlone));
-    const { answers } = expectOk(said);
+    if (answer.status === 404) return await Promise.all(orders.map(askAlone));
+    const { answers } = expectOk(answer);
     return orders.map((_order, index) => {
       const answer = asObject(Array.isArray(answers) ? answers[index] : null);
       return () => expectOk({ ...answer, status: Number(answer["status"] ?? 200) });
@@ -109,11 +109,11 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
         distrust: (why) => {
           proven.clear();
           const error = new SignerError("wrong_answer", `the signer of ${address} ${why}`);
-          health.note(error);
+          health.record(error);
           return error;
         },
       })),
-    look: () => health.look(),
+    check: () => health.check(),
     requireAnswer: () => health.requireAnswer(),
     held: async (chain) => (await health.watch(wallets))[String(chain.id)] ?? [],
     close,

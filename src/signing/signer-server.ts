@@ -95,19 +95,19 @@ async function signMany(options: Answering, orders: readonly (() => WalletOrder)
 async function sign({ keyrings, log, logOnce }: Answering, order: WalletOrder, admin: boolean) {
   const { wallet, kind, transaction } = order;
   const keyring = keyrings.find(({ policy }) => policy.chainId === transaction.chainId);
-  const facts = { chain: keyring?.chain ?? transaction.chainId, wallet, nonce: transaction.nonce, kind };
+  const context = { chain: keyring?.chain ?? transaction.chainId, wallet, nonce: transaction.nonce, kind };
   try {
     const signer = keyring?.signers.find(({ address }) => address === wallet);
     if (!keyring || !signer) throw new SigningRefused(`no key of ${wallet} for chain ${transaction.chainId}`);
     checkOrder(keyring.policy, wallet, order, admin);
     const { signature, hash } = await signChecked(signer, order);
-    log.info({ ...facts, to: transaction.to, hash }, "signed");
+    log.info({ ...context, to: transaction.to, hash }, "signed");
     return { signature, hash };
   } catch (error) {
     if (!(error instanceof SigningRefused)) throw error;
     // The same order comes again with every round, until somebody mends it.
-    const cause = `${facts.chain} ${wallet} ${kind} ${error.message}`;
-    logOnce.write("error", cause, { ...facts, to: transaction.to, rule: error.message }, "signing refused");
+    const cause = `${context.chain} ${wallet} ${kind} ${error.message}`;
+    logOnce.write("error", cause, { ...context, to: transaction.to, rule: error.message }, "signing refused");
     throw new Refusal(403, { refused: error.message });
   }
 }

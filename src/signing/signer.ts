@@ -2,7 +2,7 @@ import type { Address, Hash, Hex } from "viem";
 import { keccak256, recoverAddress, serializeTransaction } from "viem/utils";
 
 /** What a signature is for; what each may hold is in rules.ts. */
-export type SigningKind = "deploy" | "update" | "noop" | "grant";
+export type SigningKind = "deploy" | "update" | "cancellation" | "grant";
 
 /** An EIP-1559 transaction without access list. Amounts in wei. */
 export interface Unsigned {
@@ -42,9 +42,9 @@ export interface Signer {
   inProcess?: true;
   /** Its signatures were looked at since it was last in trouble. Doing that takes four times as long as signing. */
   readonly proven?: boolean;
-  /** Is told that what came was looked at and is this wallet's signature. */
+  /** Called when what came was checked and is this wallet's signature. */
   trust?(): void;
-  /** Is told that what came was no signature of this wallet. */
+  /** Called when what came was no signature of this wallet. */
   distrust?(why: string): Error;
 }
 

@@ -42,7 +42,7 @@ export class SignerError extends ServiceError {
   }
 }
 
-/** A stranger's text for a log line: short, one line. */
+/** A third party's text for a log line: short, one line. */
 export function shown(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]+/g, " ").slice(0, 200);
 }

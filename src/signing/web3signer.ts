@@ -6,7 +6,7 @@ import { openAsking } from "./http-ask.ts";
 import { underRules } from "./local-keys.ts";
 import type { SigningPolicy } from "./rules.ts";
 import { encodeTransaction, type Signer, type Unsigned } from "./signer.ts";
-import { SignerHealth, type SigningPlace } from "./signing-place.ts";
+import { SignerHealth, type SigningBackend } from "./signing-backend.ts";
 import { SignerError, shown } from "./trouble.ts";
 
 export interface Web3SignerAccess {
@@ -36,7 +36,7 @@ export function web3Signer(
   policyOf: (chainId: number) => SigningPolicy,
   log: Logger,
   admin: boolean,
-): SigningPlace & { walletsOf(chainId: number, addresses: readonly Address[]): Signer[] } {
+): SigningBackend & { walletsOf(chainId: number, addresses: readonly Address[]): Signer[] } {
   const { ask, close } = openAsking({ url }, { timeoutMs, answerBytes });
   const health = new SignerHealth(log, new URL(url).origin, () => expectOk("GET", "/upcheck"));
   /** Public keys of 64 bytes by address; asked for again when one is missing. */
@@ -76,9 +76,12 @@ export function web3Signer(
     const hex = Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, numberToHex(amount)]));
     const params = [{ from: address, to, data, ...hex }];
     const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_signTransaction", params });
-    const said = parse(await expectOk("POST", "/", body)) as { result?: unknown; error?: { message?: unknown } } | null;
-    if (said?.error) throw new SignerError("refused", shown(String(said.error.message ?? "an error")));
-    return signatureOf(String(said?.result ?? ""), transaction);
+    const answer = parse(await expectOk("POST", "/", body)) as {
+      result?: unknown;
+      error?: { message?: unknown };
+    } | null;
+    if (answer?.error) throw new SignerError("refused", shown(String(answer.error.message ?? "an error")));
+    return signatureOf(String(answer?.result ?? ""), transaction);
   }
 
   const wallet = (address: Address): Signer => ({
@@ -87,7 +90,7 @@ export function web3Signer(
     trust: () => health.signed(),
     distrust: (why) => {
       const error = new SignerError("wrong_answer", `the Web3Signer asked for ${address} ${why}`);
-      health.note(error);
+      health.record(error);
       return error;
     },
   });
@@ -99,7 +102,7 @@ export function web3Signer(
     kind: "web3signer",
     walletsOf,
     wallets: ({ id, relay }) => walletsOf(id, relay.wallets),
-    look: () => health.look(),
+    check: () => health.check(),
     requireAnswer: () => health.requireAnswer(),
     held: async () => [...(await health.watch(readKeys)).keys()],
     close,

@@ -4,7 +4,7 @@ import type { Metrics } from "./metrics.ts";
 
 /**
  * Who may read the metrics: whoever has the token; without one, a client on this machine that came by no
- * proxy. Anybody else is told that nothing is here.
+ * proxy. Anybody else gets 404.
  */
 export function mayReadMetrics(request: IncomingMessage, token: string | null): boolean {
   if (token !== null) {

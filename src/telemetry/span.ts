@@ -6,7 +6,7 @@ interface Recorder {
   tracer: Tracer;
   /** A span below another one, or a root. */
   start(name: string, kind: SpanKind, attributes: Attributes, parent: Span | null): Span;
-  /** Marks a span as failed. Only the kind of the error is told: its text may hold anything. */
+  /** Marks a span as failed. Only the kind of the error is recorded: its text may hold anything. */
   fail(span: Span, error: unknown): void;
 }
 
@@ -25,7 +25,7 @@ export function isRecording(): boolean {
   return recorder !== null && active.getStore() != null;
 }
 
-/** What is running below a span of its own, so that what it asks can be told apart. Costs nothing while traces are off. */
+/** What is running below a span of its own, so that its requests can be distinguished. Costs nothing while traces are off. */
 export function withSpan<T>(name: string, attributes: Attributes, run: () => Promise<T>, root = false): Promise<T> {
   const parent = active.getStore() ?? null;
   // What no request or job asked for (polling) is not worth a trace.

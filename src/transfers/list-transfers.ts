@@ -5,8 +5,9 @@ import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { ledgerPosition, packPosition, positionLength, unpackPosition } from "../db/position.ts";
 import type { TransferView } from "../db/tables/nft.ts";
-import { lightOffset, readHeavy } from "../nfts/heavy-read.ts";
+import { lightOffset } from "../nfts/heavy-read.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
+import { type KeyColumns, type Outcome, pagesForEach, readForEach, single } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
 import { type Transfer, toTransfer, zeroAddress } from "./transfer-record.ts";
 
@@ -31,51 +32,92 @@ export interface ListTransfersInput {
   page: PageRequest;
 }
 
+/** Of what the movements are; all keys of a call have the same members. */
+export type TransferKey = Pick<ListTransfersInput, "account" | "contract" | "tokenId">;
+
 /** Movements of tokens, newest first: block, log index, index inside the log. An unknown address has none. */
 export async function listTransfers(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   input: ListTransfersInput,
 ): Promise<Page<Transfer>> {
+  return single(await listTransfersOfEach(services, caller, input, [input]));
+}
+
+/** The same for several accounts, contracts or tokens of a chain, in one statement. */
+export async function listTransfersOfEach(
+  services: Services,
+  _caller: Caller,
+  input: Omit<ListTransfersInput, keyof TransferKey>,
+  keys: readonly TransferKey[],
+): Promise<Outcome<Page<Transfer>>[]> {
   const chain = findChain(services.chains, input.chain);
-  const list = `transfers:${chain.id}:${[input.account, input.contract, input.tokenId].join(":").toLowerCase()}`;
-  const bounds = boundsOf(input.page, services.config.keyPepper, list, positionLength(ledgerPosition));
-  refuseTooDeep(bounds, input.page, null);
-  const shared = [sql`x.chain_id = ${chain.id}`, ...rangeOf(chain.id, input), ...placeOf(bounds)];
-  if (input.contract !== undefined) shared.push(sql`x.contract = ${toBytes(input.contract)}`);
-  if (input.tokenId !== undefined) shared.push(sql`x.token_id = ${String(input.tokenId)}::numeric`);
+  const listOf = ({ account, contract, tokenId }: TransferKey) =>
+    `transfers:${chain.id}:${[account, contract, tokenId].join(":").toLowerCase()}`;
+  const open = (key: TransferKey) => {
+    const bounds = boundsOf(input.page, services.config.keyPepper, listOf(key), positionLength(ledgerPosition));
+    refuseTooDeep(bounds, input.page, null);
+    return bounds;
+  };
+  const read = async (wanted: readonly TransferKey[], bounds: PageBounds) => {
+    if (input.kinds?.length === 0) return wanted.map(() => []);
+    return await readForEach(
+      services,
+      wanted.map(valuesOf),
+      (columns) => transfersOf(chain.id, columns, input, bounds),
+      bounds.offset > lightOffset ? "read" : "light",
+    );
+  };
+  return await pagesForEach(keys, open, read, (rows, key, bounds) =>
+    pageOf(rows, bounds, (row) => ({
+      node: toTransfer(input.chain, row),
+      cursor: sealCursor(
+        services.config.keyPepper,
+        listOf(key),
+        packPosition(ledgerPosition, [row.block_number, row.log_index, row.batch_index]),
+      ),
+    })),
+  );
+}
+
+function valuesOf({ account, contract, tokenId }: TransferKey) {
+  return {
+    ...(account === undefined ? {} : { account: toBytes(account) }),
+    ...(contract === undefined ? {} : { contract: toBytes(contract) }),
+    ...(tokenId === undefined ? {} : { token_id: String(tokenId) }),
+  };
+}
+
+type Columns = KeyColumns<ReturnType<typeof valuesOf>>;
+
+function transfersOf(
+  chainId: number,
+  key: Columns,
+  input: Omit<ListTransfersInput, keyof TransferKey>,
+  bounds: PageBounds,
+) {
+  const shared = [sql`x.chain_id = ${chainId}`, ...rangeOf(chainId, input), ...beyond(bounds)];
+  if (key.contract) shared.push(sql`x.contract = ${key.contract}`);
+  if (key.token_id) shared.push(sql`x.token_id = ${key.token_id}`);
   const direction = sql.raw(bounds.backward ? "ASC" : "DESC");
   const order = sql`block_number ${direction}, log_index ${direction}, batch_index ${direction}`;
   // Each arm is one walk of one index; the newest of all of them are the page.
-  const arms = armsOf(input).map(
+  const arms = armsOf(key, input.kinds).map(
     (conditions) =>
       sql`(SELECT x.* FROM nft.transfers x WHERE ${sql.join([...shared, ...conditions], sql` AND `)}
         ORDER BY ${order} LIMIT ${sql.lit(bounds.limit + bounds.offset)})`,
   );
-  if (arms.length === 0) return pageOf<never, never>([], bounds, (row) => row);
-  const statement = sql<TransferView>`
+  return sql<TransferView>`
     SELECT * FROM (${sql.join(arms, sql` UNION ALL `)}) moved
     ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}`;
-  const rows =
-    bounds.offset > lightOffset
-      ? await readHeavy(services, statement, "read")
-      : (await statement.execute(services.index.db)).rows;
-  return pageOf(rows, bounds, (row) => ({
-    node: toTransfer(input.chain, row),
-    cursor: sealCursor(
-      services.config.keyPepper,
-      list,
-      packPosition(ledgerPosition, [row.block_number, row.log_index, row.batch_index]),
-    ),
-  }));
 }
 
 /** Disjoint conditions whose sum is what was asked for, each of which one index answers in order. */
-function armsOf(input: ListTransfersInput): RawBuilder<unknown>[][] {
-  const asked = new Set(input.kinds ?? (["mint", "burn", "transfer"] as const));
+function armsOf({ account }: Columns, kinds: readonly TransferWord[] | undefined): RawBuilder<unknown>[][] {
+  const asked = new Set(kinds ?? (["mint", "burn", "transfer"] as const));
   const [mint, notMint] = [sql`x.from_address = ${zeroAddress}`, sql`x.from_address <> ${zeroAddress}`];
   const [burn, notBurn] = [sql`x.to_address = ${zeroAddress}`, sql`x.to_address <> ${zeroAddress}`];
-  if (input.account === undefined) {
+  if (account === undefined) {
     const moved = asked.has("transfer") || asked.has("transfer_from") || asked.has("transfer_to");
     if (asked.has("mint") && asked.has("burn") && moved) return [[]];
     return [
@@ -85,7 +127,6 @@ function armsOf(input: ListTransfersInput): RawBuilder<unknown>[][] {
       ...(moved ? [[notMint, notBurn]] : []),
     ];
   }
-  const account = toBytes(input.account);
   const [sent, received] = [sql`x.from_address = ${account}`, sql`x.to_address = ${account}`];
   const out = asked.has("transfer") || asked.has("transfer_from");
   const into = asked.has("transfer") || asked.has("transfer_to");
@@ -117,7 +158,7 @@ function kindsIn(parts: readonly [boolean, RawBuilder<unknown>][]): RawBuilder<u
 }
 
 /** Times become blocks, so that the one index that gives the order also ends the walk. */
-function rangeOf(chainId: number, input: ListTransfersInput): RawBuilder<unknown>[] {
+function rangeOf(chainId: number, input: Omit<ListTransfersInput, keyof TransferKey>): RawBuilder<unknown>[] {
   const { fromBlock, toBlock, since, until } = input;
   const edge = (bound: RawBuilder<unknown>, direction: "ASC" | "DESC") =>
     sql`(SELECT b.block_number FROM nft.transfers b WHERE b.chain_id = ${chainId} AND b.block_timestamp ${bound}
@@ -130,7 +171,7 @@ function rangeOf(chainId: number, input: ListTransfersInput): RawBuilder<unknown
   ];
 }
 
-function placeOf(bounds: PageBounds): RawBuilder<unknown>[] {
+function beyond(bounds: PageBounds): RawBuilder<unknown>[] {
   if (!bounds.position) return [];
   const [block, log, batch] = unpackPosition(ledgerPosition, bounds.position);
   const operator = sql.raw(bounds.backward ? ">" : "<");

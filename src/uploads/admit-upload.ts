@@ -69,11 +69,11 @@ export async function storageMeter(services: Services, caller: Caller): Promise<
   };
 }
 
-/** Runs an upload in one of its account's places. @throws ServiceError `rate_limit_exceeded` when none became free in time. */
-export async function inUploadSlot<T>(services: Services, caller: Caller, run: () => Promise<T>): Promise<T> {
+/** Runs an upload with one of its account's permits. @throws ServiceError `rate_limit_exceeded` when none became free in time. */
+export async function withUploadPermit<T>(services: Services, caller: Caller, run: () => Promise<T>): Promise<T> {
   const { uploadsAtOnce } = planOf(caller);
   if (uploadsAtOnce === null) return await run();
-  const leave = await services.auth.slots.take(caller.accountId, uploadsAtOnce);
+  const leave = await services.auth.permits.take(caller.accountId, uploadsAtOnce);
   if (!leave) {
     const message = `more than ${uploadsAtOnce} uploads of this account at once, and many more waiting; send fewer`;
     throw new ServiceError("rate_limit_exceeded", message, { retryAfterSeconds: 5 });

@@ -81,9 +81,9 @@ export class DirectoryLint {
   /**
    * What was found, by rule. Call it once, at the end.
    *
-   * @param missing which of the places are not in this installation's store.
+   * @param missing which of the locations are not in this installation's store.
    */
-  async warnings(missing: (places: readonly IpfsLocation[]) => Promise<boolean[]>): Promise<DirectoryWarning[]> {
+  async warnings(missing: (locations: readonly IpfsLocation[]) => Promise<boolean[]>): Promise<DirectoryWarning[]> {
     this.#findGaps();
     const images = [...this.#images.values()];
     const absent = images.length === 0 ? [] : await missing(images.map(({ location }) => location));
@@ -119,8 +119,8 @@ export class DirectoryLint {
       }
       return value as Record<string, unknown>;
     } catch (error) {
-      const place = error instanceof SyntaxError ? `: ${error.message.slice(0, 120)}` : "";
-      return wrong(`is not JSON${place}`);
+      const fault = error instanceof SyntaxError ? `: ${error.message.slice(0, 120)}` : "";
+      return wrong(`is not JSON${fault}`);
     }
   }
 

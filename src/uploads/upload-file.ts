@@ -1,7 +1,7 @@
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { inUploadSlot, storageMeter } from "./admit-upload.ts";
+import { storageMeter, withUploadPermit } from "./admit-upload.ts";
 import { baseName } from "./entry-names.ts";
 import { type FileInput, recordUpload, type Upload } from "./upload-record.ts";
 
@@ -19,7 +19,7 @@ const longestName = 255;
 export async function uploadFile(services: Services, caller: Caller, input: FileInput): Promise<Upload> {
   const contentType = plainType(input.contentType) ?? unknownType;
   const fileName = plainName(input.fileName);
-  return await inUploadSlot(services, caller, async () => {
+  return await withUploadPermit(services, caller, async () => {
     const meter = await storageMeter(services, caller);
     const stream = upTo(services.config.limits.fileBytes, meter, input.stream);
     const record = recordUpload(services, caller, { kind: "file", fileName, contentType });

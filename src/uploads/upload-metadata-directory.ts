@@ -2,7 +2,7 @@ import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { NewDirectoryFile } from "../ipfs/content-store.ts";
 import type { Services } from "../services.ts";
-import { inUploadSlot, storageMeter } from "./admit-upload.ts";
+import { storageMeter, withUploadPermit } from "./admit-upload.ts";
 import { DirectoryLint, type DirectoryWarning, quoted } from "./lint-directory.ts";
 import { plainType } from "./upload-file.ts";
 import { type FileInput, recordUpload, type Upload } from "./upload-record.ts";
@@ -38,12 +38,12 @@ export async function uploadMetadataDirectory(
   files: AsyncIterable<FileInput>,
   { dryRun = false }: DirectoryOptions = {},
 ): Promise<DirectoryResult> {
-  return await inUploadSlot(services, caller, async () => {
+  return await withUploadPermit(services, caller, async () => {
     const { content, config } = services;
     const meter = dryRun ? () => undefined : await storageMeter(services, caller);
     const lint = new DirectoryLint();
     let found: Promise<readonly DirectoryWarning[]> | undefined;
-    const warnings = () => (found ??= lint.warnings((places) => content.missing(places)));
+    const warnings = () => (found ??= lint.warnings((locations) => content.missing(locations)));
     let count = 0;
     async function* accepted() {
       for await (const file of checked(files, config.limits, lint)) {

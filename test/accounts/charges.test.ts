@@ -14,7 +14,7 @@ afterAll(() => api?.close());
 const goerli = 31337;
 const ethereum = 31339;
 
-/** What the relay inserts when it accepts a wish. @returns the intent's id. */
+/** What the relay inserts when it accepts a request. @returns the intent's id. */
 async function accept(accountId: string, chainId: number, kind = "deploy"): Promise<string> {
   const id = randomUUID();
   await api.database.pool.query(
@@ -56,7 +56,7 @@ test("what was booked cannot be changed or taken away", async () => {
   await expect(pool.query("DELETE FROM service.charge")).rejects.toThrow("never deleted");
 });
 
-test("sixteen wishes at once do not get past a free plan's five contracts", async () => {
+test("sixteen requests at once do not get past a free plan's five contracts", async () => {
   const { id, key } = await api.account("free");
   const results = await Promise.allSettled(Array.from({ length: 16 }, () => accept(id, goerli)));
   const refused = results.filter((result) => result.status === "rejected");
@@ -69,7 +69,7 @@ test("sixteen wishes at once do not get past a free plan's five contracts", asyn
   });
   expect(body.minting_usage_and_limits.rinkeby).toEqual(body.minting_usage_and_limits.goerli);
   expect(body.minting_usage_and_limits.polygon.contract_deployment_usage.total_contracts_deployed).toBe(0);
-  // What was refused is not counted, and what a free account may still do is told, with the same numbers by GraphQL.
+  // What was refused is not counted, and what a free account may still do is shown, with the same numbers by GraphQL.
   expect(body.transaction_usage_and_limits).toEqual({
     transaction_usage: { transactions_made_today: 5, subscription_transactions_made: 5 },
     transaction_limits: { max_transactions_per_day: 20, max_transactions_per_month: 100 },
@@ -88,7 +88,7 @@ test("sixteen wishes at once do not get past a free plan's five contracts", asyn
   });
 });
 
-test("settings tell what an account's gas of today is and may be, by both doors, and nothing of another account", async () => {
+test("settings tell what an account's gas of today is and may be, by both APIs, and nothing of another account", async () => {
   const [mine, other] = [await api.account("free"), await api.account("free")];
   const goerliChain = api.services.chains.find(({ id }) => id === goerli);
   if (!goerliChain) throw new Error("no goerli");
@@ -108,23 +108,23 @@ test("settings tell what an account's gas of today is and may be, by both doors,
   });
   const query = `{ viewer { plan { transactionsPerDay transactionsPerMonth deployRequestsPerDay uploadRequestsPerDay }
     usage { transactionsToday transactionsThisPeriod chains { chain gasTodayWei maxGasPerDayWei } } } }`;
-  const told = await api.send("POST", "/graphql", mine.key, { query });
-  expect(told.body.errors).toBeUndefined();
-  expect(told.body.data.viewer.plan).toEqual({
+  const shown = await api.send("POST", "/graphql", mine.key, { query });
+  expect(shown.body.errors).toBeUndefined();
+  expect(shown.body.data.viewer.plan).toEqual({
     transactionsPerDay: 20,
     transactionsPerMonth: 100,
     deployRequestsPerDay: 500,
     uploadRequestsPerDay: 20_000,
   });
-  expect(told.body.data.viewer.usage).toMatchObject({ transactionsToday: 0, transactionsThisPeriod: 0 });
-  expect(told.body.data.viewer.usage.chains).toContainEqual({
+  expect(shown.body.data.viewer.usage).toMatchObject({ transactionsToday: 0, transactionsThisPeriod: 0 });
+  expect(shown.body.data.viewer.usage.chains).toContainEqual({
     chain: "goerli",
     gasTodayWei: "12",
     maxGasPerDayWei: max,
   });
 });
 
-test("a wish that failed gives its place back", async () => {
+test("a request that failed is not counted", async () => {
   const { id } = await api.account("free");
   const first = await accept(id, goerli);
   for (let count = 0; count < 4; count += 1) await accept(id, goerli);

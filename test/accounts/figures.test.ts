@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFigures } from "../../src/accounts/service-figures.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { furnish } from "../tenants/tenant.ts";
 
 let api: ApiServer;
@@ -61,7 +61,7 @@ test("the age of each queue is that of its oldest item, of all accounts, whoever
   }
 });
 
-test("an API process is bound by row-level security, and a policy that is switched off is told", async () => {
+test("an API process is bound by row-level security, and a policy that is switched off is reported", async () => {
   expect((await figures()).unbound).toEqual([]);
   // A login that owns the tables sees everything: a worker's.
   const owners = await readFigures({ db: api.database.db });
@@ -71,24 +71,24 @@ test("an API process is bound by row-level security, and a policy that is switch
   await api.database.pool.query("ALTER TABLE service.upload ENABLE ROW LEVEL SECURITY");
 });
 
-test("a backup is noted with the moment that it shows; until then the database's own age counts", async () => {
-  const dir = await mkdtemp(join(tmpdir(), "mintyard-noted-"));
+test("a backup is recorded with the moment that it shows; until then the database's own age counts", async () => {
+  const dir = await mkdtemp(join(tmpdir(), "mintyard-recorded-"));
   try {
     await api.database.pool.query("UPDATE service.migration SET applied_at = applied_at - interval '2 days'");
     const before = await figures();
     expect([before.backedUp, before.backupSeconds > 2 * 86_400]).toEqual([false, true]);
     const taken = await takeBackup(api.database.url, join(dir, "no-ipfs"), join(dir, "backup"));
-    expect(taken.noted).toBe(true);
+    expect(taken.recorded).toBe(true);
     const after = await figures();
     expect([after.backedUp, after.backupSeconds < 600]).toEqual([true, true]);
     // A database that is made from it was not backed up itself.
     const manifest = JSON.parse(await readFile(join(dir, "backup/manifest.json"), "utf8"));
     expect(manifest.tables.map(({ name }: { name: string }) => name)).not.toContain("last_backup");
     // Taken in another way.
-    await api.database.pool.query("SELECT service.note_backup(clock_timestamp() - interval '1 hour')");
+    await api.database.pool.query("SELECT service.record_backup(clock_timestamp() - interval '1 hour')");
     expect((await figures()).backupSeconds).toBeLessThan(600);
     // The HTTP process cannot say that there was one.
-    await expect(api.services.pool.query("SELECT service.note_backup()")).rejects.toThrow(
+    await expect(api.services.pool.query("SELECT service.record_backup()")).rejects.toThrow(
       /row-level security|permission denied/,
     );
   } finally {

@@ -5,7 +5,7 @@ import { secretPattern } from "../../src/auth/key-format.ts";
 import { defaultPlans, planOfRow } from "../../src/auth/plans.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
@@ -47,7 +47,7 @@ describe("signing up", () => {
     });
   });
 
-  test("says what is wrong with a name, with one code at both doors", async () => {
+  test("says what is wrong with a name, with one code at both APIs", async () => {
     const rest = await api.send("POST", "/v0/signup", null, { name: "a\u0000b" });
     expect(rest).toMatchObject({ status: 422, body: { error: { code: "value_error" } } });
     const { body } = await api.graphql(null, `mutation { signUp(name: "  ") { userErrors { code field } } }`);
@@ -89,7 +89,7 @@ describe("keys", () => {
     }
   });
 
-  test("a key does what its scopes say and nothing else, at both doors", async () => {
+  test("a key does what its scopes say and nothing else, at both APIs", async () => {
     const owner = await api.account("growth");
     const made = await api.send("POST", "/v0/me/keys", owner.key, { name: "reader", scopes: ["read"] });
     const key = made.body.api_key;
@@ -100,15 +100,45 @@ describe("keys", () => {
     expect(await api.send("GET", "/v0/me/keys", key)).toMatchObject(missing);
     const { body } = await api.graphql(key, `mutation { createKey(name: "x", scopes: [READ]) { key } }`);
     expect(body.errors[0].extensions.code).toBe("scope_missing");
-    const more = await api.graphql(key, "query { ...F } fragment F on Query { keys { id } }");
+    const more = await api.graphql(
+      key,
+      "query { ...F } fragment F on Query { viewer { name ...K } } fragment K on Viewer { keys { id } }",
+    );
     expect(more.body.errors[0].extensions.code).toBe("scope_missing");
+  });
+
+  test("a body is refused with all of its faults at once, the gravest first; null counts as absent", async () => {
+    const owner = await api.account("growth");
+    const refusal = async (path: string, body: unknown) => {
+      const { status, body: answer } = await api.send("POST", path, owner.key, body);
+      const { code, message } = answer.error;
+      return { status, code, message };
+    };
+    expect(await refusal("/v0/me/keys", { name: null, scopes: ["read", "all"], expires_at: "31 February" })).toEqual({
+      ...{ status: 422, code: "parameter_missing", message: "name is missing" },
+    });
+    expect(await refusal("/v0/me/keys", { name: "x", scopes: ["read", "all"] })).toMatchObject({
+      ...{ status: 422, code: "invalid_enumeration", message: expect.stringMatching(/^scopes\[1\]: /) },
+    });
+    expect(await refusal("/v0/me/keys", { name: 1, scopes: "read" })).toMatchObject({ code: "invalid_type" });
+    expect(await refusal("/v0/me/keys", { name: "x", expires_at: "2030-02-31" })).toMatchObject({
+      ...{ code: "invalid_date", message: expect.stringContaining("ISO 8601") },
+    });
+    const rotate = `/v0/me/keys/key_${"0".repeat(32)}/rotate`;
+    expect(await refusal(rotate, { overlap_seconds: 2_592_001 })).toMatchObject({ code: "value_error" });
+    expect(await refusal(rotate, { overlap_seconds: "60" })).toMatchObject({ code: "invalid_type" });
+    expect(await refusal(rotate, [])).toMatchObject({ code: "invalid_type" });
+    const made = await api.send("POST", "/v0/me/keys", owner.key, {
+      ...{ name: "app", scopes: null, expires_at: "2999-01-02T03:04:05+02:00", further: true },
+    });
+    expect(made.body.key).toMatchObject({ scopes: ["read"], expires_at: "2999-01-02T01:04:05.000Z" });
   });
 
   test("a key cannot make one that may do more than itself", async () => {
     const owner = await api.account();
     const admin = await api.send("POST", "/v0/me/keys", owner.key, { name: "admin", scopes: ["admin"] });
-    const wish = await api.send("POST", "/v0/me/keys", admin.body.api_key, { name: "more", scopes: ["deploy"] });
-    expect(wish).toMatchObject({ status: 403, body: { error: { code: "scope_missing" } } });
+    const sent = await api.send("POST", "/v0/me/keys", admin.body.api_key, { name: "more", scopes: ["deploy"] });
+    expect(sent).toMatchObject({ status: 403, body: { error: { code: "scope_missing" } } });
   });
 
   test("rotation leaves the old key working until its time is over", async () => {
@@ -126,7 +156,7 @@ describe("keys", () => {
     const owner = await api.account();
     const make = (by: string, scopes: string[]) => api.send("POST", "/v0/me/keys", by, { name: "app", scopes });
     const rotate = (by: string, id: string) => api.send("POST", `/v0/me/keys/${id}/rotate`, by, { overlap_seconds: 0 });
-    const standing = async () =>
+    const keysNow = async () =>
       (
         await api.database.pool.query(
           "SELECT id, expires_at, revoked_at FROM service.api_key WHERE account_id = $1 ORDER BY id",
@@ -134,30 +164,30 @@ describe("keys", () => {
         )
       ).rows;
     const [old, admin] = [await make(owner.key, ["deploy"]), await make(owner.key, ["admin"])];
-    const before = await standing();
+    const before = await keysNow();
     // The asking key may not hand on what the old one may do.
     const { status, body } = await rotate(admin.body.api_key, old.body.key.id);
     expect([status, body.error.code]).toEqual([403, "scope_missing"]);
-    expect(await standing()).toEqual(before);
+    expect(await keysNow()).toEqual(before);
     // The account has all its keys, and with an overlap the old one stays among them.
     await api.database.pool.query(
       `INSERT INTO service.api_key (account_id, name, scopes)
         SELECT $1, 'full', '{read}' FROM generate_series(1, $2::int)`,
       [owner.id, 100 - before.length],
     );
-    const full = await standing();
+    const full = await keysNow();
     const refused = await api.send("POST", `/v0/me/keys/${old.body.key.id}/rotate`, owner.key, { overlap_seconds: 60 });
     expect([refused.status, refused.body.error.code]).toEqual([403, "plan_limit_exceeded"]);
-    expect(await standing()).toEqual(full);
-    // Without one the new key takes its place.
+    expect(await keysNow()).toEqual(full);
+    // Without one the new key replaces it.
     expect((await rotate(owner.key, old.body.key.id)).status).toBe(200);
   });
 
-  test("a revoked key ends in every process within a second, in both spellings; a stranger cannot revoke it", async () => {
+  test("a revoked key ends in every process within a second, in both spellings; another account cannot revoke it", async () => {
     // A second process' view of the same keys.
     const other = createServices(api.services.config, "other");
     // Rates count by account: this one asks often.
-    const [owner, stranger] = [await api.account("enterprise"), await api.account()];
+    const [owner, outsider] = [await api.account("enterprise"), await api.account()];
     const took: number[] = [];
     for (let round = 0; round < 5; round += 1) {
       const made = await api.send("POST", "/v0/me/keys", owner.key, { name: "short", scopes: ["read"] });
@@ -165,7 +195,7 @@ describe("keys", () => {
       expect((await settings(made.body.api_key)).status).toBe(200);
       expect((await settings(made.body.legacy_api_key)).status).toBe(200);
       expect((await other.auth.keys.owner(made.body.api_key)).keyId).toBe(id);
-      expect((await api.send("DELETE", `/v0/me/keys/${id}`, stranger.key)).status).toBe(404);
+      expect((await api.send("DELETE", `/v0/me/keys/${id}`, outsider.key)).status).toBe(404);
       const started = performance.now();
       expect((await api.send("DELETE", `/v0/me/keys/${id}`, owner.key)).status).toBe(200);
       await until(async () => (await settings(made.body.api_key)).status === 403);
@@ -178,7 +208,7 @@ describe("keys", () => {
     await other.pool.end();
   });
 
-  test("a suspended account is told so, and works again when it is resumed", async () => {
+  test("a suspended account gets that error, and works again when it is resumed", async () => {
     const owner = await api.account();
     await api.database.pool.query("UPDATE service.account SET suspended = true WHERE id = $1", [owner.id]);
     expect((await settings(owner.key)).body.error.code).toBe("account_suspended");
@@ -188,7 +218,7 @@ describe("keys", () => {
 });
 
 describe("what is recorded", () => {
-  test("requests are counted and shown, at both doors alike", async () => {
+  test("requests are counted and shown, at both APIs alike", async () => {
     const owner = await api.account("growth");
     for (let count = 0; count < 5; count += 1) await settings(owner.key);
     await api.services.auth.usage.flush();

@@ -12,7 +12,7 @@ afterAll(() => api?.close());
 
 const goerli = 31337;
 
-/** What the relay inserts when it accepts a wish. @returns the intent's id. */
+/** What the relay inserts when it accepts a request. @returns the intent's id. */
 async function accept(accountId: string, kind: "deploy" | "update"): Promise<string> {
   const id = randomUUID();
   await api.database.pool.query(
@@ -38,14 +38,14 @@ async function cancelWithNonce(id: string): Promise<void> {
   const { pool } = api.database;
   const addr = Buffer.alloc(20, 7);
   await pool.query(
-    "INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES ($1, $2, $3, 1) ON CONFLICT DO NOTHING",
+    "INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce) VALUES ($1, $2, $3, 1) ON CONFLICT DO NOTHING",
     [goerli, addr, randomBytes(32)],
   );
   await pool.query(
-    "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES ($1, $2, $3, $4, 'update')",
+    "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES ($1, $2, $3, $4, 'update')",
     [goerli, addr, nextNonce++, id],
   );
-  await move(id, "assigned", "signed", "in_flight", "mined_noop", "cancelled");
+  await move(id, "assigned", "signed", "in_flight", "mined_cancellation", "cancelled");
 }
 
 async function signUpFrom(address: string): Promise<number> {
@@ -73,7 +73,7 @@ test("updates count like deployments: a free account has twenty of both in a day
   for (let count = 0; count < 25; count += 1) await accept(paid.id, "update");
 });
 
-test("cancelling gives a place back only if it cost nothing", async () => {
+test("a cancelled request is not counted only if it cost nothing", async () => {
   const { id } = await api.account("free");
   const made: string[] = [];
   for (let count = 0; count < 20; count += 1) made.push(await accept(id, "update"));
@@ -141,7 +141,7 @@ test("eight keys made at once beside 98 others: an account never has more than a
   expect(rows).toEqual([{ n: 100 }]);
 });
 
-test("each mutation of a GraphQL operation takes a place of its own, whatever it is called", async () => {
+test("each mutation of a GraphQL operation counts on its own, whatever it is called", async () => {
   const { pool } = api.database;
   await pool.query("UPDATE service.plan SET deploy_requests_per_day = 20 WHERE tier = 'free'");
   const { key } = await api.account("free");

@@ -48,7 +48,7 @@ async function query(url: string, sql: string): Promise<unknown[]> {
   }
 }
 
-/** A logger that keeps what it was told. */
+/** A logger that keeps its lines. */
 function keepingLog(): { lines: { level: number; open?: string[]; msg: string }[]; log: pino.Logger } {
   const lines: { level: number; open?: string[]; msg: string }[] = [];
   return { lines, log: pino({}, { write: (line: string) => lines.push(JSON.parse(line)) }) };

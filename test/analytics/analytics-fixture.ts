@@ -52,7 +52,7 @@ async function publish(databaseUrl: string, chainIds: readonly number[]): Promis
   try {
     await changeNft(client, async () => {
       for (const id of chainIds)
-        await client.query("INSERT INTO nft.deployment VALUES ($1, $2, '0x00', true)", [`c${id}_test`, id]);
+        await client.query("INSERT INTO nft.index_version VALUES ($1, $2, '0x00', true)", [`c${id}_test`, id]);
     });
   } finally {
     await client.end();

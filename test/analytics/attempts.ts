@@ -22,7 +22,7 @@ const select = ["account", "key_secret", "intent", "attempt", "allowlist", "uplo
 const readingElsewhere: Attempt[] = [
   ...select.map((table) => attempt(`reads service.${table}`, `SELECT * FROM service.${table}`)),
   attempt("reads a view of nft", "SELECT * FROM nft.tokens"),
-  attempt("reads the record of deployments", "SELECT * FROM nft.deployment"),
+  attempt("reads the record of deployments", "SELECT * FROM nft.index_version"),
   attempt("reads a chain's ledger", "SELECT * FROM c1_test.transfer"),
   attempt("reads a chain's derived state", "SELECT * FROM c1_test.token"),
   attempt("reads Ponder's cache", "SELECT * FROM ponder_sync.logs"),
@@ -53,7 +53,10 @@ const writing: Attempt[] = [
   attempt("gives itself a tier", "UPDATE service.account SET tier = 'enterprise'"),
   attempt("makes an account", "INSERT INTO service.account (name, tier) VALUES ('x', 'free')"),
   attempt("deletes uploads", "DELETE FROM service.upload"),
-  attempt("merges into a table", "MERGE INTO service.lane l USING (SELECT 1) s ON false WHEN MATCHED THEN DELETE"),
+  attempt(
+    "merges into a table",
+    "MERGE INTO service.relayer_wallet l USING (SELECT 1) s ON false WHEN MATCHED THEN DELETE",
+  ),
   attempt("forgets a migration", "DELETE FROM service.migration"),
   attempt("inserts into a view of analytics", "INSERT INTO analytics.chains VALUES (1, 2, now())", {
     refusal: "0A000",

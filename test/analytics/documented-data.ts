@@ -42,7 +42,7 @@ export async function addDocumentedData({ database: { pool }, ledgers }: Analyti
     [bytes(yard)],
   );
   const fence = (value: string) => `{"attributes": [{"trait_type": "Fence", "value": "${value}"}]}`;
-  // The last is valid JSON that jsonb refuses, as strangers' documents may be.
+  // The last is valid JSON that jsonb refuses, as documents of third parties may be.
   const documents = [fence("wood"), fence("wood"), fence("stone"), '{"name": "\\u0000"}'];
   for (const [index, document] of documents.entries())
     await pool.query(

@@ -15,7 +15,7 @@ import { changeNft, connect } from "../../src/indexing/nft-views.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { NftFixture } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 // A server of its own, whose queue of notifications is small, and a service that is no superuser: it can end analysts'
 // sessions only by the rights that making their logins gives it.
@@ -69,7 +69,7 @@ async function publish(...chainIds: number[]): Promise<void> {
   const client = await connect(serviceUrl, "test");
   await changeNft(client, async () => {
     for (const id of chainIds)
-      await client.query("INSERT INTO nft.deployment VALUES ($1, $2, '0x00', true)", [`c${id}_test`, id]);
+      await client.query("INSERT INTO nft.index_version VALUES ($1, $2, '0x00', true)", [`c${id}_test`, id]);
   });
   await client.end();
 }
@@ -186,13 +186,13 @@ test("an analyst in a transaction cannot keep an old index from being dropped, a
   const client = await connect(serviceUrl, "test");
   sessions.push(client);
   await changeNft(client, async () => {
-    await client.query("DELETE FROM nft.deployment WHERE chain_id = 137");
+    await client.query("DELETE FROM nft.index_version WHERE chain_id = 137");
     await client.query("DROP SCHEMA c137_test CASCADE");
   });
   expect(await isAlive(holder)).toBe(false);
   const reader = await session(serviceUrl);
   await reader.query("BEGIN; SELECT * FROM nft.tokens");
-  const hidden = changeNft(client, () => client.query("UPDATE nft.deployment SET live = false"));
+  const hidden = changeNft(client, () => client.query("UPDATE nft.index_version SET live = false"));
   await new Promise((wait) => setTimeout(wait, 1_500));
   await reader.query("COMMIT");
   await hidden;

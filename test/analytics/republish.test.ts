@@ -1,6 +1,6 @@
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { recordDeployment } from "../../src/indexing/deployments.ts";
+import { recordIndexVersion } from "../../src/indexing/index-versions.ts";
 import { changeNft, connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 import { type AnalyticsFixture, createAnalyticsFixture, outcome } from "./analytics-fixture.ts";
@@ -27,7 +27,7 @@ test("an analyst in a transaction cannot keep a chain's new index from being sho
   const session = await fixture.connectAnalyst();
   await session.query("BEGIN");
   expect(await chainsOf(session)).toEqual([1, 137]);
-  await changeNft(service, () => service.query("UPDATE nft.deployment SET live = false WHERE chain_id = 137"));
+  await changeNft(service, () => service.query("UPDATE nft.index_version SET live = false WHERE chain_id = 137"));
   await expect(session.query("SELECT 1")).rejects.toThrow();
   expect(await chainsOf(await fixture.connectAnalyst())).toEqual([1]);
 });
@@ -36,7 +36,9 @@ test("a reader of the service itself is waited for", async () => {
   const reader = await fixture.database.pool.connect();
   await reader.query("BEGIN");
   await reader.query("SELECT * FROM nft.tokens");
-  const changed = changeNft(service, () => service.query("UPDATE nft.deployment SET live = true WHERE chain_id = 137"));
+  const changed = changeNft(service, () =>
+    service.query("UPDATE nft.index_version SET live = true WHERE chain_id = 137"),
+  );
   await new Promise((wait) => setTimeout(wait, 1_500));
   await reader.query("SELECT 1");
   await reader.query("COMMIT");
@@ -47,7 +49,7 @@ test("a reader of the service itself is waited for", async () => {
 
 test("views that fall with a chain's schema stand again, and the analyst reads them, when the change is seen", async () => {
   const session = await fixture.connectAnalyst();
-  await recordDeployment(service, { schema: "c1_next", chainId: 1, genesisHash: "0x01" });
+  await recordIndexVersion(service, { schema: "c1_next", chainId: 1, genesisHash: "0x01" });
   expect((await service.query("SELECT FROM pg_namespace WHERE nspname = 'c1_test'")).rowCount).toBe(0);
   expect(await chainsOf(session)).toEqual([137]);
   expect(await outcome(session, ["SELECT * FROM holdings_at(137, 1)"])).toBe("ok");

@@ -12,7 +12,7 @@ import { freePorts } from "../../src/free-port.ts";
 import { changeNft, connect } from "../../src/indexing/nft-views.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { startStandby } from "../setup/standby.ts";
 import { outcome } from "./analytics-fixture.ts";
 import { attempts } from "./attempts.ts";
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const client = await connect(primary.url, "test");
   await changeNft(client, () =>
     client.query(
-      "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ('c1_test', 1, '0x', true)",
+      "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash, live) VALUES ('c1_test', 1, '0x', true)",
     ),
   );
   await client.end();

@@ -72,7 +72,7 @@ test("an API process is killed under load behind the proxy, a worker too: no req
   }
 }, 500_000);
 
-test("an API process that is told to end says 503 on /readyz first, finishes what it has, and fails no request", async () => {
+test("an API process that is stopped answers 503 on /readyz first, finishes what it has, and fails no request", async () => {
   for (const port of ports) if (!apis.get(port)?.running) await startApi(port);
   const leaving = apis.get(ports[1] ?? 0);
   const proxy = await ReverseProxy.start(ports, { checkMs: 50 });

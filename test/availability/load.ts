@@ -71,7 +71,7 @@ export class Load {
   async deploy(key: string): Promise<void> {
     if (!this.deployments.has(key)) this.deployments.set(key, null);
     const wallet = `0x${key.replaceAll("-", "")}${"7".repeat(8)}`;
-    const answer = await this.#note("deploy", {
+    const answer = await this.#record("deploy", {
       ...{ method: "POST", path: "/v0/contracts/collections" },
       headers: { "Content-Type": "application/json", "Idempotency-Key": key },
       body: JSON.stringify({
@@ -83,12 +83,12 @@ export class Load {
   }
 
   async #read(path: string): Promise<void> {
-    await this.#note("read", { method: "GET", path });
+    await this.#record("read", { method: "GET", path });
   }
 
   async #query(): Promise<void> {
     const query = encodeURIComponent("{ viewer { id } status { database } }");
-    await this.#note("query", {
+    await this.#record("query", {
       method: "GET",
       path: `/graphql?query=${query}`,
       headers: { Accept: "application/json" },
@@ -96,14 +96,14 @@ export class Load {
   }
 
   async #upload(): Promise<void> {
-    const answer = await this.#note("upload", {
+    const answer = await this.#record("upload", {
       ...{ method: "POST", path: "/v0/metadata", headers: { "Content-Type": "application/json" } },
       body: JSON.stringify({ name: randomBytes(9).toString("hex"), description: "", file_url: "ipfs://x" }),
     });
     if (answer.status === 200) this.uploads.push(String(JSON.parse(answer.text).metadata_uri).split("/").at(-1) ?? "");
   }
 
-  async #note(kind: string, sent: Sent): Promise<Outcome> {
+  async #record(kind: string, sent: Sent): Promise<Outcome> {
     const asked = this.send(sent);
     this.#inFlight.add(asked);
     const outcome = await asked;

@@ -13,7 +13,7 @@ import { freePorts } from "../../src/free-port.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
 
@@ -42,7 +42,7 @@ beforeAll(async () => {
   // The process publishes views of its own over the chains that it finds here.
   await ensureNftViews(primary.url);
   await pool.query(
-    "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
+    "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
   );
   nfts = fixture;
   await nfts.add(mints(1n, 30n));
@@ -109,7 +109,7 @@ async function metric(name: string): Promise<number> {
 const inUse = () => until("the standby is used", async () => (await reasons()).length === 0);
 const tokensOf = ({ text }: Answer) => Number((JSON.parse(text) as { total: number }).total);
 
-test("an operator is told whether a standby that follows would lose what was answered", async () => {
+test("an operator learns whether a standby that follows would lose what was answered", async () => {
   expect(await readReplication(pool)).toEqual({ standbys: 1, synchronous: false });
   await pool.query("ALTER SYSTEM SET synchronous_standby_names = '*'");
   await pool.query("SELECT pg_reload_conf()");
@@ -175,7 +175,7 @@ test("a standby works under the tenants' role; a server that takes writes gets n
   await services.pool.end();
 });
 
-test("a standby that stops replaying is told by the answers' block, then gets no reads until it has caught up", async () => {
+test("a standby that stops replaying is detected by the answers' block, then gets no reads until it has caught up", async () => {
   await inUse();
   const client = new pg.Client({ connectionString: standby.url });
   await client.connect();
@@ -192,7 +192,7 @@ test("a standby that stops replaying is told by the answers' block, then gets no
     return (await reasons()).includes("replica 1: behind");
   });
   // Gauges are as old as the last look at everything.
-  await until("its lag is told", async () => (await metric("mintyard_replica_lag_seconds")) > 6);
+  await until("its lag is reported", async () => (await metric("mintyard_replica_lag_seconds")) > 6);
   const reads = await metric("mintyard_replica_reads_total");
   expect(tokensOf(await read(accountPage))).toBe(40);
   expect(await metric("mintyard_replica_reads_total")).toBe(reads);

@@ -1,4 +1,4 @@
-import type { Dice } from "./dice.ts";
+import type { SeededGenerator } from "./seeded-generator.ts";
 import type { Tally } from "./tally.ts";
 import type { World } from "./world.ts";
 
@@ -22,7 +22,7 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 /** Clients that post each request three times at once, repeat what fails, hang up, and change what stands. */
 export class Clients {
   readonly #world: World;
-  readonly #dice: Dice;
+  readonly #random: SeededGenerator;
   readonly #tally: Tally;
   readonly #deadline: number;
   /** Requests that were refused for good, with the answer. */
@@ -31,9 +31,9 @@ export class Clients {
   /** The database may forget what it answered: whoever waits for something asks for it again. */
   forgetful = false;
 
-  constructor(world: World, dice: Dice, tally: Tally, deadline: number) {
+  constructor(world: World, random: SeededGenerator, tally: Tally, deadline: number) {
     this.#world = world;
-    this.#dice = dice;
+    this.#random = random;
     this.#tally = tally;
     this.#deadline = deadline;
   }
@@ -85,7 +85,7 @@ export class Clients {
     this.#tally.count("answers with a hash");
   }
 
-  /** The same key for another wish: refused, and nothing is spent. */
+  /** The same key for another request: refused, and nothing is spent. */
   async #abuseKey(ask: Ask): Promise<void> {
     if (!ask.key || ask.index % 20 !== 1) return;
     const body = { ...bodyOf(ask), name: `${ask.name} taken over` };
@@ -148,10 +148,10 @@ export class Clients {
     copy: number,
   ): Promise<Record<string, unknown> | null> {
     for (let tries = 0; this.#inTime; tries += 1) {
-      const impatient = !this.calm && this.#dice.chance(0.05);
+      const impatient = !this.calm && this.#random.chance(0.05);
       if (impatient) this.#tally.fault("client hangs up");
-      const patience = impatient ? this.#dice.between(5, 300) : 20_000;
-      const answer = await this.#send(method, body, key, copy + tries, patience).catch(() => null);
+      const timeoutMs = impatient ? this.#random.between(5, 300) : 20_000;
+      const answer = await this.#send(method, body, key, copy + tries, timeoutMs).catch(() => null);
       if (!answer) this.#tally.count("connection failures");
       else if (answer.status === 200) return answer.body;
       else if (method === "PUT" && answer.status === 404) {
@@ -162,20 +162,20 @@ export class Clients {
       } else if (answer.status < 500 && answer.status !== 429) {
         this.refused.push(`${ask.name}: ${answer.status} ${JSON.stringify(answer.body)}`);
         return null;
-      } else this.#noteRefusal(answer.status, answer.body);
+      } else this.#recordRefusal(answer.status, answer.body);
       await sleep(200 + 200 * Math.min(tries, 4));
     }
     return null;
   }
 
-  #noteRefusal(status: number, body: Record<string, unknown>): void {
+  #recordRefusal(status: number, body: Record<string, unknown>): void {
     const text = JSON.stringify(body["error"] ?? body);
     this.#tally.count(`status ${status} ${/not sent yet: ([^.;]{0,60})/.exec(text)?.[1] ?? text.slice(0, 80)}`);
     // Planned refusals are 503 and say when to come back; anything else is a fault that nobody thought of.
     if (status !== 503) this.refused.push(`status ${status}: ${text.slice(0, 200)}`);
   }
 
-  async #send(method: string, body: object, key: string | null, turn: number, patienceMs: number) {
+  async #send(method: string, body: object, key: string | null, turn: number, timeoutMs: number) {
     const response = await fetch(`${this.#world.apiUrls[turn % 2]}/v0/contracts/collections`, {
       method,
       headers: {
@@ -184,7 +184,7 @@ export class Clients {
         ...(key ? { "Idempotency-Key": key } : {}),
       },
       body: JSON.stringify(body),
-      signal: AbortSignal.timeout(patienceMs),
+      signal: AbortSignal.timeout(timeoutMs),
     });
     return { status: response.status, body: (await response.json()) as Record<string, unknown> };
   }

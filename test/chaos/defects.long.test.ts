@@ -2,11 +2,11 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createTestDatabase } from "../setup/database.ts";
-import { plays } from "./defect-plays.ts";
+import { scenarios } from "./defect-scenarios.ts";
 import { listMutants, MutantTree, mutantFile, ownTree } from "./mutant-tree.ts";
 import { filesOf, typeFaultsOf } from "./mutant-types.ts";
-import { type PlayOrder, PlayProcess } from "./play-process.ts";
-import { Ground } from "./stage.ts";
+import { TestNodes } from "./relay-fixture.ts";
+import { type ScenarioOrder, ScenarioProcess } from "./scenario-process.ts";
 
 test("the seeded defects are well typed: what the judge finds is the defect, and not a relay that stops", async () => {
   const tree = await MutantTree.make();
@@ -26,31 +26,34 @@ test("the seeded defects are well typed: what the judge finds is the defect, and
   expect(listMutants().filter((_, index) => faults[index]?.length !== 0)).toEqual([]);
 });
 
-// Plays mostly wait for blocks and times: two halves run beside each other, each with nodes and a tree of its own.
-const names = Object.keys(plays);
+// Scenarios mostly wait for blocks and times: two halves run beside each other, each with nodes and a tree of its own.
+const names = Object.keys(scenarios);
 const middle = Math.ceil(names.length / 2);
 for (const [index, half] of [names.slice(0, middle), names.slice(middle)].entries())
   describe.concurrent(`half ${index + 1}`, () => {
-    let ground: Ground;
+    let nodes: TestNodes;
     let tree: MutantTree;
-    let sound: PlayProcess;
-    const start = (root: string) => new PlayProcess(root, join(tree.root, "compile-cache"));
+    let sound: ScenarioProcess;
+    const start = (root: string) => new ScenarioProcess(root, join(tree.root, "compile-cache"));
     beforeAll(async () => {
       tree = await MutantTree.make();
       sound = start(ownTree);
-      ground = await Ground.start();
+      nodes = await TestNodes.start();
     });
     afterAll(async () => {
       await sound?.stop();
-      ground?.stop();
+      nodes?.stop();
       await tree?.remove();
     });
 
-    async function perform(actors: PlayProcess, order: Pick<PlayOrder, "play" | "defective" | "patienceMs">) {
+    async function perform(
+      runner: ScenarioProcess,
+      order: Pick<ScenarioOrder, "scenario" | "defective" | "timeoutMs">,
+    ) {
       const database = await createTestDatabase();
       try {
-        const { url, otherUrl } = ground;
-        return await actors.perform({ ...order, nodes: { url, otherUrl }, databaseUrl: database.url });
+        const { url, otherUrl } = nodes;
+        return await runner.perform({ ...order, nodes: { url, otherUrl }, databaseUrl: database.url });
       } finally {
         await database.drop();
       }
@@ -58,11 +61,11 @@ for (const [index, half] of [names.slice(0, middle), names.slice(middle)].entrie
 
     for (const name of half)
       describe(name, { concurrent: false }, () => {
-        const mutant = plays[name]?.defect ?? "";
-        const sign = plays[name]?.sign ?? "";
-        let broken: PlayProcess | undefined;
+        const mutant = scenarios[name]?.defect ?? "";
+        const sign = scenarios[name]?.sign ?? "";
+        let broken: ScenarioProcess | undefined;
         let healthyMs = 0;
-        // It loads its code while the sound relay plays.
+        // It loads its code while the sound relay runs.
         beforeAll(async () => {
           await tree.apply(mutant);
           broken = start(tree.root);
@@ -75,13 +78,13 @@ for (const [index, half] of [names.slice(0, middle), names.slice(middle)].entrie
 
         test("a sound relay stands the situation", { timeout: 120_000 }, async () => {
           const begun = performance.now();
-          expect(await perform(sound, { play: name, defective: false, patienceMs: 90_000 })).toEqual([]);
+          expect(await perform(sound, { scenario: name, defective: false, timeoutMs: 90_000 })).toEqual([]);
           healthyMs = performance.now() - begun;
         });
 
         test("the judge sees the defect", { timeout: 180_000 }, async () => {
           if (!broken) throw new Error("the broken relay was not started");
-          const findings = await perform(broken, { play: name, defective: true, patienceMs: 3_000 + healthyMs });
+          const findings = await perform(broken, { scenario: name, defective: true, timeoutMs: 3_000 + healthyMs });
           expect(findings.join("; ")).toContain(sign);
           if (process.env["CHAOS_SHOW"]) process.stdout.write(`${name}: ${findings.join("; ")}\n`);
         });

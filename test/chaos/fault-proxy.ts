@@ -1,9 +1,9 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Dice } from "./dice.ts";
-import { type Answer, type Call, forcedLies, lies } from "./rpc-lies.ts";
+import { type Answer, type Call, forcedFaults, rpcFaults } from "./rpc-faults.ts";
+import type { SeededGenerator } from "./seeded-generator.ts";
 
-/** Faults of the way to the node and back, beside the lies of a node (rpc-lies.ts). */
+/** Faults of the way to the node and back, beside the wrong answers of a node (rpc-faults.ts). */
 const transport = [
   "request-dropped",
   "answer-lost",
@@ -25,7 +25,7 @@ const transport = [
   "receipts-of-dead-blocks",
 ] as const;
 
-export const proxyFaults: readonly string[] = [...transport, ...Object.keys(lies)];
+export const proxyFaults: readonly string[] = [...transport, ...Object.keys(rpcFaults)];
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
@@ -33,7 +33,7 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 export class FaultProxy {
   readonly #server: Server;
   readonly #target: string;
-  readonly #dice: Dice;
+  readonly #random: SeededGenerator;
   /** Another chain under the same roof: some requests end up there. */
   readonly #other: string;
   readonly #receipts = new Map<string, unknown>();
@@ -55,10 +55,15 @@ export class FaultProxy {
   /** So many of the next answers come when nobody waits for them any more. */
   late = 0;
 
-  private constructor(target: string, other: string, dice: Dice, onSend: (raws: string[]) => Promise<void>) {
+  private constructor(
+    target: string,
+    other: string,
+    random: SeededGenerator,
+    onSend: (raws: string[]) => Promise<void>,
+  ) {
     this.#target = target;
     this.#other = other;
-    this.#dice = dice;
+    this.#random = random;
     this.#onSend = onSend;
     this.#server = createServer((request, response) => {
       const chunks: Buffer[] = [];
@@ -74,10 +79,10 @@ export class FaultProxy {
   static async start(
     target: string,
     other: string,
-    dice: Dice,
+    random: SeededGenerator,
     onSend: (raws: string[]) => Promise<void>,
   ): Promise<FaultProxy> {
-    const proxy = new FaultProxy(target, other, dice, onSend);
+    const proxy = new FaultProxy(target, other, random, onSend);
     await new Promise<void>((done) => proxy.#server.listen(0, "127.0.0.1", done));
     return proxy;
   }
@@ -91,7 +96,7 @@ export class FaultProxy {
     await new Promise((done) => this.#server.close(done));
   }
 
-  note(fault: string): void {
+  record(fault: string): void {
     this.met.set(fault, (this.met.get(fault) ?? 0) + 1);
   }
 
@@ -105,8 +110,8 @@ export class FaultProxy {
     const swallow = this.swallowSends && raws.length > 0;
     const fault = swallow
       ? "send-swallowed"
-      : this.forced || (this.#dice.chance(this.rate) ? this.#chooseFault(calls) : "");
-    if (fault) this.note(fault);
+      : this.forced || (this.#random.chance(this.rate) ? this.#chooseFault(calls) : "");
+    if (fault) this.record(fault);
     const reply = (text: string | Buffer, status = 200, type = "application/json") =>
       void response.writeHead(status, { "content-type": type }).end(text);
     switch (fault) {
@@ -127,7 +132,7 @@ export class FaultProxy {
         return reply(JSON.stringify(answers));
       }
       case "answer-slow":
-        await sleep(this.#dice.between(200, 1_500));
+        await sleep(this.#random.between(200, 1_500));
         break;
       case "request-doubled":
         await this.#forward(body);
@@ -139,7 +144,7 @@ export class FaultProxy {
     if (fault === "answer-lost") return void response.destroy();
     if (this.late > 0) {
       this.late -= 1;
-      this.note("answer too late");
+      this.record("answer too late");
       await sleep(10_500);
     }
     const list = this.#tamper(fault, calls, Array.isArray(answers) ? answers : [answers]);
@@ -149,17 +154,17 @@ export class FaultProxy {
     reply(text);
   }
 
-  /** A fault that this request can show: a lie about receipts needs somebody who asks for one. */
+  /** A fault that this request can show: a fault of receipts needs somebody who asks for one. */
   #chooseFault(calls: readonly Call[]): string {
     const methods = new Set(calls.map(({ method }) => method));
     for (let tries = 0; tries < 20; tries += 1) {
-      const fault = this.#dice.pick(proxyFaults);
+      const fault = this.#random.pick(proxyFaults);
       if (fault === "send-swallowed" && !methods.has("eth_sendRawTransaction")) continue;
       if (fault === "receipts-of-dead-blocks" && !methods.has("eth_getTransactionReceipt")) continue;
-      const lie = lies[fault];
-      if (!lie) return fault;
+      const change = rpcFaults[fault];
+      if (!change) return fault;
       const probe = { jsonrpc: "2.0", id: 0, result: "0x5" } as const;
-      if (calls.some((call) => lie(call, probe, this.#dice) !== probe) || /receipt|block|head/.test(fault))
+      if (calls.some((call) => change(call, probe, this.#random) !== probe) || /receipt|block|head/.test(fault))
         return fault;
     }
     return "answer-slow";
@@ -175,14 +180,14 @@ export class FaultProxy {
       else if (answer && dead && (fault === "receipts-of-dead-blocks" || this.deadReceipts > 0)) {
         this.deadReceipts = Math.max(0, this.deadReceipts - 1);
         answer.result = dead;
-        this.note("dead receipt given");
+        this.record("dead receipt given");
       }
     }
-    const lie = lies[fault] ?? forcedLies[fault];
-    if (lie)
+    const change = rpcFaults[fault] ?? forcedFaults[fault];
+    if (change)
       return answers.map((answer, index) => {
         const call = calls[index];
-        return call ? lie(call, answer, this.#dice) : answer;
+        return call ? change(call, answer, this.#random) : answer;
       });
     switch (fault) {
       case "answers-shuffled":

@@ -21,9 +21,9 @@ export async function expectSoundRun(options: ChaosOptions, goals: ChaosGoals): 
   // A run cannot be repeated exactly: what it was like is said with whatever fails.
   const { tally, faults, ...rest } = figures;
   const failures = Object.fromEntries(Object.entries(tally).filter(([what]) => !what.startsWith("fault ")));
-  const told = `${JSON.stringify({ ...rest, faults: faults.length, progress, tally: failures })}\n`;
-  process.stdout.write(told);
-  expect(figures, told).toMatchObject({
+  const verdict = `${JSON.stringify({ ...rest, faults: faults.length, progress, tally: failures })}\n`;
+  process.stdout.write(verdict);
+  expect(figures, verdict).toMatchObject({
     contracts: options.deployments,
     lost: [],
     doubled: [],
@@ -31,11 +31,11 @@ export async function expectSoundRun(options: ChaosOptions, goals: ChaosGoals): 
     violations: [],
   });
   // Where rows are lost, clients ask more often.
-  expect(tally["answers with a hash"], told).toBeGreaterThanOrEqual(3 * options.deployments);
-  if (!options.lostRows) expect(tally["answers with a hash"], told).toBe(3 * options.deployments);
-  expect(tally["fault lost rows"] ?? 0, told).toBe(options.lostRows ?? 0);
-  expect(figures.matrix.length, told).toBeGreaterThanOrEqual(goals.matrix);
-  expect(faults.length, told).toBeGreaterThanOrEqual(goals.faults);
-  expect(figures.kills, told).toBeGreaterThanOrEqual(goals.kills);
-  expect(figures.reorgs, told).toBeGreaterThanOrEqual(goals.reorgs);
+  expect(tally["answers with a hash"], verdict).toBeGreaterThanOrEqual(3 * options.deployments);
+  if (!options.lostRows) expect(tally["answers with a hash"], verdict).toBe(3 * options.deployments);
+  expect(tally["fault lost rows"] ?? 0, verdict).toBe(options.lostRows ?? 0);
+  expect(figures.matrix.length, verdict).toBeGreaterThanOrEqual(goals.matrix);
+  expect(faults.length, verdict).toBeGreaterThanOrEqual(goals.faults);
+  expect(figures.kills, verdict).toBeGreaterThanOrEqual(goals.kills);
+  expect(figures.reorgs, verdict).toBeGreaterThanOrEqual(goals.reorgs);
 }

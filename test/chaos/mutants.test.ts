@@ -2,13 +2,13 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { plays } from "./defect-plays.ts";
+import { scenarios } from "./defect-scenarios.ts";
 import { applyPatch, listMutants, mutantFile, ownTree } from "./mutant-tree.ts";
 
-test("each seeded defect applies to the code as it is, says what it breaks, and has a play that finds it", async () => {
-  expect(Object.values(plays).map(({ defect }) => defect)).toHaveLength(17);
+test("each seeded defect applies to the code as it is, says what it breaks, and has a scenario that finds it", async () => {
+  expect(Object.values(scenarios).map(({ defect }) => defect)).toHaveLength(17);
   expect(listMutants().sort()).toEqual(
-    Object.values(plays)
+    Object.values(scenarios)
       .map(({ defect }) => defect)
       .sort(),
   );

@@ -24,12 +24,12 @@ export class OlderState {
       await client.query(`CREATE SCHEMA lost;
         CREATE TABLE lost.attempt (hash bytea PRIMARY KEY);
         CREATE TABLE lost.closed (addr bytea, state text, at timestamptz DEFAULT clock_timestamp());
-        CREATE FUNCTION lost.note_closed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+        CREATE FUNCTION lost.record_closed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
           INSERT INTO lost.closed (addr, state) VALUES (NEW.addr, NEW.state);
           RETURN NULL;
         END $$;
-        CREATE TRIGGER lane_closed AFTER UPDATE OF state ON service.lane FOR EACH ROW
-          WHEN (NEW.state IN ('halted', 'reconcile')) EXECUTE FUNCTION lost.note_closed()`);
+        CREATE TRIGGER wallet_closed AFTER UPDATE OF state ON service.relayer_wallet FOR EACH ROW
+          WHEN (NEW.state IN ('halted', 'reconcile')) EXECUTE FUNCTION lost.record_closed()`);
     });
   }
 

@@ -14,7 +14,7 @@ export interface Verdict {
 }
 
 /** One collection that somebody asked for, by a name that nothing else has. */
-export interface Wish {
+export interface ExpectedRequest {
   name: string;
   /** Every hash that an answer ever named. */
   hashes: ReadonlySet<string>;
@@ -28,7 +28,7 @@ export interface Scene {
   /** The paying wallets, lower case. */
   wallets: readonly Address[];
   /** Transactions of others: signed with our keys, or collections that they made. */
-  foreign: ReadonlySet<string>;
+  external: ReadonlySet<string>;
   /** Nothing of the run is older. */
   fromBlock: bigint;
   pool: pg.Pool;
@@ -37,12 +37,12 @@ export interface Scene {
   lookUp(hash: string): Promise<string | null>;
   /** Whether a transaction's row was lost and the chain never had it either: nothing can be known of it. */
   gone?(hash: string): Promise<boolean>;
-  /** Rows were lost on purpose: what the chain had of them is adopted. */
+  /** Rows were lost on purpose: what the chain had of them is imported. */
   lostRows?: boolean;
 }
 
 /** Judges a finished run by what the chain and the tables show, not by what the service says of itself. */
-export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verdict> {
+export async function judge(scene: Scene, requests: readonly ExpectedRequest[]): Promise<Verdict> {
   const client = createPublicClient({ transport: http(scene.nodeUrl, { batch: true }), ccipRead: false });
   const logs = await client.getContractEvents({
     address: scene.factory,
@@ -53,14 +53,14 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
   });
   const standing = new Map<string, { address: Address; info: Awaited<ReturnType<typeof readInfo>> }[]>();
   const readInfo = (address: Address) => client.readContract({ address, abi: collectionAbi, functionName: "getInfo" });
-  const ours = logs.filter(({ transactionHash }) => !scene.foreign.has(transactionHash));
+  const ours = logs.filter(({ transactionHash }) => !scene.external.has(transactionHash));
   for (const { args } of ours) {
     const info = await readInfo(args.collection);
     const { name } = info.deploymentConfig;
     standing.set(name, [...(standing.get(name) ?? []), { address: args.collection, info }]);
   }
   const verdict: Verdict = { contracts: ours.length, lost: [], doubled: [], wrongHashes: [], violations: [] };
-  for (const { name, hashes, expected } of wishes) {
+  for (const { name, hashes, expected } of requests) {
     const found = standing.get(name) ?? [];
     if (found.length === 0) verdict.lost.push(name);
     if (found.length > 1) verdict.doubled.push(name);
@@ -76,7 +76,7 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
         if (info.runtimeConfig[field as keyof typeof expected] !== value)
           verdict.violations.push(`${name}: the update of ${field} is lost`);
   }
-  const asked = new Set(wishes.map(({ name }) => name));
+  const asked = new Set(requests.map(({ name }) => name));
   for (const name of standing.keys()) if (!asked.has(name)) verdict.violations.push(`nobody asked for ${name}`);
   verdict.violations.push(...(await findBrokenRules(scene.pool, scene.bumpAfterBlocks, scene.lostRows)));
   const head = await client.getBlockNumber();
@@ -90,7 +90,7 @@ export async function judge(scene: Scene, wishes: readonly Wish[]): Promise<Verd
   for (let number = scene.fromBlock; number <= head; number += 1n) {
     const block = await client.getBlock({ blockNumber: number, includeTransactions: true });
     for (const { from, hash } of block.transactions) {
-      if (!scene.wallets.includes(from.toLowerCase() as Address) || scene.foreign.has(hash)) continue;
+      if (!scene.wallets.includes(from.toLowerCase() as Address) || scene.external.has(hash)) continue;
       const known = await scene.pool.query("SELECT FROM service.attempt WHERE hash = $1", [
         Buffer.from(hash.slice(2), "hex"),
       ]);

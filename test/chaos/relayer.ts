@@ -1,5 +1,5 @@
 // Deploys and updates through two API processes and two workers while everything around them breaks; then asks the chain.
-//   node test/chaos/relayer.ts --deployments 300 --seed 1 [--permissive] [--decks 1] [--lost-rows 10] [--defects NAME,…] [--seconds 900]
+//   node test/chaos/relayer.ts --deployments 300 --seed 1 [--permissive] [--repeats 1] [--lost-rows 10] [--defects NAME,…] [--seconds 900]
 import { parseArgs } from "node:util";
 import { runChaos } from "./run.ts";
 
@@ -9,7 +9,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     seconds: { type: "string", default: "900" },
     rate: { type: "string", default: "0.12" },
-    decks: { type: "string", default: "1" },
+    repeats: { type: "string", default: "1" },
     "lost-rows": { type: "string", default: "0" },
     defects: { type: "string", default: "" },
     permissive: { type: "boolean", default: false },
@@ -22,7 +22,7 @@ const { tally, faults, ...figures } = await runChaos({
   seed: Number(values.seed),
   seconds: Number(values.seconds),
   rate: Number(values.rate),
-  decks: Number(values.decks),
+  repeats: Number(values.repeats),
   lostRows: Number(values["lost-rows"]),
   permissive: values.permissive,
   defects: values.defects.split(",").filter(Boolean),

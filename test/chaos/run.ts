@@ -1,13 +1,13 @@
 import type { Address } from "viem";
 import { loadConfig } from "../../src/config/config.ts";
 import { createServices } from "../../src/processes/create-services.ts";
-import { openLane } from "../../src/relay/operator/open-wallet.ts";
+import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { type Ask, Clients } from "./clients.ts";
-import { Dice } from "./dice.ts";
 import { matrixLines } from "./fault-kinds.ts";
 import { rpc } from "./fleet.ts";
 import { OlderState } from "./older-state.ts";
 import { judge, type Verdict } from "./oracle.ts";
+import { SeededGenerator } from "./seeded-generator.ts";
 import { Tally } from "./tally.ts";
 import { Trouble } from "./trouble.ts";
 import { World } from "./world.ts";
@@ -21,8 +21,8 @@ export interface ChaosOptions {
   rate: number;
   /** On a factory that would deploy the same intent again. */
   permissive: boolean;
-  /** How often each deed of the deck is done. */
-  decks: number;
+  /** How often each fault of the schedule is done. */
+  repeats: number;
   /** How often the database is put back to a state of some seconds earlier; nobody steals a key then. */
   lostRows?: number;
   /** Seeded defects of the service: names of patches in `mutants/`. */
@@ -64,7 +64,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
     // The last line of defence: a sound relay never gets that far.
     if (/an intent cannot go from|one version at a time|a nonce keeps its intent|never gives out a nonce/.test(line))
       tally.count("guards of the database that had to step in");
-    if (/"incident|adopting a deployment/.test(line)) tally.count("incidents in the log");
+    if (/"incident|importing a deployment/.test(line)) tally.count("incidents in the log");
   }
   let reporting: NodeJS.Timeout | undefined;
   try {
@@ -73,8 +73,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
     const older = options.lostRows ? new OlderState(world.databaseUrl) : null;
     await older?.prepare();
     const asks = Array.from({ length: deployments }, (_, index): Ask => makeAsk(seed, index));
-    const clients = new Clients(world, new Dice(seed), tally, deadline);
-    const trouble = new Trouble(world, new Dice(seed + 3), tally, options.decks, options.lostRows);
+    const clients = new Clients(world, new SeededGenerator(seed), tally, deadline);
+    const trouble = new Trouble(world, new SeededGenerator(seed + 3), tally, options.repeats, options.lostRows);
     clients.forgetful = Boolean(options.lostRows);
     tally.fault("two workers");
     for (const proxy of world.proxies) proxy.rate = options.rate;
@@ -102,7 +102,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
         nodeUrl: world.nodeUrl,
         factory: world.factory.address,
         wallets: world.wallets,
-        foreign: world.foreign,
+        external: world.external,
         fromBlock: world.factory.block,
         pool: world.pool,
         bumpAfterBlocks: 3,
@@ -147,7 +147,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
 
 function progressOf(asks: readonly Ask[], trouble: Trouble, tally: Tally, ms: number): string {
   const answered = asks.filter(({ hashes }) => hashes.size > 0).length;
-  return `${Math.round(ms / 1000)} s: ${answered} of ${asks.length} answered, ${Math.round(100 * trouble.progress)} % of the deeds done, ${tally.of("kills")} kills, ${tally.of("reorgs")} reorganisations`;
+  return `${Math.round(ms / 1000)} s: ${answered} of ${asks.length} answered, ${Math.round(100 * trouble.progress)} % of the faults done, ${tally.of("kills")} kills, ${tally.of("reorgs")} reorganisations`;
 }
 
 function makeAsk(seed: number, index: number): Ask {
@@ -164,14 +164,14 @@ function makeAsk(seed: number, index: number): Ask {
   };
 }
 
-/** What a person does who is woken up by a closed lane. */
+/** What a person does who is woken up by a closed wallet. */
 async function operate(world: World, tally: Tally, over: () => boolean, hold: boolean): Promise<void> {
   const config = loadConfig({
     ...world.env,
     DATABASE_URL: world.databaseUrl,
     KEY_PEPPER: "of the tests",
     RPC_URL_GOERLI: world.nodeUrl,
-    // The node itself, without the liars.
+    // The node itself, without the faulty RPCs.
     RPC_QUORUM_GOERLI: "1",
     LOG_LEVEL: "silent",
     MINTYARD_CHAOS_CRASH: "",
@@ -182,13 +182,15 @@ async function operate(world: World, tally: Tally, over: () => boolean, hold: bo
     await sleep(1_000);
     await world.keepFunded().catch(() => undefined);
     const closed = await world.pool
-      .query("SELECT encode(addr, 'hex') AS addr, state FROM service.lane WHERE state IN ('halted', 'reconcile')")
+      .query(
+        "SELECT encode(addr, 'hex') AS addr, state FROM service.relayer_wallet WHERE state IN ('halted', 'reconcile')",
+      )
       .catch(() => ({ rows: [] }));
     for (const { addr, state } of closed.rows) {
-      tally.count(`lanes found ${state}`);
+      tally.count(`wallets found ${state}`);
       // Where rows are lost nobody helps: a wallet that closes is a finding.
       if (chain && !hold)
-        await openLane(services, chain, `0x${addr}` as Address).catch(() => tally.count("lanes not opened"));
+        await openWallet(services, chain, `0x${addr}` as Address).catch(() => tally.count("wallets not opened"));
     }
   }
   await services.pool.end();
@@ -196,13 +198,13 @@ async function operate(world: World, tally: Tally, over: () => boolean, hold: bo
 
 async function settle(world: World, deadline: number): Promise<boolean> {
   while (performance.now() < deadline) {
-    // A reorganisation may have taken the end of what the deck began.
+    // A reorganisation may have taken the end of what the schedule began.
     await rpc(world.nodeUrl, "evm_setIntervalMining", [1]).catch(() => undefined);
     await world.fund(10n ** 23n).catch(() => undefined);
     const { rows } = await world.pool
       .query(
-        `SELECT count(*) FILTER (WHERE state NOT IN ('finalized', 'superseded', 'failed_onchain', 'cancelled', 'expired')) AS open,
-           (SELECT count(*) FROM service.lane WHERE state <> 'open') + (SELECT count(*) FROM service.slot WHERE state = 'open')
+        `SELECT count(*) FILTER (WHERE state NOT IN ('finalized', 'retried', 'failed_onchain', 'cancelled', 'expired')) AS open,
+           (SELECT count(*) FROM service.relayer_wallet WHERE state <> 'open') + (SELECT count(*) FROM service.nonce_reservation WHERE state = 'open')
              AS closed FROM service.intent`,
       )
       .catch(() => ({ rows: [{ open: "1", closed: "0" }] }));
@@ -217,24 +219,24 @@ async function openStates(world: World): Promise<string> {
   const { rows: states } = await world.pool.query(
     "SELECT state, hold_reason, kind, count(*)::int AS n FROM service.intent WHERE state <> 'finalized' GROUP BY 1, 2, 3",
   );
-  const { rows: lanes } = await world.pool.query(
-    "SELECT encode(addr, 'hex') AS wallet, state, next_nonce::int, needed_wei::text FROM service.lane",
+  const { rows: wallets } = await world.pool.query(
+    "SELECT encode(addr, 'hex') AS wallet, state, next_nonce::int, needed_wei::text FROM service.relayer_wallet",
   );
-  for (const lane of lanes)
-    lane.mined = Number(
-      await rpc(world.nodeUrl, "eth_getTransactionCount", [`0x${lane.wallet}`, "latest"]).catch(() => -1),
+  for (const wallet of wallets)
+    wallet.mined = Number(
+      await rpc(world.nodeUrl, "eth_getTransactionCount", [`0x${wallet.wallet}`, "latest"]).catch(() => -1),
     );
   const { rows: oldest } = await world.pool.query(
     `SELECT i.id, i.state, i.hold_reason, i.hold_detail, i.version, clock_timestamp() - i.updated_at AS untouched,
-       s.state AS slot, encode(s.addr, 'hex') AS wallet, s.nonce::int, s.mined_block::int,
+       s.state AS reservation, encode(s.addr, 'hex') AS wallet, s.nonce::int, s.mined_block::int,
        (SELECT count(*)::int FROM service.attempt a WHERE (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce)) AS attempts,
        (SELECT array_agg(e.outcome_code || ' ' || coalesce(e.detail, '')) FROM (
          SELECT e.outcome_code, e.detail FROM service.attempt a JOIN service.attempt_event e ON e.attempt_hash = a.hash
          WHERE (a.chain_id, a.addr, a.nonce) = (s.chain_id, s.addr, s.nonce) ORDER BY e.id DESC LIMIT 4) e) AS said
-     FROM service.intent i LEFT JOIN service.slot s ON s.intent_id = i.id
-     WHERE i.state NOT IN ('finalized', 'superseded') ORDER BY i.seq LIMIT 4`,
+     FROM service.intent i LEFT JOIN service.nonce_reservation s ON s.intent_id = i.id
+     WHERE i.state NOT IN ('finalized', 'retried') ORDER BY i.seq LIMIT 4`,
   );
-  return JSON.stringify({ states, lanes, oldest });
+  return JSON.stringify({ states, wallets, oldest });
 }
 
 /** A transaction whose row was lost and that no block has. */
@@ -246,12 +248,12 @@ async function isGone(world: World, hash: string): Promise<boolean> {
   return lost.rowCount === 1 && (await rpc(world.nodeUrl, "eth_getTransactionReceipt", [hash])) === null;
 }
 
-/** Equal requests have equal answers, and each wish and each change is one row. */
+/** Equal requests have equal answers, and each request and each change is one row. */
 async function checkAnswers(world: World, asks: readonly Ask[], lostRows: boolean): Promise<string[]> {
   const found: string[] = [];
   for (const { name, bodies } of asks) if (bodies.size > 1) found.push(`${name}: ${[...bodies].join(" and ")}`);
   const { rows } = await world.pool.query(
-    "SELECT count(*) FILTER (WHERE kind = 'deploy')::int AS deploys, count(*) FILTER (WHERE kind = 'update')::int AS updates FROM service.intent WHERE gen = 0",
+    "SELECT count(*) FILTER (WHERE kind = 'deploy')::int AS deploys, count(*) FILTER (WHERE kind = 'update')::int AS updates FROM service.intent WHERE retry_number = 0",
   );
   const updates = 2 * asks.filter((ask) => ask.updates).length;
   if (rows[0].deploys !== asks.length || rows[0].updates !== updates)
@@ -260,7 +262,7 @@ async function checkAnswers(world: World, asks: readonly Ask[], lostRows: boolea
     );
   for (const hash of asks.flatMap(({ updateHashes }) => [...updateHashes])) {
     const known = await world.pool.query(
-      `SELECT FROM service.attempt a JOIN service.slot USING (chain_id, addr, nonce) WHERE a.hash = $1`,
+      `SELECT FROM service.attempt a JOIN service.nonce_reservation USING (chain_id, addr, nonce) WHERE a.hash = $1`,
       [Buffer.from(hash.slice(2), "hex")],
     );
     if (known.rowCount !== 1 && !(lostRows && (await isGone(world, hash))))

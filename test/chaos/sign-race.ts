@@ -9,16 +9,16 @@ import {
   type Hex,
   http,
 } from "viem";
-import { input } from "../collections/launch-stage.ts";
-import { SignStage } from "../collections/sign-stage.ts";
+import { input } from "../collections/launch-fixture.ts";
+import { SignFixture } from "../collections/sign-fixture.ts";
 import { type CompiledContract, compileSolidity } from "../setup/compile.ts";
-import { Dice } from "./dice.ts";
+import { SeededGenerator } from "./seeded-generator.ts";
 
 export interface RaceFigures {
   /** Creators whose pending bytes were raced. */
   creators: number;
   /** How often the front-runner was mined first. */
-  overtaken: number;
+  superseded: number;
   /** Contracts of front-runners that the account was shown as its collection. */
   trapsListed: Address[];
   /** Collections of creators that were not listed at the end. */
@@ -35,15 +35,15 @@ const compiled = () =>
 
 /**
  * Creators send prepared bytes, and front-runners who see them pending put a trap around them or send a copy; fees drawn
- * by the dice decide who is mined first, and the worker looks in between.
+ * by the random decide who is mined first, and the worker looks in between.
  */
 export async function raceCreators(seed: number, creators: number): Promise<RaceFigures> {
-  const dice = new Dice(seed);
+  const random = new SeededGenerator(seed);
   // All creators are one account, which prepares more in a second than it may by itself.
-  const stage = await SignStage.start({ READER_CALLS_PER_SECOND: "10000" });
+  const fixture = await SignFixture.start({ READER_CALLS_PER_SECOND: "10000" });
   const traps = compiled();
-  const node = createTestClient({ mode: "hardhat", transport: http(stage.launch.h.node.url) });
-  const figures: RaceFigures = { creators, overtaken: 0, trapsListed: [], missing: [] };
+  const node = createTestClient({ mode: "hardhat", transport: http(fixture.launch.h.node.url) });
+  const figures: RaceFigures = { creators, superseded: 0, trapsListed: [], missing: [] };
   try {
     const own = new Map<string, Address>();
     for (let done = 0; done < creators; done += crowd) {
@@ -52,49 +52,49 @@ export async function raceCreators(seed: number, creators: number): Promise<Race
       const sent: { name: string; creation: Hash; trap: Hash }[] = [];
       for (const { name, data, creator, runner, carrier } of racers) {
         const call = wrap(data, creator.account.address, carrier);
-        const [first, second] = [dice.between(1, 50), dice.between(1, 50)].map((tip) => ({
+        const [first, second] = [random.between(1, 50), random.between(1, 50)].map((tip) => ({
           gas,
           maxPriorityFeePerGas: BigInt(tip) * 10n ** 9n,
           maxFeePerGas: 10n ** 11n,
         }));
         const creation = await creator.sendTransaction({ data, ...first });
-        if (dice.chance(0.3)) await stage.recognise();
+        if (random.chance(0.3)) await fixture.detect();
         sent.push({ name, creation, trap: await runner.sendTransaction({ ...call, ...second }) });
       }
       for (let blocks = 0; blocks < 4 * crowd; blocks += 1) {
         await node.mine({ blocks: 1 });
-        if (dice.chance(0.3)) await stage.recognise();
+        if (random.chance(0.3)) await fixture.detect();
       }
       await node.setAutomine(true);
       for (const { name, creation, trap } of sent) {
         const [mine, theirs] = await Promise.all(
-          [creation, trap].map((hash) => stage.chain.waitForTransactionReceipt({ hash })),
+          [creation, trap].map((hash) => fixture.chain.waitForTransactionReceipt({ hash })),
         );
         if (!mine || !theirs || mine.status !== "success") throw new Error(`the creation of ${name} failed`);
         const before = theirs.blockNumber - mine.blockNumber || BigInt(theirs.transactionIndex - mine.transactionIndex);
-        if (before < 0n) figures.overtaken += 1;
+        if (before < 0n) figures.superseded += 1;
         own.set(name, (mine.contractAddress ?? "0x").toLowerCase() as Address);
       }
-      await stage.recognise();
+      await fixture.detect();
     }
-    const listed = await stage.listed();
+    const listed = await fixture.listed();
     const genuine = new Set(own.values());
     figures.trapsListed = listed.map(({ address }) => address).filter((address) => !genuine.has(address));
     const shown = new Set(listed.map(({ address }) => address));
     figures.missing = [...own].filter(([, address]) => !shown.has(address)).map(([name]) => name);
     return figures;
   } finally {
-    await stage.stop();
+    await fixture.stop();
   }
 
   async function enter() {
-    const [creator, runner] = [await stage.wallet(), await stage.wallet()];
+    const [creator, runner] = [await fixture.wallet(), await fixture.wallet()];
     const given = input({ owner: creator.account.address, treasury: creator.account.address });
-    const data = await stage.prepare(given, creator.account.address);
+    const data = await fixture.prepare(given, creator.account.address);
     // Contracts that carry the bytes in a call stood there before.
-    const carried = dice.pick(["CalledTrap", "Deployer", null]);
+    const carried = random.pick(["CalledTrap", "Deployer", null]);
     const carrier =
-      carried && (await stage.mined(runner.sendTransaction({ data: creationOf(carried) }))).contractAddress;
+      carried && (await fixture.mined(runner.sendTransaction({ data: creationOf(carried) }))).contractAddress;
     return {
       name: String(given["name"]),
       data,
@@ -119,7 +119,7 @@ export async function raceCreators(seed: number, creators: number): Promise<Race
           : { functionName: "carry", args: [data, owner] };
       return { to: carrier.address, data: encodeFunctionData({ abi, ...call }) };
     }
-    return dice.pick([
+    return random.pick([
       { data: creationOf("CreatedTrap", [data, owner]) },
       { data: concatHex([creationOf("CreatedTrap", [data, owner]), data]) },
       { data: concatHex([data, "0x00"]) },

@@ -5,7 +5,7 @@ const ahead: Readonly<Record<string, readonly string[]>> = {
   api: ["server/app", "http/limits", ...shared],
   worker: [
     "relay/track/run-relay",
-    "collections/run-recognition",
+    "collections/run-detection",
     "metadata/schedule/run-metadata",
     "ipfs/run-pinning",
     ...shared,

@@ -1,11 +1,11 @@
 import pg from "pg";
 import { type Hex, parseEther, toHex } from "viem";
 import type { Failpoint } from "../../src/relay/store/failpoint.ts";
-import type { Dice } from "./dice.ts";
 import { Restarting, rpc } from "./fleet.ts";
 import { OlderState } from "./older-state.ts";
-import { pauseFactory, replaceOurs, squat, takeNextNonce } from "./strangers.ts";
+import type { SeededGenerator } from "./seeded-generator.ts";
 import type { Tally } from "./tally.ts";
+import { pauseFactory, replaceOurs, squat, takeNextNonce } from "./third-parties.ts";
 import type { World } from "./world.ts";
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
@@ -23,76 +23,76 @@ const failpoints: readonly Failpoint[] = [
 ];
 const usualFee = 10n ** 9n;
 
-type Deed = () => Promise<unknown>;
+type Inject = () => Promise<unknown>;
 
-/** Breaks nodes, processes and the database: a deck of deeds, shuffled by the seed and dealt one after the other. */
+/** Breaks nodes, processes and the database: a schedule of faults, shuffled by the seed and injected one after the other. */
 export class Trouble {
   readonly #world: World;
-  readonly #dice: Dice;
+  readonly #random: SeededGenerator;
   readonly #tally: Tally;
-  readonly #deck: readonly { name: string; deed: Deed }[];
+  readonly #schedule: readonly { name: string; inject: Inject }[];
   /** No reorganisation may reach below this block. */
   #floor = 0n;
   #turn: Promise<unknown> = Promise.resolve();
-  dealt = 0;
+  injected = 0;
 
   /**
-   * @param decks how many times each deed is done; with a fraction each kind still comes once.
+   * @param repeats how many times each fault is done; with a fraction each kind still comes once.
    * @param lostRows how often the database is put back to an older state; then nobody has stolen a key, so that no
    *   wallet has a reason to be closed.
    */
-  constructor(world: World, dice: Dice, tally: Tally, decks: number, lostRows = 0) {
+  constructor(world: World, random: SeededGenerator, tally: Tally, repeats: number, lostRows = 0) {
     this.#world = world;
-    this.#dice = dice;
+    this.#random = random;
     this.#tally = tally;
-    const cards = this.#cards(decks).filter(({ name }) => lostRows === 0 || !name.startsWith("foreign"));
+    const entries = this.#schedules(repeats).filter(({ name }) => lostRows === 0 || !name.startsWith("external"));
     for (let count = 0; count < lostRows; count += 1)
-      cards.push({ name: "lost rows", deed: () => this.#alone(() => this.#loseRows()) });
-    for (let at = cards.length - 1; at > 0; at -= 1) {
-      const other = dice.between(0, at);
-      [cards[at], cards[other]] = [cards[other] as (typeof cards)[0], cards[at] as (typeof cards)[0]];
+      entries.push({ name: "lost rows", inject: () => this.#alone(() => this.#loseRows()) });
+    for (let at = entries.length - 1; at > 0; at -= 1) {
+      const other = random.between(0, at);
+      [entries[at], entries[other]] = [entries[other] as (typeof entries)[0], entries[at] as (typeof entries)[0]];
     }
-    this.#deck = cards;
+    this.#schedule = entries;
   }
 
-  /** Share of the deeds that are done. */
+  /** Share of the faults that are done. */
   get progress(): number {
-    return this.dealt / this.#deck.length;
+    return this.injected / this.#schedule.length;
   }
 
   /** @param goOn false ends it before its time. */
   async run(goOn: () => boolean): Promise<void> {
     // The factory and what its wallets may do lie below.
     this.#floor = await this.#head();
-    const deck = this.#deck.values();
-    const dealer = async () => {
-      for (const { name, deed } of deck) {
+    const schedule = this.#schedule.values();
+    const injector = async () => {
+      for (const { name, inject } of schedule) {
         if (!goOn()) return;
-        await deed().then(
-          () => this.#tally.count(`deed ${name}`),
+        await inject().then(
+          () => this.#tally.count(`fault ${name}`),
           (error) => this.#tally.count(`failed to ${name}: ${String(error).slice(0, 100)}`),
         );
-        this.dealt += 1;
-        await sleep(this.#dice.between(200, 900));
+        this.injected += 1;
+        await sleep(this.#random.between(200, 900));
       }
     };
-    await Promise.all([dealer(), dealer()]);
+    await Promise.all([injector(), injector()]);
     for (const point of [...failpoints, "bump-before-persist", "bump-after-persist"]) this.#world.recall(point);
   }
 
-  #cards(decks: number) {
+  #schedules(repeats: number) {
     const world = this.#world;
     const fault =
-      (name: string, deed: Deed): Deed =>
+      (name: string, inject: Inject): Inject =>
       async () => {
-        await deed();
+        await inject();
         this.#tally.fault(name);
       };
-    const kinds: [number, string, Deed][] = [
+    const kinds: [number, string, Inject][] = [
       [34, "reorg", () => this.#alone(() => this.#reorg())],
       [34, "kill", () => this.#kill("SIGKILL")],
       [4, "restart", fault("restart", () => this.#kill("SIGTERM"))],
-      ...failpoints.map((point): [number, string, Deed] => [3, `crash ${point}`, () => this.#crash(point)]),
+      ...failpoints.map((point): [number, string, Inject] => [3, `crash ${point}`, () => this.#crash(point)]),
       [2, "crash bump-before-persist", () => this.#crash("bump-before-persist")],
       [2, "crash bump-after-persist", () => this.#crash("bump-after-persist")],
       [4, "freeze", fault("freeze", () => this.#freeze())],
@@ -109,18 +109,18 @@ export class Trouble {
       [1, "wrong chain in the settings", fault("wrong chain in the settings", () => this.#wrongChain())],
       [2, "factory paused", fault("factory paused", () => this.#alone(() => this.#pauseFactory()))],
       [3, "address squatted", fault("address squatted", () => squat(world))],
-      [2, "foreign replaces ours", fault("foreign replaces ours", () => replaceOurs(world))],
-      [2, "foreign at the next nonce", fault("foreign at the next nonce", () => takeNextNonce(world))],
+      [2, "external replaces ours", fault("external replaces ours", () => replaceOurs(world))],
+      [2, "external at the next nonce", fault("external at the next nonce", () => takeNextNonce(world))],
     ];
-    return kinds.flatMap(([times, name, deed]) =>
-      Array.from({ length: Math.ceil(times * decks) }, () => ({ name, deed })),
+    return kinds.flatMap(([times, name, inject]) =>
+      Array.from({ length: Math.ceil(times * repeats) }, () => ({ name, inject })),
     );
   }
 
   async #reorg(): Promise<void> {
     const before = await this.#counts();
-    const depth = Math.min(this.#dice.between(1, 6), await this.#room());
-    this.#dice.pick(this.#world.proxies).deadReceipts += 2;
+    const depth = Math.min(this.#random.between(1, 6), await this.#room());
+    this.#random.pick(this.#world.proxies).deadReceipts += 2;
     await this.#withoutBlocks(() => rpc(this.#world.nodeUrl, "anvil_reorg", [depth, []]));
     this.#tally.count("reorgs");
     this.#tally.fault("reorg");
@@ -163,9 +163,9 @@ export class Trouble {
 
   /** One of a pair, while the other one serves: on a slow machine nothing would ever get done otherwise. */
   async #kill(signal: NodeJS.Signals): Promise<void> {
-    const pair = this.#dice.pick([this.#world.apis, this.#world.workers]);
+    const pair = this.#random.pick([this.#world.apis, this.#world.workers]);
     await this.#bothUp(pair);
-    if (!this.#dice.pick(pair).signal(signal)) return;
+    if (!this.#random.pick(pair).signal(signal)) return;
     if (signal === "SIGKILL") this.#tally.count("kills");
   }
 
@@ -185,15 +185,15 @@ export class Trouble {
   }
 
   async #freeze(): Promise<void> {
-    const worker = this.#dice.pick(this.#world.workers);
+    const worker = this.#random.pick(this.#world.workers);
     worker.signal("SIGSTOP");
-    await sleep(this.#dice.between(1_000, 5_000));
+    await sleep(this.#random.between(1_000, 5_000));
     worker.signal("SIGCONT");
   }
 
   async #emptyWallets(): Promise<void> {
     await this.#world.fund(1n);
-    await sleep(this.#dice.between(1_000, 3_000));
+    await sleep(this.#random.between(1_000, 3_000));
     await this.#world.fund(parseEther("100000"));
   }
 
@@ -208,7 +208,7 @@ export class Trouble {
     for (let tries = 0; tries < 150; tries += 1) {
       await sleep(100);
       const { rows } = await pool.query<{ raw: Buffer }>(
-        `SELECT (array_agg(a.raw ORDER BY a.created_at))[1] AS raw FROM service.slot s
+        `SELECT (array_agg(a.raw ORDER BY a.created_at))[1] AS raw FROM service.nonce_reservation s
          JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.state = 'open'
          GROUP BY s.chain_id, s.addr, s.nonce HAVING count(*) > 1 LIMIT 1`,
       );
@@ -226,26 +226,26 @@ export class Trouble {
   }
 
   async #pauseMining(): Promise<void> {
-    await this.#withoutBlocks(() => sleep(this.#dice.between(1_000, 3_000)));
+    await this.#withoutBlocks(() => sleep(this.#random.between(1_000, 3_000)));
   }
 
   async #holdLocks(): Promise<void> {
     const client = new pg.Client({ connectionString: this.#world.databaseUrl });
     client.on("error", () => undefined);
     await client.connect();
-    await client.query("BEGIN; SELECT FROM service.lane FOR UPDATE");
-    await sleep(this.#dice.between(1_000, 3_000));
+    await client.query("BEGIN; SELECT FROM service.relayer_wallet FOR UPDATE");
+    await sleep(this.#random.between(1_000, 3_000));
     await client.end();
   }
 
   async #otherChain(): Promise<void> {
     for (const proxy of this.#world.proxies) proxy.otherChain = true;
-    await sleep(this.#dice.between(1_000, 4_000));
+    await sleep(this.#random.between(1_000, 4_000));
     for (const proxy of this.#world.proxies) proxy.otherChain = false;
   }
 
   async #lateAnswers(): Promise<void> {
-    this.#dice.pick(this.#world.proxies).late += 2;
+    this.#random.pick(this.#world.proxies).late += 2;
   }
 
   /** A process whose settings name another chain than the node serves: it takes no deployment. */
@@ -271,9 +271,9 @@ export class Trouble {
   /** What was written meanwhile is lost; its transactions are mined, or every other time still in the mempool. */
   async #loseRows(): Promise<void> {
     const older = new OlderState(this.#world.databaseUrl);
-    const stopped = this.#dice.chance(0.5);
+    const stopped = this.#random.chance(0.5);
     const lose = async () => {
-      const lost = await this.#world.withDatabase(() => older.loseAll(this.#dice.between(1_500, 4_000)));
+      const lost = await this.#world.withDatabase(() => older.loseAll(this.#random.between(1_500, 4_000)));
       // Others ask for nonces before a block has any of them.
       if (stopped) await sleep(2_500);
       return lost;
@@ -288,9 +288,9 @@ export class Trouble {
     this.#floor = await pauseFactory(this.#world);
   }
 
-  /** One after the other: deeds that fill the pool, that need it empty, that stop and that take blocks. */
-  async #alone(deed: Deed): Promise<void> {
-    const done = this.#turn.then(deed);
+  /** One after the other: faults that fill the pool, that need it empty, that stop and that take blocks. */
+  async #alone(inject: Inject): Promise<void> {
+    const done = this.#turn.then(inject);
     this.#turn = done.catch(() => undefined);
     await done;
   }

@@ -11,10 +11,10 @@ import { migrate } from "../../src/db/admin/migrate.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { CommitCutter } from "./commit-cutter.ts";
-import { Dice } from "./dice.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 import { Restarting, rpc, startAnvil, stopAnvil } from "./fleet.ts";
 import { MutantTree, ownTree } from "./mutant-tree.ts";
+import { SeededGenerator } from "./seeded-generator.ts";
 import { deployTestFactory, type TestFactory } from "./test-factory.ts";
 
 export interface WorldOptions {
@@ -53,7 +53,7 @@ export class World {
   /** Transactions that reached a node before their bytes were stored (rule R2, seen from outside). */
   readonly unstored: () => number;
   /** Hashes of transactions that somebody else signed with our keys. */
-  readonly foreign = new Set<string>();
+  readonly external = new Set<string>();
 
   private constructor(parts: Parts, rest: Hidden) {
     this.dir = parts.dir;
@@ -96,7 +96,7 @@ export class World {
       await startAnvil(nodePort, 31337, ["--block-time", "1", "--order", "fees"]),
       await startAnvil(otherPort, 31338, ["--block-time", "3600"]),
     ];
-    const keys = [0, 1].map((lane) => keccak256(toHex(`mintyard chaos ${seed} ${lane}`)));
+    const keys = [0, 1].map((index) => keccak256(toHex(`mintyard chaos ${seed} ${index}`)));
     for (const key of keys) {
       const wallet = privateKeyToAddress(key);
       await rpc(nodeUrl, "anvil_setBalance", [wallet, toHex(parseEther("100000"))]);
@@ -123,8 +123,8 @@ export class World {
       }
     };
     const proxies = [
-      await FaultProxy.start(nodeUrl, otherUrl, new Dice(seed + 1), checkStored),
-      await FaultProxy.start(nodeUrl, otherUrl, new Dice(seed + 2), checkStored),
+      await FaultProxy.start(nodeUrl, otherUrl, new SeededGenerator(seed + 1), checkStored),
+      await FaultProxy.start(nodeUrl, otherUrl, new SeededGenerator(seed + 2), checkStored),
     ];
     const cutter = await CommitCutter.start(pgPort);
     await mkdir(join(dir, "orders"));
@@ -230,7 +230,7 @@ export class World {
 type Parts = Omit<
   World,
   | "wallets"
-  | "foreign"
+  | "external"
   | "freePort"
   | "crashPostgres"
   | "withDatabase"

@@ -17,7 +17,7 @@ const key = randomUUID();
 beforeAll(async () => {
   h = await RelayHarness.start();
   services = h.process();
-  await createAccount(services.db, services.config.keyPepper, { name: "doors", tier: "growth", key });
+  await createAccount(services.db, services.config.keyPepper, { name: "apis", tier: "growth", key });
   server = createServer(getRequestListener(createApp(services).fetch));
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -76,7 +76,7 @@ const input = (changes: Record<string, unknown> = {}) => ({
 
 const mutation = `mutation ($input: DeployCollectionInput!) {
   deployCollection(input: $input) {
-    deployment { id state transactionHash predictedAddress collection }
+    deployment { id state transactionHash predictedAddress collection { address } }
     idempotencyKey warnings userErrors { code field message }
   }
 }`;
@@ -166,9 +166,9 @@ describe("GraphQL", () => {
     });
     await h.until(services, deployment.id, ["finalized"]);
     const query = `query ($id: ID!, $collection: Address!, $wallet: Address!) {
-      deployment(id: $id) { state collection block publicMintStart presaleMerkleRoot }
+      deployment(id: $id) { state collection { address deploymentName: name } block publicMintStart presaleMerkleRoot }
       byAddress: deployment(chain: "goerli", collection: $collection) { id }
-      deployments(first: 1) { nodes { id } pageInfo { hasNextPage endCursor } }
+      viewer { deployments(first: 1) { nodes { id collection { address } } pageInfo { hasNextPage endCursor } } }
       eligibility(chain: "goerli", collection: $collection, wallet: $wallet) { eligible reason proof }
     }`;
     const variables = { id: deployment.id, collection: deployment.predictedAddress, wallet };
@@ -177,16 +177,21 @@ describe("GraphQL", () => {
     expect(answer.data).toMatchObject({
       deployment: {
         state: "FINALIZED",
-        collection: deployment.predictedAddress,
+        collection: { address: deployment.predictedAddress },
         publicMintStart: "2022-07-12T11:30:48.000Z",
       },
       byAddress: { id: deployment.id },
-      deployments: { nodes: [{ id: deployment.id }], pageInfo: { hasNextPage: true } },
+      viewer: {
+        deployments: {
+          nodes: [{ id: deployment.id, collection: { address: deployment.predictedAddress } }],
+          pageInfo: { hasNextPage: true },
+        },
+      },
       eligibility: { eligible: true, reason: null, proof: [] },
     });
   });
 
-  test("says every fault of an input with this door's names", async () => {
+  test("says every fault of an input with this API's names", async () => {
     const { data } = await deploy(input({ maxSupply: "0", owner: `0x${"0".repeat(40)}` }));
     expect(data.deployCollection.deployment).toBeNull();
     expect(data.deployCollection.userErrors.map(({ code, field }: Record<string, string>) => [code, field])).toEqual(
@@ -197,7 +202,7 @@ describe("GraphQL", () => {
     );
   });
 
-  test("both doors' requests for one collection are one deployment", async () => {
+  test("both APIs' requests for one collection are one deployment", async () => {
     const sent = request({ royalties_share: 0 });
     const legacy = await post("/v0/contracts/collections", sent);
     const { data } = await deploy(

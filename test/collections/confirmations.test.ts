@@ -10,7 +10,7 @@ import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { launch, RelayHarness } from "../relay/harness.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 let h: RelayHarness;
 let services: Services;

@@ -9,7 +9,7 @@ import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { listDeployments } from "../../src/collections/list-deployments.ts";
 import type { Services } from "../../src/services.ts";
 import { launch, RelayHarness, randomAddress } from "../relay/harness.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 let h: RelayHarness;
 let services: Services;
@@ -100,8 +100,8 @@ describe("one request is one deployment", () => {
     expect(second.idempotencyKey).toBe("once");
     const other = launch({ idempotencyKey: "once" });
     await expect(deployCollection(services, caller, other)).rejects.toMatchObject({ code: "value_error" });
-    const stranger = await deployCollection(services, await h.caller(), input);
-    expect(stranger.deployment.id).not.toBe(first.deployment.id);
+    const thirdParty = await deployCollection(services, await h.caller(), input);
+    expect(thirdParty.deployment.id).not.toBe(first.deployment.id);
   });
 
   test("with a presale list, answered while storage is full; a new one is refused", async () => {

@@ -4,22 +4,22 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionFactoryAbi, collectionFactoryBytecode } from "../../contracts/abi/collection-factory.ts";
 import type { RelayHarness } from "../relay/harness.ts";
-import type { DoorServer } from "./door-server.ts";
-import { input, LaunchStage, request, wallet } from "./launch-stage.ts";
+import type { HttpApi } from "./http-api.ts";
+import { input, LaunchFixture, request, wallet } from "./launch-fixture.ts";
 
-let stage: LaunchStage;
+let fixture: LaunchFixture;
 let h: RelayHarness;
-let door: DoorServer;
+let api: HttpApi;
 beforeAll(async () => {
-  stage = await LaunchStage.start();
-  ({ h, door } = stage);
+  fixture = await LaunchFixture.start();
+  ({ h, api } = fixture);
 });
-afterAll(() => stage?.stop());
+afterAll(() => fixture?.stop());
 
 test("names the address, the gas and the cost of the deployment that follows, and leaves nothing behind", async () => {
   const sent = request({ presale_whitelisted_addresses: [wallet] });
-  const before = await stage.footprint();
-  const plan = await door.post("/v0/contracts/collections?dry_run=true", sent);
+  const before = await fixture.footprint();
+  const plan = await api.post("/v0/contracts/collections?dry_run=true", sent);
   expect(plan.status).toBe(200);
   expect(Object.keys(plan.body)).toEqual([
     "response",
@@ -34,15 +34,15 @@ test("names the address, the gas and the cost of the deployment that follows, an
     "warnings",
     "error",
   ]);
-  expect(await stage.footprint()).toEqual(before);
+  expect(await fixture.footprint()).toEqual(before);
 
-  const { rows } = await door.services.pool.query("SELECT count(*) FROM service.intent");
+  const { rows } = await api.services.pool.query("SELECT count(*) FROM service.intent");
   const key = String(plan.body["idempotency_key"]);
   const answers = await Promise.all(
-    Array.from({ length: 5 }, () => door.post("/v0/contracts/collections", sent, { "Idempotency-Key": key })),
+    Array.from({ length: 5 }, () => api.post("/v0/contracts/collections", sent, { "Idempotency-Key": key })),
   );
   expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
-  const { rows: after } = await door.services.pool.query("SELECT count(*) FROM service.intent");
+  const { rows: after } = await api.services.pool.query("SELECT count(*) FROM service.intent");
   expect(after[0].count - rows[0].count).toBe(1n);
   const [first] = answers;
   expect(first?.body["predicted_address"]).toBe(plan.body["predicted_address"]);
@@ -54,9 +54,9 @@ test("names the address, the gas and the cost of the deployment that follows, an
   expect(await h.chain.getCode({ address: plan.body["predicted_address"] as unknown as Address })).toMatch(/^0x363d/);
 });
 
-test("says which members are not known: they are ignored, and a misspelt one is a wish not carried out", async () => {
+test("says which members are not known: they are ignored, and a misspelt one is a request not carried out", async () => {
   const many = Object.fromEntries(Array.from({ length: 12 }, (_, index) => [`extra_${index}`, index]));
-  const { body } = await door.post(
+  const { body } = await api.post(
     "/v0/contracts/collections?dry_run=true",
     request({ team_reserve: undefined, reserved_supply: 5, ...many }),
   );
@@ -64,13 +64,13 @@ test("says which members are not known: they are ignored, and a misspelt one is 
   expect(warnings).toHaveLength(11);
   expect(warnings[0]).toBe('"reserved_supply" is no member of this request and is ignored');
   expect(warnings[10]).toBe("3 further members are ignored");
-  const whole = await door.post("/v0/contracts/collections?dry_run=true", request());
+  const whole = await api.post("/v0/contracts/collections?dry_run=true", request());
   expect(whole.body["warnings"]).toEqual([]);
 });
 
 test("lists the missing, the malformed and the impossible together", async () => {
-  const before = await stage.footprint();
-  const { status, body } = await door.post(
+  const before = await fixture.footprint();
+  const { status, body } = await api.post(
     "/v0/contracts/collections?dry_run=1",
     request({ symbol: undefined, owner_address: "0x12", max_supply: 0, royalties_share: 10_001, team_reserve: -1 }),
   );
@@ -86,17 +86,17 @@ test("lists the missing, the malformed and the impossible together", async () =>
       ["team_reserve", "value_error"],
     ]),
   );
-  expect(await stage.footprint()).toEqual(before);
+  expect(await fixture.footprint()).toEqual(before);
 });
 
 test("over GraphQL gives the same plan, and says what is legal but probably not meant", async () => {
   const sent = { base_uri: "ipfs://bafy", owner_address: wallet.replace("0x25D5", "0x25d5") };
   const name = `Keys ${randomUUID()}`;
   const key = randomUUID();
-  const rest = await door.post("/v0/contracts/collections?dry_run=true", request({ ...sent, name }), {
+  const rest = await api.post("/v0/contracts/collections?dry_run=true", request({ ...sent, name }), {
     "Idempotency-Key": key,
   });
-  const { data } = await door.graphql(
+  const { data } = await api.graphql(
     `mutation ($input: DeployCollectionInput!) { deployCollection(input: $input, dryRun: true) {
       deployment { id } plan { predictedAddress gas maxFeePerGasWei } warnings idempotencyKey userErrors { code } } }`,
     { input: input({ name, baseUri: "ipfs://bafy", idempotencyKey: key, owner: sent.owner_address }) },
@@ -131,7 +131,7 @@ test("finds a treasury that refuses payments; the deployment is refused too", as
   });
   const { contractAddress } = await h.chain.waitForTransactionReceipt({ hash });
   for (const path of ["/v0/contracts/collections?dry_run=true", "/v0/contracts/collections"]) {
-    const { body } = await door.post(path, request({ treasury_address: contractAddress }));
+    const { body } = await api.post(path, request({ treasury_address: contractAddress }));
     expect(body).toMatchObject({
       error: { code: "invalid_address" },
       detail: [{ loc: ["treasury_address"], msg: expect.stringContaining("refuses payments") }],

@@ -3,26 +3,26 @@ import { Readable } from "node:stream";
 import type { ReadableStream as NodeStream } from "node:stream/web";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RelayHarness } from "../relay/harness.ts";
-import type { DoorServer } from "./door-server.ts";
-import { input, LaunchStage } from "./launch-stage.ts";
+import type { HttpApi } from "./http-api.ts";
+import { input, LaunchFixture } from "./launch-fixture.ts";
 
-let stage: LaunchStage;
+let fixture: LaunchFixture;
 let h: RelayHarness;
-let door: DoorServer;
+let api: HttpApi;
 beforeAll(async () => {
-  stage = await LaunchStage.start();
-  ({ h, door } = stage);
+  fixture = await LaunchFixture.start();
+  ({ h, api } = fixture);
 });
-afterAll(() => stage?.stop());
+afterAll(() => fixture?.stop());
 
 /** Reads server-sent events until `enough` or the end; then leaves. */
 async function listen(id: string, enough: (states: string[]) => boolean = () => false) {
   const leaving = new AbortController();
-  const response = await fetch(`${door.base}/graphql`, {
+  const response = await fetch(`${api.base}/graphql`, {
     method: "POST",
-    headers: { Authorization: door.key, "Content-Type": "application/json", Accept: "text/event-stream" },
+    headers: { Authorization: api.key, "Content-Type": "application/json", Accept: "text/event-stream" },
     body: JSON.stringify({
-      query: "subscription ($id: ID!) { deployment(id: $id) { state collection } }",
+      query: "subscription ($id: ID!) { deployment(id: $id) { state collection { address } } }",
       variables: { id },
     }),
     signal: leaving.signal,
@@ -45,13 +45,13 @@ async function listen(id: string, enough: (states: string[]) => boolean = () => 
 }
 
 test("a subscription tells each state and ends with the last", async () => {
-  const { data } = await door.graphql(
+  const { data } = await api.graphql(
     "mutation ($input: DeployCollectionInput!) { deployCollection(input: $input) { deployment { id } } }",
     { input: input() },
   );
   const id = String(data["deployCollection"]?.["deployment"]?.["id"]);
   const listening = listen(id);
-  await h.until(door.services, id, ["finalized"]);
+  await h.until(api.services, id, ["finalized"]);
   const states = await listening;
   expect(states.at(-1)).toBe("FINALIZED");
   expect(new Set(states).size).toBe(states.length);
@@ -65,24 +65,24 @@ test("one that has not been signed can be cancelled; what stands cannot", async 
   const cancel = "mutation ($id: ID!) { cancelDeployment(id: $id) { deployment { state } userErrors { code field } } }";
   try {
     const sent = input({ idempotencyKey: randomUUID() });
-    const { errors } = await door.graphql(
+    const { errors } = await api.graphql(
       "mutation ($input: DeployCollectionInput!) { deployCollection(input: $input) { deployment { id } } }",
       { input: sent },
     );
     const held = String(errors?.[0]?.extensions.details?.deployment);
-    const { data } = await door.graphql(cancel, { id: held });
+    const { data } = await api.graphql(cancel, { id: held });
     expect(data["cancelDeployment"]).toEqual({ deployment: { state: "CANCELLED" }, userErrors: [] });
     expect(await listen(held)).toEqual(["CANCELLED"]);
   } finally {
     await h.pauseFactory(false);
   }
-  const { data } = await door.graphql(
+  const { data } = await api.graphql(
     "mutation ($input: DeployCollectionInput!) { deployCollection(input: $input) { deployment { id } } }",
     { input: input() },
   );
   const id = String(data["deployCollection"]?.["deployment"]?.["id"]);
-  await h.until(door.services, id, ["finalized"]);
-  const refused = await door.graphql(cancel, { id });
+  await h.until(api.services, id, ["finalized"]);
+  const refused = await api.graphql(cancel, { id });
   expect(refused.data["cancelDeployment"]).toEqual({
     deployment: null,
     userErrors: [{ code: "value_error", field: null }],

@@ -1,28 +1,28 @@
 import { createHash } from "node:crypto";
 import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { patient } from "../setup/patience.ts";
-import { DoorServer } from "./door-server.ts";
-import { LaunchStage } from "./launch-stage.ts";
+import { patient } from "../setup/poll-timeout.ts";
+import { HttpApi } from "./http-api.ts";
+import { LaunchFixture } from "./launch-fixture.ts";
 
 // What is asked without a key, over HTTP: each test comes from addresses of its own.
 const wallets = Array.from({ length: 31 }, (_, index) => walletOf(index));
-let stage: LaunchStage;
-let door: DoorServer;
+let fixture: LaunchFixture;
+let api: HttpApi;
 let collection: string;
 
 beforeAll(async () => {
-  stage = await LaunchStage.start();
-  door = await DoorServer.start(stage.h.process({ TRUSTED_PROXIES: "127.0.0.0/8" }));
-  await stage.deployed({ presale_whitelisted_addresses: wallets, presale_mint_start: "2022-07-01" });
-  const { rows } = await door.services.pool.query(
+  fixture = await LaunchFixture.start();
+  api = await HttpApi.start(fixture.h.process({ TRUSTED_PROXIES: "127.0.0.0/8" }));
+  await fixture.deployed({ presale_whitelisted_addresses: wallets, presale_mint_start: "2022-07-01" });
+  const { rows } = await api.services.pool.query(
     "SELECT '0x' || encode(predicted_addr, 'hex') AS address FROM service.intent WHERE kind = 'deploy'",
   );
   collection = rows[0].address;
 });
 afterAll(async () => {
-  await door?.stop();
-  await stage?.stop();
+  await api?.stop();
+  await fixture?.stop();
 });
 
 function walletOf(index: number): Address {
@@ -30,7 +30,7 @@ function walletOf(index: number): Address {
 }
 
 /** One question for each wallet, in one operation. */
-async function ask(server: DoorServer, asked: readonly string[], headers: Record<string, string>) {
+async function ask(server: HttpApi, asked: readonly string[], headers: Record<string, string>) {
   const fields = asked.map(
     (wallet, index) =>
       `a${index}: eligibility(chain: "goerli", collection: "${collection}", wallet: "${wallet}") { eligible reason proof }`,
@@ -41,7 +41,7 @@ const from = (address: string) => ({ "X-Forwarded-For": address });
 
 /** What the node was asked while `run` ran: calls of contracts, and requests that had any. */
 async function nodeWork(run: () => Promise<void>): Promise<{ calls: number; requests: number }> {
-  const { seen } = stage.h.proxy;
+  const { seen } = fixture.h.proxy;
   const before = seen.length;
   await run();
   const methods = seen.slice(before);
@@ -54,13 +54,13 @@ async function nodeWork(run: () => Promise<void>): Promise<{ calls: number; requ
 
 test("thirty aliases with one question are three calls of the contract; thirty wallets are two requests to the node", async () => {
   const same = await nodeWork(async () => {
-    const { body, status } = await ask(door, Array(30).fill(wallets[0]), from("198.51.100.1"));
+    const { body, status } = await ask(api, Array(30).fill(wallets[0]), from("198.51.100.1"));
     expect(status).toBe(200);
     expect(Object.values(body["data"] as object)).toEqual(Array(30).fill(expect.objectContaining({ eligible: true })));
   });
   expect(same.calls).toBeLessThanOrEqual(3);
   const different = await nodeWork(async () => {
-    const { body } = await ask(door, wallets.slice(1), from("198.51.100.2"));
+    const { body } = await ask(api, wallets.slice(1), from("198.51.100.2"));
     expect(Object.values(body["data"] as object)).toEqual(Array(30).fill(expect.objectContaining({ eligible: true })));
   });
   expect(different.calls).toBeLessThanOrEqual(32);
@@ -69,19 +69,19 @@ test("thirty aliases with one question are three calls of the contract; thirty w
   // Callers at once share as those of one request do.
   const crowd = await nodeWork(async () => {
     await Promise.all(
-      Array.from({ length: 20 }, (_, index) => ask(door, [wallets[0] ?? ""], from(`198.51.100.${100 + index}`))),
+      Array.from({ length: 20 }, (_, index) => ask(api, [wallets[0] ?? ""], from(`198.51.100.${100 + index}`))),
     );
   });
   expect(crowd.calls).toBeLessThanOrEqual(6);
 });
 
 test.each([
-  ["eligibility", async (count: number, address: string) => await ask(door, wallets.slice(0, count), from(address))],
+  ["eligibility", async (count: number, address: string) => await ask(api, wallets.slice(0, count), from(address))],
   [
     "status",
     async (count: number, address: string) => {
       const fields = Array.from({ length: count }, (_, index) => `s${index}: status { database }`);
-      return await door.post("/graphql", { query: `{ ${fields.join(" ")} }` }, { Authorization: "", ...from(address) });
+      return await api.post("/graphql", { query: `{ ${fields.join(" ")} }` }, { Authorization: "", ...from(address) });
     },
   ],
 ])("each alias of %s is taken from the bucket of the caller's address", async (name, send) => {
@@ -106,10 +106,10 @@ test.each([
   }
   // Another address is not held up; nor is a caller with a key, who pays from the account's reads.
   expect((await send(1, `${net}.4`)).status).toBe(200);
-  const keyed = await door.post("/graphql", { query: "{ status { database } }" }, from(`${net}.3`));
+  const keyed = await api.post("/graphql", { query: "{ status { database } }" }, from(`${net}.3`));
   expect([keyed.status, keyed.headers.get("ratelimit-bucket")]).toEqual([200, "read"]);
   // A key that is none does not change what anybody may ask.
-  const wrong = await door.post(
+  const wrong = await api.post(
     "/graphql",
     { query: "{ status { database } }" },
     {
@@ -125,41 +125,41 @@ test("what is said of the service is read once for all who ask at once", async (
   const count = () => {
     statements += 1;
   };
-  door.services.pool.on("acquire", count);
+  api.services.pool.on("acquire", count);
   try {
     await Promise.all(
       Array.from({ length: 40 }, async () => {
-        const response = await fetch(`${door.base}/status`);
+        const response = await fetch(`${api.base}/status`);
         expect(response.status).toBe(200);
       }),
     );
   } finally {
-    door.services.pool.off("acquire", count);
+    api.services.pool.off("acquire", count);
   }
   // Twice, if a second passed meanwhile; a busy machine may need some more.
   expect(statements).toBeLessThan(20);
 });
 
 test("an address has 2,000 questions in a day, of IPv6 a whole /64; then it is told to take a key", async () => {
-  const { limiter } = door.services.auth;
+  const { limiter } = api.services.auth;
   const day = { perSecond: 2_000 / 86_400, burst: 2_000 };
   for (const [client, address] of [
     ["198.51.100.70", "198.51.100.70"],
     ["2001:db8:7:1::/64", "2001:db8:7:1::9"],
   ]) {
     expect((await limiter.take(`open-day:${client}`, day, 1_980)).allowed).toBe(true);
-    expect((await ask(door, wallets.slice(0, 10), from(address ?? ""))).status).toBe(200);
-    const { status, body } = await ask(door, wallets.slice(0, 30), from(address ?? ""));
+    expect((await ask(api, wallets.slice(0, 10), from(address ?? ""))).status).toBe(200);
+    const { status, body } = await ask(api, wallets.slice(0, 30), from(address ?? ""));
     expect(status).toBe(429);
     expect(JSON.stringify(body["errors"])).toContain("2000 questions without a key today; a free key asks more");
   }
 });
 
 test("beyond what readers may ask of the node they are refused at once, and the relay is not", async () => {
-  const services = stage.h.process({ TRUSTED_PROXIES: "127.0.0.0/8", READER_CALLS_PER_SECOND: "1" });
-  const poor = await DoorServer.start(services);
+  const services = fixture.h.process({ TRUSTED_PROXIES: "127.0.0.0/8", READER_CALLS_PER_SECOND: "1" });
+  const poor = await HttpApi.start(services);
   // Not as long as a whole request may take.
-  stage.h.proxy.delay("eth_call", 300);
+  fixture.h.proxy.delay("eth_call", 300);
   try {
     // Two calls may come at once; root and start are both.
     const { status, headers, body } = await ask(poor, wallets.slice(0, 10), from("198.51.100.50"));
@@ -174,8 +174,8 @@ test("beyond what readers may ask of the node they are refused at once, and the 
       .first((node) => node.ask([{ method: "eth_blockNumber", params: [] }]));
     expect(head).toHaveProperty("result");
   } finally {
-    stage.h.proxy.heal();
+    fixture.h.proxy.heal();
     await poor.stop();
   }
-  await expect.poll(async () => (await ask(door, [wallets[0] ?? ""], from("198.51.100.60"))).status, patient).toBe(200);
+  await expect.poll(async () => (await ask(api, [wallets[0] ?? ""], from("198.51.100.60"))).status, patient).toBe(200);
 });

@@ -1,23 +1,23 @@
 import { readFileSync } from "node:fs";
 import { getAddress, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { type DoorServer, newKey } from "./door-server.ts";
-import { LaunchStage, wallet } from "./launch-stage.ts";
+import { type HttpApi, newKey } from "./http-api.ts";
+import { LaunchFixture, wallet } from "./launch-fixture.ts";
 
-let stage: LaunchStage;
-let door: DoorServer;
+let fixture: LaunchFixture;
+let api: HttpApi;
 beforeAll(async () => {
-  stage = await LaunchStage.start();
-  ({ door } = stage);
+  fixture = await LaunchFixture.start();
+  ({ api } = fixture);
 });
-afterAll(() => stage?.stop());
+afterAll(() => fixture?.stop());
 
 test("collections are listed field by field, with a proof under each spelling of a wallet", async () => {
-  const key = await newKey(door.services);
+  const key = await newKey(api.services);
   const golden = JSON.parse(readFileSync(new URL("../golden/merkle.json", import.meta.url), "utf8"));
   const vector = golden.vectors.find(({ id }: { id: string }) => id === "mixed-case-duplicates");
-  const first = await stage.deployed({ name: "First" }, key);
-  const second = await stage.deployed(
+  const first = await fixture.deployed({ name: "First" }, key);
+  const second = await fixture.deployed(
     {
       chain: "rinkeby",
       name: "Second",
@@ -31,7 +31,7 @@ test("collections are listed field by field, with a proof under each spelling of
     key,
   );
   const path = "/v0/me/contracts/collections?chain=goerli";
-  const { body, text } = await door.get(path, { Authorization: key });
+  const { body, text } = await api.get(path, { Authorization: key });
   const contracts = body["contracts"] as unknown as Record<string, unknown>[];
   expect(contracts.map(({ name }) => name)).toEqual(["Second", "First"]);
   expect(Object.entries(contracts[0] ?? {})).toEqual([
@@ -66,7 +66,7 @@ test("collections are listed field by field, with a proof under each spelling of
     presale_whitelisted_addresses: [],
   });
 
-  const proofs = (await door.get(`${path}&include=merkle_proofs`, { Authorization: key })).body[
+  const proofs = (await api.get(`${path}&include=merkle_proofs`, { Authorization: key })).body[
     "contracts"
   ] as unknown as { merkle_proofs: Record<string, Hex[]> }[];
   const [given = {}, none = {}] = proofs.map(({ merkle_proofs }) => merkle_proofs);
@@ -76,12 +76,12 @@ test("collections are listed field by field, with a proof under each spelling of
     expect(given[getAddress(address)]).toEqual(proof);
   }
   for (const spelling of vector.deduplicated) expect(given[spelling]).toEqual(vector.proofs[spelling.toLowerCase()]);
-  expect((await door.get("/v0/me/contracts")).body).toEqual({ response: "OK", contracts: [], error: null });
+  expect((await api.get("/v0/me/contracts")).body).toEqual({ response: "OK", contracts: [], error: null });
 });
 
 test("the ABI is the compiler's, with selectors, and only for the account's own", async () => {
-  const { predicted_address: address } = await stage.deployed();
-  const { body } = await door.get(`/v0/me/contracts/abis/${address}?chain=goerli`);
+  const { predicted_address: address } = await fixture.deployed();
+  const { body } = await api.get(`/v0/me/contracts/abis/${address}?chain=goerli`);
   const abi = body["abi"] as unknown as { name: string; type: string }[];
   expect(JSON.stringify(abi.find(({ name }) => name === "ADMIN_ROLE"))).toBe(
     '{"inputs":[],"name":"ADMIN_ROLE","outputs":[{"internalType":"bytes32","name":"","type":"bytes32"}],"stateMutability":"view","type":"function","constant":true,"signature":"0x75b238fc"}',
@@ -90,13 +90,15 @@ test("the ABI is the compiler's, with selectors, and only for the account's own"
   expect(abi.find(({ name, type }) => type === "event" && name === "Transfer")).toMatchObject({
     signature: "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
   });
-  const stranger = { Authorization: await newKey(door.services) };
-  const theirs = await door.get(`/v0/me/contracts/abis/${address}?chain=goerli`, stranger);
+  const thirdParty = { Authorization: await newKey(api.services) };
+  const theirs = await api.get(`/v0/me/contracts/abis/${address}?chain=goerli`, thirdParty);
   expect(theirs).toMatchObject({ status: 404, body: { error: { code: "not_found" } } });
-  const { data } = await door.graphql(
-    'query ($a: Address!) { collection(chain: "goerli", address: $a) { abi } collections(chain: "goerli") { address } }',
+  const { data } = await api.graphql(
+    'query ($a: Address!) { collection(chain: "goerli", address: $a) { abi } viewer { collections(chain: "goerli") { address } } }',
     { a: address },
   );
   expect(data["collection"]?.["abi"]).toEqual(abi);
-  expect(data["collections"]?.[0]).toEqual({ address: String(address).toLowerCase() });
+  expect((data["viewer"] as { collections?: unknown[] } | undefined)?.collections?.[0]).toEqual({
+    address: String(address).toLowerCase(),
+  });
 });

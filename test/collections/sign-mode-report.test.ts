@@ -4,28 +4,28 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { prepareDeployment } from "../../src/collections/prepare-deployment.ts";
 import { reportDeployment } from "../../src/collections/report-deployment.ts";
 import { launch } from "../relay/harness.ts";
-import { newKey } from "./door-server.ts";
-import { input } from "./launch-stage.ts";
-import { SignStage } from "./sign-stage.ts";
+import { newKey } from "./http-api.ts";
+import { input } from "./launch-fixture.ts";
+import { SignFixture } from "./sign-fixture.ts";
 
 // The account's own word: which transaction is the deployment of its request.
-type Wallet = Awaited<ReturnType<SignStage["wallet"]>>;
-let stage: SignStage;
+type Wallet = Awaited<ReturnType<SignFixture["wallet"]>>;
+let fixture: SignFixture;
 let owner: Wallet;
 let other: Wallet;
 beforeAll(async () => {
-  stage = await SignStage.start();
-  [owner, other] = [await stage.wallet(), await stage.wallet()];
+  fixture = await SignFixture.start();
+  [owner, other] = [await fixture.wallet(), await fixture.wallet()];
 });
-afterAll(() => stage?.stop());
+afterAll(() => fixture?.stop());
 
 const request = () => input({ owner: owner.account.address });
 const send = async (wallet: Wallet, data: Hex) => {
-  const { contractAddress, transactionHash } = await stage.mined(wallet.sendTransaction({ data }));
+  const { contractAddress, transactionHash } = await fixture.mined(wallet.sendTransaction({ data }));
   return { address: (contractAddress ?? "0x").toLowerCase(), hash: transactionHash };
 };
-const report = async (transactionHash: Hash, key = stage.door.key) => {
-  const { data, errors } = await stage.door.graphql(
+const report = async (transactionHash: Hash, key = fixture.api.key) => {
+  const { data, errors } = await fixture.api.graphql(
     `mutation ($hash: Hex!) { reportDeployment(chain: "goerli", transactionHash: $hash) {
       collection userErrors { code field message } } }`,
     { hash: transactionHash },
@@ -35,63 +35,63 @@ const report = async (transactionHash: Hash, key = stage.door.key) => {
   return data["reportDeployment"] as unknown as { collection: string | null; userErrors: { code: string }[] };
 };
 
-test("a creator's wallet that was not named is recognised once the account reports its transaction", async () => {
+test("a creator's wallet that was not named is detected once the account reports its transaction", async () => {
   const given = request();
-  const { address, hash } = await send(other, await stage.prepare(given));
-  await stage.recognise();
-  expect(await stage.listedAs(given.name)).toEqual([]);
+  const { address, hash } = await send(other, await fixture.prepare(given));
+  await fixture.detect();
+  expect(await fixture.listedAs(given.name)).toEqual([]);
   expect(await report(hash)).toEqual({ collection: address, userErrors: [] });
-  await stage.recognise();
-  expect(await stage.listedAs(given.name)).toEqual([address]);
-  expect((await stage.door.get(`/v0/contracts/${hash}?chain=goerli`)).body["contract_address"]).toBe(
+  await fixture.detect();
+  expect(await fixture.listedAs(given.name)).toEqual([address]);
+  expect((await fixture.api.get(`/v0/contracts/${hash}?chain=goerli`)).body["contract_address"]).toBe(
     getAddress(address),
   );
 });
 
 test("a wallet that was named counts without a report, also when another one was named after it", async () => {
   const given = request();
-  const data = await stage.prepare(given, other.account.address);
-  expect(await stage.prepare(given, (await stage.wallet()).account.address)).toBe(data);
+  const data = await fixture.prepare(given, other.account.address);
+  expect(await fixture.prepare(given, (await fixture.wallet()).account.address)).toBe(data);
   const { address } = await send(other, data);
-  await stage.recognise();
-  expect(await stage.listedAs(given.name)).toEqual([address]);
+  await fixture.detect();
+  expect(await fixture.listedAs(given.name)).toEqual([address]);
 });
 
 test("the reported transaction displaces what was found before, and nothing displaces it", async () => {
   const given = request();
-  const data = await stage.prepare(given);
+  const data = await fixture.prepare(given);
   const found = await send(owner, data);
-  await stage.recognise();
-  expect(await stage.listedAs(given.name)).toEqual([found.address]);
+  await fixture.detect();
+  expect(await fixture.listedAs(given.name)).toEqual([found.address]);
   const own = await send(other, data);
   await report(own.hash);
-  await stage.recognise();
-  expect(await stage.listedAs(given.name)).toEqual([own.address]);
+  await fixture.detect();
+  expect(await fixture.listedAs(given.name)).toEqual([own.address]);
   const role = { address: own.address as Hex, abi: collectionAbi, functionName: "owner" } as const;
-  expect(await stage.chain.readContract(role)).toBe(owner.account.address);
+  expect(await fixture.chain.readContract(role)).toBe(owner.account.address);
 
   await send(owner, data);
-  await stage.recognise();
+  await fixture.detect();
   expect((await report(found.hash)).userErrors).toMatchObject([{ code: "value_error", field: "transactionHash" }]);
-  await stage.recognise();
-  expect(await stage.listedAs(given.name)).toEqual([own.address]);
+  await fixture.detect();
+  expect(await fixture.listedAs(given.name)).toEqual([own.address]);
 });
 
 test("a report of anything else is refused: another account's bytes, other bytes, an unknown hash", async () => {
-  const data = await stage.prepare(request());
+  const data = await fixture.prepare(request());
   const { hash } = await send(other, data);
-  const third = await newKey(stage.door.services);
+  const third = await newKey(fixture.api.services);
   expect(await report(hash, third)).toMatchObject({ collection: null, userErrors: [{ code: "value_error" }] });
   const longer = await send(other, `${data}00`);
   expect((await report(longer.hash)).userErrors).toMatchObject([{ code: "value_error" }]);
-  const carried = await stage.mined(other.sendTransaction({ to: owner.account.address, data }));
+  const carried = await fixture.mined(other.sendTransaction({ to: owner.account.address, data }));
   expect((await report(carried.transactionHash)).userErrors).toMatchObject([{ code: "value_error" }]);
   expect((await report(`0x${"ab".repeat(32)}`)).userErrors).toMatchObject([{ code: "not_found" }]);
   expect((await report("0x12")).userErrors).toMatchObject([{ code: "value_error" }]);
 });
 
 test("one account makes the node answer so often and no more, and others are answered beside it", async () => {
-  const { h } = stage.launch;
+  const { h } = fixture.launch;
   // For one account a fifth of it in a second, and all of it at once.
   const services = h.process({ READER_CALLS_PER_SECOND: "20" });
   const [greedy, other] = [await h.caller("free"), await h.caller("free")];

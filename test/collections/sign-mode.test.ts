@@ -2,26 +2,26 @@ import { type Address, createWalletClient, getAddress, type Hex, http, parseEthe
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
-import { recogniseDeployments } from "../../src/collections/recognise-deployments.ts";
+import { detectDeployments } from "../../src/collections/detect-deployments.ts";
 import { goerli, type RelayHarness, randomAddress } from "../relay/harness.ts";
-import { type DoorServer, newKey } from "./door-server.ts";
-import { input, LaunchStage } from "./launch-stage.ts";
+import { type HttpApi, newKey } from "./http-api.ts";
+import { input, LaunchFixture } from "./launch-fixture.ts";
 
-let stage: LaunchStage;
+let fixture: LaunchFixture;
 let h: RelayHarness;
-let door: DoorServer;
+let api: HttpApi;
 beforeAll(async () => {
-  stage = await LaunchStage.start();
-  ({ h, door } = stage);
+  fixture = await LaunchFixture.start();
+  ({ h, api } = fixture);
 });
-afterAll(() => stage?.stop());
+afterAll(() => fixture?.stop());
 
 const mutation = `mutation ($input: DeployCollectionInput!, $sender: Address) {
   deployCollection(input: $input, mode: SIGN, sender: $sender) {
     deployment { id } transaction { chainId to data valueWei gas expectedAddress } userErrors { code field message }
   } }`;
-const prepare = async (given: Record<string, unknown>, sender?: Address, key = door.key) => {
-  const answer = await door.graphql(mutation, { input: given, sender }, { Authorization: key });
+const prepare = async (given: Record<string, unknown>, sender?: Address, key = api.key) => {
+  const answer = await api.graphql(mutation, { input: given, sender }, { Authorization: key });
   expect(answer.errors).toBeUndefined();
   return answer.data["deployCollection"]?.["transaction"] as unknown as {
     data: Hex;
@@ -32,8 +32,8 @@ const prepare = async (given: Record<string, unknown>, sender?: Address, key = d
     valueWei: string;
   };
 };
-const recognise = async () => {
-  while (await recogniseDeployments(door.services, goerli(door.services)));
+const detect = async () => {
+  while (await detectDeployments(api.services, goerli(api.services)));
 };
 
 test("a wallet deploys what it was given, and the collection is the account's, with its presale proofs", async () => {
@@ -48,8 +48,8 @@ test("a wallet deploys what it was given, and the collection is the account's, w
   expect(transaction).toMatchObject({ to: null, valueWei: "0", chainId: h.node.id });
   // Asking again gives the same bytes while they are awaited; another account gets others.
   expect((await prepare(given)).data).toBe(transaction.data);
-  const stranger = await newKey(door.services);
-  const others = await prepare(given, undefined, stranger);
+  const thirdParty = await newKey(api.services);
+  const others = await prepare(given, undefined, thirdParty);
   expect(others.data).not.toBe(transaction.data);
 
   const nonce = await h.chain.getTransactionCount({ address: h.relayer });
@@ -58,14 +58,14 @@ test("a wallet deploys what it was given, and the collection is the account's, w
   const receipt = await h.chain.waitForTransactionReceipt({ hash });
   expect(receipt.contractAddress).toBe(transaction.expectedAddress);
   expect(await h.chain.getTransactionCount({ address: h.relayer })).toBe(nonce);
-  expect(await door.get(`/v0/contracts/${hash}?chain=goerli`)).toMatchObject({ status: 404 });
+  expect(await api.get(`/v0/contracts/${hash}?chain=goerli`)).toMatchObject({ status: 404 });
 
-  await recognise();
-  const found = await door.get(`/v0/contracts/${hash}?chain=goerli`);
+  await detect();
+  const found = await api.get(`/v0/contracts/${hash}?chain=goerli`);
   expect(found.body).toMatchObject({ contract_address: getAddress(transaction.expectedAddress) });
-  const theirs = await door.get(`/v0/contracts/${hash}?chain=goerli`, { Authorization: stranger });
+  const theirs = await api.get(`/v0/contracts/${hash}?chain=goerli`, { Authorization: thirdParty });
   expect(theirs.status).toBe(404);
-  const { data } = await door.graphql(
+  const { data } = await api.graphql(
     `query ($address: Address!, $wallet: Address!) {
       collection(chain: "goerli", address: $address) { name owner relayed transactionHash }
       eligibility(chain: "goerli", collection: $address, wallet: $wallet) { eligible reason proof } }`,
@@ -98,25 +98,25 @@ test("after a reorganisation the collection is gone until it is there again", as
   const snapshot = await h.chain.snapshot();
   const hash = await deployer.sendTransaction({ data, chain: null });
   await h.chain.waitForTransactionReceipt({ hash });
-  await recognise();
-  expect((await door.get(`/v0/contracts/${hash}?chain=goerli`)).status).toBe(200);
-  await door.services.pool.query("UPDATE service.self_deployment SET finalized = false");
+  await detect();
+  expect((await api.get(`/v0/contracts/${hash}?chain=goerli`)).status).toBe(200);
+  await api.services.pool.query("UPDATE service.self_deployment SET finalized = false");
   await h.chain.revert({ id: snapshot });
   await h.chain.mine({ blocks: 1 });
-  await recognise();
-  expect((await door.get(`/v0/contracts/${hash}?chain=goerli`)).status).toBe(404);
+  await detect();
+  expect((await api.get(`/v0/contracts/${hash}?chain=goerli`)).status).toBe(404);
   const again = await deployer.sendTransaction({ data, chain: null });
   await h.chain.waitForTransactionReceipt({ hash: again });
-  await recognise();
-  expect((await door.get(`/v0/contracts/${again}?chain=goerli`)).status).toBe(200);
+  await detect();
+  expect((await api.get(`/v0/contracts/${again}?chain=goerli`)).status).toBe(200);
 });
 
 test("refuses wrong input as the other mode does, and stores nothing", async () => {
-  const before = await stage.footprint();
-  const { data } = await door.graphql(mutation, { input: input({ maxSupply: "0" }) });
+  const before = await fixture.footprint();
+  const { data } = await api.graphql(mutation, { input: input({ maxSupply: "0" }) });
   expect(data["deployCollection"]).toMatchObject({
     transaction: null,
     userErrors: expect.arrayContaining([expect.objectContaining({ code: "value_error", field: "maxSupply" })]),
   });
-  expect(await stage.footprint()).toEqual(before);
+  expect(await fixture.footprint()).toEqual(before);
 });

@@ -73,8 +73,8 @@ test("every wallet of lists of every shape gets the proof of merkletreejs, and n
     expect(proofs).toEqual(wallets.map((_, index) => proofOf(index)));
     const whole = await readAllowlist(services, id);
     expect(wallets.map((_, index) => whole.proofAt(index))).toEqual(proofs);
-    for (const stranger of walletsOf(100 + count).slice(0, 3))
-      expect(await readProof(services, id, stranger)).toBeNull();
+    for (const thirdParty of walletsOf(100 + count).slice(0, 3))
+      expect(await readProof(services, id, thirdParty)).toBeNull();
     expect(await readProof(services, id, `0x${"00".repeat(20)}`)).toBeNull();
     expect(await readProof(services, id, `0x${"ff".repeat(20)}`)).toBeNull();
   }

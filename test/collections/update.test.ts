@@ -5,25 +5,25 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
 import { RelayHarness, randomAddress } from "../relay/harness.ts";
-import { patient } from "../setup/patience.ts";
-import { DoorServer, newKey } from "./door-server.ts";
+import { patient } from "../setup/poll-timeout.ts";
+import { HttpApi, newKey } from "./http-api.ts";
 
 let h: RelayHarness;
-let door: DoorServer;
+let api: HttpApi;
 let worker: Services;
 let working: Promise<void>;
 const stop = new AbortController();
 
 beforeAll(async () => {
   h = await RelayHarness.start();
-  door = await DoorServer.start(h.process());
+  api = await HttpApi.start(h.process());
   worker = h.process();
   working = runRelay(worker, stop.signal);
 });
 afterAll(async () => {
   stop.abort();
   await working;
-  await door?.stop();
+  await api?.stop();
   await h?.stop();
 });
 
@@ -32,7 +32,7 @@ const chain = "goerli";
 const zeroRoot = `0x${"0".repeat(64)}`;
 
 async function deployed(changes: Record<string, unknown> = {}): Promise<Address> {
-  const { body } = await door.post("/v0/contracts/collections", {
+  const { body } = await api.post("/v0/contracts/collections", {
     chain,
     name: `Keys ${randomUUID()}`,
     symbol: "TSK",
@@ -51,14 +51,14 @@ async function deployed(changes: Record<string, unknown> = {}): Promise<Address>
 /** Waits until the lookup knows the transaction. */
 async function settled(hash: unknown): Promise<Address> {
   for (const end = Date.now() + patient.timeout; ; await new Promise((done) => setTimeout(done, 50))) {
-    const { status, body } = await door.get(`/v0/contracts/${hash}?chain=${chain}`);
+    const { status, body } = await api.get(`/v0/contracts/${hash}?chain=${chain}`);
     if (status === 200) return body["contract_address"] as unknown as Address;
     if (Date.now() > end) throw new Error(`${hash} is still ${JSON.stringify(body)}`);
   }
 }
 
 const put = (address: string, changes: Record<string, unknown>, headers: Record<string, string> = {}) =>
-  door.put("/v0/contracts/collections", { chain, contract_address: address, ...changes }, headers);
+  api.put("/v0/contracts/collections", { chain, contract_address: address, ...changes }, headers);
 
 async function runtimeOf(address: Address) {
   const info = await h.chain.readContract({ address, abi: collectionAbi, functionName: "getInfo" });
@@ -66,7 +66,7 @@ async function runtimeOf(address: Address) {
 }
 
 async function listed(address: string): Promise<Record<string, unknown>> {
-  const { body } = await door.get(`/v0/me/contracts/collections?chain=${chain}`);
+  const { body } = await api.get(`/v0/me/contracts/collections?chain=${chain}`);
   const all = body["contracts"] as unknown as Record<string, unknown>[];
   return all.find((item) => item["address"] === address.toLowerCase()) ?? {};
 }
@@ -74,7 +74,7 @@ async function listed(address: string): Promise<Record<string, unknown>> {
 const relayerNonce = () => h.chain.getTransactionCount({ address: h.relayer, blockTag: "pending" });
 
 const update = `mutation ($input: UpdateCollectionInput!) {
-  updateCollection(input: $input) { update { id state transactionHash collection } userErrors { code field message } }
+  updateCollection(input: $input) { update { id state transactionHash collection { address } } userErrors { code field message } }
 }`;
 
 describe("PUT /v0/contracts/collections", () => {
@@ -141,7 +141,7 @@ describe("PUT /v0/contracts/collections", () => {
     const oldRoot = (await runtimeOf(address)).presaleMerkleRoot;
     const ask = async (account: Address, root?: Hex) =>
       (
-        await door.graphql(
+        await api.graphql(
           `query ($a: Address!, $w: Address!, $r: Hex) {
             eligibility(chain: "goerli", collection: $a, wallet: $w, root: $r) { eligible reason proof root } }`,
           { a: address, w: account, r: root },
@@ -207,7 +207,7 @@ describe("PUT /v0/contracts/collections", () => {
   test("refuses what can never change, nothing, nonsense, and what is not the account's", async () => {
     const address = await deployed();
     const open = await deployed({ base_uri: "" });
-    const stranger = { Authorization: await newKey(door.services) };
+    const thirdParty = { Authorization: await newKey(api.services) };
     const nonce = await relayerNonce();
     const refused = async (changes: Record<string, unknown>, headers = {}) => {
       const { status, body } = await put(address, changes, headers);
@@ -222,7 +222,7 @@ describe("PUT /v0/contracts/collections", () => {
     expect(await refused({ presale_whitelisted_addresses: ["bob"] })).toEqual([422, "invalid_address"]);
     expect(await refused({ public_mint_start: "soon" })).toEqual([422, "invalid_date"]);
     expect(await refused({ freeze_metadata: true })).toEqual([422, "value_error"]);
-    expect(await refused({ base_uri: "ipfs://x/" }, stranger)).toEqual([404, "not_found"]);
+    expect(await refused({ base_uri: "ipfs://x/" }, thirdParty)).toEqual([404, "not_found"]);
     expect((await put(randomAddress(), { base_uri: "ipfs://x/" })).status).toBe(404);
     expect((await put(open, { base_uri: "ipfs://x/", chain: "mars" })).body).toMatchObject({
       error: { code: "invalid_enumeration" },
@@ -235,36 +235,41 @@ describe("GraphQL updateCollection", () => {
   test("does the same, and its update can be followed", async () => {
     const address = await deployed();
     await h.chain.setAutomine(false);
-    const { data } = await door.graphql(update, {
+    const { data } = await api.graphql(update, {
       input: { chain, collection: address, baseUri: "ipfs://graph/", royaltiesBps: 100 },
     });
     const result = data["updateCollection"]?.["update"];
     expect(data["updateCollection"]?.["userErrors"]).toEqual([]);
-    const waiting = await door.graphql("query ($id: ID!) { collectionUpdate(id: $id) { progress } }", {
+    const waiting = await api.graphql("query ($id: ID!) { viewer { collectionUpdate(id: $id) { progress } } }", {
       id: result?.["id"],
     });
     await h.chain.setAutomine(true);
     await h.chain.mine({ blocks: 1 });
-    expect(waiting.data["collectionUpdate"]?.["progress"]).toMatch(/^in no block yet; then 1 confirmation(, about|$)/);
+    expect(
+      (waiting.data["viewer"] as unknown as { collectionUpdate: { progress: string } }).collectionUpdate.progress,
+    ).toMatch(/^in no block yet; then 1 confirmation(, about|$)/);
     await settled(result?.["transactionHash"]);
     expect(await runtimeOf(address)).toMatchObject({ baseURI: "ipfs://graph/", royaltiesBps: 100n });
-    const followed = await door.graphql(
+    const followed = await api.graphql(
       `query ($id: ID!, $a: Address!) {
-        collectionUpdate(id: $id) { state transactionHash progress } collection(chain: "goerli", address: $a) { baseUri royaltiesBps } }`,
+        viewer { collectionUpdate(id: $id) { state transactionHash progress collection { address contract { name } } } } collection(chain: "goerli", address: $a) { baseUri royaltiesBps } }`,
       { id: result?.["id"], a: address },
     );
     expect(followed.data).toMatchObject({
-      collectionUpdate: {
-        state: expect.stringMatching(/CONFIRMED|FINALIZED/),
-        transactionHash: result?.["transactionHash"],
-        progress: null,
+      viewer: {
+        collectionUpdate: {
+          state: expect.stringMatching(/CONFIRMED|FINALIZED/),
+          transactionHash: result?.["transactionHash"],
+          progress: null,
+          collection: { address: address.toLowerCase() },
+        },
       },
       collection: { baseUri: "ipfs://graph/", royaltiesBps: 100 },
     });
   });
 
   test("a collection that the service may not change is refused before any gas, saying who can help", async () => {
-    const { data } = await door.graphql(
+    const { data } = await api.graphql(
       `mutation ($input: DeployCollectionInput!) { deployCollection(input: $input) { deployment { transactionHash } } }`,
       {
         input: {
@@ -283,7 +288,7 @@ describe("GraphQL updateCollection", () => {
     );
     const address = await settled(data["deployCollection"]?.["deployment"]?.["transactionHash"]);
     const nonce = await relayerNonce();
-    const answer = await door.graphql(update, { input: { chain, collection: address, baseUri: "ipfs://x/" } });
+    const answer = await api.graphql(update, { input: { chain, collection: address, baseUri: "ipfs://x/" } });
     expect(answer.data["updateCollection"]?.["userErrors"]).toEqual([
       {
         code: "value_error",
@@ -300,7 +305,7 @@ test("two updates at once lose nothing of each other (V22)", async () => {
   const before = await runtimeOf(address);
   const [reveal, royalties, dates] = await Promise.all([
     put(address, { base_uri: "ipfs://both/" }),
-    door.graphql(update, { input: { chain, collection: address, royaltiesBps: 250 } }),
+    api.graphql(update, { input: { chain, collection: address, royaltiesBps: 250 } }),
     put(address, { presale_mint_start: "2029-01-01" }),
   ]);
   await settled(reveal.body["transaction_hash"]);
@@ -319,11 +324,11 @@ test("two updates at once lose nothing of each other (V22)", async () => {
   });
 });
 
-test("one request sent many times is one update, with equal answers through either door", async () => {
+test("one request sent many times is one update, with equal answers through either API", async () => {
   const address = await deployed();
   const nonce = await relayerNonce();
   const sends = Array.from({ length: 8 }, () => put(address, { base_uri: "ipfs://once/" }));
-  const graph = door.graphql(update, { input: { chain, collection: address, baseUri: "ipfs://once/" } });
+  const graph = api.graphql(update, { input: { chain, collection: address, baseUri: "ipfs://once/" } });
   const answers = await Promise.all(sends);
   expect(new Set(answers.map(({ text }) => text)).size).toBe(1);
   const hash = answers[0]?.body["transaction_hash"];
@@ -345,7 +350,7 @@ describe("what became of an update", () => {
     expect((await runtimeOf(address)).royaltiesAddress).toBe(receiver);
   });
 
-  test("one that waits for a block can be cancelled: nothing changes, both doors say so, and the next one goes on", async () => {
+  test("one that waits for a block can be cancelled: nothing changes, both APIs say so, and the next one goes on", async () => {
     const address = await deployed();
     const before = await runtimeOf(address);
     await h.chain.setAutomine(false);
@@ -356,10 +361,10 @@ describe("what became of an update", () => {
     ]);
     const cancel =
       "mutation ($id: ID!) { cancelCollectionUpdate(id: $id) { update { state } userErrors { code field } } }";
-    const { data } = await door.graphql(cancel, { id: rows[0].id });
+    const { data } = await api.graphql(cancel, { id: rows[0].id });
     expect(data["cancelCollectionUpdate"]).toMatchObject({ userErrors: [] });
     const empty = async () => {
-      const sql = "SELECT '0x' || encode(hash, 'hex') AS hash FROM service.attempt WHERE kind = 'noop'";
+      const sql = "SELECT '0x' || encode(hash, 'hex') AS hash FROM service.attempt WHERE kind = 'cancellation'";
       return (await worker.pool.query<{ hash: Hex }>(sql)).rows;
     };
     // Signed is not sent yet: a block mined in between would hold the update itself, and nothing could cancel it then.
@@ -371,17 +376,18 @@ describe("what became of an update", () => {
     expect(await empty()).toHaveLength(1);
     await h.chain.setAutomine(true);
     await h.chain.mine({ blocks: 1 });
-    const state = async () =>
-      (await door.graphql("query ($id: ID!) { collectionUpdate(id: $id) { state } }", { id: rows[0].id })).data[
-        "collectionUpdate"
-      ]?.["state"];
+    const state = async () => {
+      const query = "query ($id: ID!) { viewer { collectionUpdate(id: $id) { state } } }";
+      const { data } = await api.graphql(query, { id: rows[0].id });
+      return (data["viewer"] as unknown as { collectionUpdate: { state: string } }).collectionUpdate.state;
+    };
     await expect.poll(state, patient).toBe("CANCELLED");
     expect(await runtimeOf(address)).toEqual(before);
     const repeated = await put(address, { royalties_share: 777 }, key);
     expect({ sent: sent.status, repeated: repeated.status }).toEqual({ sent: 200, repeated: 422 });
     expect((await put(address, { royalties_share: 778 })).status).toBe(200);
     await expect.poll(async () => (await runtimeOf(address)).royaltiesBps, patient).toBe(778n);
-    const late = await door.graphql(cancel, { id: rows[0].id });
+    const late = await api.graphql(cancel, { id: rows[0].id });
     expect(late.data["cancelCollectionUpdate"]).toMatchObject({ update: { state: "CANCELLED" } });
   });
 });

@@ -50,9 +50,9 @@ for (const [kind, deploy] of Object.entries(deployments)) {
           "Already minted",
         );
       }
-      const stranger = c.collection(address, 10);
+      const outsider = c.collection(address, 10);
       const stolen = proof(c.wallet(6).account.address);
-      await expect(stranger.write.presaleMint([1n, stolen], { value: presalePriceWei })).rejects.toThrow(
+      await expect(outsider.write.presaleMint([1n, stolen], { value: presalePriceWei })).rejects.toThrow(
         "Not whitelisted for presale",
       );
     });

@@ -109,7 +109,7 @@ test("initialize works once and from the factory only; the template and the stan
       "Initializable: contract is already initialized",
     );
   }
-  // A clone of the template that a stranger made.
+  // A clone of the template that a third party made.
   const bytecode: Hex = `0x3d602d80600a3d3981f3363d3d373d3d3d363d73${c.template.slice(2)}5af43d82803e903d91602b57fd5bf3`;
   const hash = await c.owner.deployContract({ abi: [], bytecode });
   const { contractAddress } = await c.client.waitForTransactionReceipt({ hash });

@@ -71,7 +71,7 @@ export function runtimeConfig(changes: Partial<RuntimeConfig> = {}): RuntimeConf
   };
 }
 
-/** A chain on which any account sends what it is told, at a zero gas price that never fails. */
+/** A chain on which any account sends what is asked, at a zero gas price that never fails. */
 export async function gasChain(network: "edr" | "osaka") {
   const connection = await hre.network.create({ network });
   const client = await connection.viem.getPublicClient();

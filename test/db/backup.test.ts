@@ -76,7 +76,7 @@ test("a backup taken under load restores accounts, keys, deployments, uploads an
       const before = await api.database.pool.query(rows, [tenant.ids.account]);
       expect((await fresh.pool.query(rows, [tenant.ids.account])).rows).toEqual(before.rows);
     }
-    for (const table of ["slot", "attempt", "lane"]) {
+    for (const table of ["nonce_reservation", "attempt", "relayer_wallet"]) {
       const rows = `SELECT t::text FROM service.${table} t ORDER BY 1`;
       expect((await fresh.pool.query(rows)).rows).toEqual((await api.database.pool.query(rows)).rows);
     }

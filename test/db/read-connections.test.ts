@@ -8,7 +8,7 @@ import { ReadConnections } from "../../src/db/pool/read-connections.ts";
 import { RequestEnd } from "../../src/db/pool/request-end.ts";
 import { withReadScope } from "../../src/db/tenancy/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 // No time is over here by itself: what ends a statement is what the test does.
 const forEver = 600_000;
@@ -95,7 +95,7 @@ test("the queue is bounded, for one account by half, and accounts take turns", a
 });
 
 test("the server's process of heavy reads has the processor after those of others", async () => {
-  const { lanes, reads, heavy } = openReads(database.url, "give-way", {
+  const { pipelined, reads, heavy } = openReads(database.url, "lower-priority", {
     tenants: false,
     heavyReads: 1,
     lowerPriority: true,
@@ -105,5 +105,5 @@ test("the server's process of heavy reads has the processor after those of other
   const [quick, slow] = await Promise.all([pidOf(reads), pidOf(heavy)]);
   await expect.poll(() => getPriority(slow), patient).toBe(constants.priority.PRIORITY_BELOW_NORMAL);
   expect(getPriority(quick)).toBeLessThan(getPriority(slow));
-  await closeReads({ lanes, reads, heavy });
+  await closeReads({ pipelined, reads, heavy });
 });

@@ -22,7 +22,7 @@ interface ChainNode {
   id: number;
   /** Of the node itself; wallets of people use it. */
   nodeUrl: string;
-  /** What the service is told. */
+  /** The settings of the service. */
   proxy: RpcProxy;
   process: Awaited<ReturnType<typeof startAnvil>>;
 }
@@ -191,7 +191,7 @@ export class Site {
       .toEqual(this.apiPorts.map(() => 200));
   }
 
-  /** Where the service says "later" (503 with `Retry-After`) a client asks again, as it is told to. */
+  /** Where the service says "later" (503 with `Retry-After`) a client asks again, as the answer asks. */
   async #deploy(request: Record<string, unknown>): Promise<Answer> {
     for (const end = Date.now() + 150_000; ; ) {
       const answer = await this.client().json("/contracts/collections", request);

@@ -17,7 +17,7 @@ export function renderTable(rows: readonly Row[]): string {
   return [begin, "", ...head, ...lines, "", end].join("\n");
 }
 
-/** @returns the document with this table in the place of its own. */
+/** @returns the document with this table instead of its own. */
 export function withTable(document: string, rows: readonly Row[]): string {
   const [from, to] = [document.indexOf(begin), document.indexOf(end)];
   if (from < 0 || to < 0) throw new Error("docs/limits.md has no place for the table");

@@ -1,14 +1,14 @@
 import { Agent, request } from "node:http";
 import { expect } from "vitest";
 import { createOpenApi } from "../../src/rest/openapi.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { type FuzzRequest, graphqlRequest, rawExchange, restRequest, seeded } from "./generate.ts";
 import { type ServerUnderFuzz, startServer } from "./server-process.ts";
 
 /** FUZZ_SEED repeats a run. */
 const seed = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
 const parallel = 16;
-/** Apart from each other, so that runs with neighbouring seeds do not send the same requests. */
+/** Distant from each other, so that runs with neighbouring seeds do not send the same requests. */
 const seedOf = (index: number) => (seed ^ Math.imul(index + 1, 0x9e3779b1)) >>> 0;
 
 interface Target {
@@ -106,10 +106,10 @@ async function send(server: ServerUnderFuzz, target: Target, total: number): Pro
         statuses.set("raw", (statuses.get("raw") ?? 0) + 1);
         continue;
       }
-      const wish = kind === "rest" ? restRequest(random, openApi, key) : graphqlRequest(random, key);
+      const sent = kind === "rest" ? restRequest(random, openApi, key) : graphqlRequest(random, key);
       let answer: { status: number; text: string };
       try {
-        answer = await exchange(target, wish);
+        answer = await exchange(target, sent);
       } catch (error) {
         // Node's own client refuses to send some of them, and the server closes on a body it does not want.
         cut += 1;
@@ -125,9 +125,9 @@ async function send(server: ServerUnderFuzz, target: Target, total: number): Pro
       const { status, text } = answer;
       statuses.set(`${kind} ${status}`, (statuses.get(`${kind} ${status}`) ?? 0) + 1);
       const unplanned = status >= 500 && !planned.has(status);
-      if (unplanned || text.includes("internal_error") || (inside.test(text) && !inside.test(JSON.stringify(wish))))
+      if (unplanned || text.includes("internal_error") || (inside.test(text) && !inside.test(JSON.stringify(sent))))
         bad.push(
-          `${index} ${wish.method} ${wish.path.slice(0, 200)} ${wish.body?.slice(0, 300)} -> ${status} ${text.slice(0, 400)}`,
+          `${index} ${sent.method} ${sent.path.slice(0, 200)} ${sent.body?.slice(0, 300)} -> ${status} ${text.slice(0, 400)}`,
         );
     }
   };

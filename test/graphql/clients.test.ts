@@ -169,8 +169,8 @@ test("Relay's compiler takes the schema: connections that page, fragments that r
       export const token = graphql\`fragment app_token on Nft @refetchable(queryName: "appTokenQuery") {
         id name metadata contract { id name } }\`;
       export const holders = graphql\`query appHoldersQuery($c: Address!, $n: Int, $after: String) {
-        holders(chain: "goerli", contract: $c, first: $n, after: $after) @connection(key: "app_holders") {
-          edges { node { address amount } } } }\`;\n`,
+        contract(chain: "goerli", address: $c) { holders(first: $n, after: $after) @connection(key: "app_holders") {
+          edges { node { address amount } } } } }\`;\n`,
     );
     await mkdir(join(folder, "out"));
     const { stdout, stderr } = await promisify(execFile)(

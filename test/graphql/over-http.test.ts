@@ -4,13 +4,13 @@ import { serverAudits } from "graphql-http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
-import { openReadDoors } from "../setup/read-doors.ts";
+import { openReadApis } from "../setup/read-apis.ts";
 
 let database: TestDatabase;
 let server: Server;
 beforeAll(async () => {
   ({ database } = await createIndexedDatabase([31337]));
-  server = createHttpServer(openReadDoors(database).services);
+  server = createHttpServer(openReadApis(database).services);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
 });
 afterAll(async () => {

@@ -6,7 +6,7 @@ import { Drain } from "../../src/http/drain.ts";
 import { EventStreams } from "../../src/http/event-streams.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { furnish, type Tenant } from "../tenants/tenant.ts";
 import { type EventClient, subscribe as open } from "./event-client.ts";
 
@@ -75,7 +75,7 @@ test.each(["POST", "GET"] as const)(
     expect(client.headers["access-control-allow-origin"]).toBe("*");
     const seen = ["CONFIRMED"];
     await expect.poll(() => states(client), patient).toEqual(seen);
-    // The next change is made only when the last was told.
+    // The next change is made only when the last was reported.
     for (const state of ["in_flight", "mined", "confirmed", "in_flight", "mined", "confirmed"]) {
       await move(alice, state);
       seen.push(state.toUpperCase());
@@ -192,9 +192,9 @@ test("a revoked key ends its streams with the reason, with or without a further 
   const [idle, busy] = [await key(), await key()];
   const quiet = await subscribe(base, "POST", idle.key, alice.ids.intent);
   // On the server that checks seldom: the event itself is what asks.
-  const told = await subscribe(api.url, "GET", busy.key, alice.ids.intent);
+  const reported = await subscribe(api.url, "GET", busy.key, alice.ids.intent);
   const stays = await subscribe(base, "POST", alice.key, alice.ids.intent);
-  for (const client of [quiet, told, stays]) await firstEvent(client);
+  for (const client of [quiet, reported, stays]) await firstEvent(client);
   for (const { id } of [idle, busy])
     expect((await api.send("DELETE", `/v0/me/keys/${id}`, alice.key)).status).toBe(200);
   await expect.poll(quiet.ended, patient).toBe("end");
@@ -202,8 +202,8 @@ test("a revoked key ends its streams with the reason, with or without a further 
   await sleep(1_000);
   for (const state of ["in_flight", "mined", "confirmed"]) await move(alice, state);
   await move(alice, "in_flight");
-  await expect.poll(told.ended, patient).toBe("end");
-  for (const client of [quiet, told]) {
+  await expect.poll(reported.ended, patient).toBe("end");
+  for (const client of [quiet, reported]) {
     expect(codes(client)).toEqual([undefined, "invalid_credentials"]);
     expect(client.events()[1]?.errors?.[0]?.extensions.requestId).toMatch(/^req_/);
     expect(client.text().endsWith("event: complete\ndata:\n\n")).toBe(true);

@@ -5,10 +5,10 @@ import { expect, test } from "vitest";
 import { runAttacks } from "../../bench/attacks/run-attacks.ts";
 
 // The bench measures; this holds what is true on any machine.
-test("beside dear reads, alias floods and new documents, hot reads and /livez are answered", async () => {
+test("beside dear reads, alias floods and new documents, fast-path reads and /livez are answered", async () => {
   const dir = await mkdtemp(join(tmpdir(), "mintyard-attacks-"));
   try {
-    const phases = await runAttacks({ dir, tokens: 30_000, seconds: 8, apart: [] }, () => undefined);
+    const phases = await runAttacks({ dir, tokens: 30_000, seconds: 8, alone: [] }, () => undefined);
     const attacked = phases.find(({ name }) => name === "all together");
     expect(attacked?.livez.count).toBeGreaterThan(0);
     expect(attacked?.livez.failed).toBe(0);

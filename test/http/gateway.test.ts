@@ -143,7 +143,7 @@ test("what is not here is 404 and is not cached", async () => {
   expect((await get(file, {}, "POST")).status).toBe(405);
 });
 
-test("who asks for JSON is told in JSON, everybody else in a line of text", async () => {
+test("who asks for JSON gets the error in JSON, everybody else in a line of text", async () => {
   const unknown = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy";
   for (const accept of ["application/json", "text/plain;q=0.1, application/json"]) {
     const answer = await get(unknown, { Accept: accept });

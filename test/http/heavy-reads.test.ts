@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer, type Reply } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 const [contract, alice] = [0xa1, 0x11].map(addressOf) as [string, string];
 let api: ApiServer;
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => api?.close());
 
 const field = (traits: string) =>
-  `nfts(chain: "goerli", contract: "${contract}", first: 1, traits: ${traits}) { nodes { tokenId } }`;
+  `contract(chain: "goerli", address: "${contract}") { nfts(first: 1, traits: ${traits}) { nodes { tokenId } } }`;
 const values = (count: number) => `[${Array.from({ length: count }, (_, at) => `"${at}"`).join()}]`;
 
 /** Holds a table so that nobody can read it. @returns lets it go. */
@@ -78,14 +78,14 @@ test("the price of a read is by what its statement may touch, however often the 
   const [one, again, eight] = [await cost(1), await cost(1), await cost(8)];
   expect([again, eight - one]).toEqual([one, 7 * 150]);
   const requests = async (fields: string) => (await api.graphql(key, `{ ${fields} }`)).body.extensions.cost.requests;
-  const place = `chain: "goerli", contract: "${contract}"`;
-  expect(await requests(`nfts(${place}, first: 1) { nodes { tokenId } }`)).toBe(1);
+  const of = `contract(chain: "goerli", address: "${contract}")`;
+  expect(await requests(`${of} { nfts(first: 1) { nodes { tokenId } } }`)).toBe(1);
   for (const dear of [
-    `collectionStatistics(${place}) { ownerCount }`,
-    `traits(${place}) { name }`,
-    `owners(${place}, first: 1) { totalCount }`,
+    `${of} { statistics { ownerCount } }`,
+    `${of} { traits { name } }`,
+    `${of} { owners(first: 1) { totalCount } }`,
     `search(text: "one", first: 1) { name }`,
-    `holders(${place}, first: 1, atBlock: 1) { nodes { tokenId } }`,
+    `${of} { holders(first: 1, atBlock: 1) { nodes { tokenId } } }`,
   ]) {
     expect([dear, (await requests(dear)) > 1]).toEqual([dear, true]);
   }
@@ -116,7 +116,7 @@ test("reads end after their time, by every way, with their statement", async () 
   } finally {
     await release();
   }
-  // The same document, now known to the quick way, fails alike and once.
+  // The same document, now precompiled, fails alike and once.
   expect((await api.graphql(key, query)).status).toBe(200);
   const again = await hold("service.token_trait");
   try {
@@ -180,7 +180,7 @@ test("a client that goes away takes its statement with it, over HTTP too", async
     const client = new AbortController();
     const leaving = fetch(`${api.url}/graphql`, {
       ...{ method: "POST", signal: client.signal, headers: { Authorization: key, "Content-Type": "application/json" } },
-      body: JSON.stringify({ query: `{ traits(chain: "goerli", contract: "${contract}") { name } }` }),
+      body: JSON.stringify({ query: `{ contract(chain: "goerli", address: "${contract}") { traits { name } } }` }),
     }).catch(() => null);
     await expect.poll(() => waiting("token_trait"), patient).toBe(1);
     client.abort();

@@ -6,7 +6,7 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePorts } from "../../src/free-port.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 
 const key = randomUUID();

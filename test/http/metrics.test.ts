@@ -8,7 +8,7 @@ import { createMetrics, watchRefusals } from "../../src/telemetry/metrics.ts";
 import { serveMetrics } from "../../src/telemetry/serve-metrics.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { furnish } from "../tenants/tenant.ts";
 import { askedBy, boardQueries, readAlerts } from "../watching/rules.ts";
 import { onlyWhere } from "../watching/situations.ts";
@@ -99,10 +99,10 @@ describe("/metrics", () => {
     server.close();
     const analysts = new AnalystWatch(api.database.url, 300, api.services.log);
     const { figures } = api.services.relay;
-    figures.noteEndpoint({ chain: "goerli", endpoint: "0", host: "a:1", head: 1n, seconds: 1 });
+    figures.recordEndpoint({ chain: "goerli", endpoint: "0", host: "a:1", head: 1n, seconds: 1 });
     await analysts.look();
     const goerli = api.services.chains.find(({ name }) => name === "goerli") as Chain;
-    figures.noteBalance(goerli, addressOf(1) as Address, 1n);
+    figures.recordBalance(goerli, addressOf(1) as Address, 1n);
     const worker = parse(await workerMetrics(api.services, analysts).registry.metrics());
     await new Promise((done) => setTimeout(done, 10_100));
     // Seen just now: of a node that was not heard of for ten seconds nobody knows a lag.
@@ -128,7 +128,7 @@ describe("/metrics", () => {
 });
 
 describe("/readyz and /status", () => {
-  test("a lane that is halted or an index that lags degrades, and takes no process out; ?strict says so by its status", async () => {
+  test("a wallet that is halted or an index that lags degrades, and takes no process out; ?strict says so by its status", async () => {
     const { pool } = api.database;
     await furnish(api, "troubles");
     await pool.query("DELETE FROM service.chain_freshness");
@@ -136,12 +136,12 @@ describe("/readyz and /status", () => {
       `INSERT INTO service.chain_freshness (chain_id, chain_name, schema_name, indexed_block, indexed_timestamp, node_head, checked_at)
        VALUES (31337, 'goerli', 'x', 10, 1, 100, now() - interval '10 minutes')`,
     );
-    await pool.query("UPDATE service.lane SET state = 'halted' WHERE chain_id = 31337");
+    await pool.query("UPDATE service.relayer_wallet SET state = 'halted' WHERE chain_id = 31337");
     await pool.query("UPDATE service.intent SET created_at = now() - interval '1 hour'").catch(() => undefined);
     // What is said of the service is kept for a second.
     await expect
       .poll(async () => (await api.send("GET", "/readyz", null)).body.reasons, patient)
-      .toEqual(expect.arrayContaining(["goerli: index_stalled", "goerli: index_behind", "goerli: lane_halted"]));
+      .toEqual(expect.arrayContaining(["goerli: index_stalled", "goerli: index_behind", "goerli: wallet_halted"]));
     const { body, status } = await api.send("GET", "/readyz", null);
     expect(status).toBe(200);
     expect(body).toMatchObject({ ready: true, degraded: true, draining: false });
@@ -150,6 +150,6 @@ describe("/readyz and /status", () => {
     const { chains } = (await api.send("GET", "/status", null)).body;
     const goerli = chains.find(({ chain }: { chain: string }) => chain === "goerli");
     expect(goerli).toMatchObject({ lagBlocks: 90, quorum: 1, queue: { confirmed: expect.any(Number) } });
-    expect(goerli.lanes[0]).toMatchObject({ state: "halted", open: 0 });
+    expect(goerli.walletStates[0]).toMatchObject({ state: "halted", open: 0 });
   });
 });

@@ -51,7 +51,7 @@ test.each([
   expect(error.message).toContain(bound === "" ? "a document may have" : bound);
 });
 
-test("a document with hundreds of unknown names is told a few of them", async () => {
+test("of hundreds of unknown names in a document a few are reported", async () => {
   const response = await fetch(`${api.url}/graphql`, {
     method: "POST",
     headers: { "Content-Type": "application/json", "X-Forwarded-For": "10.0.0.2" },

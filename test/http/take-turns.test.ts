@@ -51,14 +51,14 @@ test("requests that came together are begun in turns of the event loop of their 
   expect(begun.map(([address]) => address).indexOf("10.8.0.2")).toBeLessThan(3);
 });
 
-test("hot reads that are under way go first, and not for ever", async () => {
+test("fast-path reads that are under way go first, and not for ever", async () => {
   const load = loadOf(api.services);
   let begun = 0;
   const listener = takeTurns(api.services, (_request, response) => {
     begun += 1;
     response.end();
   });
-  load.hot += 1;
+  load.fast += 1;
   try {
     const done = together(["10.8.1.1", "10.8.1.2"], (request, response) => {
       listener(request, response);
@@ -67,6 +67,6 @@ test("hot reads that are under way go first, and not for ever", async () => {
     await done;
     expect(begun).toBe(2);
   } finally {
-    load.hot -= 1;
+    load.fast -= 1;
   }
 });

@@ -48,7 +48,7 @@ const failing: [string, Omit<Sent, "address">][] = [
 test.each(failing)("%s, sent without a pause on ten connections, are begun slowly", async (_name, what) => {
   const address = `10.9.0.${failing.findIndex(([, one]) => one === what) + 1}`;
   const account = await api.account("enterprise");
-  // A key that this process does not know yet is not told from a guess there.
+  // A key that this process does not know yet is not distinguished from a guess there.
   const page = { path: "/v0/me/settings", method: "GET", address, key: account.key };
   expect(await send(page)).toBe(200);
   const startedAt = performance.now();

@@ -62,7 +62,7 @@ test("the doctor finds a healthy index healthy, also after a reorganisation that
 }, 240_000);
 
 test("each law that is broken is named, with an example and what mends it", async () => {
-  const { rows } = await database.pool.query("SELECT schema_name AS name FROM nft.deployment WHERE live");
+  const { rows } = await database.pool.query("SELECT schema_name AS name FROM nft.index_version WHERE live");
   const schema = String(rows[0].name);
   await indexer.end();
   await database.pool.query(

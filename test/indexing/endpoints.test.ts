@@ -11,34 +11,34 @@ import { StallWatch } from "../../src/indexing/stall-watch.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
+import { type FaultyRpc, startFaultyRpc } from "./faulty-rpc.ts";
 import { word } from "./hostile-cases.ts";
 import { until } from "./indexed-chain.ts";
 import { createLedger, insertRows } from "./ledger-fixture.ts";
-import { type Liar, startLiar } from "./liar.ts";
 
 const open: RpcGateway[] = [];
 let database: TestDatabase;
 let client: pg.Client;
 let node: Anvil;
-let liar: Liar;
+let faultyRpc: FaultyRpc;
 let genesis: string;
 
 beforeAll(async () => {
   [database, node] = await Promise.all([createTestDatabase(), startAnvil()]);
   await ensureNftViews(database.url);
   client = await connect(database.url, "test");
-  liar = await startLiar(node.url);
+  faultyRpc = await startFaultyRpc(node.url);
   await node.mine();
   genesis = (await hashAt(0)) ?? "";
 });
 afterEach(async () => {
-  liar.method = "";
+  faultyRpc.method = "";
   for (const gateway of open.splice(0)) await gateway.close();
-  await client.query("DELETE FROM nft.deployment");
+  await client.query("DELETE FROM nft.index_version");
 });
 afterAll(async () => {
   await client?.end();
-  await liar?.stop();
+  await faultyRpc?.stop();
   await node?.stop();
   await database?.drop();
 });
@@ -49,7 +49,7 @@ async function hashAt(number: number): Promise<string | undefined> {
 }
 
 async function gateway(...urls: string[]): Promise<RpcGateway> {
-  const settings = { name: "base", id: 31337, verification: "logs", requestsPerSecond: 0, lagPatienceMs: 0 } as const;
+  const settings = { name: "base", id: 31337, verification: "logs", requestsPerSecond: 0, lagTimeoutMs: 0 } as const;
   const started = await startRpcGateway(settings, urls, createLogger("test", "silent"));
   open.push(started);
   return started;
@@ -63,15 +63,18 @@ function chain(env: Record<string, string> = {}): Chain {
 
 const record = (hash: string) =>
   client.query(
-    "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_x', 31337, $1, true)",
+    "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_x', 31337, $1, true)",
     [hash],
   );
 
 test("an endpoint of another chain with the same id does not make the index of a chain be dropped", async () => {
   await record(genesis);
-  const only = await gateway(liar.url);
-  const both = await gateway(liar.url, node.url);
-  Object.assign(liar, { method: "eth_getBlockByNumber", lie: (block: object) => ({ ...block, hash: word(5n) }) });
+  const only = await gateway(faultyRpc.url);
+  const both = await gateway(faultyRpc.url, node.url);
+  Object.assign(faultyRpc, {
+    method: "eth_getBlockByNumber",
+    fault: (block: object) => ({ ...block, hash: word(5n) }),
+  });
   await expect(readGenesis(client, only, chain())).rejects.toThrow(/serves another chain.*GENESIS_HASH_BASE/);
   expect(await readGenesis(client, both, chain())).toBe(genesis);
   await expect(readGenesis(client, only, chain({ GENESIS_HASH_BASE: genesis }))).rejects.toThrow(
@@ -83,30 +86,33 @@ test("an endpoint of another chain with the same id does not make the index of a
 });
 
 test("a chain that is indexed for the first time needs endpoints that agree on block 0", async () => {
-  const both = await gateway(liar.url, node.url);
+  const both = await gateway(faultyRpc.url, node.url);
   expect(await readGenesis(client, both, chain())).toBe(genesis);
-  Object.assign(liar, { method: "eth_getBlockByNumber", lie: (block: object) => ({ ...block, hash: word(5n) }) });
+  Object.assign(faultyRpc, {
+    method: "eth_getBlockByNumber",
+    fault: (block: object) => ({ ...block, hash: word(5n) }),
+  });
   await expect(readGenesis(client, both, chain())).rejects.toThrow(/several genesis blocks/);
 });
 
 test("an audit finds the endpoint that serves another history, and it is not asked until it agrees again", async () => {
-  const both = await gateway(liar.url, node.url);
+  const both = await gateway(faultyRpc.url, node.url);
   both.expectGenesis(genesis);
   const final = { number: 1n, hash: (await hashAt(1)) ?? "" };
   expect((await both.audit(final)).map(({ state }) => state)).toEqual(["agrees", "agrees"]);
   const other = (block: object, [number]: unknown[]) => (number === "0x1" ? { ...block, hash: word(6n) } : block);
-  Object.assign(liar, { method: "eth_getBlockByNumber", lie: other });
+  Object.assign(faultyRpc, { method: "eth_getBlockByNumber", fault: other });
   expect((await both.audit(final)).map(({ state }) => state)).toEqual(["contradicts", "agrees"]);
   expect(both.contradictions()).toBe(1);
-  const asked = liar.times.length;
+  const asked = faultyRpc.times.length;
   for (let count = 0; count < 5; count++) await both.request("eth_blockNumber", []);
-  expect(liar.times).toHaveLength(asked);
-  Object.assign(liar, { lie: (block: object) => ({ ...block, hash: word(7n) }) });
+  expect(faultyRpc.times).toHaveLength(asked);
+  Object.assign(faultyRpc, { fault: (block: object) => ({ ...block, hash: word(7n) }) });
   expect((await both.audit(null))[0]?.reason).toMatch(/block 0/);
-  liar.method = "";
+  faultyRpc.method = "";
   expect((await both.audit(final)).map(({ state }) => state)).toEqual(["agrees", "agrees"]);
   await both.request("eth_blockNumber", []);
-  expect(liar.times.length).toBeGreaterThan(asked + 5);
+  expect(faultyRpc.times.length).toBeGreaterThan(asked + 5);
 });
 
 const row = (block: number, to: number) =>
@@ -117,9 +123,9 @@ test("a ledger row that changes after it was final is found, later ones are not 
   await insertRows(database.pool, "c31337_x", [row(1, 1), row(2, 2), row(9, 3)]);
   await record(genesis);
   expect(await sealFinalRange(client, 31337, "c31337_x")).toBe(false);
-  await client.query("UPDATE nft.deployment SET final_block = 5");
+  await client.query("UPDATE nft.index_version SET final_block = 5");
   await sealFinalRange(client, 31337, "c31337_x");
-  await client.query("UPDATE nft.deployment SET final_block = 60000");
+  await client.query("UPDATE nft.index_version SET final_block = 60000");
   expect(await sealFinalRange(client, 31337, "c31337_x")).toBe(true);
   expect(await sealFinalRange(client, 31337, "c31337_x")).toBe(false);
   const { rows } = await client.query(

@@ -89,7 +89,7 @@ export function hostileCases(seed: number): HostileCase[] {
     },
     {
       // Nobody approved that: the index keeps who sent the transaction.
-      name: "C3 mint into a stranger's wallet, and away from there",
+      name: "C3 mint into another's wallet, and away from there",
       call: say(moved(none, b)),
       later: say(moved(b, c)),
       ...one,

@@ -24,7 +24,7 @@ const paths = ["ERC721", "ERC1155", "ERC20"].map(
 const source = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
 ${paths.map((path) => `import "${path}";`).join("\n")}
-/// Says whatever it is told to, as a hostile contract may.
+/// Answers whatever it is set to, as a hostile contract may.
 contract Forger {
   function emitLog(bytes32[] calldata topics, bytes calldata data) public {
     bytes memory copy = data;
@@ -157,12 +157,12 @@ export async function untilIndexed(pool: pg.Pool, chain: Chain): Promise<void> {
   }, `block ${head}`);
 }
 
-export async function until(condition: () => Promise<boolean>, what: string, patienceMs = 240_000): Promise<void> {
-  for (const start = Date.now(); Date.now() - start < patienceMs; ) {
+export async function until(condition: () => Promise<boolean>, what: string, timeoutMs = 240_000): Promise<void> {
+  for (const start = Date.now(); Date.now() - start < timeoutMs; ) {
     if (await condition()) return;
     await wait(20);
   }
-  throw new Error(`waited ${patienceMs} ms for ${what}`);
+  throw new Error(`waited ${timeoutMs} ms for ${what}`);
 }
 
 export async function isRunning(pid: number): Promise<boolean> {

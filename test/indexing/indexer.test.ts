@@ -176,8 +176,8 @@ test("hostile logs are set aside with a reason and later ones of everybody are s
     ["3", "3"],
     ["9", "9"],
   ]);
-  const [{ schema } = {}] = await query("SELECT schema_name AS schema FROM nft.deployment WHERE live");
-  const aside = await query(`SELECT event, reason FROM "${String(schema)}".quarantine ORDER BY block_number`);
+  const [{ schema } = {}] = await query("SELECT schema_name AS schema FROM nft.index_version WHERE live");
+  const aside = await query(`SELECT event, reason FROM "${String(schema)}".rejected_log ORDER BY block_number`);
   expect(aside.map((row) => row["event"])).toEqual(
     expect.arrayContaining(["Transfer", "TransferBatch", "ConsecutiveTransfer", "BatchMetadataUpdate"]),
   );
@@ -242,22 +242,22 @@ test("Ponder killed and started again loses and doubles nothing", async () => {
 
 test("a killed indexer leaves no Ponder behind, and the next one goes on where it stopped", async () => {
   const ponder = await indexer.ponderPid();
-  const [before] = await query("SELECT schema_name FROM nft.deployment WHERE live");
+  const [before] = await query("SELECT schema_name FROM nft.index_version WHERE live");
   await indexer.end("SIGKILL");
   await until(async () => !(await isRunning(ponder)), "Ponder to end");
   const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
   await chain.call(nft, "mint", [alice]);
   indexer = await startIndexer(database.url, chain.url, { FACTORY_GOERLI: factory });
   console.log(`restart: ready after ${indexer.readyAfterMs} ms`);
-  expect(await query("SELECT schema_name FROM nft.deployment")).toEqual([before]);
+  expect(await query("SELECT schema_name FROM nft.index_version")).toEqual([before]);
   expect(await query("SELECT 1 FROM nft.holdings WHERE contract = $1", [raw(nft.address)])).toHaveLength(1);
 });
 
 test("other settings are indexed into another schema, and the old one goes when it has caught up", async () => {
-  const [before] = await query("SELECT schema_name FROM nft.deployment WHERE live");
+  const [before] = await query("SELECT schema_name FROM nft.index_version WHERE live");
   await indexer.end();
   indexer = await startIndexer(database.url, chain.url, { START_BLOCK_GOERLI: "1", FACTORY_GOERLI: factory });
-  const after = await query("SELECT schema_name, live FROM nft.deployment");
+  const after = await query("SELECT schema_name, live FROM nft.index_version");
   expect(after).toHaveLength(1);
   expect(after[0]).not.toMatchObject(before ?? {});
   expect(await query("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'c31337%'")).toHaveLength(1);
@@ -279,5 +279,5 @@ test("a chain that was reset under the same id is indexed anew and nothing of th
   indexer = await startIndexer(database.url, chain.url);
   expect(await expectHoldingsAsOnChain(nft.address)).toBe(1);
   expect(await query("SELECT 1 FROM nft.holdings")).toHaveLength(1);
-  expect(await query("SELECT schema_name FROM nft.deployment")).toHaveLength(1);
+  expect(await query("SELECT schema_name FROM nft.index_version")).toHaveLength(1);
 });

@@ -99,7 +99,7 @@ test("withheld ranges are listed by activity or by an operator while Ponder runs
   await say(allowed, moved(78n, 9n, 6n));
   await indexed.untilHead();
   expect(await ownerOf78()).toEqual(raw(`0x${"00".repeat(19)}06`));
-  const [live] = await query("SELECT schema_name FROM nft.deployment WHERE live");
+  const [live] = await query("SELECT schema_name FROM nft.index_version WHERE live");
   for (const { sql } of invariants(String(live?.["schema_name"]))) expect(await query(sql)).toEqual([]);
   expect(indexed.indexer.log()).not.toMatch(/Ponder ended/);
 }, 900_000);

@@ -27,7 +27,7 @@ export async function createLedger(
     contract bytea NOT NULL, token_id numeric(78) NOT NULL, from_address bytea NOT NULL, to_address bytea NOT NULL,
     operator bytea, amount numeric(78) NOT NULL, standard text NOT NULL,
     PRIMARY KEY (block_number, log_index, batch_index))`);
-  await pool.query(`CREATE TABLE ${schema}.quarantine (
+  await pool.query(`CREATE TABLE ${schema}.rejected_log (
     block_number bigint NOT NULL, log_index integer NOT NULL, block_timestamp bigint NOT NULL, tx_hash bytea NOT NULL,
     contract bytea NOT NULL, event text NOT NULL, reason text NOT NULL, PRIMARY KEY (block_number, log_index))`);
   await pool.query(`CREATE TABLE ${schema}.token_range (

@@ -37,7 +37,7 @@ const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
   ],
   "nft.account_totals": ["chain_id", "owner", "standard", "holding_count"],
   "nft.contract_flags": ["chain_id", "contract", "flag", "count"],
-  "nft.quarantined_logs": [
+  "nft.rejected_logs": [
     ...([
       "chain_id",
       "block_number",
@@ -99,7 +99,7 @@ test("a view of another shape, from another version, is replaced together with w
 });
 
 test("a live schema that somebody dropped by hand does not take the other chains along", async () => {
-  await database.pool.query("INSERT INTO nft.deployment VALUES ('c1_gone', 1, '0x00', true)");
+  await database.pool.query("INSERT INTO nft.index_version VALUES ('c1_gone', 1, '0x00', true)");
   await ensureNftViews(database.url);
   await expectViewsAsPromised();
 });

@@ -26,7 +26,7 @@ async function tokensOf(pool: pg.Pool, contract: Uint8Array): Promise<{ owner: B
   }
 }
 
-test("a chain that was begun anew while it was indexed is noticed when everything final was noted already too", async () => {
+test("a chain that was begun anew while it was indexed is detected when everything final was recorded already too", async () => {
   const database = await createTestDatabase();
   let chain = await startChain();
   const indexer = await startIndexer(database.url, chain.url);
@@ -35,20 +35,20 @@ test("a chain that was begun anew while it was indexed is noticed when everythin
     await chain.call(nft, "mint", [chain.client.account.address]);
     return Buffer.from(nft.address.slice(2), "hex");
   };
-  const isNoted = async () => {
-    const [{ schema_name: schema, final_block: noted } = {}] = (
-      await database.pool.query("SELECT schema_name, final_block::text FROM nft.deployment WHERE live")
+  const isRecorded = async () => {
+    const [{ schema_name: schema, final_block: recorded } = {}] = (
+      await database.pool.query("SELECT schema_name, final_block::text FROM nft.index_version WHERE live")
     ).rows;
     const { rows } = await database.pool.query(
       `SELECT substr(finalized_checkpoint, 27, 16)::bigint::text AS final FROM "${schema}"._ponder_checkpoint`,
     );
-    return Number(noted) > 0 && noted === rows[0]?.final;
+    return Number(recorded) > 0 && recorded === rows[0]?.final;
   };
   try {
     await mint();
     for (let count = 0; count < beyondFinality; count++) await chain.client.mine({ blocks: 1 });
     await untilIndexed(database.pool, chain);
-    await until(isNoted, "the final block to be noted");
+    await until(isRecorded, "the final block to be recorded");
     const { port } = chain;
     await chain.stop();
     chain = await startChain(port);
@@ -77,9 +77,9 @@ test("rolled back beyond finality, while it ran or while it was down, a chain is
   };
   const untilFinal = () =>
     until(async () => {
-      const { rows } = await database.pool.query("SELECT 1 FROM nft.deployment WHERE live AND final_block > 0");
+      const { rows } = await database.pool.query("SELECT 1 FROM nft.index_version WHERE live AND final_block > 0");
       return rows.length === 1;
-    }, "a final block to be noted");
+    }, "a final block to be recorded");
   try {
     const first = await mint();
     await mine();
@@ -91,17 +91,17 @@ test("rolled back beyond finality, while it ran or while it was down, a chain is
     await mint();
     const second = await mint();
     await until(async () => (await ownerOf(second)).length === 1, "the other chain's token");
-    expect((await database.pool.query("SELECT 1 FROM nft.deployment")).rows).toHaveLength(1);
+    expect((await database.pool.query("SELECT 1 FROM nft.index_version")).rows).toHaveLength(1);
     expect(second).not.toBe(first);
 
     await mine();
     await untilFinal();
     await indexer.end();
-    // Stands for a deeper reorg while the indexer was down: the noted block is not the node's any more.
-    await database.pool.query("UPDATE nft.deployment SET final_hash = $1", [zeroHash]);
-    const [before] = (await database.pool.query("SELECT schema_name FROM nft.deployment")).rows;
+    // Stands for a deeper reorg while the indexer was down: the recorded block is not the node's any more.
+    await database.pool.query("UPDATE nft.index_version SET final_hash = $1", [zeroHash]);
+    const [before] = (await database.pool.query("SELECT schema_name FROM nft.index_version")).rows;
     indexer = await startIndexer(database.url, chain.url);
-    const [after] = (await database.pool.query("SELECT schema_name FROM nft.deployment WHERE live")).rows;
+    const [after] = (await database.pool.query("SELECT schema_name FROM nft.index_version WHERE live")).rows;
     expect(after).not.toEqual(before);
     expect(await ownerOf(second)).toHaveLength(1);
   } finally {

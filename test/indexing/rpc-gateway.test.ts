@@ -6,7 +6,7 @@ import { startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 
 const log = createLogger("test", "silent");
-const chain = { name: "goerli", id: 31337, verification: "off", requestsPerSecond: 0, lagPatienceMs: 0 } as const;
+const chain = { name: "goerli", id: 31337, verification: "off", requestsPerSecond: 0, lagTimeoutMs: 0 } as const;
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
@@ -21,7 +21,7 @@ interface Node {
   close(): Promise<void>;
 }
 
-/** A node that answers as told. */
+/** A node that answers as it is set to. */
 async function node(answer: (method: string, params: unknown[]) => Answer, chainId = "0x7a69"): Promise<Node> {
   const asked: Node["asked"] = [];
   const self = { asked, status: 200, chainId } as Node;
@@ -154,7 +154,7 @@ test("an answer beyond the cap becomes the advice to ask for half the range", as
   });
 });
 
-test("a node that is away is asked seldom, warned of once, and used again as soon as it is back", async () => {
+test("a node that is away is asked rarely, warned of once, and used again as soon as it is back", async () => {
   const lines: string[] = [];
   const listening = pino({ level: "info" }, { write: (line: string) => void lines.push(line) });
   const upstream = await node(() => ({ result: "0x10" }));

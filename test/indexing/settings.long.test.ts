@@ -5,9 +5,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { compileSolidity } from "../setup/compile.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
+import { type FaultyRpc, startFaultyRpc } from "./faulty-rpc.ts";
 import { hostileContract, type Log, transferTopic, word } from "./hostile-cases.ts";
 import { type Indexer, startIndexer, until } from "./indexed-chain.ts";
-import { type Liar, startLiar } from "./liar.ts";
 
 type Deployed = Awaited<ReturnType<Anvil["deploy"]>>;
 const deployedTopic = keccak256(stringToBytes("CollectionDeployed(bytes32,address,address)"));
@@ -15,7 +15,7 @@ const many = 3_000n;
 
 let database: TestDatabase;
 let node: Anvil;
-let proxy: Liar;
+let proxy: FaultyRpc;
 let indexer: Indexer;
 let nft: Deployed;
 let other: Deployed;
@@ -47,7 +47,7 @@ async function start(env: Record<string, string> = {}): Promise<Indexer> {
 
 beforeAll(async () => {
   [database, node] = await Promise.all([createTestDatabase(), startAnvil(8453)]);
-  proxy = await startLiar(node.url);
+  proxy = await startFaultyRpc(node.url);
   const { Chaos721 } = compileSolidity(readFileSync(new URL("../fixtures/Chaos.sol", import.meta.url), "utf8"));
   if (!Chaos721) throw new Error("Chaos.sol was not compiled");
   [nft, other, factory] = [
@@ -80,7 +80,7 @@ async function contracts(): Promise<Hex[]> {
   return rows.map(({ hex }): Hex => `0x${hex}`);
 }
 
-test("a further chain is indexed by its id and endpoint alone, only listed contracts if so told, and heads come by websocket", async () => {
+test("a further chain is indexed by its id and endpoint alone, only listed contracts if configured, and heads come by websocket", async () => {
   indexer = await start({ INDEX_SCOPE_BASE: `${nft.address},${factory.address}` });
   expect(await contracts()).toEqual([nft.address]);
   proxy.asked.length = 0;

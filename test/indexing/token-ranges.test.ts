@@ -38,7 +38,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 /** A movement log; more than one token: a range. */
-interface Told {
+interface RangeLog {
   block: number;
   log: number;
   contract: number;
@@ -51,7 +51,7 @@ interface Told {
 }
 
 /** As the handler writes it. */
-async function tell(schema: string, logs: readonly Told[]): Promise<void> {
+async function emit(schema: string, logs: readonly RangeLog[]): Promise<void> {
   if (logs.length === 0) return;
   const hex = (number: number) => `'\\x${address(number).toString("hex")}'::bytea`;
   const values = logs.map(
@@ -92,7 +92,7 @@ async function stateOf(schema: string) {
 }
 
 /** Which ranges the rule lists, worked out one log after the other. */
-function listedOf(logs: readonly Told[]): boolean[] {
+function listedOf(logs: readonly RangeLog[]): boolean[] {
   const sums = new Map<string, number>();
   const add = (key: string, count: number) => {
     sums.set(key, (sums.get(key) ?? 0) + count);
@@ -112,7 +112,12 @@ function listedOf(logs: readonly Told[]): boolean[] {
 }
 
 /** Which of the ranges are listed once the blocks up to this one are final, and these contracts were let in. */
-function listedLater(logs: readonly Told[], listed: boolean[], final: number, allowed: readonly number[]): boolean[] {
+function listedLater(
+  logs: readonly RangeLog[],
+  listed: boolean[],
+  final: number,
+  allowed: readonly number[],
+): boolean[] {
   const announced = new Map<number, number>();
   const ranges = logs.filter(({ tokens }) => tokens > 1);
   return ranges.map(({ contract, tokens, block }, index) => {
@@ -124,7 +129,7 @@ function listedLater(logs: readonly Told[], listed: boolean[], final: number, al
   });
 }
 
-/** Everything that the ledger is derived to, but for what is noted of ranges. */
+/** Everything that the ledger is derived to, but for the records of ranges. */
 async function derived(schema: string) {
   const { transfer, token, contract, account_total } = (await stateOf(schema)) as Record<string, unknown>;
   const flags = await rows(
@@ -144,7 +149,7 @@ async function listLater(chainId: number, schema: string, final: number): Promis
   }
 }
 
-const log: fc.Arbitrary<Omit<Told, "block" | "log">> = fc.record({
+const log: fc.Arbitrary<Omit<RangeLog, "block" | "log">> = fc.record({
   contract: fc.integer({ min: 101, max: 103 }),
   first: fc.integer({ min: 0, max: 6 }),
   tokens: fc.constantFrom(1, 1, 2, 3, 7, 10),
@@ -162,23 +167,23 @@ test("ranges are listed by what the chain had before them, whatever the batches,
       async (blocks, cuts, fork) => {
         const all = blocks.flatMap((logs, block) => logs.map((one, index) => ({ ...one, block, log: index })));
         for (const schema of [schemas.whole, schemas.parts]) await takeBack(schema, 0);
-        await tell(schemas.whole, all);
+        await emit(schemas.whole, all);
         const shown = await rows(`SELECT listed FROM ${schemas.whole}.range_listing ORDER BY block_number, log_index`);
         expect(shown.map(({ listed }) => listed)).toEqual(listedOf(all));
         // The same logs in other portions, with a branch in between that dies.
         const before = all.filter(({ block }) => block < fork);
         for (let at = 0, turn = 0; at < before.length; turn += 1) {
           const size = cuts[turn % cuts.length] ?? 1;
-          await tell(schemas.parts, before.slice(at, at + size));
+          await emit(schemas.parts, before.slice(at, at + size));
           at += size;
         }
-        await tell(
+        await emit(
           schemas.parts,
           all.filter(({ block }) => block >= fork).map((one) => ({ ...one, contract: 101, tokens: 5, sender: 200 })),
         );
         await takeBack(schemas.parts, fork);
         for (let block = fork; block < blocks.length; block += 1)
-          await tell(
+          await emit(
             schemas.parts,
             all.filter((one) => one.block === block),
           );
@@ -210,7 +215,7 @@ test("withheld ranges of final blocks are listed once their contract earns it or
         const all = blocks.flatMap((logs, block) => logs.map((one, index) => ({ ...one, block, log: index })));
         await pool.query(`ALTER TABLE ${schemas.whole}.transfer DISABLE TRIGGER live_query`);
         for (const schema of [schemas.whole, schemas.plain]) await takeBack(schema, 0);
-        await tell(schemas.whole, all);
+        await emit(schemas.whole, all);
         await pool.query(`ALTER TABLE ${schemas.whole}.transfer ENABLE TRIGGER live_query`);
         await pool.query("DELETE FROM service.listed_contract");
         for (const contract of allowed)
@@ -233,7 +238,7 @@ test("withheld ranges of final blocks are listed once their contract earns it or
 
         // The same ledger, written in order, each token by itself.
         const listing = [...expected];
-        const each = all.flatMap((one): Told | Told[] => {
+        const each = all.flatMap((one): RangeLog | RangeLog[] => {
           if (one.tokens === 1) return one;
           if (!listing.shift()) return [];
           return Array.from({ length: one.tokens }, (_, at) => ({
@@ -243,14 +248,14 @@ test("withheld ranges of final blocks are listed once their contract earns it or
             batch: at,
           }));
         });
-        await tell(schemas.plain, each);
+        await emit(schemas.plain, each);
         expect(await derived(schemas.whole)).toEqual(await derived(schemas.plain));
         const withheld = await rows(
-          `SELECT coalesce(sum(count), 0)::int AS told FROM ${schemas.whole}.contract_flag WHERE flag = 'withheld'`,
+          `SELECT coalesce(sum(count), 0)::int AS reported FROM ${schemas.whole}.contract_flag WHERE flag = 'withheld'`,
         );
         const ranges = all.filter(({ tokens }) => tokens > 1);
         expect(withheld).toEqual([
-          { told: ranges.reduce((sum, { tokens }, at) => sum + (expected[at] ? 0 : tokens), 0) },
+          { reported: ranges.reduce((sum, { tokens }, at) => sum + (expected[at] ? 0 : tokens), 0) },
         ]);
         // What came above the final block goes again as if the range had been there from the first.
         await pool.query(`ALTER TABLE ${schemas.whole}.transfer DISABLE TRIGGER live_query`);
@@ -263,16 +268,16 @@ test("withheld ranges of final blocks are listed once their contract earns it or
   expect(late).toBeGreaterThan(5);
 }, 120_000);
 
-test("a collection of 10,000 minted in its constructor is listed whole; a flood beside it is held back, told, and told apart", async () => {
+test("a collection of 10,000 minted in its constructor is listed whole; a flood beside it is held back, reported, and distinguished", async () => {
   const range = { log: 0, first: 0, tokens: 5_000, from: 0, to: 7, contract: 120, sender: 210, block: 1 };
-  await tell(schemas.real, [range, { ...range, log: 1, first: 5_000 }]);
+  await emit(schemas.real, [range, { ...range, log: 1, first: 5_000 }]);
   // Twenty contracts of one sender, the next day's first one among them.
   const flood = Array.from({ length: 20 }, (_, index) => ({
     ...range,
     ...{ block: 4, log: index, contract: 130 + index, sender: 211, tokens: 10_000 },
   }));
-  await tell(schemas.real, flood);
-  await tell(schemas.real, [{ ...range, block: 5, log: 0, contract: 130, first: 10_000, tokens: 10_000, sender: 212 }]);
+  await emit(schemas.real, flood);
+  await emit(schemas.real, [{ ...range, block: 5, log: 0, contract: 130, first: 10_000, tokens: 10_000, sender: 212 }]);
   const shown =
     await rows(`SELECT encode(substr(contract, 1, 1), 'hex') AS of, count(*)::int, min(token_id) AS first, max(token_id) AS last
     FROM nft.holdings WHERE chain_id = 3 AND owner = '\\x${address(7).toString("hex")}' GROUP BY 1 ORDER BY 1`);
@@ -280,12 +285,12 @@ test("a collection of 10,000 minted in its constructor is listed whole; a flood 
     { of: (120).toString(16), count: 10_000, first: "0", last: "9999" },
     { of: (130).toString(16), count: 10_000, first: "0", last: "9999" },
   ]);
-  const told = await rows(`SELECT count(*)::int AS contracts, sum(count)::int AS tokens FROM nft.contract_flags
+  const reported = await rows(`SELECT count(*)::int AS contracts, sum(count)::int AS tokens FROM nft.contract_flags
     WHERE chain_id = 3 AND flag = 'withheld'`);
-  expect(told).toEqual([{ contracts: 20, tokens: 200_000 }]);
+  expect(reported).toEqual([{ contracts: 20, tokens: 200_000 }]);
 
   // A token that was held back moves: it is a token like any other, with the chain's owner.
-  await tell(schemas.real, [
+  await emit(schemas.real, [
     { ...range, block: 6, contract: 131, first: 77, tokens: 1, from: 7, to: 8 },
     { ...range, block: 6, log: 1, contract: 131, first: 78, tokens: 1, from: 7, to: 0 },
   ]);

@@ -13,7 +13,7 @@ import { openContentStore } from "../../src/ipfs/content-store.ts";
 import { readFileBytes } from "../../src/ipfs/read-file-bytes.ts";
 import { abandonedAfterMs } from "../../src/ipfs/sweep-parts.ts";
 import { sweepRegularly } from "../../src/ipfs/sweep-regularly.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 let server: UploadServer;
@@ -246,12 +246,12 @@ test.each([
   }
   const file = await store().resolve(cid, []);
   expect(file?.kind === "file" && (await readAll(file.stream())).equals(bytes)).toBe(true);
-  const { damage: noted } = await server.services.db
+  const { damage: recorded } = await server.services.db
     .selectFrom("service.car")
     .select("damage")
     .where("root", "=", cid)
     .executeTakeFirstOrThrow();
-  expect(noted).toBeNull();
+  expect(recorded).toBeNull();
   // What is whole stays, and the copy goes.
   expect(await addBytes(bytes)).toBe(cid);
   expect(await carOf(cid)).toBe(after);

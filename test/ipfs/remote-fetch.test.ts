@@ -12,7 +12,7 @@ let server: UploadServer;
 const blocks = new Map<string, Uint8Array>();
 let asked: string[] = [];
 /** What the gateway does with a CID instead of giving the block. */
-const mischief = new Map<string, "lie" | "redirect inside" | "endless">();
+const mischief = new Map<string, "wrong bytes" | "redirect inside" | "endless">();
 
 beforeAll(async () => {
   remote = createServer((request, response) => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
       return void response.once("close", () => clearInterval(timer));
     }
     if (!block) return void response.writeHead(404).end();
-    response.writeHead(200).end(trick === "lie" ? Buffer.from(block).fill(1) : block);
+    response.writeHead(200).end(trick === "wrong bytes" ? Buffer.from(block).fill(1) : block);
   });
   await new Promise<void>((ready) => remote.listen(0, "127.0.0.1", ready));
   remoteUrl = `http://127.0.0.1:${(remote.address() as AddressInfo).port}/ipfs`;
@@ -103,7 +103,7 @@ test("what is stored here is never asked for elsewhere", async () => {
   expect(asked).toEqual([]);
 });
 
-test.each(["lie", "endless"] as const)("a gateway's %s is not passed on", async (trick) => {
+test.each(["wrong bytes", "endless"] as const)("a gateway's answer (%s) is not passed on", async (trick) => {
   const cid = await file(bytesOf(1_000, trick));
   mischief.set(cid, trick);
   expect((await get(cid)).status).toBe(404);

@@ -5,7 +5,7 @@ import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { readContentHealth } from "../../src/ipfs/check-queue.ts";
 import { runChecks, watchContent } from "../../src/ipfs/run-checks.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 const rate = 4_000_000;
@@ -61,7 +61,7 @@ async function checkAll(): Promise<number> {
   return took;
 }
 
-test("damage of any kind is found, told and counted; what is whole is not suspected", async () => {
+test("damage of any kind is found, reported and counted; what is whole is not suspected", async () => {
   const whole = await add("w", 2_500_000);
   const flipped = await add("f", 2_500_000);
   const short = await add("s", 10_000);

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimPin, pinFailed, pinLater } from "../../src/ipfs/pin-queue.ts";
 import { createPinata } from "../../src/ipfs/pinata.ts";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataServer, startPinata } from "./pinata-server.ts";
 

@@ -1,4 +1,4 @@
-// Imports a file of as many MiB as it is told, and prints its size and how much its buffers took beyond what was there before.
+// Imports a file of as many MiB as its argument says, and prints its size and how much its buffers took beyond what was there before.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -38,7 +38,7 @@ afterAll(async () => {
   for (const server of servers) await server.close();
 });
 
-test("more than 200 cases are told apart", () => {
+test("more than 200 cases are distinguished", () => {
   expect(new Set(ssrfCases.map(({ url, what }) => `${url} ${what}`)).size).toBeGreaterThanOrEqual(200);
 });
 

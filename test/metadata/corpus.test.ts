@@ -12,7 +12,7 @@ import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { NftFixture } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 import { corpus, images } from "./corpus.ts";
 import { listen, mintOf, type Serving } from "./strange-server.ts";
 
@@ -39,7 +39,7 @@ const offchain = 9_999n;
 let folder: string;
 let database: TestDatabase;
 let chain: Chain;
-let doors: ReadDoors;
+let apis: ReadApis;
 const servers: Serving[] = [];
 /** What the operator's gateway and the one that a contract names hold: blocks by CID. */
 const held = { gateway: new Map<string, Uint8Array>(), named: new Map<string, Uint8Array>() };
@@ -83,7 +83,7 @@ beforeAll(async () => {
   words["NAMED"] = named.url;
   chain = await startChain();
   database = await createTestDatabase();
-  doors = openReadDoors(database, {
+  apis = openReadApis(database, {
     env: {
       RPC_URL_GOERLI: chain.url,
       METADATA_ALLOW_PRIVATE: "true",
@@ -99,7 +99,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await chain?.stop();
   for (const server of servers) await server.close();
-  await doors.services.pool.end();
+  await apis.services.pool.end();
   await database.drop();
   await rm(folder, { recursive: true, force: true });
 });
@@ -109,9 +109,9 @@ function fill(text: string, self: string): string {
   return text.replaceAll(/[A-Z][A-Z0-9]+/g, (word) => known[word] ?? word);
 }
 
-/** Content here, content that only gateways have, and gateways that lie. */
+/** Content here, content that only gateways have, and gateways that answer with wrong bytes. */
 async function fillStores(): Promise<void> {
-  const { content } = doors.services;
+  const { content } = apis.services;
   const bytes = (body: string | Uint8Array) =>
     (async function* () {
       yield Buffer.from(body);
@@ -195,7 +195,7 @@ test("the corpus is large enough", () => {
 
 test("every URI and document of the corpus ends as the row that is expected of it", async () => {
   const stop = new AbortController();
-  const running = runMetadata(doors.services, stop.signal);
+  const running = runMetadata(apis.services, stop.signal);
   for (let tries = 0; tries < 600; tries += 1) {
     const found = await rows();
     const open = found.filter(({ status, image, file_type, file_error }) => {

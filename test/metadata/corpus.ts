@@ -121,7 +121,7 @@ const goodUris: [string, string][] = [
   ["data: in capitals", 'DATA:APPLICATION/JSON,{"name":"Key"}'],
   ["data: of another type", 'data:text/plain,{"name":"Key"}'],
   ["data: with stray percent and hash signs", 'data:application/json,{"name":"Key","x":"100% #1"}'],
-  ["the document in place of a URI", '{"name":"Key"}'],
+  ["the document instead of a URI", '{"name":"Key"}'],
   ["http", "SELF"],
 ];
 
@@ -162,7 +162,7 @@ const documents: [string, string | Uint8Array, ExpectedRow][] = [
     { ...key, description: "d", image: "i://x", animation_url: "a://x" },
   ],
   ["an empty object", "{}", fresh({ name: null, image: null })],
-  ["image_url in place of image", json({ image_url: "i://y" }), fresh({ image: "i://y" })],
+  ["image_url instead of image", json({ image_url: "i://y" }), fresh({ image: "i://y" })],
   ["an empty image and an image_url", json({ image: "", image_url: "i://y" }), fresh({ image: "i://y" })],
   ["an image that is an object", json({ image: { src: "x" } }), fresh({ image: null })],
   ["a name that is a number", '{"name":7}', fresh({ name: "7" })],
@@ -286,7 +286,7 @@ const media: [string, Served, ExpectedRow][] = [
   ["SVG", { body: images.svg(50, 60) }, sized("image/svg+xml", 50, 60, images.svg(50, 60))],
   ["3 MB of PNG, of which 64 KB are read", { body: padded }, sized("image/png", 4_000, 3_000, padded)],
   [
-    "a type that lies",
+    "a wrong type",
     { headers: { "content-type": "text/html" }, body: images.gif(3, 4) },
     sized("image/gif", 3, 4, images.gif(1, 1)),
   ],

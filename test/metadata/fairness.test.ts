@@ -6,7 +6,7 @@ import { type Chain, startChain, until } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import type { NftFixture } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 import { listen, mintOf, type Serving } from "./strange-server.ts";
 
 const source = `// SPDX-License-Identifier: MIT
@@ -27,7 +27,7 @@ contract Based {
 let database: TestDatabase;
 let chain: Chain;
 let index: NftFixture;
-let doors: ReadDoors;
+let apis: ReadApis;
 const asked: string[] = [];
 const now = new Map<string, number>();
 const most = new Map<string, number>();
@@ -70,7 +70,7 @@ const mints = (contract: { address: string }, from: number, count: number) =>
 
 async function withWorker(work: () => Promise<void>): Promise<void> {
   const stop = new AbortController();
-  const running = runMetadata(doors.services, stop.signal);
+  const running = runMetadata(apis.services, stop.signal);
   try {
     await work();
   } finally {
@@ -88,7 +88,7 @@ beforeAll(async () => {
   const [fixture] = indexed.nfts;
   if (!fixture) throw new Error("no fixture");
   index = fixture;
-  doors = openReadDoors(database, {
+  apis = openReadApis(database, {
     env: {
       RPC_URL_GOERLI: chain.url,
       METADATA_ALLOW_PRIVATE: "true",
@@ -100,7 +100,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await chain?.stop();
   for (const server of servers) await server.close();
-  await doors.services.pool.end();
+  await apis.services.pool.end();
   await database.drop();
 });
 

@@ -91,7 +91,7 @@ test("a returned string is decoded, also from the bytes32 of old contracts", () 
   expect(decodeLabel(returned(`\u202eevil\n\0${"x".repeat(1000)}`))).toBe(`evil${"x".repeat(252)}`);
 });
 
-test("a return value that lies about its offset or length is no text", () => {
+test("a return value with a wrong offset or length is no text", () => {
   const word = (value: bigint) => Buffer.from(value.toString(16).padStart(64, "0"), "hex");
   for (const words of [
     [],

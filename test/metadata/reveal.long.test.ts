@@ -9,13 +9,13 @@ import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import type { NftFixture } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { images } from "./corpus.ts";
 import { mintOf } from "./strange-server.ts";
 
 const tokens = Number(process.env["REVEAL_TOKENS"] ?? 300);
-const patienceMs = 1_500_000;
+const timeoutMs = 1_500_000;
 
 const source = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
@@ -35,7 +35,7 @@ let folder: string;
 let database: TestDatabase;
 let chain: Chain;
 let index: NftFixture;
-let doors: ReadDoors;
+let apis: ReadApis;
 let contract: Awaited<ReturnType<Chain["deploy"]>>;
 let hidden: string;
 let revealed: string;
@@ -49,12 +49,12 @@ beforeAll(async () => {
   // The worker publishes views of its own over the chains that it finds here.
   await ensureNftViews(database.url);
   await database.pool.query(
-    "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
+    "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
   );
   if (!fixture) throw new Error("no fixture");
   index = fixture;
-  doors = openReadDoors(database, { env: { RPC_URL_GOERLI: chain.url, MINTYARD_DATA_DIR: folder } });
-  const { content } = doors.services;
+  apis = openReadApis(database, { env: { RPC_URL_GOERLI: chain.url, MINTYARD_DATA_DIR: folder } });
+  const { content } = apis.services;
   const file = (bytes: Buffer) =>
     content.addFile(
       {
@@ -90,24 +90,24 @@ beforeAll(async () => {
   for (let at = 0; at < mints.length; at += 1_000) await index.add(mints.slice(at, at + 1_000));
   // As the launcher does after a backfill.
   await database.pool.query("ANALYZE");
-}, patienceMs);
+}, timeoutMs);
 afterAll(async () => {
   await chain?.stop();
-  await doors.services.pool.end();
+  await apis.services.pool.end();
   await database.drop();
   await rm(folder, { recursive: true, force: true });
 });
 
 async function progress(): Promise<{ total: number; fresh: number; pending: number; failed: number }> {
-  const { data } = await doors.graphql(
-    `{ metadataProgress(chain: "goerli", contract: "${contract.address}") { total fresh pending failed } }`,
+  const { data } = await apis.graphql(
+    `{ contract(chain: "goerli", address: "${contract.address}") { metadataProgress { total fresh pending failed } } }`,
   );
-  return data.metadataProgress;
+  return data.contract.metadataProgress;
 }
 
 async function readPage(): Promise<number> {
   const started = performance.now();
-  const { status } = await doors.v0(`/nfts/${contract.address}?chain=goerli&page_size=50&include=all`);
+  const { status } = await apis.v0(`/nfts/${contract.address}?chain=goerli&page_size=50&include=all`);
   expect(status).toBe(200);
   return performance.now() - started;
 }
@@ -187,5 +187,5 @@ test(
       );
     }
   },
-  patienceMs,
+  timeoutMs,
 );

@@ -10,11 +10,11 @@ import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type Movement, type NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const source = `// SPDX-License-Identifier: MIT
 pragma solidity ^0.8.20;
-/// Answers whatever it was told to.
+/// Answers whatever it was set to.
 contract Talker {
   string public name = "Keys \\u202e";
   mapping(uint256 => string) answers;
@@ -40,7 +40,7 @@ let folder: string;
 let database: TestDatabase;
 let chain: Chain;
 let index: NftFixture;
-let doors: ReadDoors;
+let apis: ReadApis;
 let web: Server;
 let webUrl: string;
 let talker: { address: `0x${string}`; abi: readonly unknown[] };
@@ -66,7 +66,7 @@ beforeAll(async () => {
   const [fixture] = indexed.nfts;
   if (!fixture) throw new Error("no fixture");
   index = fixture;
-  doors = openReadDoors(database, {
+  apis = openReadApis(database, {
     env: {
       RPC_URL_GOERLI: chain.url,
       METADATA_ALLOW_PRIVATE: "true",
@@ -80,7 +80,7 @@ afterAll(async () => {
   await chain?.stop();
   web.closeAllConnections();
   await new Promise((done) => web.close(done));
-  await doors.services.pool.end();
+  await apis.services.pool.end();
   await database.drop();
   await rm(folder, { recursive: true, force: true });
 });
@@ -88,7 +88,7 @@ afterAll(async () => {
 /** Runs the worker while `work` goes on. */
 async function withWorker<T>(work: () => Promise<T>): Promise<T> {
   const stop = new AbortController();
-  const running = runMetadata(doors.services, stop.signal);
+  const running = runMetadata(apis.services, stop.signal);
   try {
     return await work();
   } finally {
@@ -136,7 +136,7 @@ async function store(text: string): Promise<string> {
     yield Buffer.from(text);
   }
   const file = { stream: stream() };
-  return await doors.services.content.addFile(file, async (_transaction, content) => content.cid);
+  return await apis.services.content.addFile(file, async (_transaction, content) => content.cid);
 }
 
 test("tokens of every kind of URI are read, and every failure is a row with its code", async () => {
@@ -196,15 +196,16 @@ test("tokens of every kind of URI are read, and every failure is a row with its 
   expect((await row(2n ** 256n - 1n))?.name).toBe("ab\ufffd");
 
   const place = `chain: "goerli", contract: "${talker.address}"`;
-  const shown = await doors.graphql(`{
+  const shown = await apis.graphql(`{
     nft(${place}, tokenId: "12") { metadataStatus metadataError }
-    metadataProgress(${place}) { total fresh pending failed faults { code count } } }`);
+    contract(chain: "goerli", address: "${talker.address}") {
+      metadataProgress { total fresh pending failed faults { code count } } } }`);
   expect(shown.data.nft).toEqual({ metadataStatus: "FAILED", metadataError: "http_status" });
-  const { faults, ...counts } = shown.data.metadataProgress;
+  const { faults, ...counts } = shown.data.contract.metadataProgress;
   expect(counts).toEqual({ total: 16, fresh: 6, pending: 0, failed: 10 });
   expect(faults).toContainEqual({ code: "http_status", count: 1 });
 
-  const { body } = await doors.v0(`/nfts/${talker.address}/1?chain=goerli`);
+  const { body } = await apis.v0(`/nfts/${talker.address}/1?chain=goerli`);
   expect(body.nft.cached_file_url).toBe(`https://mintyard.test/ipfs/${image}`);
   expect(body.contract).toMatchObject({ name: "Keys", symbol: "TSK" });
 });
@@ -240,7 +241,7 @@ test("a client's refresh of a token and of a contract reads again", async () => 
     .set({ fetched_at: new Date(0), attempted_at: new Date(0) })
     .execute();
   await say(4n, `${webUrl}/four`);
-  const { body } = await doors.v0(`/nfts/${talker.address}/4?chain=goerli&refresh_metadata=true`);
+  const { body } = await apis.v0(`/nfts/${talker.address}/4?chain=goerli&refresh_metadata=true`);
   expect(body.status).toBe("ADDED");
   await withWorker(() =>
     until(
@@ -249,7 +250,7 @@ test("a client's refresh of a token and of a contract reads again", async () => 
     ),
   );
   await say(3n, `${webUrl}/three`);
-  const all = await doors.v0(`/nfts/${talker.address}?chain=goerli&refresh_metadata=true`);
+  const all = await apis.v0(`/nfts/${talker.address}?chain=goerli&refresh_metadata=true`);
   expect(all.body.status).toBe("ADDED");
   await withWorker(() =>
     until(

@@ -108,9 +108,16 @@ const held = (where: string) =>
   `SELECT ${place("h")} AS key FROM nft.holding_rows h WHERE h.amount > 0 AND h.owner = ${hex(alice)} AND ${where}`;
 const moved = (where: string) =>
   `SELECT block_number || '/' || log_index AS key FROM c31337_test.transfer x WHERE ${where}`;
-const transfers = (name: string, args: string, where: string, rest?: { template: string; path: string }): ListCase => ({
-  ...{ field: "Query.transfers", name, path: ["transfers"], node: "blockNumber logIndex", set: moved(where) },
-  graphql: (page) => `transfers(chain: "goerli"${args}, ${page})`,
+const transfers = (
+  name: string,
+  of: "Chain" | "Account" | "Contract" | "Nft",
+  key: string,
+  where: string,
+  rest?: { template: string; path: string },
+): ListCase => ({
+  ...{ field: `${of}.transfers`, name, path: [of.toLowerCase(), "transfers"], node: "blockNumber logIndex" },
+  set: moved(where),
+  graphql: (page) => `${of.toLowerCase()}(${key}) { transfers(${of === "Account" ? `chain: "goerli", ${page}` : page})`,
   key: (node) => `${node.blockNumber}/${node.logIndex}`,
   ...(rest
     ? {
@@ -171,8 +178,8 @@ export const listCases: readonly ListCase[] = [
     },
   },
   {
-    ...{ field: "Query.nfts", name: "tokens of a contract", path: ["nfts"], node: nftNode, key: nftKey },
-    graphql: (page) => `nfts(chain: "goerli", contract: "${keys}", ${page})`,
+    ...{ field: "Contract.nfts", name: "tokens of a contract", path: ["contract", "nfts"], node: nftNode, key: nftKey },
+    graphql: (page) => `contract(chain: "goerli", address: "${keys}") { nfts(${page})`,
     set: tokens(`t.contract = ${hex(keys)}`),
     rest: {
       ...{ template: "/v0/nfts/{contract_address}", items: "nfts", key: restKey },
@@ -180,44 +187,70 @@ export const listCases: readonly ListCase[] = [
     },
   },
   {
-    ...{ field: "Query.nfts", name: "tokens with a trait", path: ["nfts"], node: nftNode, key: nftKey },
-    graphql: (page) => `nfts(chain: "goerli", contract: "${keys}", traits: { name: "Fur", values: ["gold"] }, ${page})`,
+    ...{ field: "Contract.nfts", name: "tokens with a trait", path: ["contract", "nfts"], node: nftNode, key: nftKey },
+    graphql: (page) =>
+      `contract(chain: "goerli", address: "${keys}") { nfts(traits: { name: "Fur", values: ["gold"] }, ${page})`,
     set: tokens(`t.contract = ${hex(keys)} AND EXISTS (SELECT FROM service.token_trait r
       WHERE r.contract = t.contract AND r.token_id = t.token_id)`),
   },
   {
-    ...{ field: "Query.nfts", name: "tokens of a chain", path: ["nfts"], node: nftNode, key: nftKey },
-    graphql: (page) => `nfts(chain: "goerli", ${page})`,
+    ...{
+      field: "Chain.latestNfts",
+      name: "tokens of a chain",
+      path: ["chain", "latestNfts"],
+      node: nftNode,
+      key: nftKey,
+    },
+    graphql: (page) => `chain(name: "goerli") { latestNfts(${page})`,
     set: tokens("true"),
     rest: { template: "/v0/nfts", path: "/v0/nfts?chain=goerli", items: "nfts", key: restKey },
   },
   {
-    ...{ field: "Query.owners", name: "owners of a contract", path: ["owners"], node: "address" },
-    graphql: (page) => `owners(chain: "goerli", contract: "${keys}", ${page})`,
+    ...{ field: "Contract.owners", name: "owners of a contract", path: ["contract", "owners"], node: "address" },
+    graphql: (page) => `contract(chain: "goerli", address: "${keys}") { owners(${page})`,
     key: (node) => node.address,
     set: `SELECT DISTINCT '0x' || encode(h.owner, 'hex') AS key FROM nft.holding_rows h
       WHERE h.amount > 0 AND h.contract = ${hex(keys)}`,
     moving: bob,
   },
   {
-    ...{ field: "Query.holders", name: "holders of a contract", path: ["holders"], node: "tokenId address" },
-    graphql: (page) => `holders(chain: "goerli", contract: "${potions}", ${page})`,
+    ...{
+      field: "Contract.holders",
+      name: "holders of a contract",
+      path: ["contract", "holders"],
+      node: "tokenId address",
+    },
+    graphql: (page) => `contract(chain: "goerli", address: "${potions}") { holders(${page})`,
     key: (node) => `${node.tokenId}/${node.address}`,
     set: `SELECT h.token_id || '/0x' || encode(h.owner, 'hex') AS key FROM nft.holding_rows h
       WHERE h.amount > 0 AND h.owner IS NOT NULL AND h.contract = ${hex(potions)}`,
   },
-  transfers("movements of a chain", "", "true"),
-  transfers("movements of an account", `, account: "${bob}"`, `${hex(bob)} IN (x.from_address, x.to_address)`, {
-    template: "/v0/transactions/accounts/{account_address}",
-    path: `/v0/transactions/accounts/${bob}?chain=goerli`,
-  }),
-  transfers("movements of a contract", `, contract: "${keys}"`, `x.contract = ${hex(keys)}`, {
+  {
+    ...{ field: "Nft.holders", name: "holders of a token", path: ["nft", "holders"], node: "address" },
+    graphql: (page) => `nft(chain: "goerli", contract: "${potions}", tokenId: "1") { holders(${page})`,
+    key: (node) => node.address,
+    set: `SELECT '0x' || encode(h.owner, 'hex') AS key FROM nft.holding_rows h
+      WHERE h.amount > 0 AND h.owner IS NOT NULL AND h.contract = ${hex(potions)} AND h.token_id = 1`,
+  },
+  transfers("movements of a chain", "Chain", 'name: "goerli"', "true"),
+  transfers(
+    "movements of an account",
+    "Account",
+    `address: "${bob}"`,
+    `${hex(bob)} IN (x.from_address, x.to_address)`,
+    {
+      template: "/v0/transactions/accounts/{account_address}",
+      path: `/v0/transactions/accounts/${bob}?chain=goerli`,
+    },
+  ),
+  transfers("movements of a contract", "Contract", `chain: "goerli", address: "${keys}"`, `x.contract = ${hex(keys)}`, {
     template: "/v0/transactions/nfts/{contract_address}",
     path: `/v0/transactions/nfts/${keys}?chain=goerli`,
   }),
   transfers(
     "movements of a token",
-    `, contract: "${keys}", tokenId: "5000"`,
+    "Nft",
+    `chain: "goerli", contract: "${keys}", tokenId: "5000"`,
     `x.contract = ${hex(keys)} AND x.token_id = 5000`,
     {
       template: "/v0/transactions/nfts/{contract_address}/{token_id}",
@@ -226,18 +259,18 @@ export const listCases: readonly ListCase[] = [
   ),
   {
     ...{
-      field: "Query.uploads",
+      field: "Viewer.uploads",
       name: "uploads of the account",
-      path: ["uploads"],
+      path: ["viewer", "uploads"],
       node: "id",
       key: (node) => node.id,
     },
-    graphql: (page) => `uploads(${page})`,
+    graphql: (page) => `viewer { uploads(${page})`,
     set: "SELECT id::text AS key FROM service.upload",
   },
   {
-    ...{ field: "Query.deployments", name: "deployments of the account", path: ["deployments"], node: "id" },
-    graphql: (page) => `deployments(${page})`,
+    ...{ field: "Viewer.deployments", name: "deployments of the account", path: ["viewer", "deployments"], node: "id" },
+    graphql: (page) => `viewer { deployments(${page})`,
     key: (node) => node.id,
     set: "SELECT id::text AS key FROM service.intent",
     forwardsOnly: true,

@@ -40,8 +40,8 @@ describe("texts of contracts that are as long as a document", () => {
     "an account's tokens": account(`nfts(chain: "goerli", first: 50) { nodes { tokenId contract { ${texts} } } }`),
     "its last tokens": account(`nfts(chain: "goerli", last: 50) { nodes { tokenId contract { ${texts} } } }`),
     "its contracts": account(`contracts(chain: "goerli", first: 50) { nodes { contract { ${texts} } } }`),
-    "a contract's tokens": `{ nfts(chain: "goerli", contract: "${contractAt(0)}") { nodes { contract { ${texts} } } } }`,
-    "a chain's tokens": `{ nfts(chain: "goerli", first: 50) { nodes { contract { ${texts} } } } }`,
+    "a contract's tokens": `{ contract(chain: "goerli", address: "${contractAt(0)}") { nfts { nodes { contract { ${texts} } } } } }`,
+    "a chain's tokens": `{ chain(name: "goerli") { latestNfts(first: 50) { nodes { contract { ${texts} } } } } }`,
     "a search": `{ search(chain: "goerli", text: "treasure", first: 50) { description } }`,
     "a batch": `{ nftBatch(keys: [{ chain: "goerli", contract: "${contractAt(0)}", tokenId: "1" }]) { contract { ${texts} } } }`,
   };

@@ -6,14 +6,14 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
-// Each read through both doors of the real server: one statement, the same one but for the members that a door
+// Each read through both APIs of the real server: one statement, the same one but for the members that an API
 // shows of an item, on the same rows.
 const [keys, alice] = [0xa1, 0x11].map(addressOf) as [string, string];
 const key = randomUUID();
 let database: TestDatabase;
-let doors: ReadDoors;
+let apis: ReadApis;
 let server: Server;
 let base: string;
 beforeAll(async () => {
@@ -27,9 +27,9 @@ beforeAll(async () => {
     .insertInto("service.token_metadata")
     .values({ chain_id: 31337, contract: Buffer.alloc(20, 0xa1), token_id: "1", status: "fresh", name: "golden key" })
     .execute();
-  doors = openReadDoors(database);
-  await createAccount(database.db, doors.services.config.keyPepper, { name: "t", tier: "enterprise", key });
-  server = createHttpServer(doors.services);
+  apis = openReadApis(database);
+  await createAccount(database.db, apis.services.config.keyPepper, { name: "t", tier: "enterprise", key });
+  server = createHttpServer(apis.services);
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
@@ -40,7 +40,7 @@ afterAll(async () => {
 
 /** Statements of one request, without those about the key and the heads of chains. */
 async function statementsOf(path: string, body?: object): Promise<{ reads: string[]; text: string }> {
-  doors.takeStatements();
+  apis.takeStatements();
   const headers = { Authorization: key, "Content-Type": "application/json" };
   const response = await fetch(base + path, {
     headers,
@@ -48,13 +48,13 @@ async function statementsOf(path: string, body?: object): Promise<{ reads: strin
   });
   const text = await response.text();
   expect([path, response.status, text.includes('"errors"')]).toEqual([path, 200, false]);
-  const reads = doors
+  const reads = apis
     .takeStatements()
     .filter((sql) => !/session_of|FROM nft\.heads$|service.rate|count_usage/.test(sql));
   return { reads: reads.map(shared), text };
 }
 
-/** A statement without the members of its items, which each door chooses. */
+/** A statement without the members of its items, which each API chooses. */
 function shared(sql: string): string {
   return sql
     .replace(/, \/\*item\*\/.*?\/\*end\*\/ AS contract/gs, "")
@@ -78,12 +78,12 @@ const reads: [name: string, path: string, query: string][] = [
   [
     "tokens of a contract",
     `/v0/nfts/${keys}?chain=goerli&page_size=2&include=metadata`,
-    `{ nfts(chain: "goerli", contract: "${keys}", first: 2) { nodes { tokenId metadata } totalCount ${page} } }`,
+    `{ contract(chain: "goerli", address: "${keys}") { nfts(first: 2) { nodes { tokenId metadata } totalCount ${page} } } }`,
   ],
   [
     "tokens of a chain",
     "/v0/nfts?chain=goerli&page_size=2&include=contract_information",
-    `{ nfts(chain: "goerli", first: 2) { nodes { tokenId contract { name } } ${page} } }`,
+    `{ chain(name: "goerli") { latestNfts(first: 2) { nodes { tokenId contract { name } } ${page} } } }`,
   ],
   [
     "one token",
@@ -93,17 +93,17 @@ const reads: [name: string, path: string, query: string][] = [
   [
     "movements of an account",
     `/v0/transactions/accounts/${alice}?chain=goerli&page_size=2`,
-    `{ transfers(chain: "goerli", account: "${alice}", first: 2) { nodes { kind tokenId } ${page} } }`,
+    `{ account(address: "${alice}") { transfers(chain: "goerli", first: 2) { nodes { kind tokenId } ${page} } } }`,
   ],
   [
     "movements of a contract",
     `/v0/transactions/nfts/${keys}?chain=goerli&page_size=2&type=mint`,
-    `{ transfers(chain: "goerli", contract: "${keys}", kinds: [MINT], first: 2) { nodes { kind tokenId } ${page} } }`,
+    `{ contract(chain: "goerli", address: "${keys}") { transfers(kinds: [MINT], first: 2) { nodes { kind tokenId } ${page} } } }`,
   ],
   [
     "movements of a token",
     `/v0/transactions/nfts/${keys}/1?chain=goerli&page_size=2`,
-    `{ transfers(chain: "goerli", contract: "${keys}", tokenId: "1", first: 2) { nodes { kind tokenId } ${page} } }`,
+    `{ nft(chain: "goerli", contract: "${keys}", tokenId: "1") { transfers(first: 2) { nodes { kind tokenId } ${page} } } }`,
   ],
   [
     "contracts of an account",
@@ -113,7 +113,7 @@ const reads: [name: string, path: string, query: string][] = [
   [
     "supply and holders of a contract",
     `/v0/transactions/stats/${keys}?chain=goerli`,
-    `{ collectionStatistics(chain: "goerli", contract: "${keys}") { totalSupply ownerCount } }`,
+    `{ contract(chain: "goerli", address: "${keys}") { statistics { totalSupply ownerCount } } }`,
   ],
   [
     "search",
@@ -122,14 +122,16 @@ const reads: [name: string, path: string, query: string][] = [
   ],
 ];
 
-test.each(reads)("%s: the same one statement through both doors", async (_name, path, query) => {
+test.each(reads)("%s: the same statement through both APIs", async (_name, path, query) => {
   const rest = await statementsOf(path);
   // Known from the second time on.
   await statementsOf("/graphql", { query });
   const graph = await statementsOf("/graphql", { query });
   expect(rest.reads).toHaveLength(1);
-  expect(graph.reads).toEqual(rest.reads);
-  // The rows: token ids in their order, as far as both doors show them.
+  // Where no plan answers it, the object that has the list is read first.
+  expect(graph.reads.length).toBeLessThanOrEqual(2);
+  expect(graph.reads.slice(-1)).toEqual(rest.reads);
+  // The rows: token ids in their order, as far as both APIs show them.
   const ids = (text: string) => [...text.matchAll(/"(?:token_id|tokenId)":"(\d+)"/g)].map(([, id]) => id);
   expect(ids(graph.text)).toEqual(ids(rest.text));
 });

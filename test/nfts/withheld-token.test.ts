@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readStatus } from "../../src/accounts/read-status.ts";
-import { applyLooks } from "../../src/metadata/discover/apply-looks.ts";
+import { applyDemand } from "../../src/metadata/discover/apply-demand.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const [mixed, whole, alice, bob, minter] = [0xa1, 0xb2, 0x11, 0x22, 0xcc].map(addressOf) as [
   string,
@@ -19,7 +19,7 @@ const mintedAt = 1_700_000_000;
 
 let database: TestDatabase;
 let nfts: NftFixture;
-let doors: ReadDoors;
+let apis: ReadApis;
 beforeAll(async () => {
   const indexed = await createIndexedDatabase([31337]);
   database = indexed.database;
@@ -38,12 +38,12 @@ beforeAll(async () => {
   await nfts.addRanges([{ ...range, from: alice, to: bob, tokenId: 120n, amount: 5n }]);
   await nfts.addRanges([{ ...range, from: alice, to: nobody, tokenId: 130n, amount: 2n }]);
   await nfts.add([{ contract: mixed, from: alice, to: bob, tokenId: 140n }]);
-  doors = openReadDoors(database);
+  apis = openReadApis(database);
 });
 afterAll(() => database?.drop());
 
 const one = (contract: string, tokenId: number) =>
-  doors.graphql(`{ nft(chain: "goerli", contract: "${contract}", tokenId: "${tokenId}") {
+  apis.graphql(`{ nft(chain: "goerli", contract: "${contract}", tokenId: "${tokenId}") {
     tokenId owner supply creator mintedAt standard contract { address standard } } }`);
 
 test("a token of a withheld range is answered from its range: owner, mint and standard", async () => {
@@ -75,14 +75,14 @@ test("what no range names is not found, of a contract with ranges and without", 
 });
 
 test("the older API and lookups of several tokens give the same answer", async () => {
-  const { status, body } = await doors.v0(`/nfts/${whole}/7?chain=goerli`);
+  const { status, body } = await apis.v0(`/nfts/${whole}/7?chain=goerli`);
   expect(status).toBe(200);
   expect(body).toMatchObject({ owner: alice, nft: { token_id: "7", contract_address: whole } });
-  expect((await doors.v0(`/nfts/${whole}/6000?chain=goerli`)).status).toBe(404);
-  const id = (await doors.graphql(`{ nft(chain: "goerli", contract: "${whole}", tokenId: "8") { id } }`)).data.nft.id;
-  const other = (await doors.graphql(`{ nft(chain: "goerli", contract: "${mixed}", tokenId: "140") { id } }`)).data.nft
+  expect((await apis.v0(`/nfts/${whole}/6000?chain=goerli`)).status).toBe(404);
+  const id = (await apis.graphql(`{ nft(chain: "goerli", contract: "${whole}", tokenId: "8") { id } }`)).data.nft.id;
+  const other = (await apis.graphql(`{ nft(chain: "goerli", contract: "${mixed}", tokenId: "140") { id } }`)).data.nft
     .id;
-  const { data } = await doors.graphql(`{ nodes(ids: ["${id}", "${other}"]) { ... on Nft { tokenId owner } } }`);
+  const { data } = await apis.graphql(`{ nodes(ids: ["${id}", "${other}"]) { ... on Nft { tokenId owner } } }`);
   expect(data.nodes).toEqual([
     { tokenId: "8", owner: alice },
     { tokenId: "140", owner: bob },
@@ -90,7 +90,7 @@ test("the older API and lookups of several tokens give the same answer", async (
 });
 
 test("how many tokens are withheld is told by the status", async () => {
-  const { chains } = await readStatus(doors.services);
+  const { chains } = await readStatus(apis.services);
   expect(Object.fromEntries(chains.map(({ chain, leftOut }) => [chain, leftOut.withheldTokens]))).toEqual({
     goerli: 10_001 + 50 + 10_001 + 5_000 + 5 + 2,
     polygon: 0,
@@ -99,10 +99,10 @@ test("how many tokens are withheld is told by the status", async () => {
 
 test("the metadata of a withheld token is read once somebody asks for it", async () => {
   await database.pool.query(
-    "INSERT INTO service.metadata_look (chain_id, kind, address, token_id) VALUES (31337, 'token', $1, 9), (31337, 'token', $1, 6000)",
+    "INSERT INTO service.metadata_demand (chain_id, kind, address, token_id) VALUES (31337, 'token', $1, 9), (31337, 'token', $1, 6000)",
     [Buffer.from(whole.slice(2), "hex")],
   );
-  await applyLooks(database.db, 31337);
+  await applyDemand(database.db, 31337);
   const { rows } = await database.pool.query("SELECT token_id, priority FROM service.token_metadata");
   expect(rows).toContainEqual({ token_id: "9", priority: 0 });
   expect(rows.map(({ token_id }) => token_id)).not.toContain("6000");

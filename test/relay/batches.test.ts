@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { batched } from "../../src/relay/store/batch.ts";
 import { SendingOrder } from "../../src/relay/store/sending-order.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 afterEach(() => {
   vi.useRealTimers();
@@ -13,7 +13,7 @@ interface Gate {
 }
 
 /** Work that ends when the test opens its gate; 13 is an item that always fails. */
-function gated(options: { most: number; apart: boolean }) {
+function gated(options: { most: number; retryIndividually: boolean }) {
   const gates: Gate[] = [];
   const work = async (_owner: object, items: readonly number[]) => {
     await new Promise<void>((open) => gates.push({ open, items }));
@@ -33,7 +33,7 @@ async function openNext(gates: Gate[]): Promise<readonly number[]> {
 }
 
 test("the first caller's work runs at once; those who come meanwhile share the next, as many as it may hold", async () => {
-  const { gates, ask } = gated({ most: 3, apart: false });
+  const { gates, ask } = gated({ most: 3, retryIndividually: false });
   const results = Promise.all([1, 2, 3, 4, 5].map((item) => ask("one", item)));
   const other = ask("two", 6);
   expect(gates.map(({ items }) => items)).toEqual([[1], [6]]);
@@ -48,7 +48,7 @@ test("the first caller's work runs at once; those who come meanwhile share the n
 });
 
 test("a batch that hangs keeps the next one waiting for a moment only", async () => {
-  const { gates, ask } = gated({ most: 2, apart: false });
+  const { gates, ask } = gated({ most: 2, retryIndividually: false });
   const hanging = ask("one", 1);
   const [first] = gates.splice(0);
   const later = Promise.all([2, 3].map((item) => ask("one", item)));
@@ -58,8 +58,8 @@ test("a batch that hangs keeps the next one waiting for a moment only", async ()
   expect(await hanging).toBe(2);
 });
 
-test("work that fails for several is done apart, so that only its own item fails; or all of them are told", async () => {
-  const { gates, ask } = gated({ most: 9, apart: true });
+test("work that fails for several is repeated individually, so that only its own item fails; or all of them fail", async () => {
+  const { gates, ask } = gated({ most: 9, retryIndividually: true });
   const results = Promise.allSettled([1, 12, 13, 14].map((item) => ask("one", item)));
   const seen: (readonly number[])[] = [];
   for (let batch = 0; batch < 5; batch += 1) seen.push(await openNext(gates));
@@ -69,22 +69,22 @@ test("work that fails for several is done apart, so that only its own item fails
   );
   expect(outcomes).toEqual([2, 24, "failed for 13", 28]);
 
-  const together = gated({ most: 9, apart: false });
+  const together = gated({ most: 9, retryIndividually: false });
   const failed = Promise.allSettled([1, 12, 13].map((item) => together.ask("one", item)));
   await openNext(together.gates);
   expect(await openNext(together.gates)).toEqual([12, 13]);
   expect((await failed).map(({ status }) => status)).toEqual(["fulfilled", "rejected", "rejected"]);
 });
 
-test("a nonce waits for those before it in its own lane, and not for ever", async () => {
+test("a nonce waits for those before it of its own wallet, and not for ever", async () => {
   // Its second would be over too early on a machine that stands still for one.
   vi.useFakeTimers();
   const order = new SendingOrder();
   const passed: string[] = [];
-  for (const id of ["a", "b", "c"]) order.take("lane", id);
-  order.take("other lane", "x");
+  for (const id of ["a", "b", "c"]) order.take("wallet", id);
+  order.take("other wallet", "x");
   // Given out once, told twice: it does not wait for itself.
-  order.take("lane", "c");
+  order.take("wallet", "c");
   const before = (id: string) => order.before(id).then(() => passed.push(id));
   const all = ["c", "b", "a", "x"].map(before);
   await vi.advanceTimersByTimeAsync(20);

@@ -36,13 +36,13 @@ afterEach(async () => {
   await h.chain.setAutomine(true);
   await h.chain.mine({ blocks: 1 });
   const { rows } = await h.database.pool.query(
-    "SELECT id FROM service.intent WHERE state NOT IN ('confirmed', 'finalized', 'cancelled', 'expired', 'superseded')",
+    "SELECT id FROM service.intent WHERE state NOT IN ('confirmed', 'finalized', 'cancelled', 'expired', 'retried')",
   );
   // What one test left under way is no business of the next one.
   const rest = h.process({ FINALITY_GOERLI: "500", MAX_FEE_GWEI_GOERLI: "10000" });
   for (const { id } of rows) {
     await cancelIntent(rest, (await getIntent(rest.db, id)).tenant_id, id).catch(() => null);
-    await h.until(rest, id, ["mined", "mined_noop", "confirmed", "finalized", "cancelled"]);
+    await h.until(rest, id, ["mined", "mined_cancellation", "confirmed", "finalized", "cancelled"]);
   }
 });
 
@@ -232,7 +232,8 @@ test("fees that rise manyfold between reservation and block: replacements go on,
   let mined = 0;
   for (const { id } of taken) {
     const { mined_cost_wei: wei } =
-      (await h.database.pool.query("SELECT mined_cost_wei FROM service.slot WHERE intent_id = $1", [id])).rows[0] ?? {};
+      (await h.database.pool.query("SELECT mined_cost_wei FROM service.nonce_reservation WHERE intent_id = $1", [id]))
+        .rows[0] ?? {};
     if (wei === null) continue;
     mined += 1;
     cost += BigInt(wei);

@@ -11,9 +11,9 @@ import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
 import { toHash } from "../../src/relay/store/bytes.ts";
 import { getIntent, type Intent } from "../../src/relay/store/intents.ts";
-import { findSlot, listAttempts } from "../../src/relay/store/nonces.ts";
+import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
-import { assignSlot } from "../../src/relay/submit/reserve-nonce.ts";
+import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
@@ -59,12 +59,12 @@ test("killed after the nonce was given: the same nonce is signed later", async (
   if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
   const { genesisHash } = await api.relay.factory(goerli(api));
   expect(await takeBasis(api, goerli(api), h.relayer)).toBeNull();
-  expect((await assignSlot(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash)).kind).toBe(
+  expect((await reserveNonce(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash)).kind).toBe(
     "assigned",
   );
-  const slot = await findSlot(api.db, intent.id);
+  const reservation = await findReservation(api.db, intent.id);
   await h.until(worker, intent.id, done);
-  expect(await findSlot(api.db, intent.id)).toMatchObject({ nonce: slot?.nonce, state: "mined" });
+  expect(await findReservation(api.db, intent.id)).toMatchObject({ nonce: reservation?.nonce, state: "mined" });
   expect(await announcedOf(intent)).toBe(1);
 });
 
@@ -132,7 +132,7 @@ test("a factory that is paused before the signature: held with the contract's re
     message: expect.stringContaining("DeploymentsPaused"),
   });
   const { rows } = await api.pool.query("SELECT id FROM service.intent WHERE idem_key = 'client:paused'");
-  expect(await findSlot(api.db, rows[0].id)).toBeUndefined();
+  expect(await findReservation(api.db, rows[0].id)).toBeUndefined();
   await h.until(worker, rows[0].id, done);
 });
 
@@ -183,7 +183,7 @@ test("the worker's loop outlives a node that goes away", async () => {
   await loop;
 });
 
-test("a database restored from before the signature: the collection is adopted, not deployed again", async () => {
+test("a database restored from before the signature: the collection is imported, not deployed again", async () => {
   const intent = await accept();
   const restored = await createTestDatabase();
   try {
@@ -200,10 +200,10 @@ test("a database restored from before the signature: the collection is adopted, 
 
     const later = h.process({ DATABASE_URL: restored.url });
     await h.until(later, intent.id, done, restored.pool);
-    const adopted = await getDeployment(later, caller, { id: intent.id });
-    expect(adopted).toMatchObject({ transactionHash, collection: adopted.predictedAddress });
+    const imported = await getDeployment(later, caller, { id: intent.id });
+    expect(imported).toMatchObject({ transactionHash, collection: imported.predictedAddress });
     expect(await announcedOf(intent)).toBe(1);
-    expect(await listAttempts(restored.db, intent.id)).toMatchObject([{ kind: "adopted" }]);
+    expect(await listAttempts(restored.db, intent.id)).toMatchObject([{ kind: "imported" }]);
     const next = await deployCollection(later, caller, launch());
     expect(next.deployment.transactionHash).toMatch(/^0x/);
     await later.pool.end();
@@ -212,8 +212,8 @@ test("a database restored from before the signature: the collection is adopted, 
   }
 });
 
-// Last: the lane stays closed until an operator has looked.
-test("transactions of the paying wallet that are not ours close its lane", async () => {
+// Last: the wallet stays closed until an operator has looked.
+test("transactions of the paying wallet that are not ours close it", async () => {
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
   const hash = await wallet.sendTransaction({ to: h.relayer, value: 1n, chain: null });
   await h.chain.waitForTransactionReceipt({ hash });
@@ -223,6 +223,6 @@ test("transactions of the paying wallet that are not ours close its lane", async
   });
   await new Promise((wait) => setTimeout(wait, 5_100));
   await relayRound(worker, goerli(worker), createRelayMemory());
-  const { rows } = await api.pool.query("SELECT state FROM service.lane");
+  const { rows } = await api.pool.query("SELECT state FROM service.relayer_wallet");
   expect(rows).toEqual([{ state: "reconcile" }]);
 });

@@ -46,22 +46,22 @@ export async function addCrowd(
   const place = [h.node.id, toBytes(wallet)];
   const ids = await addQueued(h, count);
   await pool.query(
-    `INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce)
-     SELECT chain_id, $2, genesis_hash, 0 FROM service.lane WHERE chain_id = $1 LIMIT 1 ON CONFLICT DO NOTHING`,
+    `INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce)
+     SELECT chain_id, $2, genesis_hash, 0 FROM service.relayer_wallet WHERE chain_id = $1 LIMIT 1 ON CONFLICT DO NOTHING`,
     place,
   );
   await pool.query(
-    `WITH lane AS (
-       UPDATE service.lane SET next_nonce = next_nonce + $3 WHERE (chain_id, addr) = ($1, $2) RETURNING next_nonce)
-     INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind)
-     SELECT $1, $2, lane.next_nonce - n.place, n.id, 'deploy'
-     FROM lane, unnest($4::uuid[]) WITH ORDINALITY AS n (id, place)`,
+    `WITH wallet AS (
+       UPDATE service.relayer_wallet SET next_nonce = next_nonce + $3 WHERE (chain_id, addr) = ($1, $2) RETURNING next_nonce)
+     INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind)
+     SELECT $1, $2, wallet.next_nonce - n.place, n.id, 'deploy'
+     FROM wallet, unnest($4::uuid[]) WITH ORDINALITY AS n (id, place)`,
     [...place, count, ids],
   );
   for (const state of path) await moveAll(h, ids, state);
   if (path.includes("mined"))
     await pool.query(
-      `UPDATE service.slot SET state = 'mined', mined_block = $2, mined_block_hash = $3, mined_attempt = $3
+      `UPDATE service.nonce_reservation SET state = 'mined', mined_block = $2, mined_block_hash = $3, mined_attempt = $3
        WHERE intent_id = ANY ($1)`,
       [ids, block.number, block.hash],
     );

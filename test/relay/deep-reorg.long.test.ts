@@ -1,46 +1,50 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rpc } from "../chaos/fleet.ts";
-import { Ground, Stage } from "../chaos/stage.ts";
+import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
 
 const depth = 256;
-let ground: Ground;
-let stage: Stage;
+let nodes: TestNodes;
+let fixture: RelayFixture;
 beforeAll(async () => {
-  ground = await Ground.start();
-  stage = await Stage.set(ground, { factory: {}, env: { FINALITY_GOERLI: "300" } });
+  nodes = await TestNodes.start();
+  fixture = await RelayFixture.setUp(nodes, { factory: {}, env: { FINALITY_GOERLI: "300" } });
 });
 afterAll(async () => {
-  await stage?.strike();
-  ground?.stop();
+  await fixture?.tearDown();
+  nodes?.stop();
 });
 
 test("a reorganisation of 256 blocks takes every deployment away: each is withdrawn, sent again, and stands once", {
   timeout: 240_000,
 }, async () => {
   const states = async () => {
-    const { rows } = await stage.database.pool.query("SELECT state, count(*)::int AS n FROM service.intent GROUP BY 1");
+    const { rows } = await fixture.database.pool.query(
+      "SELECT state, count(*)::int AS n FROM service.intent GROUP BY 1",
+    );
     return Object.fromEntries(rows.map(({ state, n }) => [state, n]));
   };
   const settle = async (wanted: Record<string, number>, blocks: number) => {
-    const look = async () => {
-      await stage.mine(blocks);
-      await stage.work();
+    const poll = async () => {
+      await fixture.mine(blocks);
+      await fixture.work();
       return await states();
     };
-    await expect.poll(look, { timeout: 100_000 }).toEqual(wanted);
+    await expect.poll(poll, { timeout: 100_000 }).toEqual(wanted);
   };
-  for (let count = 0; count < 5; count += 1) await stage.post();
+  for (let count = 0; count < 5; count += 1) await fixture.post();
   await settle({ confirmed: 5 }, 1);
-  const { rows } = await stage.database.pool.query("SELECT min(mined_block)::int AS first FROM service.slot");
-  const head = Number(await rpc<string>(ground.url, "eth_blockNumber"));
-  await stage.mine(Math.max(0, depth - 1 - (head - rows[0].first)));
-  await stage.work();
+  const { rows } = await fixture.database.pool.query(
+    "SELECT min(mined_block)::int AS first FROM service.nonce_reservation",
+  );
+  const head = Number(await rpc<string>(nodes.url, "eth_blockNumber"));
+  await fixture.mine(Math.max(0, depth - 1 - (head - rows[0].first)));
+  await fixture.work();
   expect(await states()).toEqual({ confirmed: 5 });
-  await rpc(ground.url, "anvil_reorg", [depth, []]);
-  await rpc(ground.url, "anvil_dropAllTransactions");
-  await stage.work();
+  await rpc(nodes.url, "anvil_reorg", [depth, []]);
+  await rpc(nodes.url, "anvil_dropAllTransactions");
+  await fixture.work();
   expect(await states()).toEqual({ in_flight: 5 });
   await settle({ confirmed: 5 }, 1);
   await settle({ finalized: 5 }, 20);
-  expect(await stage.finish(20_000)).toEqual([]);
+  expect(await fixture.finish(20_000)).toEqual([]);
 });

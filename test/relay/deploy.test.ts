@@ -92,7 +92,7 @@ describe("a deployment", () => {
     expect((await h.announced()).length).toBe(before + 1);
   });
 
-  test("one of more at once than a lane holds, of two processes, loses nothing and leaves no gap between nonces", async () => {
+  test("one of more at once than a wallet holds, of two processes, loses nothing and leaves no gap between nonces", async () => {
     const caller = await h.caller();
     const second = h.process();
     const before = (await h.announced()).length;
@@ -109,7 +109,7 @@ describe("a deployment", () => {
     expect(announced.length).toBe(before + 24);
     const collections = new Set(announced.map(({ collection }) => collection));
     for (const { deployment } of answers) expect(collections).toContain(deployment.predictedAddress);
-    const { rows } = await worker.pool.query("SELECT min(nonce), max(nonce), count(*) FROM service.slot");
+    const { rows } = await worker.pool.query("SELECT min(nonce), max(nonce), count(*) FROM service.nonce_reservation");
     expect(BigInt(rows[0].max) - BigInt(rows[0].min) + 1n).toBe(rows[0].count);
     const count = await h.chain.getTransactionCount({ address: h.relayer });
     expect(BigInt(count)).toBe(rows[0].max + 1n);

@@ -9,8 +9,8 @@ import { intentName } from "../../src/relay/chain/encode-deploy.ts";
 import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
 import { toAddress, toHash, toHex } from "../../src/relay/store/bytes.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
-import { adoptDeployment } from "../../src/relay/submit/import-deployment.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
+import { importDeployment } from "../../src/relay/submit/import-deployment.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 
@@ -26,9 +26,9 @@ test("a collection is confirmed by the code at its address, whatever that code a
   const { deployment } = await deployCollection(services, await h.caller(), launch());
   await h.until(services, deployment.id, ["confirmed", "finalized"]);
   const intent = await getIntent(services.db, deployment.id);
-  const slot = await findSlot(services.db, deployment.id);
-  if (!intent || !slot?.mined_attempt || slot.mined_block === null) throw new Error("it is mined");
-  const hash = toHash(slot.mined_attempt);
+  const reservation = await findReservation(services.db, deployment.id);
+  if (!intent || !reservation?.mined_attempt || reservation.mined_block === null) throw new Error("it is mined");
+  const hash = toHash(reservation.mined_attempt);
   const address = toAddress(intent.predicted_addr);
   const head = await h.chain.getBlockNumber();
   expect(await verifyDeployment(h.chain as never, intent, head, hash)).toBeNull();
@@ -64,8 +64,8 @@ test("what another wallet with the factory's role deployed for an intent is not 
   expect((await h.chain.waitForTransactionReceipt({ hash })).status).toBe("success");
   expect(await h.chain.getCode({ address: toAddress(intent.predicted_addr) })).toBeDefined();
 
-  expect(await adoptDeployment(services, goerli(services), intent)).toBeNull();
-  const { rows } = await h.database.pool.query("SELECT addr FROM service.lane");
+  expect(await importDeployment(services, goerli(services), intent)).toBeNull();
+  const { rows } = await h.database.pool.query("SELECT addr FROM service.relayer_wallet");
   expect(rows.map(({ addr }) => toAddress(addr))).not.toContain(account.address.toLowerCase());
   expect((await getIntent(services.db, intent.id))?.state).toBe(intent.state);
 });

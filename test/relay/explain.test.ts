@@ -4,56 +4,56 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
-import { Ground, Stage, type StageOptions } from "../chaos/stage.ts";
+import { type FixtureOptions, RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
 
-let ground: Ground;
+let nodes: TestNodes;
 beforeAll(async () => {
-  ground = await Ground.start();
+  nodes = await TestNodes.start();
 });
-afterAll(() => ground?.stop());
+afterAll(() => nodes?.stop());
 
 /** What an operator reads, by the command. */
-async function show(stage: Stage): Promise<string> {
-  const { rows } = await stage.database.pool.query("SELECT id FROM service.intent");
+async function show(fixture: RelayFixture): Promise<string> {
+  const { rows } = await fixture.database.pool.query("SELECT id FROM service.intent");
   const command = join(import.meta.dirname, "../../bin/mintyard.ts");
-  const env = { PATH: process.env["PATH"] ?? "", DATABASE_URL: stage.database.url };
+  const env = { PATH: process.env["PATH"] ?? "", DATABASE_URL: fixture.database.url };
   const { stdout } = await promisify(execFile)(process.execPath, [command, "deployments", "show", rows[0].id], { env });
   return stdout;
 }
 
-const situations: [string, StageOptions, (stage: Stage) => Promise<void>, RegExp[]][] = [
+const situations: [string, FixtureOptions, (fixture: RelayFixture) => Promise<void>, RegExp[]][] = [
   [
     "a node refuses without reason, and the transaction is mined all the same",
     {},
-    async (stage) => {
-      stage.proxy.forced = "nonce-too-low";
-      await stage.post();
-      await stage.finish(60_000);
+    async (fixture) => {
+      fixture.proxy.forced = "nonce-too-low";
+      await fixture.post();
+      await fixture.finish(60_000);
     },
-    [/said error -32000: nonce too low: next nonce 7/, /deploy signed: 0x[0-9a-f]{64}/, /finalized: done for good/],
+    [/reported error -32000: nonce too low: next nonce 7/, /deploy signed: 0x[0-9a-f]{64}/, /finalized: done for good/],
   ],
   [
     "a node's pool is full, and it forgets what it had",
     {},
-    async (stage) => {
-      stage.proxy.forced = "pool-full";
-      await stage.post();
-      await rpc(ground.url, "anvil_dropAllTransactions");
-      stage.proxy.forced = "";
-      await stage.resend();
-      await stage.finish(60_000);
+    async (fixture) => {
+      fixture.proxy.forced = "pool-full";
+      await fixture.post();
+      await rpc(nodes.url, "anvil_dropAllTransactions");
+      fixture.proxy.forced = "";
+      await fixture.resend();
+      await fixture.finish(60_000);
     },
-    [/said error -32000: txpool is full/, /said accepted/, / in_flight\n/],
+    [/reported error -32000: txpool is full/, /reported accepted/, / in_flight\n/],
   ],
   [
     "the block is taken back",
     {},
-    async (stage) => {
-      await stage.post();
-      await stage.mine();
-      await stage.work();
-      await rpc(ground.url, "anvil_reorg", [1, []]);
-      await stage.finish(60_000);
+    async (fixture) => {
+      await fixture.post();
+      await fixture.mine();
+      await fixture.work();
+      await rpc(nodes.url, "anvil_reorg", [1, []]);
+      await fixture.finish(60_000);
     },
     [
       / mined\n.* in_flight, its block is not on the chain any more\n.* mined\n/,
@@ -63,34 +63,34 @@ const situations: [string, StageOptions, (stage: Stage) => Promise<void>, RegExp
   [
     "the wallet is empty",
     {},
-    async (stage) => {
-      await rpc(ground.url, "anvil_setBalance", [stage.wallet, "0x1"]);
-      await stage.post();
+    async (fixture) => {
+      await rpc(nodes.url, "anvil_setBalance", [fixture.wallet, "0x1"]);
+      await fixture.post();
     },
     [/held: accepted/, /balance: the wallet that pays deployments has too little/, /fund it, and it goes on by itself/],
   ],
   [
     "fees rise",
     {},
-    async (stage) => {
-      await stage.post();
-      await stage.mineDear(4);
-      await stage.work(2);
-      await stage.finish(60_000);
+    async (fixture) => {
+      await fixture.post();
+      await fixture.mineDear(4);
+      await fixture.work(2);
+      await fixture.finish(60_000);
     },
     [/(deploy signed: 0x[0-9a-f]{64}\n {4}fee up to [\d.]+ gwei[\s\S]*){2}/],
   ],
   [
     "it is cancelled in flight",
     {},
-    async (stage) => {
-      await stage.post();
-      const { rows } = await stage.database.pool.query("SELECT id FROM service.intent");
-      await cancelIntent(stage.services, stage.caller.accountId, rows[0].id);
-      await stage.work();
-      await stage.finish(60_000);
+    async (fixture) => {
+      await fixture.post();
+      const { rows } = await fixture.database.pool.query("SELECT id FROM service.intent");
+      await cancelIntent(fixture.services, fixture.caller.accountId, rows[0].id);
+      await fixture.work();
+      await fixture.finish(60_000);
     },
-    [/cancelled {2}asked for at/, /noop signed: 0x/, /cancelled: cancelled; nothing more is tried/],
+    [/cancelled {2}asked for at/, /cancellation signed: 0x/, /cancelled: cancelled; nothing more is tried/],
   ],
 ];
 
@@ -98,13 +98,13 @@ test.each(situations)(
   "an operator reads what happened: %s",
   { timeout: 120_000 },
   async (_, options, act, expected) => {
-    const stage = await Stage.set(ground, { factory: {}, ...options });
+    const fixture = await RelayFixture.setUp(nodes, { factory: {}, ...options });
     try {
-      await act(stage);
-      const story = await show(stage);
+      await act(fixture);
+      const story = await show(fixture);
       for (const words of [/^deploy [0-9a-f-]{36}\n/, / queued\n/, ...expected]) expect(story).toMatch(words);
     } finally {
-      await stage.strike();
+      await fixture.tearDown();
     }
   },
 );

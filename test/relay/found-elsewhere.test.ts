@@ -20,12 +20,12 @@ import { findDeployedContract } from "../../src/collections/find-deployed-contra
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { updateCollection } from "../../src/collections/update-collection.ts";
 import { encodeDeploy } from "../../src/relay/chain/encode-deploy.ts";
-import { openLane } from "../../src/relay/operator/open-wallet.ts";
-import { reconcileLane } from "../../src/relay/operator/reconcile-wallet.ts";
+import { openWallet } from "../../src/relay/operator/open-wallet.ts";
+import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 
@@ -125,14 +125,16 @@ test.each(["open", "reconcile", "the worker"])(
     await h.until(services, deployment.id, ["confirmed"]);
     const client = await services.pool.connect();
     await client.query("BEGIN; SET LOCAL session_replication_role = replica");
-    await client.query("UPDATE service.slot SET intent_id = NULL, found = true WHERE intent_id = $1", [deployment.id]);
+    await client.query("UPDATE service.nonce_reservation SET intent_id = NULL, found = true WHERE intent_id = $1", [
+      deployment.id,
+    ]);
     await client.query("UPDATE service.intent SET state = 'mined' WHERE id = $1", [deployment.id]);
     await client.query("COMMIT");
     client.release();
     await expect(deployCollection(services, caller, input)).rejects.toMatchObject({ code: "service_unavailable" });
     await node().mine({ blocks: 3 });
-    if (mender === "open") await openLane(services, goerli(services), h.relayer);
-    if (mender === "reconcile") await reconcileLane(services, goerli(services), h.relayer);
+    if (mender === "open") await openWallet(services, goerli(services), h.relayer);
+    if (mender === "reconcile") await reconcileWallet(services, goerli(services), h.relayer);
     if (mender === "the worker") await relayRound(services, goerli(services), createRelayMemory());
     const again = await deployCollection(services, caller, input);
     expect(again.deployment).toMatchObject({ state: "finalized", transactionHash: deployment.transactionHash });
@@ -144,18 +146,20 @@ test("a wallet that an older version halted for a transaction of ours is opened 
   await h.until(services, deployment.id, ["finalized"]);
   const halt = async () => {
     const client = await services.pool.connect();
-    await client.query("BEGIN; SET LOCAL session_replication_role = replica; UPDATE service.lane SET state = 'halted'");
     await client.query(
-      `UPDATE service.slot SET state = 'foreign', mined_block = NULL, mined_block_hash = NULL, mined_attempt = NULL
+      "BEGIN; SET LOCAL session_replication_role = replica; UPDATE service.relayer_wallet SET state = 'halted'",
+    );
+    await client.query(
+      `UPDATE service.nonce_reservation SET state = 'external', mined_block = NULL, mined_block_hash = NULL, mined_attempt = NULL
        WHERE intent_id = $1`,
       [deployment.id],
     );
     await client.query("COMMIT");
     client.release();
   };
-  const state = async () => (await services.pool.query("SELECT state FROM service.lane")).rows[0].state;
+  const state = async () => (await services.pool.query("SELECT state FROM service.relayer_wallet")).rows[0].state;
   await halt();
-  expect(await reconcileLane(services, goerli(services), h.relayer)).toMatchObject([
+  expect(await reconcileWallet(services, goerli(services), h.relayer)).toMatchObject([
     { hash: deployment.transactionHash, kind: "deploy", explained: true },
   ]);
   expect(await state()).toBe("open");

@@ -7,22 +7,22 @@ import { findDeployedContract } from "../../src/collections/find-deployed-contra
 import { intrinsicGas } from "../../src/relay/chain/intrinsic-gas.ts";
 import { explainIntent } from "../../src/relay/requests/explain-intent.ts";
 import type { Services } from "../../src/services.ts";
-import { Dice } from "../chaos/dice.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
+import { SeededGenerator } from "../chaos/seeded-generator.ts";
 import { launch, RelayHarness } from "./harness.ts";
 
 let h: RelayHarness;
-let liar: FaultProxy;
+let faulty: FaultProxy;
 let services: Services;
 let caller: Caller;
 beforeAll(async () => {
   h = await RelayHarness.start();
-  liar = await FaultProxy.start(h.node.url, h.node.url, new Dice(1), async () => undefined);
-  services = h.process({ RPC_URL_GOERLI: liar.url });
+  faulty = await FaultProxy.start(h.node.url, h.node.url, new SeededGenerator(1), async () => undefined);
+  services = h.process({ RPC_URL_GOERLI: faulty.url });
   caller = await h.caller();
 });
 afterAll(async () => {
-  await liar?.stop();
+  await faulty?.stop();
   await h?.stop();
 });
 
@@ -43,22 +43,22 @@ test.each<[string, Hex]>([
 
 test("an estimate that no transaction could do with takes no nonce", async () => {
   const before = await h.chain.getTransactionCount({ address: h.relayer });
-  liar.forced = "estimate-nothing";
+  faulty.forced = "estimate-nothing";
   const input = launch({ idempotencyKey: "nothing" });
   await expect(deployCollection(services, caller, input)).rejects.toMatchObject({ code: "service_unavailable" });
-  expect((await services.pool.query("SELECT FROM service.slot")).rowCount).toBe(0);
-  liar.forced = "";
+  expect((await services.pool.query("SELECT FROM service.nonce_reservation")).rowCount).toBe(0);
+  faulty.forced = "";
   const { deployment } = await deployCollection(services, caller, input);
   await h.until(services, deployment.id, ["finalized"]);
   expect(await h.chain.getTransactionCount({ address: h.relayer })).toBe(before + 1);
 });
 
 test("with too low an estimate it runs out of gas, is repeated, and whoever has the first hash finds it", async () => {
-  liar.forced = "estimate-low";
+  faulty.forced = "estimate-low";
   const { deployment } = await deployCollection(services, caller, launch());
-  liar.forced = "";
-  await h.until(services, deployment.id, ["superseded"]);
-  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND gen = 1", [
+  faulty.forced = "";
+  await h.until(services, deployment.id, ["retried"]);
+  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND retry_number = 1", [
     deployment.id,
   ]);
   await h.until(services, rows[0].id, ["finalized"]);
@@ -94,20 +94,20 @@ test("what both tries cost is spent, and nothing stays reserved", async () => {
 });
 
 test("a node that always estimates too little: the deployment fails for good after its third try", async () => {
-  liar.forced = "estimate-low";
+  faulty.forced = "estimate-low";
   const { deployment } = await deployCollection(services, caller, launch());
-  for (const gen of [1, 2]) {
-    const earlier = gen - 1;
+  for (const retry of [1, 2]) {
+    const earlier = retry - 1;
     const id = async (wanted: number) =>
       (
-        await services.pool.query("SELECT id FROM service.intent WHERE (root_id, gen) = ($1, $2)", [
+        await services.pool.query("SELECT id FROM service.intent WHERE (root_id, retry_number) = ($1, $2)", [
           deployment.id,
           wanted,
         ])
       ).rows[0].id;
-    await h.until(services, await id(earlier), ["superseded"]);
-    if (gen === 2) await h.until(services, await id(2), ["failed_onchain"]);
+    await h.until(services, await id(earlier), ["retried"]);
+    if (retry === 2) await h.until(services, await id(2), ["failed_onchain"]);
   }
-  liar.forced = "";
+  faulty.forced = "";
   expect(await h.chain.getCode({ address: deployment.predictedAddress })).toBeUndefined();
 });

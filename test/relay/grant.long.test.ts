@@ -5,8 +5,8 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toAddress } from "../../src/relay/store/bytes.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
-import { patient } from "../setup/patience.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { RunningSigner } from "../signing/signer-fixture.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 
@@ -99,7 +99,9 @@ test("a grant that is not mined in time is shown, and the command that is run ag
   expect(await again.ended).toBe(0);
   expect(again.stdout).toContain(`goerli  ${addressOf(second)} may deploy\n`);
   expect((await h.chain.getTransactionReceipt({ hash: hash as Hex })).status).toBe("success");
-  const { rows } = await h.database.pool.query("SELECT count(*)::int AS n FROM service.slot WHERE intent_id IS NULL");
+  const { rows } = await h.database.pool.query(
+    "SELECT count(*)::int AS n FROM service.nonce_reservation WHERE intent_id IS NULL",
+  );
   expect(rows).toEqual([{ n: 1 }]);
 });
 
@@ -144,7 +146,9 @@ test("with the signer's process a wallet is added, granted, and takes the other 
     const services = h.process({ ...signer.access(), RELAYER_ADDRESS_GOERLI: addressOf(fresh) });
     const { deployment } = await deployCollection(services, await h.caller(), launch());
     await h.until(services, deployment.id, done);
-    expect(toAddress((await findSlot(services.db, deployment.id))?.addr ?? Buffer.alloc(20))).toBe(addressOf(fresh));
+    expect(toAddress((await findReservation(services.db, deployment.id))?.addr ?? Buffer.alloc(20))).toBe(
+      addressOf(fresh),
+    );
     expect(await services.relay.deployers(goerli(services))).toEqual([addressOf(fresh)]);
   } finally {
     await signer.stop();

@@ -28,7 +28,7 @@ import type { Services } from "../../src/services.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { RpcProxy } from "../setup/rpc-proxy.ts";
 import { relayRound } from "./round.ts";
 

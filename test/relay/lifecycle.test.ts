@@ -20,7 +20,7 @@ test("the states of a request and their edges are those of the database", async 
 });
 
 test("a request has ended where no edge leads on", () => {
-  expect([...endedStates].sort()).toEqual(["cancelled", "expired", "failed_onchain", "finalized", "superseded"]);
+  expect([...endedStates].sort()).toEqual(["cancelled", "expired", "failed_onchain", "finalized", "retried"]);
 });
 
 test("the folder's README names every state", () => {

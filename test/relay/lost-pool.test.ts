@@ -4,70 +4,76 @@ import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { createServices } from "../../src/processes/create-services.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { rpc } from "../chaos/fleet.ts";
-import { Ground, request, Stage } from "../chaos/stage.ts";
-import { patient } from "../setup/patience.ts";
+import { RelayFixture, request, TestNodes } from "../chaos/relay-fixture.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { loseRows } from "./lost-rows.ts";
 
 // A node that shows its mempool: the lost transactions themselves are found, not only their number.
-let ground: Ground;
-let stage: Stage;
+let nodes: TestNodes;
+let fixture: RelayFixture;
 let caller: Caller;
 beforeAll(async () => {
-  ground = await Ground.start();
-  stage = await Stage.set(ground, { factory: { permissive: false } });
-  caller = stage.caller;
+  nodes = await TestNodes.start();
+  fixture = await RelayFixture.setUp(nodes, { factory: { permissive: false } });
+  caller = fixture.caller;
 });
 afterAll(async () => {
-  await stage?.strike();
-  ground?.stop();
+  await fixture?.tearDown();
+  nodes?.stop();
 });
 
 const waiting = async (hash: string) =>
-  (await rpc(ground.url, "eth_getTransactionByHash", [hash]).catch(() => null)) !== null;
+  (await rpc(nodes.url, "eth_getTransactionByHash", [hash]).catch(() => null)) !== null;
 
 test("a lost transaction is sent again from a mempool's bytes, and is the request that comes back", async () => {
   const lost = { ...request("lost in the pool"), idempotencyKey: "lost-in-the-pool" };
   const other = { ...request("another"), idempotencyKey: "another" };
-  const { deployment } = await deployCollection(stage.services, caller, lost);
+  const { deployment } = await deployCollection(fixture.services, caller, lost);
   await expect.poll(() => waiting(deployment.transactionHash), patient).toBe(true);
-  const taken = await findSlot(stage.services.db, deployment.id);
-  await loseRows(stage.database.pool, [deployment.id], stage.wallet);
+  const taken = await findReservation(fixture.services.db, deployment.id);
+  await loseRows(fixture.database.pool, [deployment.id], fixture.wallet);
 
   // The same process: its memory of the wallet's counter is ahead of the database.
-  const next = await deployCollection(stage.services, caller, other);
-  expect((await findSlot(stage.services.db, next.deployment.id))?.nonce).toBe((taken?.nonce ?? 0n) + 1n);
-  await rpc(ground.url, "anvil_dropAllTransactions");
-  await stage.resend();
+  const next = await deployCollection(fixture.services, caller, other);
+  expect((await findReservation(fixture.services.db, next.deployment.id))?.nonce).toBe((taken?.nonce ?? 0n) + 1n);
+  await rpc(nodes.url, "anvil_dropAllTransactions");
+  await fixture.resend();
   await expect.poll(() => waiting(deployment.transactionHash), patient).toBe(true);
 
-  const again = await deployCollection(stage.services, caller, lost);
+  const again = await deployCollection(fixture.services, caller, lost);
   expect(again.deployment).toMatchObject({ id: deployment.id, transactionHash: deployment.transactionHash });
-  expect(await findSlot(stage.services.db, deployment.id)).toMatchObject({ nonce: taken?.nonce, state: "open" });
-  // What the judge of plays says of names that it was not told, and of what was found.
+  expect(await findReservation(fixture.services.db, deployment.id)).toMatchObject({
+    nonce: taken?.nonce,
+    state: "open",
+  });
+  // What the judge of scenarios says of names that it was not told, and of what was found.
   const unasked = ["nobody asked for lost in the pool", "nobody asked for another"];
-  expect(await stage.finish(patient.timeout)).toEqual([...unasked, "adopted transactions: 1"]);
+  expect(await fixture.finish(patient.timeout)).toEqual([...unasked, "imported transactions: 1"]);
   for (const { id, transactionHash } of [deployment, next.deployment])
-    expect(await getDeployment(stage.services, caller, { id })).toMatchObject({ transactionHash, state: "finalized" });
+    expect(await getDeployment(fixture.services, caller, { id })).toMatchObject({
+      transactionHash,
+      state: "finalized",
+    });
 });
 
 test.each(["waits in a mempool", "is in a block"])(
-  "a request in its second generation whose lost transaction %s takes it over, and sets aside what it costs",
+  "a retried request takes over its lost transaction, which %s, and sets aside what it costs",
   async (where) => {
-    const { services, database, wallet, chain } = stage;
+    const { services, database, wallet, chain } = fixture;
     const name = `its transaction ${where}`;
-    const lose = async (wished: string) => {
-      const input = { ...request(wished), idempotencyKey: wished.replaceAll(" ", "-") };
+    const lose = async (named: string) => {
+      const input = { ...request(named), idempotencyKey: named.replaceAll(" ", "-") };
       const { id, transactionHash } = (await deployCollection(services, caller, input)).deployment;
       await expect.poll(() => waiting(transactionHash), patient).toBe(true);
-      const raw = await rpc<Hex>(ground.url, "eth_getRawTransactionByHash", [transactionHash]);
-      return { input, id, transactionHash, send: () => rpc(ground.url, "eth_sendRawTransaction", [raw]) };
+      const raw = await rpc<Hex>(nodes.url, "eth_getRawTransactionByHash", [transactionHash]);
+      return { input, id, transactionHash, send: () => rpc(nodes.url, "eth_sendRawTransaction", [raw]) };
     };
     const drop = async () => {
-      await stage.sent();
-      await rpc(ground.url, "anvil_dropAllTransactions");
+      await fixture.sent();
+      await rpc(nodes.url, "anvil_dropAllTransactions");
     };
     const ahead = await lose(`ahead: ${name}`);
     const own = await lose(name);
@@ -79,21 +85,21 @@ test.each(["waits in a mempool", "is in a block"])(
     await expect.poll(() => waiting(again.transactionHash), patient).toBe(true);
     await drop();
     await ahead.send();
-    await stage.mine(where === "is in a block" ? 4 : 5);
+    await fixture.mine(where === "is in a block" ? 4 : 5);
     await own.send();
-    if (where === "is in a block") await stage.mine();
+    if (where === "is in a block") await fixture.mine();
     else {
-      const restarted = createServices(services.config, "stage");
+      const restarted = createServices(services.config, "fixture");
       expect(await takeBasis(restarted, chain, wallet)).toBe(null);
       await restarted.pool.end();
       await restarted.content.close();
     }
     const inSecond = async () => {
-      await stage.work();
+      await fixture.work();
       const { rows } = await database.pool.query(
-        `SELECT i.state, i.reserved_wei >= (SELECT max(max_fee * gas) FROM service.slot s
+        `SELECT i.state, i.reserved_wei >= (SELECT max(max_fee * gas) FROM service.nonce_reservation s
            JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.intent_id = i.id) AS reserved
-         FROM service.intent i WHERE root_id = $1 AND gen = 1 AND state NOT IN ('queued', 'held')`,
+         FROM service.intent i WHERE root_id = $1 AND retry_number = 1 AND state NOT IN ('queued', 'held')`,
         [own.id],
       );
       return rows;
@@ -102,12 +108,12 @@ test.each(["waits in a mempool", "is in a block"])(
     const state = where === "is in a block" ? "mined" : expect.stringMatching(/^(signed|in_flight)$/);
     expect(await inSecond()).toEqual([{ state, reserved: true }]);
     // The judge counts intents that never reserved anything.
-    const told = /^nobody asked for|^adopted transactions/;
-    expect((await stage.finish(patient.timeout)).filter((finding) => !told.test(finding))).toEqual([]);
+    const reported = /^nobody asked for|^imported transactions/;
+    expect((await fixture.finish(patient.timeout)).filter((finding) => !reported.test(finding))).toEqual([]);
     const { rows } = await database.pool.query(
       `SELECT encode(s.mined_attempt, 'hex') AS hash, bool_and(b.settled AND b.spent = s.mined_cost_wei) AS counted
-       FROM service.intent i JOIN service.slot s ON s.intent_id = i.id JOIN service.budget_entry b ON b.intent_id = i.id
-       WHERE root_id = $1 AND gen = 1 AND b.scope LIKE 'chain%' GROUP BY 1`,
+       FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id JOIN service.budget_entry b ON b.intent_id = i.id
+       WHERE root_id = $1 AND retry_number = 1 AND b.scope LIKE 'chain%' GROUP BY 1`,
       [own.id],
     );
     expect(rows).toEqual([{ hash: own.transactionHash.slice(2), counted: true }]);

@@ -19,14 +19,14 @@ export async function loseRows(
     await client.query("BEGIN; SET LOCAL session_replication_role = replica");
     const addr = Buffer.from(wallet.slice(2), "hex");
     const { rows } = await client.query<{ nonce: string }>(
-      "SELECT min(nonce)::text AS nonce FROM service.slot WHERE intent_id = ANY($1) AND addr = $2",
+      "SELECT min(nonce)::text AS nonce FROM service.nonce_reservation WHERE intent_id = ANY($1) AND addr = $2",
       [ids, addr],
     );
-    const lost = "(SELECT chain_id, addr, nonce FROM service.slot WHERE intent_id = ANY($1))";
+    const lost = "(SELECT chain_id, addr, nonce FROM service.nonce_reservation WHERE intent_id = ANY($1))";
     const attempts = `(SELECT hash FROM service.attempt WHERE (chain_id, addr, nonce) IN ${lost})`;
     await client.query(`DELETE FROM service.attempt_event WHERE attempt_hash IN ${attempts}`, [ids]);
     await client.query(`DELETE FROM service.attempt WHERE (chain_id, addr, nonce) IN ${lost}`, [ids]);
-    await client.query("DELETE FROM service.slot WHERE intent_id = ANY($1)", [ids]);
+    await client.query("DELETE FROM service.nonce_reservation WHERE intent_id = ANY($1)", [ids]);
     await client.query("DELETE FROM service.intent_history WHERE intent_id = ANY($1)", [ids]);
     if (keep === "requests") {
       await client.query("UPDATE service.intent SET state = 'queued', version = 0 WHERE id = ANY($1)", [ids]);
@@ -42,7 +42,7 @@ export async function loseRows(
       await client.query("DELETE FROM service.budget_entry WHERE intent_id = ANY($1)", [ids]);
       await client.query("DELETE FROM service.intent WHERE id = ANY($1)", [ids]);
     }
-    await client.query("UPDATE service.lane SET next_nonce = $1 WHERE addr = $2", [rows[0]?.nonce, addr]);
+    await client.query("UPDATE service.relayer_wallet SET next_nonce = $1 WHERE addr = $2", [rows[0]?.nonce, addr]);
     await client.query("COMMIT");
   } finally {
     client.release();

@@ -7,17 +7,17 @@ import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
-import { openLane } from "../../src/relay/operator/open-wallet.ts";
+import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
-import { adoptDeployment } from "../../src/relay/submit/import-deployment.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
+import { importDeployment } from "../../src/relay/submit/import-deployment.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { driveFound } from "../../src/relay/track/resubmit-imported.ts";
-import { lookAtLanes } from "../../src/relay/track/watch-wallets.ts";
+import { resubmitFound } from "../../src/relay/track/resubmit-imported.ts";
+import { refreshWallets } from "../../src/relay/track/watch-wallets.ts";
 import type { Services } from "../../src/services.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { loseRows, nameOnChain } from "./lost-rows.ts";
 import { relayRound } from "./round.ts";
@@ -43,7 +43,7 @@ const mining = (on: boolean) => node().setAutomine(on);
 const bytesOf = async (hash: Hash) =>
   (await h.database.pool.query("SELECT raw FROM service.attempt WHERE hash = $1", [Buffer.from(hash.slice(2), "hex")]))
     .rows[0].raw as Buffer;
-const laneState = async () => (await h.database.pool.query("SELECT state FROM service.lane")).rows[0].state;
+const walletState = async () => (await h.database.pool.query("SELECT state FROM service.relayer_wallet")).rows[0].state;
 const times = async (id: string) => (await h.announced()).filter(({ intentId }) => intentId === nameOnChain(id)).length;
 
 async function sent(hash: string): Promise<void> {
@@ -59,7 +59,7 @@ async function until(services: Services, id: string): Promise<void> {
   });
 }
 
-async function expectStanding(services: Services, id: string, hash: string): Promise<void> {
+async function expectConfirmed(services: Services, id: string, hash: string): Promise<void> {
   const { collection, predictedAddress, transactionHash } = await getDeployment(services, caller, { id });
   expect({ collection, transactionHash }).toEqual({ collection: predictedAddress, transactionHash: hash });
   expect(await times(id)).toBe(1);
@@ -79,15 +79,15 @@ test("a nonce that waits in a mempool is not given to another request after its 
   const other = await deployCollection(after, caller, launch());
   await sent(other.deployment.transactionHash);
   const taken = await h.chain.getTransaction({ hash: first.deployment.transactionHash });
-  const given = await findSlot(after.db, other.deployment.id);
+  const given = await findReservation(after.db, other.deployment.id);
   expect(given?.nonce).toBe(BigInt(taken.nonce) + 1n);
   await until(after, other.deployment.id);
-  expect(await laneState()).toBe("open");
-  await expectStanding(after, other.deployment.id, other.deployment.transactionHash);
+  expect(await walletState()).toBe("open");
+  await expectConfirmed(after, other.deployment.id, other.deployment.transactionHash);
 
   const again = await deployCollection(after, caller, lost);
   await until(after, again.deployment.id);
-  await expectStanding(after, again.deployment.id, first.deployment.transactionHash);
+  await expectConfirmed(after, again.deployment.id, first.deployment.transactionHash);
 });
 
 test("a request that comes back while its lost transaction waits in a mempool that shows nothing is that transaction", async () => {
@@ -102,9 +102,9 @@ test("a request that comes back while its lost transaction waits in a mempool th
   await expect(deployCollection(after, caller, lost)).rejects.toMatchObject({ code: "service_unavailable" });
   await until(after, id);
   expect((await deployCollection(after, caller, lost)).deployment.transactionHash).toBe(transactionHash);
-  await expectStanding(after, id, transactionHash);
+  await expectConfirmed(after, id, transactionHash);
   await until(after, (await deployCollection(after, caller, launch())).deployment.id);
-  expect(await laneState()).toBe("open");
+  expect(await walletState()).toBe("open");
 });
 
 test("a nonce that an endpoint counts and nobody has bytes of is filled, and those behind it are mined", async () => {
@@ -118,10 +118,10 @@ test("a nonce that an endpoint counts and nobody has bytes of is filled, and tho
   await sent(other.deployment.transactionHash);
   await node().dropTransaction({ hash: lost.deployment.transactionHash });
   await until(after, other.deployment.id);
-  await expectStanding(after, other.deployment.id, other.deployment.transactionHash);
+  await expectConfirmed(after, other.deployment.id, other.deployment.transactionHash);
   expect(await times(lost.deployment.id)).toBe(0);
   const { rows } = await h.database.pool.query(
-    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense, bool_and(state = 'mined' OR state = 'foreign') AS used FROM service.slot",
+    "SELECT max(nonce) - min(nonce) + 1 = count(*) AS dense, bool_and(state = 'mined' OR state = 'external') AS used FROM service.nonce_reservation",
   );
   expect(rows).toEqual([{ dense: true, used: true }]);
 });
@@ -131,7 +131,7 @@ test("two workers that fill the same nonce at once sign one transaction for it",
   await mining(false);
   const lost = await deployCollection(before, caller, launch());
   await sent(lost.deployment.transactionHash);
-  const nonce = (await findSlot(before.db, lost.deployment.id))?.nonce;
+  const nonce = (await findReservation(before.db, lost.deployment.id))?.nonce;
   await loseRows(h.database.pool, [lost.deployment.id], h.relayer);
   const workers = [h.process(), h.process()].map((services) => ({ services, memory: createRelayMemory(60_000) }));
   await takeBasis(before, goerli(before), h.relayer);
@@ -142,10 +142,10 @@ test("two workers that fill the same nonce at once sign one transaction for it",
       baseFeePerGas: memory === workers[0]?.memory ? 10n ** 9n : 3n * 10n ** 9n,
     });
     await node().mine({ blocks: 1 });
-    await lookAtLanes(services, goerli(services), memory);
+    await refreshWallets(services, goerli(services), memory);
   }
   const count = async () => {
-    await Promise.all(workers.map(({ services, memory }) => driveFound(services, goerli(services), memory)));
+    await Promise.all(workers.map(({ services, memory }) => resubmitFound(services, goerli(services), memory)));
     const { rows } = await h.database.pool.query("SELECT FROM service.attempt WHERE nonce = $1", [nonce]);
     return rows.length;
   };
@@ -197,7 +197,7 @@ test.each(["lost", "there, without its nonce"])(
     expect(rows).toHaveLength(1);
     await untilNewest(after, other.deployment.id);
     await until(after, id);
-    await expectStanding(after, id, hash);
+    await expectConfirmed(after, id, hash);
     // Its first hash leads to it as well, whatever became of that nonce.
     const { predictedAddress } = await getDeployment(after, caller, { id: other.deployment.id });
     const found = await findDeployedContract(after, caller, {
@@ -206,7 +206,7 @@ test.each(["lost", "there, without its nonce"])(
     });
     expect(found.toLowerCase()).toBe(predictedAddress);
     expect(await times(other.deployment.id)).toBe(1);
-    expect(await laneState()).toBe("open");
+    expect(await walletState()).toBe("open");
     // A repeat of either is answered, not broken.
     expect((await deployCollection(after, caller, lost)).deployment.transactionHash).toBe(hash);
   },
@@ -228,17 +228,17 @@ test("a wallet whose lost transactions cannot be read for a while stays open, an
   await expect
     .poll(() => relayRound(after, goerli(after), createRelayMemory()).then(reads), patient)
     .toBeGreaterThanOrEqual(enough);
-  expect(await laneState()).toBe("open");
+  expect(await walletState()).toBe("open");
 
   h.proxy.heal();
   const next = await deployCollection(after, caller, other);
   await until(after, next.deployment.id);
   const again = await deployCollection(after, caller, lost);
   await until(after, again.deployment.id);
-  await expectStanding(after, id, transactionHash);
+  await expectConfirmed(after, id, transactionHash);
 });
 
-/** The same for a request that may go on in a new generation. */
+/** The same for a request that may go on as a retry. */
 async function untilNewest(services: Services, id: string): Promise<void> {
   const memory = createRelayMemory();
   await expect
@@ -250,7 +250,7 @@ async function untilNewest(services: Services, id: string): Promise<void> {
     .toBe("finalized");
 }
 
-test.each(["is asked for again at once", "is noted first"])(
+test.each(["is asked for again at once", "is recorded first"])(
   "a lost nonce below one that was taken over is not forgotten; its request %s and gives what stands",
   async (order) => {
     const before = h.process();
@@ -259,39 +259,39 @@ test.each(["is asked for again at once", "is noted first"])(
     const upper = launch({ idempotencyKey: `upper-${name}` });
     const first = (await deployCollection(before, caller, lower)).deployment;
     const second = (await deployCollection(before, caller, upper)).deployment;
-    const nonce = (await findSlot(before.db, first.id))?.nonce ?? 0n;
+    const nonce = (await findReservation(before.db, first.id))?.nonce ?? 0n;
     await until(before, second.id);
     await loseRows(h.database.pool, [first.id, second.id], h.relayer);
 
     const after = h.process();
     const again = (await deployCollection(after, caller, upper)).deployment;
     expect(again.transactionHash).toBe(second.transactionHash);
-    expect(await findSlot(after.db, second.id)).toMatchObject({ nonce: nonce + 1n, state: "mined" });
+    expect(await findReservation(after.db, second.id)).toMatchObject({ nonce: nonce + 1n, state: "mined" });
     const stored = async () => {
       const { rows } = await h.database.pool.query(
-        `SELECT s.intent_id, s.state, s.found_root, '0x' || encode(a.hash, 'hex') AS hash FROM service.slot s
+        `SELECT s.intent_id, s.state, s.found_root, '0x' || encode(a.hash, 'hex') AS hash FROM service.nonce_reservation s
          LEFT JOIN service.attempt a USING (chain_id, addr, nonce) WHERE s.nonce = $1`,
         [nonce],
       );
       return rows;
     };
     expect(await stored()).toEqual([{ intent_id: null, state: "open", found_root: null, hash: null }]);
-    if (order === "is noted first") {
+    if (order === "is recorded first") {
       const memory = createRelayMemory();
-      const look = async () => {
+      const poll = async () => {
         await node().mine({ blocks: 1 });
         await relayRound(after, goerli(after), memory);
         return await stored();
       };
-      const noted = { intent_id: null, state: "mined", found_root: first.id, hash: first.transactionHash };
-      await expect.poll(look, patient).toEqual([noted]);
+      const recorded = { intent_id: null, state: "mined", found_root: first.id, hash: first.transactionHash };
+      await expect.poll(poll, patient).toEqual([recorded]);
     }
     expect((await deployCollection(after, caller, lower)).deployment.transactionHash).toBe(first.transactionHash);
     await until(after, first.id);
     expect(await stored()).toMatchObject([{ intent_id: first.id, state: "mined", hash: first.transactionHash }]);
-    await expectStanding(after, first.id, first.transactionHash);
-    await expectStanding(after, second.id, second.transactionHash);
-    expect(await laneState()).toBe("open");
+    await expectConfirmed(after, first.id, first.transactionHash);
+    await expectConfirmed(after, second.id, second.transactionHash);
+    expect(await walletState()).toBe("open");
   },
 );
 
@@ -302,8 +302,8 @@ test("a request that is cancelled while its lost transaction is looked up takes 
   await loseRows(h.database.pool, [id], h.relayer, "requests");
   const seen = await getIntent(services.db, id);
   await cancelIntent(services, caller.accountId, id);
-  expect(await adoptDeployment(services, goerli(services), seen)).toMatchObject({ id, state: "cancelled" });
-  expect(await findSlot(services.db, id)).toBeUndefined();
+  expect(await importDeployment(services, goerli(services), seen)).toMatchObject({ id, state: "cancelled" });
+  expect(await findReservation(services.db, id)).toBeUndefined();
 });
 
 test("a wallet that a person opens stays open, although somebody else has used a nonce that was found", async () => {
@@ -318,17 +318,21 @@ test("a wallet that a person opens stays open, although somebody else has used a
   const services = h.process();
   await deployCollection(services, caller, launch());
   const found = async () =>
-    (await h.database.pool.query("SELECT state FROM service.slot WHERE nonce = $1 AND intent_id IS NULL", [nonce]))
-      .rows;
+    (
+      await h.database.pool.query(
+        "SELECT state FROM service.nonce_reservation WHERE nonce = $1 AND intent_id IS NULL",
+        [nonce],
+      )
+    ).rows;
   expect(await found()).toEqual([{ state: "open" }]);
   const memory = createRelayMemory();
-  const look = async () => {
+  const poll = async () => {
     await node().mine({ blocks: 1 });
     await relayRound(services, goerli(services), memory);
-    return await laneState();
+    return await walletState();
   };
-  await expect.poll(look, patient).toBe("reconcile");
-  expect(await openLane(services, goerli(services), h.relayer)).toMatchObject({ skipped: 1n });
-  for (const end = Date.now() + 3_000; Date.now() < end; ) expect(await look()).toBe("open");
-  expect(await found()).toEqual([{ state: "foreign" }]);
+  await expect.poll(poll, patient).toBe("reconcile");
+  expect(await openWallet(services, goerli(services), h.relayer)).toMatchObject({ skipped: 1n });
+  for (const end = Date.now() + 3_000; Date.now() < end; ) expect(await poll()).toBe("open");
+  expect(await found()).toEqual([{ state: "external" }]);
 });

@@ -7,7 +7,7 @@ import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { addCrowd, toConfirmed, toInFlight, toMined } from "./crowd.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 import { relayRound } from "./round.ts";
@@ -57,11 +57,11 @@ test.each([
   const forgotten = await deployAndForget();
   await addCrowd(h, path, wallet());
   const memory = createRelayMemory();
-  const look = async () => {
+  const poll = async () => {
     await relayRound(worker, goerli(worker), memory);
     return await isKnown(forgotten.hash);
   };
-  await expect.poll(look, { ...patient, interval: 100 }).toBe(true);
+  await expect.poll(poll, { ...patient, interval: 100 }).toBe(true);
   await h.chain.setAutomine(true);
   await h.chain.mine({ blocks: 1 });
   await h.until(worker, forgotten.id, ["finalized"]);
@@ -81,7 +81,7 @@ test("cancelled behind hundreds of open nonces: its own is to be filled with not
   const { deployment } = await deployCollection(api, caller, launch());
   await cancelIntent(api, caller.accountId, deployment.id);
   await relayRound(worker, goerli(worker), createRelayMemory());
-  expect((await listAttempts(api.db, deployment.id)).map(({ kind }) => kind)).toEqual(["noop", "deploy"]);
+  expect((await listAttempts(api.db, deployment.id)).map(({ kind }) => kind)).toEqual(["cancellation", "deploy"]);
 });
 
 test("what a node forgot is sent again while a slow node is asked about hundreds that are mined", async () => {

@@ -9,13 +9,13 @@ import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import { getIntent, type Intent } from "../../src/relay/store/intents.ts";
 import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
-import { assignSlot } from "../../src/relay/submit/reserve-nonce.ts";
+import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { driveRound } from "../../src/relay/track/resubmit-loop.ts";
+import { resubmitRound } from "../../src/relay/track/resubmit-loop.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
-import { pushRound } from "../../src/relay/track/submit-loop.ts";
+import { submitRound } from "../../src/relay/track/submit-loop.ts";
 import type { Services } from "../../src/services.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { addCrowd, addQueued, moveAll } from "./crowd.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 import { relayRound } from "./round.ts";
@@ -53,7 +53,7 @@ async function orphan(intent: Intent): Promise<void> {
   const ready = await preflight(api, goerli(api), intent, h.relayer);
   if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
   const { genesisHash } = await api.relay.factory(goerli(api));
-  const { kind } = await assignSlot(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash);
+  const { kind } = await reserveNonce(api, goerli(api), intent, { ...ready, fees: ready.fees }, genesisHash);
   expect(kind).toBe("assigned");
 }
 
@@ -112,7 +112,7 @@ test("a nonce whose process is gone is signed while slow simulations keep sixty 
 test("a hundred held requests do not keep the others from being tried", async () => {
   const held = await addQueued(h, 130);
   await moveAll(h, held, "held");
-  await h.database.pool.query("UPDATE service.lane SET state = 'halted'");
+  await h.database.pool.query("UPDATE service.relayer_wallet SET state = 'halted'");
   const memory = createRelayMemory();
   const untried = async () =>
     (await h.database.pool.query("SELECT FROM service.intent WHERE state = 'held' AND version = 1")).rowCount;
@@ -121,7 +121,7 @@ test("a hundred held requests do not keep the others from being tried", async ()
   // for long enough again each time: if the rounds began with them, the last thirty would never have their turn.
   for (let round = 0; round < 20 && (await untried()) !== 0; round += 1) {
     await letTimePass("6 s");
-    await pushRound(worker, goerli(worker), memory);
+    await submitRound(worker, goerli(worker), memory);
   }
   expect(await untried()).toBe(0);
 });
@@ -161,7 +161,7 @@ test("a hundred nonces of a wallet whose key is gone do not keep the others from
   const waiting = await accept();
   const memory = createRelayMemory();
   await sleep(1_100);
-  await pushRound(worker, goerli(worker), memory);
+  await submitRound(worker, goerli(worker), memory);
   for (const { id } of [orphaned, waiting]) expect((await getIntent(api.db, id)).state).toMatch(/signed|in_flight/);
 });
 
@@ -185,11 +185,11 @@ test("a nonce that the contract keeps refusing is filled with nothing after a mi
   memory.refused.set(refused.id, { since: refusal.since - 61_000, last: refusal.last - 60_000 });
   const quiet = createRelayMemory();
   quiet.refused.set(refused.id, { since: refusal.since - 120_000, last: refusal.last - 60_000 });
-  await driveRound(worker, goerli(worker), quiet);
+  await resubmitRound(worker, goerli(worker), quiet);
   expect(await listAttempts(api.db, refused.id)).toEqual([]);
   await relayRound(worker, goerli(worker), memory);
   await relayRound(worker, goerli(worker), memory);
-  expect((await listAttempts(api.db, refused.id)).map(({ kind }) => kind)).toEqual(["noop"]);
+  expect((await listAttempts(api.db, refused.id)).map(({ kind }) => kind)).toEqual(["cancellation"]);
   await h.until(worker, refused.id, ["cancelled"]);
   await h.pauseFactory(false);
   const { deployment } = await deployCollection(api, caller, launch());

@@ -143,8 +143,8 @@ test("what is reserved is within the limit, and the receipt gives back what it d
   expect(rows).toEqual([{ reserved: "0", spent: cost.toString() }]);
 });
 
-// Last: its lane is halted for good.
-test("a nonce used by somebody else: quarantined, the lane halts, and the wish goes on under the same address", async () => {
+// Last: its wallet is halted for good.
+test("a nonce used by somebody else: the wallet halts, and the request goes on under the same address", async () => {
   await h.chain.setAutomine(false);
   const { deployment } = await deployCollection(api, caller, launch({ idempotencyKey: "stolen" }));
   const [attempt] = await listAttempts(api.db, deployment.id);
@@ -159,14 +159,15 @@ test("a nonce used by somebody else: quarantined, the lane halts, and the wish g
   });
   await h.chain.mine({ blocks: 1 });
   await h.chain.setAutomine(true);
-  await h.until(worker, deployment.id, ["superseded"]);
-  const lanes = await api.pool.query("SELECT state FROM service.lane");
-  expect(lanes.rows).toEqual([{ state: "halted" }]);
-  const { rows } = await api.pool.query("SELECT id, gen, state FROM service.intent WHERE root_id = $1 AND gen = 1", [
-    deployment.id,
-  ]);
-  // A person looked, and gives the lane free.
-  await api.pool.query("UPDATE service.lane SET state = 'open'");
+  await h.until(worker, deployment.id, ["retried"]);
+  const states = await api.pool.query("SELECT state FROM service.relayer_wallet");
+  expect(states.rows).toEqual([{ state: "halted" }]);
+  const { rows } = await api.pool.query(
+    "SELECT id, retry_number, state FROM service.intent WHERE root_id = $1 AND retry_number = 1",
+    [deployment.id],
+  );
+  // A person looked, and opens the wallet again.
+  await api.pool.query("UPDATE service.relayer_wallet SET state = 'open'");
   await h.until(worker, rows[0].id, done);
   expect(await h.chain.getCode({ address: deployment.predictedAddress })).toBeDefined();
   // Whoever holds the first answer finds the collection: by its hash, by its id, and once in the list.

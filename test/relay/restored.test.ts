@@ -12,8 +12,8 @@ import type { DeployCollectionInput } from "../../src/collections/deployment-inp
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { restoreBackup } from "../../src/db/admin/restore.ts";
-import { reconcileLane } from "../../src/relay/operator/reconcile-wallet.ts";
-import { findSlot, listAttempts } from "../../src/relay/store/nonces.ts";
+import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
+import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
@@ -48,8 +48,8 @@ const accept = async (services: Services, input: DeployCollectionInput) =>
     await checkDeployment(services, caller, input),
   );
 
-test("an older backup beside the chain: what was deployed since is adopted, the wallet goes on behind it, nothing is deployed twice", async () => {
-  // A wallet that has deployed before: its lane is in the backup.
+test("an older backup beside the chain: what was deployed since is imported, the wallet goes on behind it, nothing is deployed twice", async () => {
+  // A wallet that has deployed before: its row is in the backup.
   const old = await deployCollection(before, caller, launch());
   await h.until(before, old.deployment.id, done);
   // At the moment of the backup: three are accepted, one of them is signed but not sent.
@@ -73,37 +73,37 @@ test("an older backup beside the chain: what was deployed since is adopted, the 
   const hashes = new Map<string, string | null>();
   for (const { id } of [old.deployment, queued, queuedToo, signed])
     hashes.set(id, (await getDeployment(before, caller, { id })).transactionHash);
-  const standing = await h.announced();
-  expect(standing).toHaveLength(6);
+  const announced = await h.announced();
+  expect(announced).toHaveLength(6);
 
   await restoreBackup(fresh.url, join(dir, "data"), join(dir, "backup"));
   const after = h.process({ DATABASE_URL: fresh.url });
   const chain = goerli(after);
-  const lane = async () => (await fresh.pool.query("SELECT state, next_nonce FROM service.lane")).rows[0];
-  // A new wish comes first of all: it gets a nonce behind everything that the wallet did.
-  const wish = launch({ idempotencyKey: "new" });
+  const stored = async () => (await fresh.pool.query("SELECT state, next_nonce FROM service.relayer_wallet")).rows[0];
+  // A new request comes first of all: it gets a nonce behind everything that the wallet did.
+  const request = launch({ idempotencyKey: "new" });
   const used = BigInt(await h.chain.getTransactionCount({ address: h.relayer }));
-  const next = await deployCollection(after, caller, wish);
-  expect((await findSlot(after.db, next.deployment.id))?.nonce).toBe(used);
+  const next = await deployCollection(after, caller, request);
+  expect((await findReservation(after.db, next.deployment.id))?.nonce).toBe(used);
   await relayRound(after, chain, createRelayMemory());
-  expect((await lane()).state).toBe("open");
+  expect((await stored()).state).toBe("open");
 
   for (const { id } of [queued, queuedToo, signed]) await h.until(after, id, done, fresh.pool);
   for (const [id, hash] of hashes) {
     const { transactionHash, collection, predictedAddress } = await getDeployment(after, caller, { id });
     expect({ transactionHash, collection }).toEqual({ transactionHash: hash, collection: predictedAddress });
   }
-  expect((await listAttempts(fresh.db, queued.id)).map(({ kind }) => kind)).toEqual(["adopted"]);
+  expect((await listAttempts(fresh.db, queued.id)).map(({ kind }) => kind)).toEqual(["imported"]);
   await h.until(after, next.deployment.id, done, fresh.pool);
   // Nobody of this database asked for two of the nonces: they are filled by what was found on the chain.
   const { rows: found } = await fresh.pool.query(
-    "SELECT found_root, mined_attempt FROM service.slot WHERE found AND intent_id IS NULL AND state = 'mined' ORDER BY nonce",
+    "SELECT found_root, mined_attempt FROM service.nonce_reservation WHERE found AND intent_id IS NULL AND state = 'mined' ORDER BY nonce",
   );
   expect(found.map((row) => [row.found_root, `0x${row.mined_attempt.toString("hex")}`])).toEqual(
     forgotten.map(({ id, transactionHash }) => [id, transactionHash]),
   );
-  expect(await reconcileLane(after, chain, h.relayer)).toEqual([]);
-  expect(await lane()).toMatchObject({ state: "open", next_nonce: used + 1n });
+  expect(await reconcileWallet(after, chain, h.relayer)).toEqual([]);
+  expect(await stored()).toMatchObject({ state: "open", next_nonce: used + 1n });
 
   // Clients whose deployments the backup had not yet: asking again gives the collection that stands.
   for (const [index, input] of [keyed, unkeyed].entries()) {
@@ -114,21 +114,21 @@ test("an older backup beside the chain: what was deployed since is adopted, the 
   }
   const names = (await h.announced()).map(({ intentId }) => intentId);
   expect(new Set(names).size).toBe(names.length);
-  expect(names.slice(0, standing.length)).toEqual(standing.map(({ intentId }) => intentId));
+  expect(names.slice(0, announced.length)).toEqual(announced.map(({ intentId }) => intentId));
   expect(names).toHaveLength(7);
-  const { rows: nonces } = await fresh.pool.query("SELECT nonce FROM service.slot ORDER BY nonce");
+  const { rows: nonces } = await fresh.pool.query("SELECT nonce FROM service.nonce_reservation ORDER BY nonce");
   expect(nonces.map(({ nonce }) => nonce - nonces[0].nonce)).toEqual(nonces.map((_, index) => BigInt(index)));
   // What was forgotten is not taken for another installation's.
-  expect((await fresh.pool.query("SELECT FROM service.foreign_transaction")).rowCount).toBe(0);
+  expect((await fresh.pool.query("SELECT FROM service.external_transaction")).rowCount).toBe(0);
 });
 
-test("a foreign transaction among the unexplained ones keeps the lane closed", async () => {
+test("an external transaction among the unexplained ones keeps the wallet closed", async () => {
   const services = h.process({ DATABASE_URL: fresh.url });
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
   const hash = await wallet.sendTransaction({ to: `0x${"12".repeat(20)}`, value: 1n, chain: null });
   await h.chain.waitForTransactionReceipt({ hash });
-  expect(await reconcileLane(services, goerli(services), h.relayer)).toMatchObject([{ hash, explained: false }]);
-  expect((await fresh.pool.query("SELECT FROM service.foreign_transaction")).rowCount).toBe(0);
-  const { rows } = await fresh.pool.query("SELECT state FROM service.lane");
+  expect(await reconcileWallet(services, goerli(services), h.relayer)).toMatchObject([{ hash, explained: false }]);
+  expect((await fresh.pool.query("SELECT FROM service.external_transaction")).rowCount).toBe(0);
+  const { rows } = await fresh.pool.query("SELECT state FROM service.relayer_wallet");
   expect(rows).toEqual([{ state: "reconcile" }]);
 });

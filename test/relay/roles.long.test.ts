@@ -7,11 +7,11 @@ import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toAddress } from "../../src/relay/store/bytes.ts";
-import { findSlot } from "../../src/relay/store/nonces.ts";
+import { findReservation } from "../../src/relay/store/nonces.ts";
 import type { Services } from "../../src/services.ts";
 import { relayerRole } from "../../src/signing/rules.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 
@@ -58,12 +58,12 @@ async function setRole(functionName: "grantRole" | "revokeRole", wallet: Address
 
 const chainStatus = async () => (await readStatus(services)).chains.find(({ chain }) => chain === "goerli");
 const roles = async () => (await chainStatus())?.wallets.map(({ wallet, hasRole }) => ({ wallet, hasRole }));
-const told = (text: string) =>
+const reported = (text: string) =>
   worker.output
     .split("\n")
     .filter((line) => line.includes(text))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-const senderOf = async (id: string) => toAddress((await findSlot(services.db, id))?.addr ?? Buffer.alloc(20));
+const senderOf = async (id: string) => toAddress((await findReservation(services.db, id))?.addr ?? Buffer.alloc(20));
 
 test("a configured wallet without its role is named at the start, in the status, the metrics and the log", async () => {
   await expect.poll(roles, patient).toEqual([
@@ -77,7 +77,7 @@ test("a configured wallet without its role is named at the start, in the status,
   expect(text).toContain(`mintyard_wallet_has_role{chain="goerli",wallet="${h.relayer}",process="test"} 1`);
   expect(text).toContain(`mintyard_wallet_has_role{chain="goerli",wallet="${second}",process="test"} 0`);
   await expect
-    .poll(() => told("a paying wallet has no relayer role"), patient)
+    .poll(() => reported("a paying wallet has no relayer role"), patient)
     .toMatchObject([{ chain: "goerli", wallet: second, action: expect.stringContaining("mintyard wallets grant") }]);
 });
 
@@ -89,14 +89,14 @@ test("without a role in any wallet a deployment waits, and goes on by itself onc
     message: expect.stringContaining("no paying wallet has the factory's relayer role"),
   });
   await expect
-    .poll(() => told("a paying wallet has no relayer role").map(({ wallet }) => wallet), patient)
+    .poll(() => reported("a paying wallet has no relayer role").map(({ wallet }) => wallet), patient)
     .toEqual([second, h.relayer]);
   await expect.poll(roles, patient).toContainEqual({ wallet: h.relayer, hasRole: false });
   await setRole("grantRole", h.relayer);
   await h.untilState(refused.details.deployment, done);
   await expect.poll(roles, patient).toContainEqual({ wallet: h.relayer, hasRole: true });
   await expect
-    .poll(() => told("has the relayer role again"), patient)
+    .poll(() => reported("has the relayer role again"), patient)
     .toMatchObject([{ chain: "goerli", wallet: h.relayer }]);
 });
 
@@ -125,8 +125,8 @@ test("a deployment that is refused because its wallet lost the role on the way i
   await node().mine({ blocks: 1 });
   await node().setAutomine(true);
   expect((await h.chain.getTransactionReceipt({ hash: deployment.transactionHash })).status).toBe("reverted");
-  await h.untilState(deployment.id, ["superseded"]);
-  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND gen = 1", [
+  await h.untilState(deployment.id, ["retried"]);
+  const { rows } = await services.pool.query("SELECT id FROM service.intent WHERE root_id = $1 AND retry_number = 1", [
     deployment.id,
   ]);
   await h.untilState(rows[0].id, done);

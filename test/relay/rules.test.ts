@@ -55,19 +55,21 @@ describe("whatever a process believes, the database", () => {
     const [a, b] = [await intent(), await intent()];
     const addr = Buffer.alloc(20, 7);
     await database.pool.query(
-      "INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES (31337, $1, $2, 5)",
+      "INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce) VALUES (31337, $1, $2, 5)",
       [addr, Buffer.alloc(32)],
     );
-    const slot = (nonce: number, id: string) =>
+    const reservation = (nonce: number, id: string) =>
       database.pool.query(
-        "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES (31337, $1, $2, $3, 'deploy')",
+        "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES (31337, $1, $2, $3, 'deploy')",
         [addr, nonce, id],
       );
-    await slot(5, a);
-    await expect(slot(5, b)).rejects.toThrow("slot_pkey");
-    await expect(slot(6, a)).rejects.toThrow("slot_intent_id_key");
-    await expect(database.pool.query("UPDATE service.slot SET intent_id = $1", [b])).rejects.toThrow("for ever");
-    await expect(database.pool.query("DELETE FROM service.slot")).rejects.toThrow("never deleted");
+    await reservation(5, a);
+    await expect(reservation(5, b)).rejects.toThrow("nonce_reservation_pkey");
+    await expect(reservation(6, a)).rejects.toThrow("nonce_reservation_intent_id_key");
+    await expect(database.pool.query("UPDATE service.nonce_reservation SET intent_id = $1", [b])).rejects.toThrow(
+      "for ever",
+    );
+    await expect(database.pool.query("DELETE FROM service.nonce_reservation")).rejects.toThrow("never deleted");
     await database.pool.query(
       `INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas)
        VALUES ($1, 31337, $2, 5, 'deploy', '', 1, 1, 1)`,
@@ -75,6 +77,8 @@ describe("whatever a process believes, the database", () => {
     );
     await expect(database.pool.query("UPDATE service.attempt SET gas = 2")).rejects.toThrow("only ever added");
     await expect(database.pool.query("DELETE FROM service.attempt")).rejects.toThrow("only ever added");
-    await expect(database.pool.query("UPDATE service.lane SET next_nonce = 4")).rejects.toThrow("never gives out");
+    await expect(database.pool.query("UPDATE service.relayer_wallet SET next_nonce = 4")).rejects.toThrow(
+      "never gives out",
+    );
   });
 });

@@ -63,7 +63,7 @@ describe("bytes are stored only when the signature", () => {
     maxFeePerGas: 10n,
     maxPriorityFeePerGas: 1n,
   } as const;
-  const order = { kind: "noop", transaction } as const;
+  const order = { kind: "cancellation", transaction } as const;
 
   test("is the wallet's own, whatever k it was made with", async () => {
     const { raw, hash } = await signChecked(randomSigner(key), order);
@@ -78,8 +78,8 @@ describe("bytes are stored only when the signature", () => {
   });
 
   test("is not another key's, and has no high s", async () => {
-    const stranger = { address: account.address, sign: keySigner(generatePrivateKey()).sign };
-    await expect(signChecked(stranger, order)).rejects.toThrow("signed as");
+    const thirdParty = { address: account.address, sign: keySigner(generatePrivateKey()).sign };
+    await expect(signChecked(thirdParty, order)).rejects.toThrow("signed as");
     await expect(signChecked(randomSigner(key, true), order)).rejects.toThrow("high s");
   });
 });
@@ -113,7 +113,7 @@ describe("a paying wallet signs nothing but", () => {
   const check = (changes: Partial<Unsigned>, of: Partial<Intent> = {}) => {
     if (!chain) throw new Error("no chain");
     const asked = { ...intent, ...of };
-    const kind: SigningKind = changes.data === "0x" ? "noop" : asked.kind;
+    const kind: SigningKind = changes.data === "0x" ? "cancellation" : asked.kind;
     return () => checkProposal(chain, asked, self, { kind, transaction: { ...deploy, ...changes } });
   };
   const deployData = `${keccak256(Buffer.from("deploy(bytes32,address,bytes)")).slice(0, 10)}00` as Hex;

@@ -9,7 +9,7 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { launch, RelayHarness } from "./harness.ts";
 
@@ -48,7 +48,7 @@ async function deploy({ services, database }: Installation): Promise<string> {
   const { deployment } = await deployCollection(services, await h.caller("growth", services), launch());
   // Where both took one nonce, the request goes on with another one.
   const state = async () => {
-    const query = "SELECT state FROM service.intent WHERE root_id = $1 ORDER BY gen DESC LIMIT 1";
+    const query = "SELECT state FROM service.intent WHERE root_id = $1 ORDER BY retry_number DESC LIMIT 1";
     return (await database.pool.query(query, [deployment.id])).rows[0]?.state;
   };
   await expect.poll(state, patient).toMatch(/^(confirmed|finalized)$/);
@@ -67,33 +67,34 @@ async function mintyard(line: string, { env }: Installation): Promise<string> {
 
 const chainOf = async ({ services }: Installation) =>
   (await readStatus(services)).chains.find(({ chain }) => chain === "goerli");
-const toldBy = ({ worker }: Installation) =>
+const recordedBy = ({ worker }: Installation) =>
   worker.output
     .split("\n")
     .filter((line) => line.includes("two installations use one paying wallet"))
     .map((line) => JSON.parse(line) as Record<string, unknown>);
-const foreignOf = async (installation: Installation) => (await chainOf(installation))?.wallets[0]?.foreignTransactions;
+const externalOf = async (installation: Installation) =>
+  (await chainOf(installation))?.wallets[0]?.externalTransactions;
 
 test("a wallet that one installation uses alone is nobody else's, whatever it sends", async () => {
   await deploy(one);
   await deploy(one);
   expect(await chainOf(one)).toMatchObject({ troubles: expect.not.arrayContaining(["wallet_shared"]) });
-  expect(toldBy(one)).toEqual([]);
+  expect(recordedBy(one)).toEqual([]);
 });
 
 test("an idle installation notices that another one deploys with its wallet, and says so everywhere", async () => {
   const id = await deploy(two);
-  await expect.poll(() => foreignOf(one), patient).toBe(1);
+  await expect.poll(() => externalOf(one), patient).toBe(1);
   expect((await chainOf(one))?.troubles).toContain("wallet_shared");
   await expect
-    .poll(() => toldBy(one), patient)
+    .poll(() => recordedBy(one), patient)
     .toMatchObject([
       { chain: "goerli", wallet: h.relayer, deployment: id, action: expect.stringContaining("a wallet of its own") },
     ]);
   const metrics = createMetrics("test");
   watchStatus(metrics, one.services);
   expect(await metrics.registry.metrics()).toContain(
-    `mintyard_wallet_foreign_transactions_total{chain="goerli",wallet="${h.relayer}",process="test"} 1`,
+    `mintyard_wallet_external_transactions_total{chain="goerli",wallet="${h.relayer}",process="test"} 1`,
   );
   expect(await mintyard("wallets", one)).toMatch(
     /has its role, ANOTHER INSTALLATION sent 1 transactions, the last seen 20/,
@@ -109,16 +110,16 @@ test("both go on deploying, each collection stands once, and the other one notic
   expect(announced).toHaveLength(7);
   expect(new Set(announced.map(({ intentId }) => intentId)).size).toBe(7);
   expect(new Set(made).size).toBe(4);
-  await expect.poll(() => foreignOf(one), patient).toBe(3);
-  await expect.poll(() => foreignOf(two), patient).toBe(2);
+  await expect.poll(() => externalOf(one), patient).toBe(3);
+  await expect.poll(() => externalOf(two), patient).toBe(2);
 });
 
 test("a plain transfer of an operator is named as such, and not as another installation", async () => {
-  const before = [await foreignOf(one), toldBy(one).length];
+  const before = [await externalOf(one), recordedBy(one).length];
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
   const hash = await wallet.sendTransaction({ to: `0x${"12".repeat(20)}`, value: 1n, chain: null });
   await h.chain.waitForTransactionReceipt({ hash });
-  await expect.poll(async () => (await chainOf(one))?.lanes[0]?.state, patient).toBe("reconcile");
-  expect(one.worker.output).toContain("foreign transactions from the paying wallet");
-  expect([await foreignOf(one), toldBy(one).length]).toEqual(before);
+  await expect.poll(async () => (await chainOf(one))?.walletStates[0]?.state, patient).toBe("reconcile");
+  expect(one.worker.output).toContain("external transactions from the paying wallet");
+  expect([await externalOf(one), recordedBy(one).length]).toEqual(before);
 });

@@ -8,27 +8,27 @@ import { untilSigned } from "../../src/relay/requests/until-signed.ts";
 import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import { toBytes, toHash } from "../../src/relay/store/bytes.ts";
 import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
-import { getIntent, type Intent, moveIntent, newestGeneration } from "../../src/relay/store/intents.ts";
-import { findSlot, listAttempts } from "../../src/relay/store/nonces.ts";
+import { getIntent, type Intent, moveIntent, newestRetry } from "../../src/relay/store/intents.ts";
+import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
-import { assignSlot } from "../../src/relay/submit/reserve-nonce.ts";
+import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
-import { Ground, Stage } from "../chaos/stage.ts";
-import { patient } from "../setup/patience.ts";
+import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
+import { patient } from "../setup/poll-timeout.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 
-let ground: Ground;
-let stage: Stage;
+let nodes: TestNodes;
+let fixture: RelayFixture;
 beforeAll(async () => {
-  ground = await Ground.start();
+  nodes = await TestNodes.start();
 });
 beforeEach(async () => {
-  stage = await Stage.set(ground, { factory: {}, wallets: 2, env: { FINALITY_GOERLI: "50" } });
+  fixture = await RelayFixture.setUp(nodes, { factory: {}, wallets: 2, env: { FINALITY_GOERLI: "50" } });
 });
-afterEach(() => stage?.strike());
-afterAll(() => ground?.stop());
+afterEach(() => fixture?.tearDown());
+afterAll(() => nodes?.stop());
 
 test("an update is not made from a branch that lacks the one before it, which a reorganisation took: both hold", async () => {
   const contract = await collection("Branches");
@@ -36,7 +36,7 @@ test("an update is not made from a branch that lacks the one before it, which a 
   await until(first.id, ["confirmed"]);
   await takeAway(first);
   const second = await acceptOne(contract, { publicMintStart: 1_700_000_000n });
-  const soon = await submitIntent(stage.services, stage.chain, second);
+  const soon = await submitIntent(fixture.services, fixture.chain, second);
   expect(soon).toMatchObject({ kind: "waiting", reason: "the node does not have this collection's last update" });
   await until(first.id, ["finalized"]);
   await until(second.id, ["finalized"]);
@@ -49,9 +49,9 @@ test("an update that has its nonce waits for those ahead of it that a reorganisa
   await until(first.id, ["confirmed"]);
   const accepted = await assigned(contract, { publicMintStart: 1_600_000_000n });
   await takeAway(first);
-  await stage.work();
-  expect((await getIntent(stage.services.db, first.id)).state).toBe("in_flight");
-  const soon = await submitIntent(stage.services, stage.chain, await getIntent(stage.services.db, accepted.id));
+  await fixture.work();
+  expect((await getIntent(fixture.services.db, first.id)).state).toBe("in_flight");
+  const soon = await submitIntent(fixture.services, fixture.chain, await getIntent(fixture.services.db, accepted.id));
   expect(soon).toMatchObject({ kind: "waiting", reason: "an earlier update of this collection is under way" });
   await until(first.id, ["finalized"]);
   await until(accepted.id, ["finalized"]);
@@ -62,48 +62,49 @@ test.each([
   ["a block before its collection", false],
   ["one block with its collection, ahead of it", true],
 ])("an update that was mined again in %s did nothing: it is repeated, and holds", async (where, together) => {
-  const { pool } = stage.database;
+  const { pool } = fixture.database;
   const { id, address, own } = await deployedByOther(`Behind ${where}`);
   // Of what is mined together, the higher fee comes first.
-  await rpc(ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(10n ** 11n)]);
-  await stage.mine();
+  await rpc(nodes.url, "anvil_setNextBlockBaseFeePerGas", [toHex(10n ** 11n)]);
+  await fixture.mine();
   const first = await update(address, { royaltiesBps: 321n });
   await until(first.id, ["mined"]);
   await takeBlocksSince(id);
-  await rpc(ground.url, "anvil_setNextBlockBaseFeePerGas", [toHex(7n)]);
-  const [attempt] = await listAttempts(stage.services.db, first.id);
-  if (together) await stage.work();
-  else await rpc(ground.url, "eth_sendRawTransaction", [bytesToHex(attempt?.raw ?? Buffer.alloc(0))]);
-  await stage.mine();
+  await rpc(nodes.url, "anvil_setNextBlockBaseFeePerGas", [toHex(7n)]);
+  const [attempt] = await listAttempts(fixture.services.db, first.id);
+  if (together) await fixture.work();
+  else await rpc(nodes.url, "eth_sendRawTransaction", [bytesToHex(attempt?.raw ?? Buffer.alloc(0))]);
+  await fixture.mine();
   const blind = await receiptOf(toHash(attempt?.hash ?? Buffer.alloc(0)));
   if (!together) {
-    await stage.work();
-    await stage.mine();
+    await fixture.work();
+    await fixture.mine();
   }
   const late = await receiptOf(own);
-  // The play was what it is meant to be.
+  // The scenario was what it is meant to be.
   expect(blind.status).toBe("success");
   expect(late.blockNumber - blind.blockNumber).toBe(together ? 0n : 1n);
   if (together) expect(late.transactionIndex).toBeGreaterThan(blind.transactionIndex);
-  await until(first.id, ["superseded"]);
-  const next = await newestGeneration(stage.services.db, await getIntent(stage.services.db, first.id));
+  await until(first.id, ["retried"]);
+  const next = await newestRetry(fixture.services.db, await getIntent(fixture.services.db, first.id));
   await until(next.id, ["finalized"]);
-  const generations = await pool.query("SELECT gen, state FROM service.intent WHERE root_id = $1 ORDER BY gen", [
-    first.id,
-  ]);
-  expect(generations.rows).toEqual([
-    { gen: 0, state: "superseded" },
-    { gen: 1, state: "finalized" },
+  const retries = await pool.query(
+    "SELECT retry_number, state FROM service.intent WHERE root_id = $1 ORDER BY retry_number",
+    [first.id],
+  );
+  expect(retries.rows).toEqual([
+    { retry_number: 0, state: "retried" },
+    { retry_number: 1, state: "finalized" },
   ]);
   expect((await configOf(address)).royaltiesBps).toBe(321n);
-  const lanes = await pool.query("SELECT DISTINCT state FROM service.lane");
-  expect(lanes.rows).toEqual([{ state: "open" }]);
+  const states = await pool.query("SELECT DISTINCT state FROM service.relayer_wallet");
+  expect(states.rows).toEqual([{ state: "open" }]);
   const left = await pool.query("SELECT FROM service.budget WHERE reserved <> 0");
   expect(left.rowCount).toBe(0);
 });
 
 test("an update that is repeated behind a later one takes nothing of it back, on the chain and in what is shown", async () => {
-  const { id, address } = await deployedByOther("Overtaken");
+  const { id, address } = await deployedByOther("Superseded");
   const first = await update(address, { publicMintStart: 1_600_000_001n });
   await until(first.id, ["confirmed"]);
   const second = await update(address, { publicMintStart: 1_600_000_002n });
@@ -111,17 +112,17 @@ test("an update that is repeated behind a later one takes nothing of it back, on
   await takeBlocksSince(id);
   // Again, and the first update ahead of its collection.
   for (const of of [first.id, id, second.id]) {
-    const [attempt] = await listAttempts(stage.services.db, of);
-    await rpc(ground.url, "eth_sendRawTransaction", [bytesToHex(attempt?.raw ?? Buffer.alloc(0))]);
-    await stage.mine();
+    const [attempt] = await listAttempts(fixture.services.db, of);
+    await rpc(nodes.url, "eth_sendRawTransaction", [bytesToHex(attempt?.raw ?? Buffer.alloc(0))]);
+    await fixture.mine();
   }
-  await until(first.id, ["superseded"]);
-  const next = await newestGeneration(stage.services.db, await getIntent(stage.services.db, first.id));
+  await until(first.id, ["retried"]);
+  const next = await newestRetry(fixture.services.db, await getIntent(fixture.services.db, first.id));
   await until(next.id, ["finalized"]);
   await until(second.id, ["finalized"]);
   expect(await minedBlock(next.id)).toBeGreaterThan(await minedBlock(second.id));
   expect(await configOf(address)).toMatchObject({ publicMintStart: 1_600_000_002n });
-  const shown = await stage.database.pool.query("SELECT settings FROM service.collection WHERE address = $1", [
+  const shown = await fixture.database.pool.query("SELECT settings FROM service.collection WHERE address = $1", [
     toBytes(address),
   ]);
   expect(shown.rows[0].settings).toMatchObject({ publicMintStart: "1600000002" });
@@ -133,25 +134,29 @@ test("an update that a later one contains is not cancelled any more; one that is
   await until(first.id, ["confirmed"]);
   const second = await update(contract, { publicMintStart: 1_650_000_000n });
   await takeAway(first);
-  await stage.work();
-  expect((await getIntent(stage.services.db, first.id)).state).toBe("in_flight");
-  const cancel = (id: string) => cancelIntent(stage.services, stage.caller.accountId, id);
+  await fixture.work();
+  expect((await getIntent(fixture.services.db, first.id)).state).toBe("in_flight");
+  const cancel = (id: string) => cancelIntent(fixture.services, fixture.caller.accountId, id);
   await expect(cancel(first.id)).rejects.toThrow(/a later update of this collection contains its changes/);
   await cancel(second.id);
-  // As if a stranger had taken its nonce before the transaction that does nothing.
-  const doomed = await moveIntent(stage.services.db, await getIntent(stage.services.db, second.id), "quarantined");
-  await stage.work();
-  const over = await newestGeneration(stage.services.db, await getIntent(stage.services.db, doomed?.id ?? ""));
-  expect(over).toMatchObject({ root_id: second.id, gen: 1, state: "cancelled" });
+  // As if a third party had taken its nonce before the transaction that does nothing.
+  const doomed = await moveIntent(
+    fixture.services.db,
+    await getIntent(fixture.services.db, second.id),
+    "nonce_conflict",
+  );
+  await fixture.work();
+  const over = await newestRetry(fixture.services.db, await getIntent(fixture.services.db, doomed?.id ?? ""));
+  expect(over).toMatchObject({ root_id: second.id, retry_number: 1, state: "cancelled" });
   await until(first.id, ["finalized"]);
 });
 
 test("an update whose collection is gone is refused, and a nonce that it has is not kept waiting by it", async () => {
   const contract = await collection("Gone");
   const second = await assigned(contract, { publicMintStart: 1_650_000_000n });
-  await rpc(ground.url, "anvil_setCode", [contract, "0x"]);
-  await stage.mine();
-  const soon = await submitIntent(stage.services, stage.chain, second);
+  await rpc(nodes.url, "anvil_setCode", [contract, "0x"]);
+  await fixture.mine();
+  const soon = await submitIntent(fixture.services, fixture.chain, second);
   expect(soon).toMatchObject({
     kind: "held",
     reason: "the contract would refuse it: no collection stands at its address",
@@ -159,22 +164,25 @@ test("an update whose collection is gone is refused, and a nonce that it has is 
 });
 
 test("an update that has its nonce is not signed with what another block than the newest update's had: both hold", async () => {
-  const contract = await collection("Overtaken");
+  const contract = await collection("Superseded");
   const first = await update(contract, { royaltiesBps: 444n });
   await until(first.id, ["confirmed"]);
   const second = await assigned(contract, { publicMintStart: 1_650_000_000n });
   const place = (hash: Buffer | null | undefined) =>
-    stage.database.pool.query("UPDATE service.slot SET mined_block_hash = $1 WHERE intent_id = $2", [hash, first.id]);
-  const hash = (await findSlot(stage.services.db, first.id))?.mined_block_hash;
-  const asked = () => stage.proxy.met.get("answer-slow") ?? 0;
+    fixture.database.pool.query("UPDATE service.nonce_reservation SET mined_block_hash = $1 WHERE intent_id = $2", [
+      hash,
+      first.id,
+    ]);
+  const hash = (await findReservation(fixture.services.db, first.id))?.mined_block_hash;
+  const asked = () => fixture.proxy.met.get("answer-slow") ?? 0;
   const before = asked();
-  stage.proxy.forced = "answer-slow";
-  const submission = submitIntent(stage.services, stage.chain, second);
-  // While the node answers, another worker notes that the first one was mined again elsewhere.
+  fixture.proxy.forced = "answer-slow";
+  const submission = submitIntent(fixture.services, fixture.chain, second);
+  // While the node answers, another worker records that the first one was mined again elsewhere.
   await expect.poll(asked, { ...patient, interval: 5 }).toBeGreaterThan(before);
   await place(Buffer.alloc(32, 7));
   const soon = await submission;
-  stage.proxy.forced = "";
+  fixture.proxy.forced = "";
   await place(hash);
   expect(soon).toMatchObject({ kind: "waiting", reason: "another update of this collection was mined meanwhile" });
   await until(second.id, ["finalized"]);
@@ -186,47 +194,50 @@ test("a collection that is mined again in one block with its first update is con
   await until(id, ["confirmed"]);
   const first = await update(address, { royaltiesBps: 888n });
   await until(first.id, ["mined", "confirmed"]);
-  const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
+  const head = BigInt(await rpc<string>(nodes.url, "eth_blockNumber"));
   const before = [await minedBlock(id), await minedBlock(first.id)];
   expect(before[0]).not.toBe(before[1]);
-  await rpc(ground.url, "anvil_reorg", [Number(head - (before[0] ?? 0n)) + 1, []]);
+  await rpc(nodes.url, "anvil_reorg", [Number(head - (before[0] ?? 0n)) + 1, []]);
   await until(first.id, ["finalized"]);
   await until(id, ["finalized"]);
-  // The play was what it is meant to be.
+  // The scenario was what it is meant to be.
   expect(await minedBlock(id)).toBe(await minedBlock(first.id));
   // What the update changed is forgiven, and nothing that another request would have deployed.
-  const [intent, slot] = [await getIntent(stage.services.db, id), await findSlot(stage.services.db, id)];
+  const [intent, reservation] = [
+    await getIntent(fixture.services.db, id),
+    await findReservation(fixture.services.db, id),
+  ];
   const check = async (changes: Partial<Intent>) =>
     await verifyDeployment(
-      stage.services.rpc(stage.chain),
+      fixture.services.rpc(fixture.chain),
       { ...intent, ...changes },
       await minedBlock(id),
-      toHash(slot?.mined_attempt ?? Buffer.alloc(0)),
+      toHash(reservation?.mined_attempt ?? Buffer.alloc(0)),
     );
   expect(await check({})).toBeNull();
   expect(await check({ owner: Buffer.alloc(20, 9) })).toContain("owner");
-  const other = await getIntent(stage.services.db, (await deployment("Another block")).id);
+  const other = await getIntent(fixture.services.db, (await deployment("Another block")).id);
   expect(await check({ init_data: other.init_data })).toContain("configuration");
   expect((await configOf(address)).royaltiesBps).toBe(888n);
 });
 
 async function deployment(name: string): Promise<{ id: string; address: Address }> {
-  await stage.post(1, name);
+  await fixture.post(1, name);
   const find = "SELECT id, encode(predicted_addr, 'hex') AS address FROM service.intent WHERE payload ->> 'name' = $1";
-  const { rows } = await stage.database.pool.query(find, [name]);
+  const { rows } = await fixture.database.pool.query(find, [name]);
   return { id: rows[0].id, address: `0x${rows[0].address}` };
 }
 
 /** The wallet that sends updates is busy, so the other one deploys this collection, in a block of its own. */
 async function deployedByOther(name: string): Promise<{ id: string; address: Address; own: Hash }> {
-  await stage.post(1, `Ahead of ${name}`);
+  await fixture.post(1, `Ahead of ${name}`);
   const { id, address } = await deployment(name);
-  expect((await findSlot(stage.services.db, id))?.addr).toEqual(toBytes(stage.wallets[1] ?? "0x"));
-  const [attempt] = await listAttempts(stage.services.db, id);
+  expect((await findReservation(fixture.services.db, id))?.addr).toEqual(toBytes(fixture.wallets[1] ?? "0x"));
+  const [attempt] = await listAttempts(fixture.services.db, id);
   const own = toHash(attempt?.hash ?? Buffer.alloc(0));
-  await rpc(ground.url, "anvil_dropTransaction", [own]);
-  await stage.mine();
-  await stage.resend();
+  await rpc(nodes.url, "anvil_dropTransaction", [own]);
+  await fixture.mine();
+  await fixture.resend();
   await until(id, ["confirmed"]);
   return { id, address, own };
 }
@@ -238,9 +249,9 @@ async function collection(name: string): Promise<Address> {
 }
 
 async function acceptOne(contract: Address, changes: ConfigChanges): Promise<Intent> {
-  return await acceptUpdate(stage.services, {
-    tenantId: stage.caller.accountId,
-    chain: stage.chain,
+  return await acceptUpdate(fixture.services, {
+    tenantId: fixture.caller.accountId,
+    chain: fixture.chain,
     contract,
     changes,
     idempotencyKey: randomUUID(),
@@ -251,12 +262,12 @@ async function acceptOne(contract: Address, changes: ConfigChanges): Promise<Int
 /** With a nonce, and not signed: the process that took it has died. */
 async function assigned(contract: Address, changes: ConfigChanges): Promise<Intent> {
   const accepted = await acceptOne(contract, changes);
-  const ready = await preflight(stage.services, stage.chain, accepted, stage.wallet);
+  const ready = await preflight(fixture.services, fixture.chain, accepted, fixture.wallet);
   if (!("fees" in ready) || !ready.fees) throw new Error("not ready");
-  const { genesisHash } = await stage.services.relay.factory(stage.chain);
-  const assignment = await assignSlot(
-    stage.services,
-    stage.chain,
+  const { genesisHash } = await fixture.services.relay.factory(fixture.chain);
+  const assignment = await reserveNonce(
+    fixture.services,
+    fixture.chain,
     accepted,
     { ...ready, fees: ready.fees },
     genesisHash,
@@ -266,45 +277,45 @@ async function assigned(contract: Address, changes: ConfigChanges): Promise<Inte
 }
 
 async function update(contract: Address, changes: ConfigChanges): Promise<Intent> {
-  return await untilSigned(stage.services, stage.chain, await acceptOne(contract, changes));
+  return await untilSigned(fixture.services, fixture.chain, await acceptOne(contract, changes));
 }
 
 /** A block for each look, and many where the end is waited for: however slow the looks are, nothing else is final before. */
 async function until(id: string, states: readonly string[]): Promise<void> {
-  const own = stage;
-  const blocks = states.some((state) => state === "finalized" || state === "superseded") ? 10 : 1;
-  const look = async () => {
+  const own = fixture;
+  const blocks = states.some((state) => state === "finalized" || state === "retried") ? 10 : 1;
+  const poll = async () => {
     await own.mine(blocks);
     await own.work();
     return (await getIntent(own.services.db, id)).state;
   };
-  await expect.poll(look, { timeout: 120_000 }).toSatisfy((state: string) => states.includes(state));
+  await expect.poll(poll, { timeout: 120_000 }).toSatisfy((state: string) => states.includes(state));
 }
 
 /** The blocks from its own on are replaced by empty ones, and no node has the bytes of any transaction any more. */
 async function takeBlocksSince(id: string): Promise<void> {
-  const head = BigInt(await rpc<string>(ground.url, "eth_blockNumber"));
-  await rpc(ground.url, "anvil_reorg", [Number(head - (await minedBlock(id))) + 1, []]);
-  await rpc(ground.url, "anvil_dropAllTransactions");
+  const head = BigInt(await rpc<string>(nodes.url, "eth_blockNumber"));
+  await rpc(nodes.url, "anvil_reorg", [Number(head - (await minedBlock(id))) + 1, []]);
+  await rpc(nodes.url, "anvil_dropAllTransactions");
 }
 
 /** It is mined nowhere any more, and nobody has looked at the chain since. */
 async function takeAway({ id }: Intent): Promise<void> {
   await takeBlocksSince(id);
-  await stage.mine();
+  await fixture.mine();
 }
 
 async function minedBlock(id: string): Promise<bigint> {
-  const block = (await findSlot(stage.services.db, id))?.mined_block;
+  const block = (await findReservation(fixture.services.db, id))?.mined_block;
   if (block === undefined || block === null) throw new Error(`${id} is not mined`);
   return block;
 }
 
 async function receiptOf(hash: Hash) {
-  return await stage.services.rpc(stage.chain).getTransactionReceipt({ hash });
+  return await fixture.services.rpc(fixture.chain).getTransactionReceipt({ hash });
 }
 
 async function configOf(address: Address) {
   const call = { address, abi: collectionAbi, functionName: "getInfo" } as const;
-  return (await stage.services.rpc(stage.chain).readContract(call)).runtimeConfig;
+  return (await fixture.services.rpc(fixture.chain).readContract(call)).runtimeConfig;
 }

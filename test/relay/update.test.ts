@@ -70,7 +70,7 @@ test("updates accepted at once land in their order, each on top of the one befor
   expect(now).toMatchObject({ baseURI: "ipfs://third/", royaltiesBps: 100n });
   expect(now.royaltiesAddress.toLowerCase()).toBe(receiver);
   const { rows } = await api.pool.query(
-    `SELECT i.id FROM service.intent i JOIN service.slot s ON s.intent_id = i.id
+    `SELECT i.id FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id
      WHERE i.kind = 'update' AND i.id = ANY($1) ORDER BY s.nonce`,
     [intents.map(({ id }) => id)],
   );
@@ -87,8 +87,8 @@ test("an update that the contract refuses keeps later ones waiting for ten minut
     const refused = await accept({ baseUri: "ipfs://too-late/" });
     const later = await accept({ royaltiesBps: 123n });
     await h.until(worker, freeze.id, done);
-    const told = await untilSigned(api, goerli(api), refused).catch((error: unknown) => error);
-    expect(told).toMatchObject({
+    const failure = await untilSigned(api, goerli(api), refused).catch((error: unknown) => error);
+    expect(failure).toMatchObject({
       code: "service_unavailable",
       message: expect.stringContaining("the contract would refuse"),
     });
@@ -131,9 +131,9 @@ test("a key names one update for ever, and another request under it is refused",
 });
 
 test("a contract that this account did not deploy is not found", async () => {
-  const stranger = await h.caller();
+  const thirdParty = await h.caller();
   const request = { chain: goerli(api), changes: {}, idempotencyKey: null, allowlist: null };
-  await expect(acceptUpdate(api, { ...request, tenantId: stranger.accountId, contract })).rejects.toMatchObject({
+  await expect(acceptUpdate(api, { ...request, tenantId: thirdParty.accountId, contract })).rejects.toMatchObject({
     code: "not_found",
   });
   await expect(
@@ -143,8 +143,8 @@ test("a contract that this account did not deploy is not found", async () => {
 
 test("what has no nonce yet is cancelled at once, and only by its own account", async () => {
   const intent = await accept({ royaltiesBps: 9n });
-  const stranger = await h.caller();
-  await expect(cancelIntent(api, stranger.accountId, intent.id)).rejects.toMatchObject({ code: "not_found" });
+  const thirdParty = await h.caller();
+  await expect(cancelIntent(api, thirdParty.accountId, intent.id)).rejects.toMatchObject({ code: "not_found" });
   expect((await cancelIntent(api, caller.accountId, intent.id)).state).toBe("cancelled");
   await expect(untilSigned(api, goerli(api), intent)).rejects.toMatchObject({ code: "value_error" });
   expect((await runtimeConfig()).royaltiesBps).not.toBe(9n);

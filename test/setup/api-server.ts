@@ -17,7 +17,7 @@ import { createIndexedDatabase, type TestDatabase } from "./database.ts";
 import type { NftFixture } from "./nft-fixture.ts";
 import { checkAnswer } from "./openapi-check.ts";
 
-/** What a door answered; bodies that are not JSON are kept as text. */
+/** What an API answered; bodies that are not JSON are kept as text. */
 export interface Reply {
   status: number;
   headers: Headers;

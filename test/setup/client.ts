@@ -1,6 +1,6 @@
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { checkAnswer } from "./openapi-check.ts";
-import { patient } from "./patience.ts";
+import { patient } from "./poll-timeout.ts";
 
 export interface Answer {
   status: number;
@@ -8,7 +8,7 @@ export interface Answer {
   headers: Headers;
 }
 
-/** A plain HTTP client of a running stack, for both doors. */
+/** A plain HTTP client of a running stack, for both APIs. */
 export class Client {
   readonly #ready: ReadyInfo;
   readonly #key: string;

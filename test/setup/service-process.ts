@@ -22,7 +22,7 @@ export class ServiceProcess {
   }
 
   /**
-   * Resolves when the process says that it is ready. Workers and indexers give way to those that answer, as they do
+   * Resolves when the process says that it is ready. Workers and indexers have a lower priority than those that answer, as they do
    * below `npm start`.
    */
   static async start(program: string, env: Record<string, string>, args: string[] = []): Promise<ServiceProcess> {

@@ -7,7 +7,7 @@ import { type RunningStack, startStackProcess } from "./stack.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** GET answers with a `StackFacts` of the run's shared stack, and starts it for whoever asks first; POST restarts it. */
+    /** GET answers with a `StackInfo` of the run's shared stack, and starts it for whoever asks first; POST restarts it. */
     sharedStackUrl: string;
   }
 }
@@ -45,13 +45,13 @@ async function restart(stack: RunningStack): Promise<RunningStack> {
   });
 }
 
-interface StackFacts {
+interface StackInfo {
   ready: ReadyInfo;
   /** Its data folder. */
   dir: string;
 }
 
-export interface LeasedStack extends StackFacts {
+export interface LeasedStack extends StackInfo {
   /** Ends the stack by SIGTERM, which has to give code 0, and starts it on the same folder. */
   restart(): Promise<void>;
   /** Lets the next test file have it. */
@@ -77,8 +77,8 @@ export async function leaseStack(): Promise<LeasedStack> {
   return stack;
 }
 
-async function ask(method: "GET" | "POST"): Promise<StackFacts> {
+async function ask(method: "GET" | "POST"): Promise<StackInfo> {
   const answer = await fetch(inject("sharedStackUrl"), { method });
   if (!answer.ok) throw new Error(`the shared stack did not start: ${await answer.text()}`);
-  return (await answer.json()) as StackFacts;
+  return (await answer.json()) as StackInfo;
 }

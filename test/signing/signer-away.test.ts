@@ -8,7 +8,7 @@ import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { goerli, launch, RelayHarness } from "../relay/harness.ts";
 import { relayRound } from "../relay/round.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { RunningSigner } from "./signer-fixture.ts";
 
 const done = ["confirmed", "finalized"];
@@ -30,15 +30,15 @@ afterAll(async () => {
 /** Ends the signer; a process that has heard of it in the last second believes that it is there. */
 async function killed(): Promise<void> {
   await signer.kill();
-  await expect.poll(() => services.relay.signing.look(), patient).toBe("unreachable");
+  await expect.poll(() => services.relay.signing.check(), patient).toBe("unreachable");
 }
 
-const nonces = async () => {
+const reserved = async () => {
   const { rows } = await h.database.pool.query(
-    `SELECT count(*)::int AS slots, count(DISTINCT intent_id)::int AS intents, coalesce(max(nonce) - min(nonce) + 1, 0)::int AS span
-     FROM service.slot`,
+    `SELECT count(*)::int AS nonces, count(DISTINCT intent_id)::int AS intents, coalesce(max(nonce) - min(nonce) + 1, 0)::int AS span
+     FROM service.nonce_reservation`,
   );
-  return rows[0] as { slots: number; intents: number; span: number };
+  return rows[0] as { nonces: number; intents: number; span: number };
 };
 
 test("a deployment is signed by the other process", async () => {
@@ -51,7 +51,7 @@ test("a deployment is signed by the other process", async () => {
 
 test("without the signer requests are accepted and keep their place, no nonce is given out, and it is said so", async () => {
   await killed();
-  const before = await nonces();
+  const before = await reserved();
   const announced = (await h.announced()).length;
   const caller = await h.caller();
   const waiting = Promise.all(
@@ -61,7 +61,7 @@ test("without the signer requests are accepted and keep their place, no nonce is
   const queued = async () =>
     (await h.database.pool.query("SELECT count(*)::int AS n FROM service.intent WHERE state = 'queued'")).rows[0].n;
   await expect.poll(queued, patient).toBeGreaterThanOrEqual(4);
-  expect(await nonces()).toEqual(before);
+  expect(await reserved()).toEqual(before);
   // What is said may be a second old.
   const said = async () => (await readStatus(services)).signer;
   await expect.poll(said, patient).toEqual({ kind: "signer", trouble: "unreachable" });
@@ -74,8 +74,8 @@ test("without the signer requests are accepted and keep their place, no nonce is
   // The very requests that waited get their hashes.
   const answers = await waiting;
   for (const { deployment } of answers) await h.until(services, deployment.id, done);
-  expect(await nonces()).toEqual({
-    slots: before.slots + 4,
+  expect(await reserved()).toEqual({
+    nonces: before.nonces + 4,
     intents: before.intents + 4,
     span: before.span + 4,
   });
@@ -84,28 +84,28 @@ test("without the signer requests are accepted and keep their place, no nonce is
 });
 
 test("a signer that is killed while it signs loses nothing and doubles nothing", async () => {
-  const before = await nonces();
+  const before = await reserved();
   const announced = (await h.announced()).length;
   const caller = await h.caller();
   const asked = Array.from({ length: 8 }, () => deployCollection(services, caller, launch()));
   for (const one of asked) one.catch(() => undefined);
-  const signed = async () => (await nonces()).slots > before.slots;
+  const signed = async () => (await reserved()).nonces > before.nonces;
   await expect.poll(signed, { ...patient, interval: 5 }).toBe(true);
   await signer.kill();
   await signer.restart();
   const answers = await Promise.all(asked);
   for (const { deployment } of answers) await h.until(services, deployment.id, done);
-  const after = await nonces();
-  expect(after).toEqual({ slots: before.slots + 8, intents: before.intents + 8, span: before.span + 8 });
+  const after = await reserved();
+  expect(after).toEqual({ nonces: before.nonces + 8, intents: before.intents + 8, span: before.span + 8 });
   expect(await h.announced()).toHaveLength(announced + 8);
 });
 
 test("a token that the signer does not know is said so, and costs no nonce", async () => {
-  const before = await nonces();
+  const before = await reserved();
   const wrong = h.process({ ...signer.access(), SIGNER_TOKEN: "x".repeat(43) });
   expect(await readStatus(wrong)).toMatchObject({ signer: { trouble: "unauthorized" } });
   await expect(wrong.relay.signing.requireAnswer()).rejects.toMatchObject({ trouble: "unauthorized" });
-  expect(await nonces()).toEqual(before);
+  expect(await reserved()).toEqual(before);
 });
 
 test("a request that no signer served in ten seconds is told that it is accepted, and is signed later", async () => {

@@ -11,7 +11,7 @@ import { deploySelector } from "../../src/signing/rules.ts";
 import { type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
 import { signerProcess } from "../../src/signing/signer-client.ts";
 import { createSignerServer } from "../../src/signing/signer-server.ts";
-import type { SigningPlace } from "../../src/signing/signing-place.ts";
+import type { SigningBackend } from "../../src/signing/signing-backend.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 
 const factory: Address = `0x${"11".repeat(20)}`;
@@ -27,20 +27,20 @@ const order: SigningOrder = {
 };
 
 let dir: string;
-let place: SigningPlace;
+let backend: SigningBackend;
 let signer: Signer;
 let server: Server | null = null;
 beforeEach(async () => {
   dir = await mkdtemp(join(tmpdir(), "mintyard-signer-client-"));
-  place = signerProcess({ endpoint: { socketPath: join(dir, "signer.sock") }, token: { value: token } }, log);
+  backend = signerProcess({ endpoint: { socketPath: join(dir, "signer.sock") }, token: { value: token } }, log);
   const relay = { ...defaultRelayPolicy(31337, true), wallets: [wallet.address] };
   const chain: Pick<Chain, "id" | "relay"> = { id: 31337, relay };
-  const [first] = place.wallets(chain as Chain);
+  const [first] = backend.wallets(chain as Chain);
   if (!first) throw new Error("no wallet");
   signer = first;
 });
 afterEach(async () => {
-  place.close();
+  backend.close();
   await close();
   await rm(dir, { recursive: true, force: true });
 });
@@ -69,12 +69,12 @@ test("a signer with another key than the wallet's is found by its first signatur
   await listen(serverOf(other.sign));
   const wrong = { code: "service_unavailable", trouble: "wrong_answer" };
   await expect(signChecked(signer, order)).rejects.toMatchObject(wrong);
-  expect(await place.look()).toBe("wrong_answer");
+  expect(await backend.check()).toBe("wrong_answer");
   await close();
   await listen(serverOf(wallet.sign));
   await signChecked(signer, order);
   await signChecked(signer, order);
-  expect(await place.look()).toBeNull();
+  expect(await backend.check()).toBeNull();
   await close();
   await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "unreachable" });
   await listen(serverOf(other.sign));
@@ -85,14 +85,14 @@ test("a signature under another transaction is found each time", async () => {
   await listen(serverOf(wallet.sign));
   await signChecked(signer, order);
   await close();
-  const lie: RequestListener = async (_, response) => {
+  const wrong: RequestListener = async (_, response) => {
     const { signature, hash } = await signChecked(wallet, {
       ...order,
       transaction: { ...order.transaction, nonce: 8 },
     });
     response.end(JSON.stringify({ signature, hash }));
   };
-  await listen(createServer(lie));
+  await listen(createServer(wrong));
   await expect(signChecked(signer, order)).rejects.toMatchObject({ trouble: "wrong_answer" });
 });
 
@@ -115,7 +115,7 @@ test("orders of one moment go in one request, and one that is refused leaves the
   const next = serverOf(wallet.sign);
   const seen = watched(next);
   await listen(next);
-  const orders = [numbered(1), numbered(2, { kind: "noop" }), numbered(3)];
+  const orders = [numbered(1), numbered(2, { kind: "cancellation" }), numbered(3)];
   const outcomes = await signAll(orders);
   expect(seen).toEqual(["/v1/sign-many"]);
   expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);

@@ -17,13 +17,13 @@ import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts"
 import { loadConfig } from "../../src/config/config.ts";
 import { deploySelector, grantSelector, relayerRole, updateSelector } from "../../src/signing/rules.ts";
 import { loadSignerConfig } from "../../src/signing/signer-config.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { RunningSigner } from "./signer-fixture.ts";
 
 const factory: Address = `0x${"11".repeat(20)}`;
 const earlier: Address = `0x${"12".repeat(20)}`;
 const collection: Address = `0x${"33".repeat(20)}`;
-const stranger: Address = `0x${"44".repeat(20)}`;
+const thirdParty: Address = `0x${"44".repeat(20)}`;
 
 let signer: RunningSigner;
 let wallet: Address;
@@ -58,7 +58,7 @@ describe("the signer's process signs", () => {
     ["a deployment", () => ({})],
     ["a deployment by an earlier factory", () => ({ to: earlier })],
     ["an update of a collection", () => ({ kind: "update", to: collection, data: `${updateSelector}00` })],
-    ["nothing to oneself", () => ({ kind: "noop", to: wallet, data: "0x" })],
+    ["nothing to oneself", () => ({ kind: "cancellation", to: wallet, data: "0x" })],
   ])("%s, and logs it with chain, wallet, nonce, hash and kind", async (_, changes) => {
     const asked = { ...order, ...changes() } as Record<string, string> & { nonce: number; chainId: number };
     const { status, body } = await sign(changes());
@@ -77,8 +77,8 @@ describe("the signer's process signs", () => {
     expect(body["hash"]).toBe(keccak256(raw));
     const line = () => signer.output.split("\n").find((text) => text.includes(keccak256(raw)));
     await expect.poll(line, patient).toBeDefined();
-    const facts = { chain: "goerli", wallet, nonce: 7, kind: asked["kind"], msg: "signed" };
-    expect(JSON.parse(line() ?? "{}")).toMatchObject(facts);
+    const context = { chain: "goerli", wallet, nonce: 7, kind: asked["kind"], msg: "signed" };
+    expect(JSON.parse(line() ?? "{}")).toMatchObject(context);
   });
 
   test("a role for one of its wallets, for whoever has the operator's token", async () => {
@@ -91,16 +91,16 @@ describe("the signer's process signs", () => {
 describe("the signer's process refuses, whatever the asker says,", () => {
   test.each<[string, () => Record<string, unknown>, string]>([
     ["another chain", () => ({ chainId: 1 }), "no key of"],
-    ["a wallet that it does not have", () => ({ wallet: stranger }), "no key of"],
-    ["a factory that it was not told of", () => ({ to: stranger }), "no factory of this signer"],
+    ["a wallet that it does not have", () => ({ wallet: thirdParty }), "no key of"],
+    ["a factory that it was not told of", () => ({ to: thirdParty }), "no factory of this signer"],
     ["another call of the factory", () => ({ data: "0x8456cb59" }), "of the factory"],
     ["a role in the guise of a deployment", () => ({ data: grant(second) }), "of the factory"],
     ["money", () => ({ value: "1" }), "moves money"],
     ["a fee over the cap", () => ({ maxFeePerGas: String(51n * 10n ** 9n) }), "over the cap"],
     ["a tip over the fee", () => ({ maxPriorityFeePerGas: String(51n * 10n ** 9n) }), "over its fee"],
     ["too much gas", () => ({ gas: "16777217" }), "too much gas"],
-    ["an empty call of somebody else", () => ({ kind: "noop", data: "0x", to: stranger }), "oneself"],
-    ["data for oneself", () => ({ kind: "noop", to: wallet }), "no data"],
+    ["an empty call of somebody else", () => ({ kind: "cancellation", data: "0x", to: thirdParty }), "oneself"],
+    ["data for oneself", () => ({ kind: "cancellation", to: wallet }), "no data"],
     ["an update of a factory", () => ({ kind: "update", data: `${updateSelector}00` }), "no collection"],
     [
       "another call of a collection",
@@ -116,8 +116,8 @@ describe("the signer's process refuses, whatever the asker says,", () => {
     }
   });
 
-  test("a role for a stranger, and another role, even to the operator", async () => {
-    for (const data of [grant(stranger), grant(second, zeroHash), `${grant(second)}00`])
+  test("a role for a third party, and another role, even to the operator", async () => {
+    for (const data of [grant(thirdParty), grant(second, zeroHash), `${grant(second)}00`])
       expect(await sign({ kind: "grant", data }, signer.token("signer-admin-token"))).toMatchObject({
         status: 403,
         body: { refused: expect.stringContaining("wallets of this signer only") },

@@ -3,7 +3,7 @@ import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { deploySelector, type SigningPolicy } from "../../src/signing/rules.ts";
 import { encodeTransaction, type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
-import type { SigningPlace } from "../../src/signing/signing-place.ts";
+import type { SigningBackend } from "../../src/signing/signing-backend.ts";
 import type { SignerTrouble } from "../../src/signing/trouble.ts";
 import { web3Signer } from "../../src/signing/web3signer.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
@@ -47,20 +47,20 @@ const wrong: [Misbehaviour, SignerTrouble][] = [
 ];
 
 describe.each(["sign", "transaction"] as const)("a Web3Signer that is asked by %s", (method) => {
-  let place: SigningPlace & { walletsOf(chainId: number, addresses: readonly Address[]): Signer[] };
+  let backend: SigningBackend & { walletsOf(chainId: number, addresses: readonly Address[]): Signer[] };
   let signer: Signer;
   beforeAll(() => {
-    place = web3Signer(
+    backend = web3Signer(
       { url: standIn.url, method, timeoutMs: 2_000 },
       () => policy,
       createLogger("test", "silent"),
       false,
     );
-    const [first] = place.walletsOf(policy.chainId, [wallet]);
+    const [first] = backend.walletsOf(policy.chainId, [wallet]);
     if (!first) throw new Error("no wallet");
     signer = first;
   });
-  afterAll(() => place.close());
+  afterAll(() => backend.close());
 
   test("signs exactly the transaction that it was given", async () => {
     const { raw, hash } = await signChecked(signer, order);
@@ -71,7 +71,7 @@ describe.each(["sign", "transaction"] as const)("a Web3Signer that is asked by %
     // Taking the signature off gives the bytes that were to be signed.
     const unsigned = encodeTransaction(order.transaction).slice(-40);
     expect(raw).toContain(unsigned.slice(0, 30));
-    expect(await place.look()).toBeNull();
+    expect(await backend.check()).toBeNull();
   });
 
   test.each(wrong)("is not believed when it gives %s: %s", async (behaviour, trouble) => {
@@ -80,7 +80,7 @@ describe.each(["sign", "transaction"] as const)("a Web3Signer that is asked by %
     expect(failure).toMatchObject({ code: "service_unavailable", trouble });
     standIn.behaviour = "right";
     await signChecked(signer, order);
-    expect(await place.look()).toBeNull();
+    expect(await backend.check()).toBeNull();
   });
 
   test("is not even asked for what the rules forbid", async () => {
@@ -94,7 +94,7 @@ describe.each(["sign", "transaction"] as const)("a Web3Signer that is asked by %
   });
 
   test("without the wallet's key is told of", async () => {
-    const [other] = place.walletsOf(policy.chainId, [factory]);
+    const [other] = backend.walletsOf(policy.chainId, [factory]);
     if (!other) throw new Error("no wallet");
     const failure = await signChecked(other, order).catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "service_unavailable" });

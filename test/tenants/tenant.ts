@@ -108,22 +108,22 @@ async function deploy(api: ApiServer, { accountId, intent, collection, hash, col
     template, owner, init_data, salt, predicted_addr) VALUES ($1::uuid, $1::uuid, $2, $1::uuid::text, $3, $4, 'deploy', $5, $6, $6, $6, '\\x', $3, $7)`;
   await pool.query(insert, [intent, accountId, randomBytes(32), 31337, payload, treasury, collection]);
   await pool.query(insert, [randomUUID(), accountId, randomBytes(32), 31339, payload, treasury, randomBytes(20)]);
-  const lane = randomBytes(20);
-  await pool.query("INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES (31337, $1, $2, 1)", [
-    lane,
-    randomBytes(32),
-  ]);
+  const sender = randomBytes(20);
   await pool.query(
-    "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES (31337, $1, 0, $2, 'deploy')",
-    [lane, intent],
+    "INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce) VALUES (31337, $1, $2, 1)",
+    [sender, randomBytes(32)],
+  );
+  await pool.query(
+    "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES (31337, $1, 0, $2, 'deploy')",
+    [sender, intent],
   );
   await pool.query(
     "INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas) VALUES ($1, 31337, $2, 0, 'deploy', '\\x', 1, 1, 1)",
-    [hash, lane],
+    [hash, sender],
   );
   await pool.query(
-    "UPDATE service.slot SET state = 'mined', mined_block = 1, mined_block_hash = $2, mined_attempt = $3 WHERE addr = $1",
-    [lane, randomBytes(32), hash],
+    "UPDATE service.nonce_reservation SET state = 'mined', mined_block = 1, mined_block_hash = $2, mined_attempt = $3 WHERE addr = $1",
+    [sender, randomBytes(32), hash],
   );
   for (const state of ["assigned", "signed", "in_flight", "mined", "confirmed"])
     await pool.query("UPDATE service.intent SET state = $2, version = version + 1 WHERE id = $1", [intent, state]);

@@ -5,7 +5,7 @@ const digest = (text: string) => createHash("sha256").update(text).digest();
 const address = (text: string) => digest(text).subarray(0, 20);
 
 /**
- * Fills schema `service` with rows of every kind that an installation has. Only columns that version 0.1.0 had are named,
+ * Fills schema `service` with rows of every kind that an installation has. Only columns that version 0.2.0 had are named,
  * so it fills the schema of any version since.
  */
 export async function seed(client: pg.ClientBase): Promise<void> {
@@ -55,7 +55,10 @@ async function seedUploads(client: pg.ClientBase, accounts: readonly string[]): 
     await client.query("INSERT INTO service.block (multihash, car_id, position, size) VALUES ($1, $2, 59, $3)", [
       ...[digest(cid), id, 40 + index],
     ]);
-    await client.query("INSERT INTO service.content_entry VALUES ($1, '', $2, $3, 'image/png')", [id, cid, 40 + index]);
+    await client.query(
+      "INSERT INTO service.content_entry (car_id, path, cid, size, content_type) VALUES ($1, '', $2, $3, 'image/png')",
+      [id, cid, 40 + index],
+    );
     await client.query(
       `INSERT INTO service.upload (account_id, kind, cid, car_id, file_name, content_type, size, profile, pin_state, pin_error)
        VALUES ($1, $2, $3, $4, $5, 'image/png', $6, 'unixfs-v1-2025', $7, $8)`,
@@ -69,14 +72,15 @@ async function seedUploads(client: pg.ClientBase, accounts: readonly string[]): 
 
 /** One deployment in every state, by the shortest way that the triggers allow, and updates. */
 async function seedDeployments(client: pg.ClientBase, accounts: readonly string[]): Promise<void> {
-  const lane = address("wallet");
+  const wallet = address("wallet");
   const { rows: edges } = await client.query<{ from_state: string; to_state: string }>(
     "SELECT from_state, to_state FROM service.intent_edge ORDER BY 1, 2",
   );
   const paths = shortestPaths(edges);
-  await client.query("INSERT INTO service.lane (chain_id, addr, genesis_hash, next_nonce) VALUES (137, $1, $2, $3)", [
-    ...[lane, digest("genesis"), paths.size],
-  ]);
+  await client.query(
+    "INSERT INTO service.relayer_wallet (chain_id, addr, genesis_hash, next_nonce) VALUES (137, $1, $2, $3)",
+    [...[wallet, digest("genesis"), paths.size]],
+  );
   await client.query(
     "INSERT INTO service.budget (scope, period, allowed, reserved) VALUES ('chain:137', '2026-01-01', 1e20, 1e18)",
   );
@@ -88,15 +92,19 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
   for (const [state, path] of paths) {
     const id = randomUUID();
     await insertIntent(client, id, accounts[1 + (nonce % 3)] ?? "", state, nonce === 0 ? list : null);
-    await client.query("INSERT INTO service.budget_entry VALUES ($1, 'chain:137', '2026-01-01', 1000, false)", [id]);
+    await client.query(
+      "INSERT INTO service.budget_entry (intent_id, scope, period, amount) VALUES ($1, 'chain:137', '2026-01-01', 1000)",
+      [id],
+    );
     if (path.some((step) => step === "assigned")) {
       await client.query(
-        "INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind) VALUES (137, $1, $2, $3, 'deploy')",
-        [...[lane, nonce, id]],
+        "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES (137, $1, $2, $3, 'deploy')",
+        [...[wallet, nonce, id]],
       );
       await client.query(
-        "INSERT INTO service.attempt VALUES ($1, 137, $2, $3, 'deploy', '\\x02', 1e11, 3e10, 500000, clock_timestamp())",
-        [digest(`hash ${nonce}`), lane, nonce],
+        `INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
+         VALUES ($1, 137, $2, $3, 'deploy', '\\x02', 1e11, 3e10, 500000, 1000)`,
+        [digest(`hash ${nonce}`), wallet, nonce],
       );
       await client.query(
         "INSERT INTO service.attempt_event (attempt_hash, provider, method, outcome_code) VALUES ($1, 'node', 'eth_sendRawTransaction', 'ok')",
@@ -104,15 +112,20 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
       );
       if (path.some((step) => step.startsWith("mined")))
         await client.query(
-          `UPDATE service.slot SET state = 'mined', mined_block = $3, mined_block_hash = $4, mined_attempt = $5
+          `UPDATE service.nonce_reservation SET state = 'mined', mined_block = $3, mined_block_hash = $4, mined_attempt = $5
            WHERE addr = $1 AND nonce = $2`,
-          [lane, nonce, 1_000 + nonce, digest(`block ${nonce}`), digest(`hash ${nonce}`)],
+          [wallet, nonce, 1_000 + nonce, digest(`block ${nonce}`), digest(`hash ${nonce}`)],
         );
     }
     for (const step of path)
       await client.query("UPDATE service.intent SET state = $2, version = version + 1 WHERE id = $1", [id, step]);
     nonce += 1;
   }
+  await client.query("INSERT INTO service.wallet_role (chain_id, addr, has_role) VALUES (137, $1, true)", [wallet]);
+  await client.query(
+    "INSERT INTO service.external_transaction (chain_id, addr, nonce, hash, kind) VALUES (137, $1, 999, $2, 'update')",
+    [wallet, digest("external")],
+  );
   await client.query(
     `INSERT INTO service.self_deployment (id, tenant_id, chain_id, req_hash, payload, owner, init_code_hash, init_code_bytes, scanned_to)
      SELECT gen_random_uuid(), tenant_id, 137, req_hash, payload, owner, req_hash, 9000, 10 FROM service.intent LIMIT 1`,
@@ -122,7 +135,7 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
 /** From `queued` to each state. */
 function shortestPaths(edges: readonly { from_state: string; to_state: string }[]): Map<string, string[]> {
   const paths = new Map<string, string[]>([["queued", []]]);
-  // What was found on the chain was not sent by us; it needs columns that came later.
+  // What was found on the chain was not sent by us; it needs the transaction that was found.
   for (const [state, path] of paths)
     for (const { from_state, to_state } of edges)
       if (from_state === state && !paths.has(to_state) && !(unsigned.includes(state) && isOnChain(to_state)))
@@ -130,7 +143,7 @@ function shortestPaths(edges: readonly { from_state: string; to_state: string }[
   return paths;
 }
 
-const unsigned = ["queued", "held", "assigned", "quarantined"];
+const unsigned = ["queued", "held", "assigned", "nonce_conflict"];
 const isOnChain = (state: string) => /^(mined|confirmed|finalized|failed_onchain)/.test(state);
 
 /** As every version so far accepts a request: the statement of a process that is not upgraded yet. */
@@ -180,8 +193,12 @@ async function seedMetadata(client: pg.ClientBase): Promise<void> {
   await client.query(
     "INSERT INTO service.metadata_cursor (chain_id, mint_block, update_block) VALUES (137, 1300, 1300)",
   );
-  await client.query("INSERT INTO service.metadata_announcement VALUES (137, $1, 1, 300, 1200, -1)", [
-    address("contract"),
+  await client.query(
+    "INSERT INTO service.metadata_announcement (chain_id, contract, from_token_id, to_token_id, block, applied_block) VALUES (137, $1, 1, 300, 1200, -1)",
+    [address("contract")],
+  );
+  await client.query("INSERT INTO service.metadata_read_block (chain_id, number, hash) VALUES (137, 1200, $1)", [
+    digest("read block"),
   ]);
   await client.query("INSERT INTO service.raw_document (hash, size_bytes, head) VALUES ($1, 70000, '\\x7b')", [
     digest("document"),
@@ -201,5 +218,8 @@ async function seedChains(client: pg.ClientBase): Promise<void> {
   await client.query(
     "INSERT INTO service.chain_reorg (chain_id, fork_block, depth, old_head, new_head) VALUES (137, 1100, 2, '0xa', '0xb')",
   );
-  await client.query("INSERT INTO service.final_range VALUES (137, 'index_137_a', 1000, 1200, 900, 12345)");
+  await client.query("INSERT INTO service.listed_contract (chain_id, address) VALUES (137, $1)", [address("contract")]);
+  await client.query(
+    "INSERT INTO service.final_range (chain_id, schema_name, from_block, to_block, row_count, digest) VALUES (137, 'index_137_a', 1000, 1200, 900, 12345)",
+  );
 }

@@ -64,7 +64,7 @@ describe("storage that is nearly full", () => {
   test("what free accounts keep together is bounded; other plans go on", async () => {
     api = await ApiServer.start({ RATE_LIMITS: "off", FREE_ACCOUNTS_MAX_BYTES: "1000" });
     const [first, second, paying] = [await api.account(), await api.account(), await api.account("growth")];
-    // Kept before this process looks for the first time; a look is believed for five seconds.
+    // Kept before this process measures for the first time; a measurement is used for five seconds.
     await api.database.pool.query("INSERT INTO service.account_storage (account_id, bytes) VALUES ($1, 2000)", [
       first.id,
     ]);

@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { closing, head, parseAnswer, part, rawRequest, sendForm } from "./raw-request.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 

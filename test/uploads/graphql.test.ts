@@ -28,7 +28,7 @@ async function run(document: string, variableValues: Record<string, unknown> = {
 const payload = "{ upload { id kind cid uri fileName sizeBytes pinState profile } userErrors { code field } }";
 const metadata = `mutation ($input: MetadataInput!) { uploadMetadata(input: $input) ${payload} }`;
 
-test("both doors store one document under one CID", async () => {
+test("both APIs store one document under one CID", async () => {
   const input = {
     name: "One",
     description: "Just one",
@@ -63,8 +63,8 @@ test("an upload is found by its account and by no other", async () => {
   const input = { name: "mine", description: "", fileUrl: "c" };
   const stored = await run(metadata, { input });
   const { id } = (stored.data as { uploadMetadata: { upload: { id: string } } }).uploadMetadata.upload;
-  const query = "query ($id: ID!) { upload(id: $id) { id } }";
-  expect(await run(query, { id })).toEqual({ data: { upload: { id } } });
+  const query = "query ($id: ID!) { viewer { upload(id: $id) { id } } }";
+  expect(await run(query, { id })).toEqual({ data: { viewer: { upload: { id } } } });
   const other = await createAccount(server.services.db, "p", { name: "other", tier: "free", key: randomUUID() });
   for (const [asked, account] of [
     [id, other],

@@ -3,11 +3,11 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";
 import { parseAnswer, rawRequest } from "./raw-request.ts";
 
-// The same hostile bodies at both doors of the whole server: what comes back, what it costs, and that it lives on.
+// The same hostile bodies at both APIs of the whole server: what comes back, what it costs, and that it lives on.
 let api: ApiServer;
 let key: string;
 beforeAll(async () => {
@@ -50,13 +50,13 @@ const closing = `--${boundary}--\r\n`;
 const operation = (query: string, variables: unknown, map: unknown) =>
   part('name="operations"', JSON.stringify({ query, variables })) + part('name="map"', JSON.stringify(map));
 
-interface Door {
+interface Api {
   path: string;
   /** What stands before the files. */
   before: string;
   file: (name: string, text: string) => string;
 }
-const single: Record<string, Door> = {
+const single: Record<string, Api> = {
   "/v0": { path: "/v0/files", before: "", file: (name, text) => part(`name="file"; filename="${name}"`, text) },
   graphql: {
     path: "/graphql",
@@ -86,7 +86,8 @@ describe.each(Object.entries(single))("%s", (_name, { path, before, file }) => {
       expect(await send(path, before + body)).toMatchObject({ code: "value_error" });
     }
     expect(
-      (await api.graphql(key, "{ uploads(first: 50) { nodes { fileName sizeBytes } } }")).body.data.uploads.nodes,
+      (await api.graphql(key, "{ viewer { uploads(first: 50) { nodes { fileName sizeBytes } } } }")).body.data.viewer
+        .uploads.nodes,
     ).not.toContainEqual(expect.objectContaining({ sizeBytes: 15 }));
   });
 
@@ -139,8 +140,8 @@ test("a client that falls silent, and one that sends a byte a second, are told 4
       return [silent, drip(start)].map(async (text) => [name, codeOf(parseAnswer(await text).body)]);
     }),
   );
-  const told = Object.keys(single).flatMap((name) => Array(2).fill([name, "request_timeout"]));
-  expect(codes).toEqual(told);
+  const reported = Object.keys(single).flatMap((name) => Array(2).fill([name, "request_timeout"]));
+  expect(codes).toEqual(reported);
 });
 
 /** Sends a byte a second behind what it began with. @returns all that came back until the connection ended. */

@@ -4,7 +4,7 @@ import { createSchema } from "../../src/graphql/schema.ts";
 import { arrived } from "./arrived.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
-// The lint tells everything at once, through both doors, and refuses nothing that was accepted without it.
+// The lint tells everything at once, through both APIs, and refuses nothing that was accepted without it.
 let server: UploadServer;
 beforeAll(async () => {
   server = await startUploadServer({ MAX_DIRECTORY_FILE_BYTES: "10000" });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
 import { type FormFile, multipartGraphql } from "./multipart-graphql.ts";
 
-// Each upload once through either door of one server: the same content, and for a fault the same codes.
+// Each upload once through either API of one server: the same content, and for a fault the same codes.
 let api: ApiServer;
 let key: string;
 beforeAll(async () => {
@@ -138,8 +138,8 @@ test("a metadata document, and the list of it all", async () => {
     userErrors: [],
   });
   const legacy = await api.send("GET", "/v0/me/storage?type=all&page_size=10", key);
-  const { body } = await api.graphql(key, "{ uploads(first: 10) { nodes { uri kind } } }");
-  expect(body.data.uploads.nodes).toEqual(
+  const { body } = await api.graphql(key, "{ viewer { uploads(first: 10) { nodes { uri kind } } } }");
+  expect(body.data.viewer.uploads.nodes).toEqual(
     legacy.body.storage.map(({ ipfs_uri, type }: { ipfs_uri: string; type: string }) => ({
       uri: ipfs_uri,
       kind: type.toUpperCase(),

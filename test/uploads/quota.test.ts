@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { request } from "node:http";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { UploadSlots } from "../../src/auth/upload-slots.ts";
+import { UploadPermits } from "../../src/auth/upload-permits.ts";
 import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";
 import { rawRequest } from "./raw-request.ts";
 
@@ -38,7 +38,7 @@ async function storage() {
 const noise = (size: number) => new Uint8Array(randomBytes(size));
 
 describe("what an account may keep", () => {
-  test("is counted once per content, shown at both doors, and never exceeded", async () => {
+  test("is counted once per content, shown at both APIs, and never exceeded", async () => {
     const first = noise(3_000);
     expect([(await upload(first)).status, (await upload(first)).status]).toEqual([200, 200]);
     expect(await storage()).toEqual({
@@ -97,7 +97,7 @@ describe("what an account may keep", () => {
     expect(answer).toContain("plan_limit_exceeded");
   });
 
-  test("the other door says the same, and a dry run needs no room", async () => {
+  test("the other API says the same, and a dry run needs no room", async () => {
     expect((await upload(noise(9_900))).status).toBe(200);
     const file = { name: "0.json", blob: new Blob([`{"name":"${"x".repeat(500)}"}`]) };
     const document = `mutation ($files: [Upload!]!, $dry: Boolean) { uploadMetadataDirectory(files: $files, dryRun: $dry) { cid userErrors { code } } }`;
@@ -144,16 +144,16 @@ describe("uploads of one account at once", () => {
   }
 
   test("who waits too long, or behind too many, is told to come again", async () => {
-    const slots = new UploadSlots(50);
-    const leave = await slots.take("a", 1);
-    const crowd = await Promise.all(Array.from({ length: 20 }, () => slots.take("a", 1)));
+    const permits = new UploadPermits(50);
+    const leave = await permits.take("a", 1);
+    const crowd = await Promise.all(Array.from({ length: 20 }, () => permits.take("a", 1)));
     expect(crowd).toEqual(Array(20).fill(null));
-    expect(await slots.take("b", 1)).not.toBeNull();
-    const next = slots.take("a", 1);
+    expect(await permits.take("b", 1)).not.toBeNull();
+    const next = permits.take("a", 1);
     leave?.();
     const after = await next;
     expect(after).not.toBeNull();
     after?.();
-    expect(await slots.take("a", 1)).not.toBeNull();
+    expect(await permits.take("a", 1)).not.toBeNull();
   });
 });

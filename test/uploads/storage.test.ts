@@ -89,9 +89,9 @@ test("GraphQL walks the same list by cursors, both ways, and shows pin states", 
   const caller = { accountId: server.accountId, tier: "free" as const, requestId: "test" };
   const contextValue: GraphQLContext = { services: server.services, requestId: "test", caller: async () => caller };
   const query = `query ($first: Int, $after: String, $last: Int, $before: String) {
-    uploads(first: $first, after: $after, last: $last, before: $before) {
+    viewer { uploads(first: $first, after: $after, last: $last, before: $before) {
       nodes { id pinState } pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-    }
+    } }
   }`;
   interface List {
     nodes: { id: string; pinState: string }[];
@@ -100,7 +100,7 @@ test("GraphQL walks the same list by cursors, both ways, and shows pin states", 
   const read = async (variableValues: Record<string, unknown>): Promise<List> => {
     const answer = await execute({ schema, document: parse(query), variableValues, contextValue });
     expect(answer.errors).toBeUndefined();
-    return (answer.data as unknown as { uploads: List }).uploads;
+    return (answer.data as unknown as { viewer: { uploads: List } }).viewer.uploads;
   };
   const whole = await listUploads(server.services, caller, { kinds: [], page: { size: 500 } });
   const ids = whole.items.map(({ node }) => node.id);

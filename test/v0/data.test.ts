@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type Movement, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const [keys, potions] = [0xa1, 0xb2].map(addressOf) as [string, string];
 const [alice, bob, carol, artist] = [0x11, 0x22, 0x33, 0xcc].map(addressOf) as [string, string, string, string];
@@ -26,7 +26,7 @@ const moves = blocks
   .sort((a, b) => b.number - a.number || b.log - a.log);
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let apis: ReadApis;
 let firstBlock: number;
 beforeAll(async () => {
   const indexed = await createIndexedDatabase([31337]);
@@ -49,7 +49,7 @@ beforeAll(async () => {
       })
       .execute();
   }
-  doors = openReadDoors(database);
+  apis = openReadApis(database);
 });
 afterAll(() => database.drop());
 
@@ -70,7 +70,7 @@ async function walk(path: string): Promise<string[]> {
   const seen: string[] = [];
   let continuation: string | null = "";
   for (let page = 0; continuation !== null && page < 50; page += 1) {
-    const { status, body } = await doors.v0(`${path}&page_size=2&continuation=${encodeURIComponent(continuation)}`);
+    const { status, body } = await apis.v0(`${path}&page_size=2&continuation=${encodeURIComponent(continuation)}`);
     expect([status, body.error]).toEqual([200, null]);
     seen.push(...body.transactions.map(shortOf));
     continuation = body.continuation;
@@ -118,7 +118,7 @@ describe("transactions: every walk is the set, newest first", () => {
   });
 
   test("an item has the members of its kind, in their order", async () => {
-    const { body } = await doors.v0(`/transactions/nfts/${potions}/9?chain=rinkeby`);
+    const { body } = await apis.v0(`/transactions/nfts/${potions}/9?chain=rinkeby`);
     const block = {
       block_hash: `0x${"67".repeat(32)}`,
       block_number: firstBlock + 2,
@@ -136,7 +136,7 @@ describe("transactions: every walk is the set, newest first", () => {
   test("page numbers walk the same list", async () => {
     const path = `/transactions/accounts/${alice}?chain=goerli&page_size=3`;
     const pages = await Promise.all(
-      [1, 2, 3, 4].map(async (page) => (await doors.v0(`${path}&page_number=${page}`)).body),
+      [1, 2, 3, 4].map(async (page) => (await apis.v0(`${path}&page_number=${page}`)).body),
     );
     const mine = expectedOf((one) => one.from === alice || one.to === alice);
     expect(pages.flatMap(({ transactions }) => transactions.map(shortOf))).toEqual(mine);
@@ -151,23 +151,23 @@ describe("transactions: every walk is the set, newest first", () => {
     [`/transactions/nfts/${keys}?chain=goerli&continuation=abc`, "invalid_continuation_string"],
     [`/transactions/nfts/${keys}?chain=goerli&page_size=51`, "value_error"],
   ])("%s: %s", async (path, code) => {
-    expect((await doors.v0(path)).body.error.code).toBe(code);
+    expect((await apis.v0(path)).body.error.code).toBe(code);
   });
 });
 
 test("statistics: what the chain tells is a number, what a market tells is null", async () => {
-  const { statistics } = (await doors.v0(`/transactions/stats/${keys}?chain=goerli`)).body;
+  const { statistics } = (await apis.v0(`/transactions/stats/${keys}?chain=goerli`)).body;
   expect(statistics).toMatchObject({ total_supply: 3, total_minted: 4, num_owners: 2, floor_price: null });
   expect(Object.keys(statistics)).toHaveLength(24);
   expect(statistics.updated_date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/);
-  const other = (await doors.v0(`/transactions/stats/${potions}?chain=goerli`)).body.statistics;
+  const other = (await apis.v0(`/transactions/stats/${potions}?chain=goerli`)).body.statistics;
   expect(other).toMatchObject({ total_supply: 10, total_minted: 10, num_owners: 2 });
-  expect((await doors.v0(`/transactions/stats/${carol}?chain=goerli`)).status).toBe(404);
+  expect((await apis.v0(`/transactions/stats/${carol}?chain=goerli`)).status).toBe(404);
 });
 
 test("contracts of an account: each once, with the number of tokens held, by either kind of page", async () => {
   const path = `/accounts/contracts/${alice}?chain=goerli`;
-  const all = (await doors.v0(path)).body;
+  const all = (await apis.v0(path)).body;
   const held = all.contracts.map((one: Record<string, unknown>) => [
     one["address"],
     one["type"],
@@ -178,20 +178,20 @@ test("contracts of an account: each once, with the number of tokens held, by eit
     [potions, "ERC1155", 1],
   ]);
   expect([all.total, all.continuation]).toEqual([2, null]);
-  const first = (await doors.v0(`${path}&page_size=1`)).body;
+  const first = (await apis.v0(`${path}&page_size=1`)).body;
   expect([first.contracts[0].address, first.total]).toEqual([keys, 2]);
-  const second = (await doors.v0(`${path}&page_size=1&continuation=${first.continuation}`)).body;
+  const second = (await apis.v0(`${path}&page_size=1&continuation=${first.continuation}`)).body;
   expect([second.contracts[0].address, second.continuation]).toEqual([potions, null]);
-  const numbered = (await doors.v0(`${path}&page_size=1&page_number=2`)).body;
+  const numbered = (await apis.v0(`${path}&page_size=1&page_number=2`)).body;
   expect([numbered.contracts[0].address, numbered.total]).toEqual([potions, 2]);
-  const none = (await doors.v0(`/accounts/contracts/${carol}?chain=goerli&type=owns_contract_nfts`)).body;
+  const none = (await apis.v0(`/accounts/contracts/${carol}?chain=goerli&type=owns_contract_nfts`)).body;
   expect([none.contracts, none.total, none.continuation]).toEqual([[], 0, null]);
-  expect((await doors.v0(`${path}&type=other`)).body.error.code).toBe("invalid_enumeration");
+  expect((await apis.v0(`${path}&type=other`)).body.error.code).toBe("invalid_enumeration");
 });
 
 test("what an account created: newest mint first, with all owners, without what was burned", async () => {
   const path = `/accounts/creators/${artist}?chain=goerli`;
-  const { body } = await doors.v0(`${path}&include=metadata&include=contract_information`);
+  const { body } = await apis.v0(`${path}&include=metadata&include=contract_information`);
   expect(body.nfts.map((nft: Item) => [nft.token_id, nft["owner_addresses"]])).toEqual([
     ["3", [alice]],
     ["1", [bob]],
@@ -200,13 +200,13 @@ test("what an account created: newest mint first, with all owners, without what 
     ...["chain", "contract_address", "token_id", "name", "description", "metadata", "metadata_url", "file_url"],
     ...["animation_url", "cached_file_url", "cached_animation_url", "contract", "owner_addresses"],
   ]);
-  const mine = (await doors.v0(`/accounts/creators/${alice}?chain=goerli&page_size=1`)).body;
+  const mine = (await apis.v0(`/accounts/creators/${alice}?chain=goerli&page_size=1`)).body;
   expect([mine.nfts[0].owner_addresses, mine.continuation]).toEqual([[alice, bob], null]);
 });
 
 describe("search", () => {
   const find = async (query: string) => {
-    const { status, body } = await doors.v0(`/search?${query}`);
+    const { status, body } = await apis.v0(`/search?${query}`);
     expect([query, status]).toEqual([query, 200]);
     return body.search_results.map((one: Item) => one.token_id);
   };
@@ -234,7 +234,7 @@ describe("search", () => {
   });
 
   test("a result's members", async () => {
-    expect((await doors.v0("/search?chain=goerli&text=cellar")).body.search_results).toEqual([
+    expect((await apis.v0("/search?chain=goerli&text=cellar")).body.search_results).toEqual([
       {
         ...{ chain: "goerli", contract_address: keys, token_id: "3", name: "Cellar Key" },
         ...{ cached_file_url: "https://ipfs.io/ipfs/pictures/3.png", description: "Nobody keeps this one" },
@@ -251,7 +251,7 @@ describe("search", () => {
     ["text=a&order_by=price", "invalid_enumeration"],
     ["text=a&filter_by_contract_address=1", "invalid_address"],
   ])("?%s is refused: %s", async (query, code) => {
-    expect((await doors.v0(`/search?${query}`)).body.error.code).toBe(code);
+    expect((await apis.v0(`/search?${query}`)).body.error.code).toBe(code);
   });
 });
 
@@ -262,8 +262,8 @@ test("a text that would make a page boundless is left out of lists and whole in 
     .set({ metadata: long, description: "y".repeat(20_000) })
     .where("token_id", "=", "3")
     .execute();
-  const list = (await doors.v0(`/accounts/${alice}?chain=goerli&include=metadata`)).body;
+  const list = (await apis.v0(`/accounts/${alice}?chain=goerli&include=metadata`)).body;
   expect([list.nfts[0].metadata, list.nfts[0].description, list.nfts[0].name]).toEqual([null, null, "Cellar Key"]);
-  const { nft } = (await doors.v0(`/nfts/${keys}/3?chain=goerli`)).body;
+  const { nft } = (await apis.v0(`/nfts/${keys}/3?chain=goerli`)).body;
   expect(nft.metadata.image).toHaveLength(70_000);
 });

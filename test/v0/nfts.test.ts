@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { openReadDoors, type ReadDoors } from "../setup/read-doors.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 
 const keys = addressOf(0xa1);
 const potions = addressOf(0xb2);
@@ -12,7 +12,7 @@ const document =
   '{"name":"Key #7", "edition":1.0,"big":123456789012345678901234567890,"image":"ipfs://x","10":1,"2":2}';
 
 let database: TestDatabase;
-let doors: ReadDoors;
+let apis: ReadApis;
 beforeAll(async () => {
   const indexed = await createIndexedDatabase([31337]);
   database = indexed.database;
@@ -45,7 +45,7 @@ beforeAll(async () => {
     .insertInto("service.contract_metadata")
     .values({ chain_id: 31337, address: Buffer.alloc(20, 0xa1), name: "Keys", symbol: "TSK", status: "fresh" })
     .execute();
-  doors = openReadDoors(database);
+  apis = openReadApis(database);
 });
 afterAll(() => database.drop());
 
@@ -55,7 +55,7 @@ const contract = `{"name":"Keys","symbol":"TSK","type":"ERC721","metadata":${emp
 const copy = "https://mintyard.test/ipfs/bafyown";
 
 test("details of a token: every member in its place, the metadata byte for byte", async () => {
-  const { text } = await doors.v0(`/nfts/${keys.toUpperCase().replace("0X", "0x")}/7/?chain=rinkeby`);
+  const { text } = await apis.v0(`/nfts/${keys.toUpperCase().replace("0X", "0x")}/7/?chain=rinkeby`);
   expect(text).toBe(
     `{"response":"OK","nft":{"chain":"rinkeby","contract_address":"${keys}","token_id":"7","metadata_url":"ipfs://folder/7",` +
       `"metadata":${document},"file_information":null,"file_url":"ipfs://x","animation_url":null,` +
@@ -67,9 +67,9 @@ test("details of a token: every member in its place, the metadata byte for byte"
 
 test("an account's item without and with what can be included", async () => {
   const base = `"contract_address":"${keys}","token_id":"7","name":"Key #7","description":"A key","file_url":"ipfs://x","animation_url":null,"cached_file_url":"${copy}","cached_animation_url":null,"creator_address":"${minter}"`;
-  const plain = await doors.v0(`/accounts/${alice}/?chain=goerli&page_size=1`);
+  const plain = await apis.v0(`/accounts/${alice}/?chain=goerli&page_size=1`);
   expect(plain.text).toContain(`"nfts":[{${base},"chain":"goerli"}],"total":2,"continuation":"`);
-  const all = await doors.v0(`/accounts/${alice}?chain=goerli&include=metadata,contract_information&include=default`);
+  const all = await apis.v0(`/accounts/${alice}?chain=goerli&include=metadata,contract_information&include=default`);
   expect(all.text).toContain(
     `{${base},"metadata":${document},"metadata_url":"ipfs://folder/7","contract":${contract},"chain":"goerli"}`,
   );
@@ -83,16 +83,16 @@ test("an account's item without and with what can be included", async () => {
 
 test("a contract's items: base members only, those of metadata, and all", async () => {
   const path = `/nfts/${keys}?chain=goerli`;
-  const plain = await doors.v0(path);
+  const plain = await apis.v0(path);
   const item = `"chain":"goerli","contract_address":"${keys}","token_id":"7"`;
   expect(plain.text).toBe(
     `{"response":"OK","nfts":[{${item}}],"contract":${contract},"total":1,"continuation":null,"error":null}`,
   );
-  const metadata = await doors.v0(`${path}&include=metadata`);
+  const metadata = await apis.v0(`${path}&include=metadata`);
   expect(Object.keys(metadata.body.nfts[0]).slice(3)).toEqual([
     ...["metadata_url", "metadata", "file_url", "animation_url", "cached_file_url", "cached_animation_url"],
   ]);
-  const all = await doors.v0(`${path}&include=all`);
+  const all = await apis.v0(`${path}&include=all`);
   expect(Object.keys(all.body.nfts[0]).slice(3)).toEqual([
     ...["metadata_url", "metadata", "file_information"],
     ...["file_url", "animation_url", "cached_file_url", "cached_animation_url", "mint_date", "updated_date"],
@@ -100,26 +100,26 @@ test("a contract's items: base members only, those of metadata, and all", async 
 });
 
 test("all NFTs of a chain: no total; the contract's record comes with its include", async () => {
-  const plain = await doors.v0("/nfts?chain=goerli");
+  const plain = await apis.v0("/nfts?chain=goerli");
   expect(Object.keys(plain.body)).toEqual(["response", "nfts", "continuation", "error"]);
   expect(plain.body.nfts).toEqual([
     { chain: "goerli", contract_address: potions, token_id: "1" },
     { chain: "goerli", contract_address: keys, token_id: "7" },
   ]);
-  const some = await doors.v0("/nfts?chain=goerli&include=contract_information&include=file_information");
+  const some = await apis.v0("/nfts?chain=goerli&include=contract_information&include=file_information");
   expect(some.body.nfts[1]).toEqual({
     ...plain.body.nfts[1],
     file_information: null,
     contract: JSON.parse(contract),
   });
-  const free = await openReadDoors(database, { tier: "free" }).v0("/nfts?chain=goerli");
+  const free = await openReadApis(database, { tier: "free" }).v0("/nfts?chain=goerli");
   expect(free.body.nfts).toEqual([]);
 });
 
 test("a burned token has details, but no owner and no place in the list", async () => {
-  const { status, body } = await doors.v0(`/nfts/${keys}/8?chain=goerli`);
+  const { status, body } = await apis.v0(`/nfts/${keys}/8?chain=goerli`);
   expect([status, body.owner, body.nft.owner]).toEqual([200, null, null]);
-  const potion = await doors.v0(`/nfts/${potions}/1?chain=goerli`);
+  const potion = await apis.v0(`/nfts/${potions}/1?chain=goerli`);
   expect([potion.status, potion.body.owner, potion.body.contract.type]).toEqual([200, null, "ERC1155"]);
 });
 
@@ -151,7 +151,7 @@ test.each([
   ["/nfts/0x12?chain=goerli&page_size=99&page_number=x", 422, "invalid_type"],
   ["/nfts/0x12?chain=goerli&page_size=99", 422, "invalid_address"],
 ])("GET %s is refused with %i %s", async (path, status, code) => {
-  const answer = await doors.v0(path);
+  const answer = await apis.v0(path);
   expect([answer.status, answer.body.response, answer.body.error.code]).toEqual([status, "NOK", code]);
 });
 
@@ -161,21 +161,21 @@ test("include words of later versions, unknown parameters and empty values are t
     `/nfts/${keys}?chain=goerli&include=rarity,last_sale_price&contract_address=`,
     `/nfts/${keys}/7?chain=goerli&include=rarity&refresh_metadata=False`,
   ]) {
-    const { status, body } = await doors.v0(path);
+    const { status, body } = await apis.v0(path);
     expect([path, status, body.response]).toEqual([path, 200, "OK"]);
   }
 });
 
 test("a chain of this installation that is not indexed yet has unknown contracts and empty lists", async () => {
-  expect((await doors.v0(`/accounts/${alice}?chain=polygon`)).body).toEqual({
+  expect((await apis.v0(`/accounts/${alice}?chain=polygon`)).body).toEqual({
     ...{ response: "OK", nfts: [], total: 0, continuation: null, error: null },
   });
-  expect((await doors.v0("/nfts?chain=polygon")).body.nfts).toEqual([]);
+  expect((await apis.v0("/nfts?chain=polygon")).body.nfts).toEqual([]);
 });
 
 test("refresh_metadata says what happens to a token: added, pending, being read, read a moment ago", async () => {
   const ask = async (token: string) =>
-    (await doors.v0(`/nfts/${keys}/${token}?chain=goerli&refresh_metadata=true`)).body;
+    (await apis.v0(`/nfts/${keys}/${token}?chain=goerli&refresh_metadata=true`)).body;
   const row = (token: string) =>
     database.db.updateTable("service.token_metadata").where("token_id", "=", token).where("chain_id", "=", 31337);
   const added = await ask("7");
@@ -193,14 +193,14 @@ test("refresh_metadata says what happens to a token: added, pending, being read,
 });
 
 test("refresh_metadata of a contract is noted once", async () => {
-  const ask = async () => (await doors.v0(`/nfts/${keys}?chain=goerli&refresh_metadata=1`)).body.status;
+  const ask = async () => (await apis.v0(`/nfts/${keys}?chain=goerli&refresh_metadata=1`)).body.status;
   expect([await ask(), await ask()]).toEqual(["ADDED", "PENDING"]);
-  const { data } = await doors.graphql(`mutation { refreshMetadata(chain: "goerli", contract: "${keys}") { status } }`);
+  const { data } = await apis.graphql(`mutation { refreshMetadata(chain: "goerli", contract: "${keys}") { status } }`);
   expect(data.refreshMetadata.status).toBe("PENDING");
 });
 
 test("GraphQL shows the same token, its numbers as they were written", async () => {
-  const { data } = await doors.graphql(
+  const { data } = await apis.graphql(
     `query($id: TokenId!) { nft(chain: "goerli", contract: "${keys.toUpperCase().replace("0X", "0x")}", tokenId: $id) {
       contractAddress tokenId standard owner creator mintedAt name metadataUrl metadata fileUrl cachedFileUrl metadataUpdatedAt supply amount
       contract { name symbol standard } } }`,
@@ -213,6 +213,6 @@ test("GraphQL shows the same token, its numbers as they were written", async () 
     metadata: { name: "Key #7", edition: 1 },
     contract: { name: "Keys", symbol: "TSK", standard: "ERC721" },
   });
-  const unknown = await doors.graphql(`{ nft(chain: "goerli", contract: "${keys}", tokenId: "99") { name } }`);
+  const unknown = await apis.graphql(`{ nft(chain: "goerli", contract: "${keys}", tokenId: "99") { name } }`);
   expect(unknown).toEqual({ data: { nft: null }, code: "not_found" });
 });

@@ -19,7 +19,7 @@ const fell = (series: string, from: number, to: number): AlertCase => ({
   minutes: 35,
 });
 const wallet = `{chain="polygon",wallet="0xaa",process="worker"}`;
-const lane = (state: string) => `mintyard_lane_state{chain="polygon",wallet="0xaa",state="${state}"}`;
+const walletState = (state: string) => `mintyard_wallet_state{chain="polygon",wallet="0xaa",state="${state}"}`;
 const queue = (name: string) => `mintyard_queue_oldest_seconds{queue="${name}",chain="polygon"}`;
 const requests = (series: string) => `mintyard_http_request_duration_seconds_${series}`;
 const mined = (le: string) => `mintyard_transaction_seconds_bucket{chain="polygon",stage="mined",le="${le}"}`;
@@ -89,13 +89,13 @@ export const alertCases: Record<string, AlertCase> = {
     healthy: { [`mintyard_wallet_balance${wallet}`]: "300x300" },
     minutes: 60,
   },
-  MintyardWalletOutOfFunds: steady(lane("paused_funds"), 1, 0),
-  MintyardWalletFeeTooHigh: steady(lane("paused_fee"), 1, 0),
-  MintyardWalletHalted: steady(lane("halted"), 1, 0),
+  MintyardWalletOutOfFunds: steady(walletState("paused_funds"), 1, 0),
+  MintyardWalletFeeTooHigh: steady(walletState("paused_fee"), 1, 0),
+  MintyardWalletHalted: steady(walletState("halted"), 1, 0),
   MintyardWalletWithoutRole: steady(`mintyard_wallet_has_role${wallet}`, 0, 1),
-  MintyardForeignTransactions: {
-    firing: { [`mintyard_wallet_foreign_transactions_total${wallet}`]: "0x5 1x100" },
-    healthy: { [`mintyard_wallet_foreign_transactions_total${wallet}`]: "1x120" },
+  MintyardExternalTransactions: {
+    firing: { [`mintyard_wallet_external_transactions_total${wallet}`]: "0x5 1x100" },
+    healthy: { [`mintyard_wallet_external_transactions_total${wallet}`]: "1x120" },
   },
   MintyardEndpointDown: steady(`mintyard_endpoint_up{chain="polygon",endpoint="1",host="h1"}`, 0, 1),
   MintyardEndpointBehind: {

@@ -15,7 +15,7 @@ import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { directClient, RelayHarness } from "../relay/harness.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/patience.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
 import { hasPrometheus, Prometheus } from "./prometheus.ts";
@@ -162,7 +162,7 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
   });
 
   test("wallets: each state, low funds, and what waits for them", async () => {
-    await pool.query("UPDATE service.lane SET state = 'halted'");
+    await pool.query("UPDATE service.relayer_wallet SET state = 'halted'");
     const waits = await deploy("Waits");
     expect([200, 202, 503]).toContain(waits.status);
     const raw = await pool.connect();
@@ -172,15 +172,15 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     );
     raw.release(true);
     await prometheus.until("MintyardWalletHalted", "MintyardDeploymentsWait");
-    await pool.query("UPDATE service.lane SET state = 'paused_fee'");
+    await pool.query("UPDATE service.relayer_wallet SET state = 'paused_fee'");
     await prometheus.until("MintyardWalletFeeTooHigh");
-    await pool.query("UPDATE service.lane SET state = 'paused_funds', needed_wei = 1e30");
+    await pool.query("UPDATE service.relayer_wallet SET state = 'paused_funds', needed_wei = 1e30");
     await prometheus.until("MintyardWalletOutOfFunds");
     const balance = await chain.chain.getBalance({ address: chain.relayer });
     await chain.chain.setBalance({ address: chain.relayer, value: parseEther("0.1") });
     await prometheus.until("MintyardWalletFundsLow");
     await chain.chain.setBalance({ address: chain.relayer, value: balance });
-    await pool.query("UPDATE service.lane SET state = 'open', needed_wei = NULL");
+    await pool.query("UPDATE service.relayer_wallet SET state = 'open', needed_wei = NULL");
     await chain.untilAnnounced(2);
     // It was accepted twenty minutes before its block.
     await prometheus.until("MintyardConfirmationsSlow");
@@ -224,7 +224,7 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
 
   test("the database: row-level security, backups, replication", async () => {
     await pool.query("ALTER TABLE service.upload DISABLE ROW LEVEL SECURITY");
-    await pool.query("SELECT service.note_backup()");
+    await pool.query("SELECT service.record_backup()");
     await pool.query("UPDATE service.last_backup SET taken_at = now() - interval '2 days'");
     await standbyPool.query("SELECT pg_wal_replay_pause()");
     for (let count = 0; count < 6; count += 1)
@@ -280,7 +280,7 @@ async function pretendIndex(): Promise<void> {
   const [fixture] = await NftFixture.create(pool, [31337]);
   await ensureNftViews(primary.url);
   await pool.query(
-    "INSERT INTO nft.deployment (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
+    "INSERT INTO nft.index_version (schema_name, chain_id, genesis_hash, live) VALUES ('c31337_test', 31337, '0x', true)",
   );
   await fixture?.add([{ contract: addressOf(0xc1), tokenId: 1n, from: nobody, to: addressOf(0xa1) }]);
   await pool.query(

@@ -2,7 +2,7 @@ import { chmod, cp, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { copyOut } from "./copy-table.ts";
-import { noteBackup } from "./note-backup.ts";
+import { recordBackup } from "./record-backup.ts";
 
 /** What a backup holds beside its files of rows. */
 export interface Manifest {
@@ -21,14 +21,14 @@ const left = ["migration", "rate", "last_backup"];
  * archives of all uploads. The index is not in it; it comes from the chains. The service may be running.
  *
  * @param folder is created; must not hold anything yet.
- * @returns `noted`: the database knows when it was taken, for `mintyard_backup_age_seconds`. A standby cannot be told.
+ * @returns `recorded`: the database knows when it was taken, for `mintyard_backup_age_seconds`. A standby cannot record it.
  * @throws Error when the folder holds something, before anything is written.
  */
 export async function takeBackup(
   databaseUrl: string,
   ipfsFolder: string,
   folder: string,
-): Promise<Manifest & { noted: boolean }> {
+): Promise<Manifest & { recorded: boolean }> {
   const held = await readdir(folder).catch((): string[] => []);
   if (held.length > 0)
     throw new Error(
@@ -60,7 +60,7 @@ export async function takeBackup(
       flag: "wx",
       mode: 0o600,
     });
-    return { ...manifest, noted: await noteBackup(client, takenAt) };
+    return { ...manifest, recorded: await recordBackup(client, takenAt) };
   } catch (error) {
     // What a write says of a full disk does not name the folder.
     if ((error as NodeJS.ErrnoException).code === "ENOSPC") Object.assign(error as Error, { path: folder });

@@ -31,7 +31,7 @@ interface MigrateOptions {
   lockWait?: LockWait;
   /** Applies these alone: what another version had. */
   only?: ReadonlySet<string>;
-  /** Is told the migrations of a newer version that the database has, and that this version can work with. */
+  /** Is called with the migrations of a newer version that the database has, and that this version can work with. */
   onNewer?: (names: readonly string[]) => void;
 }
 

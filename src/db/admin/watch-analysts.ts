@@ -16,7 +16,7 @@ export class AnalystWatch {
   readonly #databaseUrl: string;
   readonly #transactionSeconds: number;
   readonly #log: Logger;
-  /** Sessions that may not be ended and were told of; told once each. */
+  /** Sessions that may not be ended and were reported; each is reported once. */
   readonly #untouchable = new Set<number>();
   readonly ended = new Map<Hindrance, number>();
   /** Share of the queue of notifications, 0 to 1, at the last look; null before it. */

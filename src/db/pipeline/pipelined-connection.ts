@@ -13,9 +13,9 @@ import {
   type WireValue,
 } from "./wire.ts";
 
-/** Statements that a lane keeps prepared. Then a new one takes its place: which of them are still used is not known. */
+/** Statements that a connection keeps prepared. Then a new one replaces it: which of them are still used is not known. */
 const maxPrepared = 300;
-/** A lane that gives no answer for so long has lost its server: every statement ends within 15 s there. */
+/** A connection that gives no answer for so long has lost its server: every statement ends within 15 s there. */
 const stuckMs = 25_000;
 const idleMs = 60_000;
 
@@ -40,7 +40,7 @@ export interface Question extends Read {
 }
 
 /** One connection: opened and authenticated by `pg`, then spoken to directly. */
-export class Lane {
+export class PipelinedConnection {
   usable = true;
   #corked = false;
   readonly #onRoom: () => void;
@@ -71,7 +71,7 @@ export class Lane {
 
   ask(question: Question): void {
     if (!this.#prepared.has(question.text) && touchesOwned(question.text)) {
-      question.reject(new Error("rows of tenants are not read through a lane"));
+      question.reject(new Error("rows of tenants are not read over a pipelined connection"));
       return;
     }
     // Built before the question counts as asked: an answer belongs to the oldest question, so one that was never sent
@@ -83,7 +83,7 @@ export class Lane {
       question.reject(error instanceof Error ? error : new Error(String(error)));
       return;
     }
-    // How long it waited for a lane says nothing of this one's server.
+    // How long it waited for a connection says nothing of this one's server.
     question.askedAt = performance.now();
     this.#questions.push(question);
     this.#unsent.push(...messages);
@@ -99,7 +99,7 @@ export class Lane {
     this.#stream?.end(terminateMessage);
   }
 
-  /** Ends a lane that nobody uses, or that nobody answers. */
+  /** Ends a connection that nobody uses, or that nobody answers. */
   check(now: number): void {
     const [oldest] = this.#questions;
     if (oldest && now - oldest.askedAt > stuckMs) this.#stream?.destroy();
@@ -124,7 +124,7 @@ export class Lane {
     this.#guarded(() => this.#flush());
   }
 
-  /** What asks a question, and notes that its statement is prepared with it. */
+  /** What asks a question, and records that its statement is prepared. */
   #messagesOf({ text, values, once }: Read): readonly Buffer[] {
     const known = this.#prepared.get(text);
     if (known !== undefined) return [runMessage(known, values)];
@@ -181,7 +181,7 @@ export class Lane {
       this.#stream?.unref();
     }
     if (question.error) {
-      // Whether the statement is prepared now is not known, and a changed view spoils it for good: a new lane
+      // Whether the statement is prepared now is not known, and a changed view spoils it for good: a new connection
       // starts afresh. What was sent behind it is still answered here. Values do not spoil anything.
       if (!/^(22|57014)/.test(question.error.code ?? "")) this.usable = false;
       question.reject(question.error);

@@ -95,7 +95,7 @@ export class MessageReader {
   }
 }
 
-/** Reads on through bytes that lie in several buffers. */
+/** Reads on through bytes in several buffers. */
 export class Pieces {
   readonly #pieces: readonly Buffer[];
   #piece = 0;

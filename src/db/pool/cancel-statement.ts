@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import type pg from "pg";
 
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 /** What `pg` knows of a connection and does not name in its types. */
 interface Connected {
@@ -13,19 +13,19 @@ interface Connected {
 
 /**
  * Asks the server to end the statement that a connection runs: a CancelRequest over a connection of its own, which takes
- * no place of `max_connections`. Never fails: a statement that it does not reach ends by its `statement_timeout`.
+ * nothing of `max_connections`. Never fails: a statement that it does not reach ends by its `statement_timeout`.
  */
 export function cancelStatement(client: pg.ClientBase): void {
   const { host, port, processID, secretKey } = client as pg.ClientBase & Connected;
   if (!host || !port || !processID || secretKey == null) return;
   const bytes = Buffer.alloc(16);
   bytes.writeInt32BE(16, 0);
-  // The number that stands for a CancelRequest in place of a protocol version.
+  // The number that stands for a CancelRequest instead of a protocol version.
   bytes.writeInt32BE(80_877_102, 4);
   bytes.writeInt32BE(processID, 8);
   bytes.writeInt32BE(secretKey, 12);
   const socket = host.startsWith("/") ? connect(`${host}/.s.PGSQL.${port}`) : connect(port, host);
   socket.on("error", () => undefined);
-  socket.setTimeout(patienceMs, () => socket.destroy());
+  socket.setTimeout(timeoutMs, () => socket.destroy());
   socket.once("connect", () => socket.end(bytes));
 }

@@ -2,7 +2,7 @@ import pg from "pg";
 import type { Logger } from "../../telemetry/log.ts";
 
 /**
- * Clocks further apart than this are called wrong. What the service decides goes by the database's clock and by blocks; the
+ * Clocks that differ by more are called wrong. What the service decides goes by the database's clock and by blocks; the
  * times of its logs, certificates and the ages that people read go by this machine's.
  */
 export const clockToleranceSeconds = 60;
@@ -14,7 +14,7 @@ export async function readClockLead(client: Pick<pg.ClientBase, "query">): Promi
   return clockLead(rows[0]?.now ?? Number.NaN, askedAt, Date.now());
 }
 
-/** @param databaseSeconds what the database's clock said between the two moments, in ms of this machine's clock. */
+/** @param databaseSeconds what the database's clock showed between the two moments, in ms of this machine's clock. */
 export function clockLead(databaseSeconds: number, askedAt: number, answeredAt: number): number {
   // The database was asked at an unknown moment in between, so as much as that took is no difference.
   const [early, late] = [askedAt / 1_000 - databaseSeconds, answeredAt / 1_000 - databaseSeconds];
@@ -24,14 +24,14 @@ export function clockLead(databaseSeconds: number, askedAt: number, answeredAt: 
 /** How the clocks differ; null while they agree. */
 export function clockTrouble(leadSeconds: number): string | null {
   if (Math.abs(leadSeconds) <= clockToleranceSeconds) return null;
-  const apart = `${Math.abs(leadSeconds)} s ${leadSeconds > 0 ? "ahead of" : "behind"}`;
-  return `this machine's clock is ${apart} that of PostgreSQL in DATABASE_URL`;
+  const difference = `${Math.abs(leadSeconds)} s ${leadSeconds > 0 ? "ahead of" : "behind"}`;
+  return `this machine's clock is ${difference} that of PostgreSQL in DATABASE_URL`;
 }
 
 export const clockAction =
   "have both machines' clocks set by NTP (timedatectl set-ntp true), then restart the processes";
 
-/** Said at each start; nothing else depends on it. */
+/** Logged at each start; nothing else depends on it. */
 export async function warnOfClock(databaseUrl: string, log: Logger): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-clock" });
   await client.connect();

@@ -5,11 +5,11 @@ import type { Config } from "../../config/config.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import type { Logger } from "../../telemetry/log.ts";
 
-/** What one look is believed for; the marks are far enough from the end for what is written meanwhile. */
+/** How long one measurement is used; the marks are far enough from the end for what is written meanwhile. */
 const keptMs = 5_000;
 
 /** Which mark is passed, for logs and readiness. */
-export type FullPlace = "data_folder" | "database" | "free_accounts";
+export type PassedMark = "data_folder" | "database" | "free_accounts";
 
 export interface DiskStatus {
   /** Of the file system of the data folder. */
@@ -20,7 +20,7 @@ export interface DiskStatus {
   databaseBytes: number | null;
   /** Uploads and lists of all accounts of tier free; null while not known. */
   freeAccountsBytes: number | null;
-  full: FullPlace[];
+  full: PassedMark[];
 }
 
 /**
@@ -34,7 +34,7 @@ export class DiskRoom {
   readonly #pool: pg.Pool;
   readonly #log: Logger;
   #kept: { until: number; status: Promise<DiskStatus> } | null = null;
-  #told: string = "";
+  #reported: string = "";
 
   constructor(config: Pick<Config, "disk" | "dataDir">, pool: pg.Pool, log: Logger) {
     this.#limits = config.disk;
@@ -44,7 +44,7 @@ export class DiskRoom {
   }
 
   /** Never fails: what cannot be measured passes no mark, and the write itself says what is wrong. */
-  async look(): Promise<DiskStatus> {
+  async status(): Promise<DiskStatus> {
     const now = performance.now();
     if (!this.#kept || this.#kept.until < now) this.#kept = { until: now + keptMs, status: this.#measure() };
     return await this.#kept.status;
@@ -57,8 +57,8 @@ export class DiskRoom {
    * @throws ServiceError `storage_full`.
    */
   async requireRoom(ofFreeAccount: boolean): Promise<void> {
-    const { full } = await this.look();
-    if (full.some((place) => place !== "free_accounts"))
+    const { full } = await this.status();
+    if (full.some((mark) => mark !== "free_accounts"))
       throw new ServiceError(
         "storage_full",
         "this installation's storage is nearly full: it takes no uploads, presale lists and accounts until its operator makes room; reads and deployments under way go on",
@@ -77,12 +77,12 @@ export class DiskRoom {
     const [{ freeBytes, sizeBytes }, used] = await Promise.all([measure(this.#folder), this.#used(databaseLimit > 0)]);
     const databaseBytes = used?.database ?? null;
     const freeAccountsBytes = used?.free ?? null;
-    const full: FullPlace[] = [];
+    const full: PassedMark[] = [];
     if (freeBytes < minFreeBytes) full.push("data_folder");
     if (databaseLimit > 0 && databaseBytes !== null && databaseBytes >= databaseLimit) full.push("database");
     if (freeLimit > 0 && freeAccountsBytes !== null && freeAccountsBytes >= freeLimit) full.push("free_accounts");
     const status = { freeBytes, sizeBytes, databaseBytes, freeAccountsBytes, full };
-    this.#tell(status);
+    this.#report(status);
     return status;
   }
 
@@ -100,21 +100,21 @@ export class DiskRoom {
     return row ? { free: Number(row.free), database: row.database === null ? null : Number(row.database) } : null;
   }
 
-  #tell({ full, ...sizes }: DiskStatus): void {
+  #report({ full, ...sizes }: DiskStatus): void {
     const now = full.join(" ");
-    if (now === this.#told) return;
-    this.#told = now;
+    if (now === this.#reported) return;
+    this.#reported = now;
     if (full.length > 0)
       this.#log.error({ full, ...sizes }, "storage is nearly full: uploads, presale lists and sign-ups are refused");
     else this.#log.info(sizes, "storage has room again");
   }
 }
 
-/** A folder that is not there yet will lie where its parent does. */
+/** A folder that is not there yet will be on the file system of its parent. */
 async function measure(folder: string): Promise<Pick<DiskStatus, "freeBytes" | "sizeBytes">> {
-  for (let place = folder; ; place = dirname(place)) {
-    const info = await statfs(place).catch(() => null);
+  for (let path = folder; ; path = dirname(path)) {
+    const info = await statfs(path).catch(() => null);
     if (info) return { freeBytes: info.bavail * info.bsize, sizeBytes: info.blocks * info.bsize };
-    if (dirname(place) === place) return { freeBytes: Number.POSITIVE_INFINITY, sizeBytes: 0 };
+    if (dirname(path) === path) return { freeBytes: Number.POSITIVE_INFINITY, sizeBytes: 0 };
   }
 }

@@ -1,4 +1,4 @@
-import { openReadLanes, type ReadLanes } from "../pipeline/pipelined-connections.ts";
+import { openPipelinedConnections, type PipelinedConnections } from "../pipeline/pipelined-connections.ts";
 import { lowerBackendPriority } from "./lower-backend-priority.ts";
 import { connectionOptions, createPool } from "./pool.ts";
 import { ReadConnections } from "./read-connections.ts";
@@ -6,12 +6,12 @@ import { readLimitMs, reportLimitMs } from "./read-limits.ts";
 
 /** The connections of one server that read the index, by what the reads cost. */
 export interface Reads {
-  lanes: ReadLanes;
+  pipelined: PipelinedConnections;
   reads: ReadConnections;
   heavy: ReadConnections;
 }
 
-/** Connections for reads that are neither hot nor heavy. */
+/** Connections for reads that are neither on the fast path nor heavy. */
 const maxReads = 4;
 /** Reads of one kind that wait for a connection. */
 const maxWaiting = 256;
@@ -19,7 +19,7 @@ const maxWaiting = 256;
 const cancelMs = 1_000;
 
 /**
- * Opens them, each kind apart from the others and from what writes, so that none waits for a dearer one.
+ * Opens them, each kind separate from the others and from the writing pool, so that none waits for a dearer one.
  *
  * @param heavyReads that run at once. Each takes one core of the database.
  * @param lowerPriority the server's processes run on this machine: those of heavy reads have the processor after others.
@@ -34,7 +34,9 @@ export function openReads(
   const heavy = pool("heavy", heavyReads, reportLimitMs + cancelMs);
   if (lowerPriority) heavy.on("connect", (client) => void lowerBackendPriority(client));
   return {
-    lanes: openReadLanes(connectionOptions(databaseUrl, name, { tenants, statementTimeout: readLimitMs })),
+    pipelined: openPipelinedConnections(
+      connectionOptions(databaseUrl, name, { tenants, statementTimeout: readLimitMs }),
+    ),
     reads: new ReadConnections(pool("reads", maxReads, readLimitMs + cancelMs), {
       most: maxReads,
       waiting: maxWaiting,
@@ -43,7 +45,7 @@ export function openReads(
   };
 }
 
-export async function closeReads({ lanes, reads, heavy }: Reads): Promise<void> {
-  lanes.close();
+export async function closeReads({ pipelined, reads, heavy }: Reads): Promise<void> {
+  pipelined.close();
   await Promise.all([reads.end(), heavy.end()]);
 }

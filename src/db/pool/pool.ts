@@ -38,7 +38,7 @@ export function connectionOptions(
 /**
  * One pool per process.
  *
- * @param name shown in `pg_stat_activity`, so that an operator can tell the processes apart.
+ * @param name shown in `pg_stat_activity`, so that an operator can distinguish the processes.
  */
 export function createPool(
   databaseUrl: string,

@@ -62,7 +62,7 @@ export class ReadConnections implements StatementRunner {
         if (over) return;
         over = reason;
         settle();
-        // Whoever waits is told at once; the connection is free when its server has ended the statement.
+        // The caller gets the error at once; the connection is free when its server has ended the statement.
         failed(reason);
         onOver();
       };

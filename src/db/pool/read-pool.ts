@@ -1,7 +1,7 @@
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from "kysely";
 import pg from "pg";
 import { ServiceError } from "../../errors/errors.ts";
-import type { ReadLanes } from "../pipeline/pipelined-connections.ts";
+import type { PipelinedConnections } from "../pipeline/pipelined-connections.ts";
 import type { WireValue } from "../pipeline/wire.ts";
 import type { PrimaryPositions } from "../replicas/primary-positions.ts";
 import type { Replica, ReplicaStatus } from "../replicas/replica.ts";
@@ -16,8 +16,8 @@ const betweenLooksMs = 1_000;
 export interface Server {
   /** For what every read waits for: how far the index is. */
   pool: Pick<pg.Pool, "query" | "end">;
-  lanes: ReadLanes;
-  /** Reads that are not in the hot few. */
+  pipelined: PipelinedConnections;
+  /** Reads that are not on the fast path. */
   reads: StatementRunner;
   /** Reads that may touch many rows: few at once, so that no other read waits for them. */
   heavy: StatementRunner;
@@ -30,11 +30,11 @@ const asText = { getTypeParser: () => (text: string) => text };
  * Answers reads of the index: in turn from the replicas that are fit to, else from the primary. What fails
  * at a replica is asked again at the primary, so losing one costs a request time and nothing else.
  *
- * Looks like `pg.Pool` to Kysely, and like the lanes to hot reads. Every statement finds a server of its own, so there
+ * Has the interface of `pg.Pool` for Kysely and of `PipelinedConnections` for fast-path reads. Every statement finds a server of its own, so there
  * are no transactions, and a page may come from a server that is up to `REPLICA_MAX_LAG_SECONDS` older than
  * the page before.
  */
-export class ReadPool implements PostgresPool, ReadLanes {
+export class ReadPool implements PostgresPool, PipelinedConnections {
   readonly options = {};
   readonly #primary: Server;
   readonly #replicas: readonly Replica[];
@@ -81,7 +81,7 @@ export class ReadPool implements PostgresPool, ReadLanes {
   }
 
   first(text: string, values: readonly WireValue[], once?: boolean): Promise<RawRow | null> {
-    return this.#ask(({ lanes }) => lanes.first(text, values, once));
+    return this.#ask(({ pipelined }) => pipelined.first(text, values, once));
   }
 
   /**
@@ -115,7 +115,7 @@ export class ReadPool implements PostgresPool, ReadLanes {
   }
 
   close(): void {
-    this.#primary.lanes.close();
+    this.#primary.pipelined.close();
   }
 
   /** Ends all connections. */

@@ -1,6 +1,6 @@
 import pg from "pg";
 
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 
 /**
  * Asks one server one question again and again, over a connection of its own: a pool that is busy must not
@@ -42,8 +42,8 @@ export class Probe<R extends pg.QueryResultRow> {
     const client = new pg.Client({
       connectionString: this.#url,
       application_name: this.#name,
-      connectionTimeoutMillis: patienceMs,
-      query_timeout: patienceMs,
+      connectionTimeoutMillis: timeoutMs,
+      query_timeout: timeoutMs,
       keepAlive: true,
     });
     // Raised when the server closes it between two questions; the next one finds out by itself.

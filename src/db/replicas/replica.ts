@@ -18,7 +18,7 @@ export type ReplicaTrouble =
   | "joining";
 
 export interface ReplicaStatus {
-  /** Its place in `DATABASE_REPLICA_URLS`, from 1: where it runs is nobody's business. */
+  /** Its position in `DATABASE_REPLICA_URLS`, from 1; its URL stays private. */
   replica: string;
   trouble: ReplicaTrouble | null;
   lagSeconds: number | null;
@@ -33,7 +33,7 @@ export interface ReplicaOptions {
   /** See `openReads`. */
   heavyReads: number;
   maxLagSeconds: number;
-  /** Told whenever a replica begins to get reads (null) and whenever it gets none any more. */
+  /** Called whenever a replica begins to get reads (null) and whenever it gets none any more. */
   report?: (replica: string, trouble: ReplicaTrouble | null) => void;
 }
 
@@ -51,17 +51,17 @@ export class Replica {
   readonly #options: ReplicaOptions;
   readonly #probe: Probe<Row>;
   #server: Server;
-  /** Who waits for an answer: told at once when the server is gone, as a socket may take minutes to. */
+  /** Who waits for an answer; they fail at once when the server is gone, as a socket may take minutes to. */
   readonly #waiting = new Set<(error: Error) => void>();
   #state: ReplicaStatus;
   #reported: ReplicaTrouble | null | undefined;
 
-  constructor(place: number, url: string, options: ReplicaOptions) {
+  constructor(position: number, url: string, options: ReplicaOptions) {
     this.#url = url;
     this.#options = options;
     this.#probe = new Probe(url, `mintyard-${options.processName}-probe`, text);
     this.#server = this.#open();
-    this.#state = { replica: String(place), trouble: "unreachable", lagSeconds: null, reads: 0 };
+    this.#state = { replica: String(position), trouble: "unreachable", lagSeconds: null, reads: 0 };
   }
 
   get status(): ReplicaStatus {
@@ -77,7 +77,7 @@ export class Replica {
     return this.#state.trouble === null;
   }
 
-  /** It answers reads, or will in a second: what is said of every server has to hold for it. */
+  /** It answers reads, or will in a second: what holds for every server has to hold for it. */
   get counts(): boolean {
     return this.answersReads || this.#state.trouble === "joining";
   }

@@ -8,7 +8,7 @@ export interface MetadataTables {
   "service.metadata_announcement": MetadataAnnouncementTable;
   "service.metadata_read_block": MetadataReadBlockTable;
   "service.token_trait": TokenTraitTable;
-  "service.metadata_look": MetadataLookTable;
+  "service.metadata_demand": MetadataLookTable;
 }
 
 export type MetadataStatus = "pending" | "fresh" | "failed";
@@ -75,7 +75,7 @@ interface ContractMetadataTable {
   uri_error: string | null;
   announced_at: Date | null;
   /** When somebody first looked at it; null: only its first tokens are read. */
-  looked_at: Date | null;
+  demanded_at: Date | null;
   /** When all tokens that it had were queued because of that. */
   queued_at: Date | null;
 }

@@ -13,7 +13,7 @@ export interface NftViews {
   "nft.collections": CollectionView;
   "nft.account_totals": AccountTotalView;
   "nft.contract_flags": ContractFlagView;
-  "nft.quarantined_logs": QuarantinedLogView;
+  "nft.rejected_logs": RejectedLogView;
   "nft.token_ranges": TokenRangeView;
   "nft.metadata_updates": MetadataUpdateView;
   "nft.heads": HeadView;
@@ -131,7 +131,7 @@ interface HeadView {
   block_timestamp: bigint;
 }
 
-/** What is to be said against a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`), and how often it happened. */
+/** Warnings about a contract (`inconsistent`, `undecodable`, `suspended`, `withheld`), and how often it happened. */
 interface ContractFlagView {
   chain_id: number;
   contract: Buffer;
@@ -139,7 +139,7 @@ interface ContractFlagView {
   count: bigint;
 }
 
-/** A log that told a range of two tokens or more (ERC-2309); both ends belong to it. Key: chain, block, log. */
+/** A log that reported a range of two tokens or more (ERC-2309); both ends belong to it. Key: chain, block, log. */
 interface TokenRangeView {
   chain_id: number;
   block_number: bigint;
@@ -158,7 +158,7 @@ interface TokenRangeView {
 }
 
 /** A log of a known event that became no ledger row. */
-interface QuarantinedLogView {
+interface RejectedLogView {
   chain_id: number;
   block_number: bigint;
   log_index: number;

@@ -5,12 +5,12 @@ export interface RelayTables {
   "service.intent": IntentTable;
   "service.intent_history": IntentHistoryTable;
   "service.intent_edge": { from_state: IntentState; to_state: IntentState };
-  "service.lane": LaneTable;
-  "service.slot": SlotTable;
+  "service.relayer_wallet": RelayerWalletTable;
+  "service.nonce_reservation": NonceReservationTable;
   "service.attempt": AttemptTable;
   "service.attempt_event": AttemptEventTable;
   "service.wallet_role": WalletRoleTable;
-  "service.foreign_transaction": ForeignTransactionTable;
+  "service.external_transaction": ExternalTransactionTable;
   "service.budget": BudgetTable;
   "service.budget_entry": BudgetEntryTable;
 }
@@ -24,14 +24,14 @@ export type IntentState =
   | "in_flight"
   | "mined"
   | "mined_reverted"
-  | "mined_noop"
+  | "mined_cancellation"
   | "confirmed"
   | "finalized"
   | "failed_onchain"
   | "cancelled"
   | "expired"
-  | "quarantined"
-  | "superseded";
+  | "nonce_conflict"
+  | "retried";
 
 /** Numeric columns arrive as decimal text. */
 type Wei = ColumnType<string, bigint, bigint>;
@@ -54,7 +54,7 @@ interface AllowlistTable {
 interface IntentTable {
   id: string;
   root_id: string;
-  gen: Generated<number>;
+  retry_number: Generated<number>;
   tenant_id: string;
   idem_key: string | null;
   idem_derived: boolean;
@@ -86,7 +86,7 @@ interface IntentTable {
   cancel_requested_at: Generated<Date | null>;
   /** The transaction that made the collection, where it is none of the intent's own nonce. */
   found_tx: Generated<Buffer | null>;
-  /** Its block, which was final when it was noted; null in rows of before. */
+  /** Its block, which was final when it was recorded; null in rows of before. */
   found_block: Generated<bigint | null>;
 }
 
@@ -100,7 +100,7 @@ interface IntentHistoryTable {
   detail: string | null;
 }
 
-interface LaneTable {
+interface RelayerWalletTable {
   chain_id: number;
   addr: Buffer;
   genesis_hash: Buffer;
@@ -123,7 +123,7 @@ interface WalletRoleTable {
 }
 
 /** What another installation sent from a wallet of this one. */
-interface ForeignTransactionTable {
+interface ExternalTransactionTable {
   chain_id: number;
   addr: Buffer;
   nonce: bigint;
@@ -133,13 +133,13 @@ interface ForeignTransactionTable {
   seen_at: Generated<Date>;
 }
 
-interface SlotTable {
+interface NonceReservationTable {
   chain_id: number;
   addr: Buffer;
   nonce: bigint;
   intent_id: string | null;
-  kind: "deploy" | "update" | "noop";
-  state: Generated<"open" | "mined" | "foreign">;
+  kind: "deploy" | "update" | "cancellation";
+  state: Generated<"open" | "mined" | "external">;
   mined_block: Generated<bigint | null>;
   mined_block_hash: Generated<Buffer | null>;
   /** Hash of the attempt that was mined. */
@@ -157,7 +157,7 @@ interface AttemptTable {
   chain_id: number;
   addr: Buffer;
   nonce: bigint;
-  kind: "deploy" | "update" | "noop" | "adopted";
+  kind: "deploy" | "update" | "cancellation" | "imported";
   raw: Buffer;
   max_fee: Wei;
   tip: Wei;

@@ -52,7 +52,7 @@ export function readsOwnWrites(): boolean {
 
 /** Relations whose rows belong to a tenant; row-level security compares them with `app.tenant`. */
 const ownedRelation =
-  /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|account_storage|upload|intent|self_deployment|collection)\b/;
+  /\bservice"?\."?(account|api_key|key_secret|usage_month|charge|account_storage|upload|intent|self_deployment|collection|wallet_login)\b/;
 
 interface Statement {
   text?: string;
@@ -73,43 +73,43 @@ export function touchesOwned(text: string, name?: string): boolean {
 }
 
 /**
- * Makes a connection tell Postgres whose request it serves, before each statement on tenants' rows. It
+ * Sets whose request a connection serves, before each statement on tenants' rows. It
  * costs a round trip only when the tenant is another than the connection's last, and none for reads of
  * the index.
  */
 export function bindToTenant(client: pg.ClientBase): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
-  let told: string | null = null;
+  let bound: string | null = null;
   client.query = ((...args: unknown[]) => {
     const [first] = args;
     const { text = "", name } = (typeof first === "string" ? { text: first } : (first ?? {})) as Statement;
     const tenant = running.getStore()?.tenant ?? "";
-    if (tenant !== told && touchesOwned(text, name)) {
-      told = tenant;
-      // Queued in front of the statement. When it fails, the statement finds no rows: the wall stands.
+    if (tenant !== bound && touchesOwned(text, name)) {
+      bound = tenant;
+      // Queued before the statement. When it fails, the statement finds no rows: the wall holds.
       (query("SELECT set_config('app.tenant', $1, false)", [tenant]) as Promise<unknown>).catch(() => {
-        told = null;
+        bound = null;
       });
     }
     // A transaction that is taken back takes the setting back.
-    if (name === undefined && /^\s*rollback/i.test(text)) told = null;
+    if (name === undefined && /^\s*rollback/i.test(text)) bound = null;
     const answer = query(...args);
     if (name === undefined && /^\s*commit/i.test(text)) forgetUnlessCommitted(answer);
     return answer;
   }) as typeof client.query;
 
-  /** A transaction with a failed statement is taken back by its commit too. First to hear of it, before the caller. */
+  /** A transaction with a failed statement is taken back by its commit too. Runs before the caller hears of it. */
   function forgetUnlessCommitted(answer: unknown): void {
     if (!(answer instanceof Promise)) {
-      told = null;
+      bound = null;
       return;
     }
     answer.then(
       ({ command }: { command?: string }) => {
-        if (command !== "COMMIT") told = null;
+        if (command !== "COMMIT") bound = null;
       },
       () => {
-        told = null;
+        bound = null;
       },
     );
   }

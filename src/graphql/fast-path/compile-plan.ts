@@ -1,9 +1,10 @@
 import type { GraphQLSchema, OperationDefinitionNode, SelectionSetNode } from "graphql";
 import type { Caller } from "../../auth/caller.ts";
+import { findChain } from "../../chains.ts";
 import { JsonText } from "../../json/json-text.ts";
 import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../../nfts/json-lists.ts";
 import type { JsonPage } from "../../nfts/json-page.ts";
-import type { NftShape } from "../../nfts/nft-json.ts";
+import { listMark, type NftShape } from "../../nfts/nft-json.ts";
 import { countConditions, type TraitFilter } from "../../nfts/traits.ts";
 import type { Services } from "../../services.ts";
 import { encodeId } from "../builder.ts";
@@ -28,12 +29,12 @@ type Args = ConnectionArgs & Record<string, unknown>;
 const maxRoots = 5;
 
 /**
- * Makes the plan of a valid operation, when it is reads of tokens only: `account { nfts }`, `nfts`, `nft`,
- * `contract`, with whatever selection, but no directives.
+ * Makes the plan of a valid operation, when it is reads of tokens only: `account { nfts }`, `chain { latestNfts }`, `nft`,
+ * `contract` with or without `nfts`, with whatever selection of those, but no directives.
  *
  * @returns null for every other operation; those are executed.
  */
-export function planOf(
+export function compilePlan(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
   fragments: Fragments,
@@ -41,7 +42,7 @@ export function planOf(
   if (operation.operation !== "query" || (operation.directives ?? []).length > 0) return null;
   const roots = flatten(operation.selectionSet, "Query", fragments) ?? [];
   if (roots.length === 0 || roots.length > maxRoots) return null;
-  const makers = { account: planAccount, nfts: planNfts, nft: planNft, contract: planContract };
+  const makers = { account: planAccount, chain: planChain, nft: planNft, contract: planContract };
   const answers = roots.map((root) => {
     const make = Object.hasOwn(makers, root.field) ? makers[root.field as keyof typeof makers] : null;
     return make?.(schema, root, fragments) ?? null;
@@ -69,11 +70,9 @@ export function planOf(
 type Prepare = (variables: Record<string, unknown>) => { size: string; run: Run } | null;
 
 function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
-  const members = root.node.selectionSet && flatten(root.node.selectionSet, "Account", fragments);
-  const lists = members?.filter(({ field }) => field === "nfts") ?? [];
-  const [list] = lists;
-  if (!members || !list || lists.length > 1) return null;
-  if (!members.every(({ field }) => ["nfts", "id", "address", "__typename"].includes(field))) return null;
+  const found = membersWithList(root, "Account", "nfts", fragments);
+  if (!found?.list || !found.others.every(({ field }) => ["id", "address", "__typename"].includes(field))) return null;
+  const { members, list } = found;
   const write = connectionWriter(list.node.selectionSet, fragments, true);
   if (!write) return null;
   const [rootArguments, listArguments] = [argumentsOf(schema, "Query", root), argumentsOf(schema, "Account", list)];
@@ -99,25 +98,37 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
   };
 }
 
-function planNfts(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
-  const write = connectionWriter(root.node.selectionSet, fragments, false);
+function planChain(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
+  const found = membersWithList(root, "Chain", "latestNfts", fragments);
+  if (!found?.list || !found.others.every(({ field }) => ["name", "chainId", "__typename"].includes(field)))
+    return null;
+  const { members, list } = found;
+  const write = connectionWriter(list.node.selectionSet, fragments, false);
   if (!write) return null;
-  const readArguments = argumentsOf(schema, "Query", root);
+  const [rootArguments, listArguments] = [argumentsOf(schema, "Query", root), argumentsOf(schema, "Chain", list)];
   return (variables) => {
-    const args = readArguments(variables);
-    const contract = args["contract"] == null ? null : String(args["contract"]);
-    const traits = (args["traits"] ?? undefined) as TraitFilter | undefined;
-    if (!forwards(args) || (traits && !contract)) return null;
-    const request = { chain: String(args["chain"]), page: pageRequestOf(args), ...write.request };
-    const run: Run = async (services, caller) =>
-      write.text(
-        contract
-          ? await contractPage(services, caller, { ...request, contract, traits })
-          : { ...(await chainPage(services, caller, request)), total: null },
-      );
-    // What its conditions cost was looked at with as many of them.
-    return { size: `${sizeOf(args)}/${countConditions(traits)}`, run };
+    const chain = String(rootArguments(variables)["name"]);
+    const args = listArguments(variables);
+    if (!forwards(args)) return null;
+    const run: Run = async (services, caller) => {
+      const page = await chainPage(services, caller, { chain, page: pageRequestOf(args), ...write.request });
+      return object(members, {
+        latestNfts: write.text({ ...page, total: null }),
+        name: JSON.stringify(chain),
+        chainId: String(findChain(services.chains, chain).id),
+        __typename: '"Chain"',
+      });
+    };
+    return { size: sizeOf(args), run };
   };
+}
+
+/** The members of an object of which at most one is a list of tokens, under the given name. */
+function membersWithList(root: Member, type: string, name: string, fragments: Fragments) {
+  const members = root.node.selectionSet && flatten(root.node.selectionSet, type, fragments);
+  const lists = members?.filter(({ field }) => field === name) ?? [];
+  if (!members || lists.length > 1) return null;
+  return { members, list: lists[0], others: members.filter(({ field }) => field !== name) };
 }
 
 function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
@@ -136,15 +147,39 @@ function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Pre
 }
 
 function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
+  const found = membersWithList(root, "Contract", "nfts", fragments);
   const members = contractMembersOf(root.node, fragments);
-  if (!members) return null;
+  if (!found || !members) return null;
   const readArguments = argumentsOf(schema, "Query", root);
-  return (variables) => {
+  const keyOf = (variables: Record<string, unknown>) => {
     const args = readArguments(variables);
-    const key = { chain: String(args["chain"]), address: String(args["address"]) };
-    const run: Run = async (services, caller) =>
-      (await contractDetails(services, caller, { ...key, members })) ?? new JsonText().add("null");
-    return { size: "", run };
+    return { chain: String(args["chain"]), address: String(args["address"]) };
+  };
+  const { list } = found;
+  if (!list) {
+    return (variables) => {
+      const key = keyOf(variables);
+      const run: Run = async (services, caller) =>
+        (await contractDetails(services, caller, { ...key, members })) ?? new JsonText().add("null");
+      return { size: "", run };
+    };
+  }
+  const write = connectionWriter(list.node.selectionSet, fragments, false);
+  if (!write) return null;
+  const listArguments = argumentsOf(schema, "Contract", list);
+  return (variables) => {
+    const { chain, address } = keyOf(variables);
+    const args = listArguments(variables);
+    if (!forwards(args) || args["owner"] != null) return null;
+    const traits = (args["traits"] ?? undefined) as TraitFilter | undefined;
+    const run: Run = async (services, caller) => {
+      const request = { chain, contract: address, traits, page: pageRequestOf(args), ...write.request };
+      const page = await contractPage(services, caller, { ...request, contractMembers: members, wholeContract: true });
+      const [before = "", after = ""] = page.contract?.toString().split(listMark) ?? [];
+      return new JsonText().add(before).add(write.text(page)).add(after);
+    };
+    // What its conditions cost was looked at with as many of them.
+    return { size: `${sizeOf(args)}/${countConditions(traits)}`, run };
   };
 }
 

@@ -11,7 +11,7 @@ import type { Caller } from "../../auth/caller.ts";
 import type { OperationCost } from "../../http/app-env.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Services } from "../../services.ts";
-import { type KnownPlan, planOf } from "./compile-plan.ts";
+import { compilePlan, type KnownPlan } from "./compile-plan.ts";
 
 /** What a client posts. */
 export interface Operation {
@@ -40,11 +40,11 @@ export interface KnownCall {
 }
 
 /**
- * Recognises operations that were parsed, validated, priced and executed once without an error, and
+ * Detects operations that were parsed, validated, priced and executed once without an error, and
  * answers them from then on by their plan, with the same bytes. Whatever the plan cannot do, or fails
  * at, takes the ordinary way.
  */
-export class KnownOperations {
+export class PrecompiledOperations {
   readonly #known = new LRUCache<string, Known>({ max: maxKnown });
 
   /** @returns null: execute it. */
@@ -81,7 +81,7 @@ export class KnownOperations {
 function planFor(schema: GraphQLSchema, { query, operationName }: Operation, contentType: string): Known | null {
   const document = parse(query, { noLocation: true });
   const operation = getOperationAST(document, operationName);
-  const plan = operation && planOf(schema, operation, fragmentsOf(document));
+  const plan = operation && compilePlan(schema, operation, fragmentsOf(document));
   return plan ? { plan, sizes: new Map(), contentType } : null;
 }
 

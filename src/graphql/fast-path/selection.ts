@@ -30,6 +30,8 @@ const contractNames: Record<string, ContractField> = {
   bannerUrl: "bannerUrl",
   cachedBannerUrl: "cachedBannerUrl",
   __typename: "contractTypename",
+  // Its text is put there by whoever reads the list.
+  nfts: "listMark",
 };
 const fileNames: Record<string, FileField> = {
   width: "width",
@@ -50,6 +52,7 @@ export function nftShape(
     if (field === "amount") return { name, field: ofAccount ? "amount" : "noAmount" };
     if (field === "contract") {
       const inner = contractMembersOf(node, fragments);
+      if (inner?.some((member) => member.field === "listMark")) return null;
       return inner && { name, field: { group: "contract", members: inner } };
     }
     if (field === "fileInformation") {
@@ -82,7 +85,6 @@ function namedMembers<F extends string>(
   return inner && known?.length === inner.length ? known : null;
 }
 
-/** The fields of a selection in order, fragments opened; null when it is not as plain as that. */
 /** The fields of a selection with those of its fragments; null where directives or other types are. */
 export function flatten(set: SelectionSetNode, type: string, fragments: Fragments): Member[] | null {
   const members: Member[] = [];

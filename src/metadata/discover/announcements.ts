@@ -1,29 +1,29 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../../db/database.ts";
 
-/** More ranges than this of one contract in one look-out become the one range that covers them. */
+/** More ranges than this of one contract in one pass become the one range that covers them. */
 const rangesPerContract = 32;
 /** Rows per statement, far below the statement time-out. */
 const portion = 10_000;
-/** Announcements this far behind cannot be seen again by the look-out's overlap. */
+/** Announcements this far behind cannot be seen again by the overlap of passes. */
 const keptBlocks = 2_048n;
 
 /**
- * Takes note of ERC-4906 and ERC-1155 URI events from a block on. Seeing an event again changes
+ * Records ERC-4906 and ERC-1155 URI events from a block on. Seeing an event again changes
  * nothing; contracts without a token are ignored.
  */
-export async function noteAnnouncements(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
+export async function recordAnnouncements(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
   await sql`
-    WITH said AS (
+    WITH announced AS (
       SELECT u.contract, u.from_token_id AS low, u.to_token_id AS high, max(u.block_number) AS block,
         count(*) OVER (PARTITION BY u.contract) AS ranges
       FROM nft.metadata_updates u
       WHERE u.chain_id = ${chainId} AND u.block_number >= ${from}
       GROUP BY u.contract, u.from_token_id, u.to_token_id
     ), merged AS (
-      SELECT contract, low, high, block FROM said WHERE ranges <= ${rangesPerContract}
+      SELECT contract, low, high, block FROM announced WHERE ranges <= ${rangesPerContract}
       UNION ALL
-      SELECT contract, min(low), max(high), max(block) FROM said WHERE ranges > ${rangesPerContract} GROUP BY contract
+      SELECT contract, min(low), max(high), max(block) FROM announced WHERE ranges > ${rangesPerContract} GROUP BY contract
     )
     INSERT INTO service.metadata_announcement AS a (chain_id, contract, from_token_id, to_token_id, block)
     SELECT ${chainId}, m.contract, m.low, m.high, m.block FROM merged m
@@ -33,8 +33,8 @@ export async function noteAnnouncements(db: Kysely<Database>, chainId: number, f
 }
 
 /**
- * Makes work of what was announced: tokens whose URI was read before the event's block are stale. A
- * stranger's contract gets this once in `windowSeconds`, however often it calls; collections of our
+ * Queues what was announced: tokens whose URI was read before the event's block are stale. A third
+ * party's contract gets this once in `windowSeconds`, however often it calls; collections of our
  * factory, whose events come from their admins' transactions, at once.
  *
  * @returns whether anything was marked.

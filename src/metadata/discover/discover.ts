@@ -1,17 +1,17 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../../db/database.ts";
-import { noteAnnouncements } from "./announcements.ts";
-import { noteContracts } from "./apply-looks.ts";
+import { recordAnnouncements } from "./announcements.ts";
+import { recordContracts } from "./apply-demand.ts";
 
 /**
- * Blocks that are looked at again on every pass. A reorg puts tokens and announcements into blocks
+ * Blocks that every pass reads again. A reorg puts tokens and announcements into blocks
  * that were already read; deeper ones are left to the sweep.
  */
 const overlapBlocks = 256n;
 /** Rows per statement, far below the statement time-out. */
 const portion = 10_000;
 
-/** Tokens of a contract that nobody looked at which are queued in all, those that moved included. */
+/** Tokens of a contract that nobody asked for which are queued in all, those that moved included. */
 const movedTokens = 1_000;
 
 /** How far the index has come; null while it has nothing of this chain. */
@@ -25,10 +25,10 @@ export async function readIndexHead(db: Kysely<Database>, chainId: number): Prom
 }
 
 /**
- * Queues what is new and to be read (see `queueMinted`), and notes what contracts announced as changed, up to a block of
+ * Queues what is new and to be read (see `queueMinted`), and records what contracts announced as changed, up to a block of
  * the index.
  *
- * @param firstTokens of a contract that nobody looked at.
+ * @param firstTokens of a contract that nobody asked for.
  * @returns whether a token was queued.
  */
 export async function discover(
@@ -51,9 +51,9 @@ export async function discover(
   const minted = await inPortions(() => queueMinted(db, chainId, back(cursor.mint_block), firstTokens));
   await queueMoved(db, chainId, back(cursor.mint_block));
   await queueLaunched(db, chainId, back(cursor.mint_block));
-  await noteAnnouncements(db, chainId, back(cursor.update_block));
-  // The head is taken as it was before the look-out: rows that came meanwhile are seen next time.
-  // It may go back: another deployment of the index, or a local chain that began anew.
+  await recordAnnouncements(db, chainId, back(cursor.update_block));
+  // The head is taken as it was before this pass: rows that came meanwhile are seen by the next one.
+  // It may go back: another version of the index, or a local chain that began anew.
   await db
     .updateTable("service.metadata_cursor")
     .set({ mint_block: head, update_block: head })
@@ -62,7 +62,7 @@ export async function discover(
   return minted > 0;
 }
 
-/** Finds what the look-out by blocks cannot: tokens minted before the first indexed block, and whatever it missed. */
+/** Finds what the passes by blocks cannot: tokens minted before the first indexed block, and whatever it missed. */
 export async function sweep(db: Kysely<Database>, chainId: number, firstTokens: number): Promise<void> {
   await inPortions(() => queueMinted(db, chainId, null, firstTokens));
   await queueLaunched(db, chainId, 0n);
@@ -88,7 +88,7 @@ export async function applyRefreshes(db: Kysely<Database>, chainId: number): Pro
     .where("refresh_requested_at", "is not", null)
     .where("refresh_applied_at", "is", null)
     .execute();
-  await noteContracts(
+  await recordContracts(
     db,
     chainId,
     requests.map(({ address }) => address),
@@ -105,7 +105,7 @@ export async function applyRefreshes(db: Kysely<Database>, chainId: number): Pro
 }
 
 /**
- * Queues new tokens of collections of this installation and of those that somebody looked at, and of every other contract
+ * Queues new tokens of collections of this installation and of those that somebody asked for, and of every other contract
  * the first ones, until it has `firstTokens` in the queue: a flood of tokens that nobody sees costs no row here.
  *
  * @param from null: all tokens, contract by contract.
@@ -122,7 +122,7 @@ async function queueMinted(
       CASE WHEN EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chainId} AND o.address = ${contract})
         OR EXISTS (SELECT FROM service.self_deployment d WHERE d.chain_id = ${chainId} AND d.address = ${contract})
         OR EXISTS (SELECT FROM service.contract_metadata l
-          WHERE l.chain_id = ${chainId} AND l.address = ${contract} AND l.looked_at IS NOT NULL)
+          WHERE l.chain_id = ${chainId} AND l.address = ${contract} AND l.demanded_at IS NOT NULL)
       THEN ${portion}
       ELSE ${firstTokens} - (SELECT count(*) FROM (SELECT FROM service.token_metadata q
         WHERE q.chain_id = ${chainId} AND q.contract = ${contract} LIMIT ${firstTokens}) x) END AS room)`;
@@ -135,12 +135,12 @@ async function queueMinted(
             ORDER BY t.token_id LIMIT r.room) t
           WHERE c.chain_id = ${chainId} AND c.token_count > 0 AND r.room > 0`
       : sql`SELECT f.contract, f.token_id, f.mint_timestamp FROM (
-            SELECT t.*, row_number() OVER (PARTITION BY contract ORDER BY token_id) AS place FROM (
+            SELECT t.*, row_number() OVER (PARTITION BY contract ORDER BY token_id) AS position FROM (
               SELECT t.contract, t.token_id, t.mint_timestamp FROM nft.tokens t
               WHERE t.chain_id = ${chainId} AND t.supply > 0 AND t.mint_block >= ${from} AND ${isNew}) t) f
           JOIN (SELECT k.contract, r.room FROM (SELECT DISTINCT contract FROM nft.tokens
               WHERE chain_id = ${chainId} AND mint_block >= ${from}) k
-            CROSS JOIN LATERAL ${room(sql`k.contract`)} r) r ON r.contract = f.contract AND f.place <= r.room`;
+            CROSS JOIN LATERAL ${room(sql`k.contract`)} r) r ON r.contract = f.contract AND f.position <= r.room`;
   const { rows } = await sql<{ count: bigint }>`
     WITH fresh AS (
       INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
@@ -159,13 +159,13 @@ async function queueMinted(
   return rows[0]?.count ?? 0n;
 }
 
-/** Queues what moved from holder to holder by a log of its own, up to `movedTokens` of a contract that nobody looked at. */
+/** Queues what moved from holder to holder by a log of its own, up to `movedTokens` of a contract that nobody asked for. */
 async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
   const nobody = Buffer.alloc(20);
   await sql`
     INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
     SELECT ${chainId}::integer, f.contract, f.token_id, 1 FROM (
-      SELECT x.*, row_number() OVER (PARTITION BY contract ORDER BY token_id) AS place FROM (
+      SELECT x.*, row_number() OVER (PARTITION BY contract ORDER BY token_id) AS position FROM (
         SELECT DISTINCT x.contract, x.token_id FROM nft.transfers x
         WHERE x.chain_id = ${chainId} AND x.block_number >= ${from} AND x.batch_index = 0
           AND x.from_address <> ${nobody} AND x.to_address <> ${nobody} AND NOT EXISTS (
@@ -173,7 +173,7 @@ async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): 
             WHERE m.chain_id = ${chainId} AND m.contract = x.contract AND m.token_id = x.token_id)) x) f
     CROSS JOIN LATERAL (SELECT count(*) AS queued FROM (SELECT FROM service.token_metadata q
       WHERE q.chain_id = ${chainId} AND q.contract = f.contract LIMIT ${movedTokens}) q) q
-    WHERE f.place <= ${movedTokens} - q.queued
+    WHERE f.position <= ${movedTokens} - q.queued
     LIMIT ${portion}
     ON CONFLICT DO NOTHING`.execute(db);
 }

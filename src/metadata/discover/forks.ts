@@ -8,8 +8,8 @@ import type { PinnedBlock } from "../read/call-contract.ts";
 const keptBlocks = 2_048n;
 const deepest = 256;
 
-/** Notes that URIs will be read at this block. Before the first of them is. */
-export async function noteReadBlock(db: Kysely<Database>, chainId: number, block: PinnedBlock): Promise<void> {
+/** Records that URIs will be read at this block. Before the first of them is. */
+export async function recordReadBlock(db: Kysely<Database>, chainId: number, block: PinnedBlock): Promise<void> {
   await sql`
     INSERT INTO service.metadata_read_block (chain_id, number, hash)
     VALUES (${chainId}, ${block.number}, ${toBytes(block.hash)}) ON CONFLICT DO NOTHING`.execute(db);
@@ -31,16 +31,16 @@ export async function dropDeadBranch(
   chainId: number,
   head: PinnedBlock,
 ): Promise<boolean> {
-  // Above the head nothing can be said: a node behind its siblings has not seen these blocks yet.
+  // Above the head nothing can be concluded: a node behind its siblings has not seen these blocks yet.
   const { rows } = await sql<{ number: bigint; hash: Buffer }>`
     SELECT number, hash FROM service.metadata_read_block
     WHERE chain_id = ${chainId} AND number <= ${head.number}
     ORDER BY number DESC LIMIT ${deepest}`.execute(db);
   const dead: { number: bigint; hash: Buffer }[] = [];
-  let standing: bigint | null = null;
+  let confirmed: bigint | null = null;
   for (const row of rows) {
     if (toHex(row.hash) === (await hashAt(client, row.number, head))) {
-      standing = row.number;
+      confirmed = row.number;
       break;
     }
     dead.push(row);
@@ -48,7 +48,7 @@ export async function dropDeadBranch(
   const newest = dead[0]?.number;
   const oldest = dead.at(-1)?.number;
   if (newest === undefined || oldest === undefined) return false;
-  const above = standing === null || standing >= oldest ? oldest - 1n : standing;
+  const above = confirmed === null || confirmed >= oldest ? oldest - 1n : confirmed;
   // The block's row goes first: a reading of it that ends after this finds that it has gone, see `finishToken`.
   for (const { number, hash } of dead)
     await sql`

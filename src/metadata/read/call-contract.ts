@@ -51,7 +51,7 @@ export async function callContract(
   }
 }
 
-/** Decodes a returned `string`; some old contracts return a `bytes32` in its place. */
+/** Decodes a returned `string`; some old contracts return a `bytes32` instead. */
 export function decodeText(data: Buffer): string | null {
   if (data.length === 32) return cleanText(data.toString("utf8"));
   if (data.length < 64) return null;

@@ -50,7 +50,7 @@ function decodeSegment(segment: string): string {
   }
 }
 
-/** The path of a gateway request for this content, without a slash in front. */
+/** The path of a gateway request for this content, without a leading slash. */
 export function gatewayPath({ cid, path }: IpfsLocation): string {
   return [cid, ...path.map(encodeURIComponent)].join("/");
 }

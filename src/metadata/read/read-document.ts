@@ -5,7 +5,7 @@ import { decodeDataUri } from "./data-uri.ts";
 import type { Gateway, GatewayBlocks } from "./gateway-blocks.ts";
 import { gatewayOf, type IpfsLocation, parseIpfsUri } from "./ipfs-location.ts";
 
-/** Where documents come from: what this installation holds, then gateways, then strangers' servers. */
+/** Where documents come from: what this installation holds, then gateways, then servers of third parties. */
 export interface Sources {
   content: Pick<MetadataContext["content"], "resolve">;
   /** Bases of gateways the operator trusts, with their `/ipfs` part. */
@@ -40,7 +40,7 @@ export function webUrlOf(uri: string): string | null {
   return /^https?:\/\//i.test(url) ? url : null;
 }
 
-/** Gateways to ask for content that is not here; the one that the contract names is a stranger like any other. */
+/** Gateways to ask for content that is not here; the one that the contract names is a third party like any other. */
 export function gatewaysFor(sources: Sources, uri: string): Gateway[] {
   const trusted = sources.gateways.map((base) => ({ base: base.replace(/\/+$/, ""), search: "", trusted: true }));
   const named = gatewayOf(uri);

@@ -33,7 +33,7 @@ export type TokenReading =
   | {
       outcome: "failed";
       fault: FaultCode;
-      /** Null: the contract told none. */
+      /** Null: the contract returned none. */
       tokenUri: string | null;
       /** What was found at the URI, where it is no metadata. */
       raw: Uint8Array | null;

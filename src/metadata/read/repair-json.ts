@@ -13,7 +13,7 @@ export function decodeJsonText(bytes: Uint8Array): string {
 const mostRepairs = 10_000;
 
 /**
- * Makes JSON of what hand-written contracts and scripts return in its place: line breaks and other
+ * Makes JSON of what hand-written contracts and scripts return instead: line breaks and other
  * control characters inside strings are escaped, commas before a closing bracket are dropped. The
  * result may still be no JSON.
  */

@@ -73,7 +73,7 @@ export async function readContract(
   const again = [name, symbol, uri].flatMap((answer) => (isFault(answer) ? [answer.fault] : [])).find(isSilence);
   const retry = again ?? (document.fault && mayPass(document.fault) ? document.fault : undefined);
   const delayMs = retry && retryAfterMs(retry, job.attempts);
-  const said = { name: labelOf(name) ?? document.name, symbol: labelOf(symbol) };
+  const labels = { name: labelOf(name) ?? document.name, symbol: labelOf(symbol) };
   const now = sql<Date>`clock_timestamp()`;
   await db
     .updateTable("service.contract_metadata")
@@ -85,7 +85,7 @@ export async function readContract(
       uri_error: document.fault,
       status: again ? "failed" : "fresh",
       next_attempt_at: delayMs == null ? null : inSeconds(delayMs / 1000),
-      ...(again ? {} : { ...said, fetched_at: now }),
+      ...(again ? {} : { ...labels, fetched_at: now }),
       ...(retry ? {} : { attempts: 0 }),
       ...(document.fault && mayPass(document.fault) ? {} : document.columns),
       ...(document.uri === null ? {} : { contract_uri: document.uri }),

@@ -14,7 +14,7 @@ export interface ChainPace {
 const measuredBlocks = 128n;
 const freshMs = { local: 200, elsewhere: 1_000 };
 /** Nobody who asks how far a deployment is waits longer for a node than this. */
-const patienceMs = 2_000;
+const timeoutMs = 2_000;
 
 const readings = new WeakMap<Nodes, { at: number; reading: Promise<ChainPace> }>();
 
@@ -25,7 +25,7 @@ export async function readChainPace(nodes: Nodes, chain: Chain): Promise<ChainPa
   const reading = isFresh ? known.reading : measure(nodes);
   if (!isFresh) readings.set(nodes, { at: performance.now(), reading });
   const end = new AbortController();
-  const late = sleep(patienceMs, null, { signal: end.signal }).catch(() => null);
+  const late = sleep(timeoutMs, null, { signal: end.signal }).catch(() => null);
   return await Promise.race([reading.catch(() => null), late]).finally(() => end.abort());
 }
 

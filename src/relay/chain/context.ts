@@ -5,7 +5,7 @@ import type { Config } from "../../config/config.ts";
 import type { Database } from "../../db/database.ts";
 import type { RpcClients } from "../../rpc/clients.ts";
 import type { Signer } from "../../signing/signer.ts";
-import type { SigningPlace } from "../../signing/signing-place.ts";
+import type { SigningBackend } from "../../signing/signing-backend.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import type { LogOnce } from "../../telemetry/log-once.ts";
 import type { NonceBasis } from "../store/nonce-basis.ts";
@@ -26,7 +26,7 @@ export interface RelayContext {
 }
 
 /** The factory that new intents are accepted with, and what its clones run. */
-export interface FactoryFacts {
+export interface FactoryContext {
   address: Address;
   template: Address;
   /** Block 0 of the chain that the node serves. */
@@ -51,11 +51,11 @@ export interface Relay {
   /** Every paying wallet; the first one sends updates, all of them deployments. */
   signers(chain: Chain): readonly Signer[];
   /** Where they sign. */
-  signing: SigningPlace;
+  signing: SigningBackend;
   /** @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell. */
-  factory(chain: Chain): Promise<FactoryFacts>;
+  factory(chain: Chain): Promise<FactoryContext>;
   /**
-   * The paying wallets that the factory lets deploy, as the chain said within the last block or so.
+   * The paying wallets that the factory lets deploy, as the chain reported within the last block or so.
    *
    * @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell.
    */

@@ -6,7 +6,7 @@ import { calls, parseFeeHistory } from "./reads.ts";
 /** How long fees that were read are what a request is likely to pay; each simulation reads them anew. */
 const cachedMs = 15_000;
 /** A request does not wait longer for them: what it reserves is raised before it is signed. */
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 /** Of the operator's cap, where no fee was ever read. */
 const guessedShare = 20n;
 
@@ -20,7 +20,7 @@ const known = new WeakMap<Chain, Market>();
 const reading = new WeakMap<Chain, Promise<void>>();
 
 /** Remembers what a transaction is signed with at the moment. */
-export function noteFees(chain: Chain, { maxFeePerGas }: Fees): void {
+export function recordFees(chain: Chain, { maxFeePerGas }: Fees): void {
   known.set(chain, { maxFeeWei: maxFeePerGas, readAt: performance.now() });
 }
 
@@ -38,7 +38,7 @@ export async function refreshFees(services: RelayContext, chain: Chain): Promise
   const under = reading.get(chain) ?? readFees(services, chain);
   let timer: NodeJS.Timeout | undefined;
   const enough = new Promise<void>((done) => {
-    timer = setTimeout(done, patienceMs);
+    timer = setTimeout(done, timeoutMs);
   });
   await Promise.race([under, enough]);
   clearTimeout(timer);
@@ -49,7 +49,7 @@ function readFees(services: RelayContext, chain: Chain): Promise<void> {
     .nodes(chain)
     .first(async (node) => {
       const [history] = await node.ask([calls.feeHistory()]);
-      noteFees(chain, freshFees(chain, parseFeeHistory(history)));
+      recordFees(chain, freshFees(chain, parseFeeHistory(history)));
     })
     // A node that is away is met again by the simulation, which says so.
     .catch(() => undefined)

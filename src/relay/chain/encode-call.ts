@@ -24,16 +24,16 @@ export function encodeDeployment(intent: Intent): IntentCall {
  * The call of an update. It holds the whole configuration, so it is made from what the chain has right before signing.
  *
  * @param current the collection's configuration at `basis`.
- * @param overtaken members that stay as they are: an update that was accepted later has changed them already, while
+ * @param superseded members that stay as they are: an update that was accepted later has changed them already, while
  *   this one had to be repeated.
  */
 export function encodeUpdate(
   intent: Intent,
   current: RuntimeConfig,
   basis: UpdateBasis,
-  overtaken: ReadonlySet<string>,
+  superseded: ReadonlySet<string>,
 ): IntentCall {
-  const wanted = Object.entries(readChanges(intent.payload)).filter(([member]) => !overtaken.has(member));
+  const wanted = Object.entries(readChanges(intent.payload)).filter(([member]) => !superseded.has(member));
   const args = [applyChanges(current, Object.fromEntries(wanted))] as const;
   const data = encodeFunctionData({ abi: collectionAbi, functionName: "updateConfig", args });
   return { to: toAddress(intent.predicted_addr), data, basis };

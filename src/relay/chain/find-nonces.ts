@@ -4,7 +4,7 @@ import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "./context.ts";
 import { askNode } from "./node-failure.ts";
 
-/** A transaction of a wallet, with what its slot and attempt need. */
+/** A transaction of a wallet, with what its reservation and attempt need. */
 export interface SentTransaction {
   nonce: bigint;
   hash: Hash;

@@ -6,8 +6,8 @@ import { calls, parseQuantity } from "./reads.ts";
 import type { Node } from "./rpc-nodes.ts";
 
 /**
- * Whether a lane may begin at `count`: every endpoint that answers says twice that the wallet has sent so many
- * transactions. The lane's counter goes on from there without asking again, and one lie too high would be a gap behind
+ * Whether a wallet may begin at `count`: every endpoint that answers says twice that the wallet has sent so many
+ * transactions. The wallet's counter goes on from there without asking again, and one count too high would be a gap behind
  * which nothing is ever mined.
  */
 export async function isFirstNonce(

@@ -20,8 +20,8 @@ export interface Content {
   gas: bigint;
 }
 
-/** `foreign`: no paying wallet may sign it, so somebody else has the key, or it was a person's doing. */
-export type ContentKind = "deploy" | "update" | "noop" | "foreign";
+/** `external`: no paying wallet may sign it, so somebody else has the key, or it was a person's doing. */
+export type ContentKind = "deploy" | "update" | "cancellation" | "external";
 
 /**
  * What a transaction of a paying wallet does, by its form alone (the rules of signing/rules.ts). That an update's
@@ -29,11 +29,12 @@ export type ContentKind = "deploy" | "update" | "noop" | "foreign";
  */
 export function kindOfContent(chain: Chain, wallet: Address, content: Content): ContentKind {
   const { to, data, value, raw, gas } = content;
-  if (value !== 0n || !raw || !to || gas > maxTransactionGas) return "foreign";
-  if (data === "0x") return to === wallet.toLowerCase() ? "noop" : "foreign";
+  if (value !== 0n || !raw || !to || gas > maxTransactionGas) return "external";
+  if (data === "0x") return to === wallet.toLowerCase() ? "cancellation" : "external";
   const selector = data.slice(0, 10);
-  if (selector === deploySelector) return to === chain.factory?.address && rootOf(data) !== null ? "deploy" : "foreign";
-  return selector === updateSelector ? "update" : "foreign";
+  if (selector === deploySelector)
+    return to === chain.factory?.address && rootOf(data) !== null ? "deploy" : "external";
+  return selector === updateSelector ? "update" : "external";
 }
 
 /** The root of the request that a call of the factory deploys; null when it is the name of none of ours. */

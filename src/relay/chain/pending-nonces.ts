@@ -31,7 +31,7 @@ export interface PendingNonces {
 /**
  * Which nonces of a wallet are in use, in blocks and in the mempools of every endpoint that answers: the highest counts.
  *
- * @returns null while an endpoint contradicts itself, or names more than a wallet of ours ever has under way: one lie
+ * @returns null while an endpoint contradicts itself, or names more than a wallet of ours ever has under way: one wrong answer
  *   too high would be filled with transactions that do nothing.
  * @throws NodeFault when no endpoint answers.
  */
@@ -42,10 +42,10 @@ export async function readPendingNonces(
 ): Promise<PendingNonces | null> {
   const nodes = await services.relay.nodes(chain).all();
   const answers = await Promise.all(nodes.map((node) => askNode(node, wallet)));
-  const told = answers.filter((answer) => answer !== "away");
-  if (told.length === 0) throw new NodeFault(`no endpoint of ${chain.name} tells what waits in its mempool`);
-  const counts = told.filter((answer) => answer !== "contradiction");
-  if (counts.length < told.length) return null;
+  const answered = answers.filter((answer) => answer !== "away");
+  if (answered.length === 0) throw new NodeFault(`no endpoint of ${chain.name} reports what waits in its mempool`);
+  const counts = answered.filter((answer) => answer !== "contradiction");
+  if (counts.length < answered.length) return null;
   const mined = highest(counts.map((count) => count.mined));
   const transactions = new Map(counts.flatMap(({ pool }) => pool.map((waiting) => [waiting.nonce, waiting] as const)));
   // What waits far ahead is none of ours: a wallet never has so much under way.
@@ -59,14 +59,14 @@ export async function readPendingNonces(
   return next > most ? null : { mined, next, transactions };
 }
 
-interface Told {
+interface MempoolAnswer {
   mined: bigint;
   pending: bigint;
   pool: PoolTransaction[];
 }
 
 /** The counts are asked for twice, in two requests: an answer may be spoilt as a whole. */
-async function askNode(node: Node, wallet: Address): Promise<Told | "away" | "contradiction"> {
+async function askNode(node: Node, wallet: Address): Promise<MempoolAnswer | "away" | "contradiction"> {
   try {
     const [first, second, pool] = await Promise.all([
       readCounts(node, wallet),

@@ -6,7 +6,7 @@ import type { Nodes } from "./rpc-nodes.ts";
 /** `denied`: an endpoint says otherwise of the same block; `unknown`: too few of them say anything. */
 export type Agreement = "agreed" | "denied" | "unknown";
 
-/** How a transaction ended, as one endpoint said. */
+/** How a transaction ended, as one endpoint reported. */
 export interface Outcome {
   hash: Hash;
   blockHash: Hash;

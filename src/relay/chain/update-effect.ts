@@ -29,13 +29,13 @@ export async function effectOfUpdate(
   if (!deployment || isOver(deployment.state)) return "none";
   const nodes = services.relay.nodes(chain);
   if (deployment.found_tx) {
-    // Made by another transaction than its own, which was final when that was noted.
+    // Made by another transaction than its own, which was final when that was recorded.
     const made = (await readReceipts(nodes, [toHash(deployment.found_tx)])).get(toHash(deployment.found_tx));
     return made ? compare(made, receipt) : "unknown";
   }
   const { state, mined_block: block, mined_block_hash: hash, mined_attempt: transaction } = deployment;
-  if (block === null || !hash || !transaction || !standing.includes(state)) return "unknown";
-  // Its block may be gone, and nobody has noted that yet.
+  if (block === null || !hash || !transaction || !minedStates.includes(state)) return "unknown";
+  // Its block may be gone, and nobody has recorded that yet.
   if (state !== "finalized" && (await readBlockHashes(nodes, [block], 1)).get(block) !== toHash(hash)) return "unknown";
   if (block !== receipt.blockNumber) return block < receipt.blockNumber ? "took" : "none";
   const own = (await readReceipts(nodes, [toHash(transaction)])).get(toHash(transaction));
@@ -47,7 +47,7 @@ function compare(deployment: Receipt, update: Receipt): UpdateEffect {
   return (blocks || update.transactionIndex - deployment.transactionIndex) > 0n ? "took" : "none";
 }
 
-const standing: readonly Intent["state"][] = ["mined", "confirmed", "finalized"];
+const minedStates: readonly Intent["state"][] = ["mined", "confirmed", "finalized"];
 
 function isOver(state: Intent["state"]): boolean {
   return state !== "finalized" && (endedStates as readonly string[]).includes(state);
@@ -56,12 +56,12 @@ function isOver(state: Intent["state"]): boolean {
 async function findDeployment(services: RelayContext, update: Intent) {
   return await services.db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .select(["i.state", "s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.found_tx"])
     .where("i.chain_id", "=", update.chain_id)
     .where("i.predicted_addr", "=", update.predicted_addr)
     .where("i.kind", "=", "deploy")
-    .orderBy("i.gen", "desc")
+    .orderBy("i.retry_number", "desc")
     .limit(1)
     .executeTakeFirst();
 }

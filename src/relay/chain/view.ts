@@ -13,7 +13,7 @@ import {
 } from "./reads.ts";
 import type { Node, Nodes } from "./rpc-nodes.ts";
 
-/** Where a chain stands, as one endpoint told in one breath. */
+/** Where a chain stands, as one endpoint reported in one request. */
 export interface ChainView {
   head: bigint;
   /** The newest block that cannot be taken back any more, as enough endpoints say; 0 while too few of them say anything. */
@@ -116,7 +116,7 @@ export async function readReceipts(nodes: Nodes, hashes: readonly Hash[]): Promi
     if (missing.length === 0) break;
     try {
       const answers = await askAll(node, missing.map(calls.receipt));
-      // One lie spoils one receipt, not the others.
+      // A wrong answer spoils one receipt, not the others.
       for (const [index, hash] of missing.entries()) {
         const receipt = tryParse(answers[index], hash);
         if (receipt) found.set(hash, receipt);

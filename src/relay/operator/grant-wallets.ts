@@ -7,7 +7,7 @@ import { relayerRole } from "../../signing/rules.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { factoryAdminRole, readRoles } from "../chain/roles.ts";
-import { listOwnGrants, settleGrant } from "./settle-grants.ts";
+import { confirmGrant, listOwnGrants } from "./confirm-grants.ts";
 import { encodeGrant, signGrant } from "./sign-grant.ts";
 
 export interface Grant {
@@ -30,7 +30,7 @@ export interface GrantOptions {
   deadline: number;
   /** Each step, as a sentence. */
   report(line: string): void;
-  /** Is told what an administrator has to send, with those that are known to be administrators. */
+  /** Gets what an administrator has to send, with those that are known to be administrators. */
   askAdmin(calls: readonly AdminCall[], admins: readonly Address[]): void;
 }
 
@@ -100,13 +100,13 @@ async function follow(
   { deadline, report }: GrantOptions,
 ): Promise<void> {
   const open = new Set(hashes);
-  let said = { text: "", at: Number.NEGATIVE_INFINITY };
+  let reported = { text: "", at: Number.NEGATIVE_INFINITY };
   let waiting = "the chain's answer";
-  const look = async (): Promise<boolean> => {
+  const poll = async (): Promise<boolean> => {
     const lines: string[] = [];
     for (const hash of open) {
-      const progress = await settleGrant(services, chain, hash);
-      if (progress.kind === "settled") open.delete(hash);
+      const progress = await confirmGrant(services, chain, hash);
+      if (progress.kind === "confirmed") open.delete(hash);
       else if (progress.kind === "sent") lines.push(`${hash} is in no block yet`);
       else lines.push(`${hash} has ${progress.depth} of ${chain.confirmations} confirmations`);
     }
@@ -121,19 +121,19 @@ async function follow(
     return lines.length === 0;
   };
   for (;;) {
-    // An endpoint that does not answer holds a look up, and the command ends in its time all the same.
+    // An endpoint that does not answer holds a poll up, and the command ends in its time all the same.
     const end = new AbortController();
-    const looking = look();
-    looking.catch(() => undefined);
+    const polling = poll();
+    polling.catch(() => undefined);
     const leftMs = Math.max(deadline - performance.now(), 0);
     const over = sleep(leftMs, "over" as const, { signal: end.signal }).catch(() => "over" as const);
-    const done = await Promise.race([looking, over]).finally(() => end.abort());
+    const done = await Promise.race([polling, over]).finally(() => end.abort());
     if (done === true) return;
     const left = Math.ceil((deadline - performance.now()) / 1_000);
     if (done === "over" || left <= 0)
       throw new GrantUnfinished(`not finished on ${chain.name} in time (${waiting}); run the command again to go on`);
-    if (waiting !== said.text || performance.now() - said.at >= reportAgainMs) {
-      said = { text: waiting, at: performance.now() };
+    if (waiting !== reported.text || performance.now() - reported.at >= reportAgainMs) {
+      reported = { text: waiting, at: performance.now() };
       report(`${waiting}; waiting up to ${left} s more`);
     }
     await sleep(Math.min(chain.local ? 200 : 2_000, Math.max(deadline - performance.now(), 0)));

@@ -10,19 +10,19 @@ import { type FoundNonce, importFound, kindOnChain } from "../track/import-found
 import { mendIntents } from "../track/mend-intents.ts";
 
 /**
- * Makes a lane whole whose wallet did more than the database knows of: a person's command. The worker does the same
- * by itself once those transactions are final; this does not wait for that, mends what older versions left (a lane that
- * was halted for a transaction of our own, requests without their nonce), and can pass foreign ones over.
+ * Completes the rows of a wallet that did more than the database knows of: a person's command. The worker does the same
+ * by itself once those transactions are final; this does not wait for that, mends what older versions left (a wallet that
+ * was halted for a transaction of our own, requests without their nonce), and can pass external ones over.
  *
- * @param options `acceptForeign`: nonces used by other transactions are noted as such and passed over. Without,
- *   one of them keeps the lane closed and nothing is written.
+ * @param options `acceptExternal`: nonces used by other transactions are recorded as such and passed over. Without,
+ *   one of them keeps the wallet closed and nothing is written.
  * @returns the nonces that were missing or taken for somebody else's, ascending.
  */
-export async function reconcileLane(
+export async function reconcileWallet(
   services: RelayContext,
   chain: Chain,
   wallet: Address,
-  options: { acceptForeign?: boolean } = {},
+  options: { acceptExternal?: boolean } = {},
 ): Promise<FoundNonce[]> {
   const count = BigInt(await askNode(chain, () => services.rpc(chain).getTransactionCount({ address: wallet })));
   const found = await importFound(services, chain, wallet, { ...options, count });
@@ -31,22 +31,22 @@ export async function reconcileLane(
   return [...halted, ...found].sort((a, b) => Number(a.nonce - b.nonce));
 }
 
-/** A halted lane opens when every nonce that it was halted for was used by what this service signs. */
+/** A halted wallet opens when every nonce that it was halted for was used by what this service signs. */
 async function explainHalt(services: RelayContext, chain: Chain, wallet: Address): Promise<FoundNonce[]> {
-  const place = { chain_id: chain.id, addr: toBytes(wallet) };
-  const lane = services.db
-    .selectFrom("service.lane")
+  const key = { chain_id: chain.id, addr: toBytes(wallet) };
+  const query = services.db
+    .selectFrom("service.relayer_wallet")
     .select("state")
-    .where("chain_id", "=", place.chain_id)
-    .where("addr", "=", place.addr);
-  if ((await lane.executeTakeFirst())?.state !== "halted") return [];
+    .where("chain_id", "=", key.chain_id)
+    .where("addr", "=", key.addr);
+  if ((await query.executeTakeFirst())?.state !== "halted") return [];
   const taken = await services.db
-    .selectFrom("service.slot as s")
+    .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.intent as i", "i.id", "s.intent_id")
     .select("s.nonce")
-    .where("s.chain_id", "=", place.chain_id)
-    .where("s.addr", "=", place.addr)
-    .where("s.state", "=", "foreign")
+    .where("s.chain_id", "=", key.chain_id)
+    .where("s.addr", "=", key.addr)
+    .where("s.state", "=", "external")
     .where("s.found", "=", false)
     .orderBy("s.nonce")
     .execute();
@@ -55,26 +55,26 @@ async function explainHalt(services: RelayContext, chain: Chain, wallet: Address
   const found: FoundNonce[] = [];
   for (const sent of await findNonces(services, chain, wallet, nonces)) {
     const kind = await kindOnChain(services, chain, wallet, sent);
-    found.push({ nonce: sent.nonce, hash: sent.hash, kind, explained: kind !== "foreign" });
-    if (kind === "foreign" || !sent.raw) continue;
+    found.push({ nonce: sent.nonce, hash: sent.hash, kind, explained: kind !== "external" });
+    if (kind === "external" || !sent.raw) continue;
     const raw = sent.raw;
     await services.db.transaction().execute(async (db) => {
       await db
-        .updateTable("service.slot")
+        .updateTable("service.nonce_reservation")
         .set({ found: true, found_root: rootOf(sent.data) })
-        .where("chain_id", "=", place.chain_id)
-        .where("addr", "=", place.addr)
+        .where("chain_id", "=", key.chain_id)
+        .where("addr", "=", key.addr)
         .where("nonce", "=", sent.nonce)
         .execute();
-      await keepFoundBytes(db, place, { ...sent, raw });
+      await keepFoundBytes(db, key, { ...sent, raw });
     });
   }
   if (found.length === nonces.length && found.every(({ explained }) => explained))
     await services.db
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({ state: "open" })
-      .where("chain_id", "=", place.chain_id)
-      .where("addr", "=", place.addr)
+      .where("chain_id", "=", key.chain_id)
+      .where("addr", "=", key.addr)
       .where("state", "=", "halted")
       .execute();
   return found;

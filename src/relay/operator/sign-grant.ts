@@ -11,7 +11,7 @@ import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { calls, parseBlock, parseFeeHistory, parseQuantity } from "../chain/reads.ts";
 import { toBytes } from "../store/bytes.ts";
-import { listLanes, lockLane } from "../store/wallets.ts";
+import { listWallets, lockWallet } from "../store/wallets.ts";
 import { takeBasis } from "../submit/take-basis.ts";
 
 /** The call by which an administrator of the factory lets a wallet deploy. */
@@ -60,9 +60,9 @@ export async function signGrant(
         `${formatEther(gas * fees.maxFeePerGas)}: send it funds, and run the command again`,
     );
   const sent = parseQuantity(count, "a count");
-  const lanes = await listLanes(services.db, chain.id);
+  const stored = await listWallets(services.db, chain.id);
   if (
-    !lanes.some(({ address }) => address === signer.address.toLowerCase()) &&
+    !stored.some(({ address }) => address === signer.address.toLowerCase()) &&
     !(await isFirstNonce(services, chain, signer.address, sent))
   )
     throw new ServiceError(
@@ -73,34 +73,34 @@ export async function signGrant(
   if (unclear) throw new ServiceError("service_unavailable", unclear.reason);
   const { genesisHash } = await services.relay.factory(chain);
   return await services.db.transaction().execute(async (transaction) => {
-    const place = { chain_id: chain.id, addr: toBytes(signer.address) };
-    const lane = await lockLane(transaction, chain.id, place.addr, sent, genesisHash);
-    if (lane.state !== "open")
+    const key = { chain_id: chain.id, addr: toBytes(signer.address) };
+    const walletRow = await lockWallet(transaction, chain.id, key.addr, sent, genesisHash);
+    if (walletRow.state !== "open")
       throw new ServiceError(
         "service_unavailable",
-        `the wallet ${signer.address} is ${lane.state} and signs nothing; docs/relayer.md says what opens it`,
+        `the wallet ${signer.address} is ${walletRow.state} and signs nothing; docs/relayer.md says what opens it`,
       );
-    const nonce = lane.next_nonce;
+    const nonce = walletRow.next_nonce;
     const call = { chainId: chain.id, to: factory, data, value: 0n, gas, ...fees };
     const order = { kind: "grant", transaction: { ...call, nonce: Number(nonce) } } as const;
     const { raw, hash } = await signChecked(signer, order);
     await transaction
-      .insertInto("service.slot")
-      .values({ ...place, nonce, intent_id: null, kind: "noop" })
+      .insertInto("service.nonce_reservation")
+      .values({ ...key, nonce, intent_id: null, kind: "cancellation" })
       .execute();
     await transaction
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({ next_nonce: nonce + 1n })
       .where("chain_id", "=", chain.id)
-      .where("addr", "=", place.addr)
+      .where("addr", "=", key.addr)
       .execute();
     await transaction
       .insertInto("service.attempt")
       .values({
-        ...place,
+        ...key,
         nonce,
         hash: toBytes(hash),
-        kind: "noop",
+        kind: "cancellation",
         raw: toBytes(raw),
         max_fee: fees.maxFeePerGas,
         tip: fees.maxPriorityFeePerGas,

@@ -6,8 +6,8 @@ import { ServiceError } from "../../errors/errors.ts";
 import { batched } from "../store/batch.ts";
 import { toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
-import { type Intent, lostRequest, newestGeneration } from "../store/intents.ts";
-import { keepLimits, type Reservation, wantedLimits } from "../submit/budget.ts";
+import { type Intent, lostRequest, newestRetry } from "../store/intents.ts";
+import { type GasReservation, keepLimits, wantedLimits } from "../submit/budget.ts";
 import { withRoom } from "./with-room.ts";
 
 /** What makes two requests one: see `findKey`. */
@@ -18,7 +18,7 @@ export interface IntentKey {
   derived: boolean;
 }
 
-/** A request that passed every check, with the one place on chain it can end at. */
+/** A request that passed every check, with the one address it can end at. */
 export interface NewIntent {
   id: string;
   tenantId: string;
@@ -35,8 +35,8 @@ export interface NewIntent {
   initData: Hex;
   salt: Hex;
   predicted: Address;
-  /** See `planReservation`. */
-  reservation: Reservation;
+  /** See `planGasReservation`. */
+  reservation: GasReservation;
 }
 
 /**
@@ -45,13 +45,13 @@ export interface NewIntent {
  *
  * A limit that only waits for blocks is waited for, a moment.
  *
- * @throws ServiceError `value_error` when the key was used for another request; a limit of `planReservation`.
+ * @throws ServiceError `value_error` when the key was used for another request; a limit of `planGasReservation`.
  */
 export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
   const inserted = await withRoom(db, intent.reservation.limits, () => insertIntent(db, intent));
   const accepted = inserted ?? (await findByKey(db, intent));
   if (accepted.id === intent.id) failpoint("accept-after-commit");
-  return await newestGeneration(db, accepted);
+  return await newestRetry(db, accepted);
 }
 
 async function findByKey(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
@@ -87,7 +87,7 @@ export async function findKey(
   const live = rows.find((row) => row.live);
   if (live) {
     const { live: _, ...row } = live;
-    return await newestGeneration(db, row);
+    return await newestRetry(db, row);
   }
   // Counted from committed rows, so that everybody who sees the same past tries the same key.
   return { stored: `derived:${requestHash.toString("hex")}:${rows.length}`, derived: true };
@@ -118,7 +118,7 @@ const readTogether = batched(
       .execute();
     return wanted.map(({ requestHash }) => rows.filter((row) => row.req_hash.equals(requestHash)));
   },
-  { most: 32, apart: false },
+  { most: 32, retryIndividually: false },
 );
 
 /** Whether something was accepted under a key: a request that comes with it again stores nothing. */
@@ -132,10 +132,10 @@ export async function isAccepted(db: Kysely<Database>, tenantId: string, key: In
   return row !== undefined;
 }
 
-/** @param given the client's own key; one that we derived and told it means the same when it comes back. */
+/** @param given the client's own key; one that we derived and returned means the same when it comes back. */
 export function storedKey(given: string): IntentKey {
-  const told = /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given);
-  return { stored: told ? given : `client:${given}`, derived: false };
+  const ours = /^derived:[0-9a-f]{64}:\d{1,9}$/.test(given);
+  return { stored: ours ? given : `client:${given}`, derived: false };
 }
 
 /**

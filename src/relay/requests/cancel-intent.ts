@@ -23,13 +23,13 @@ export async function cancelIntent(services: RelayContext, tenantId: string, id:
     if (intent.cancel_requested_at && cancellable.includes(intent.state)) return intent;
     const changed = isUnassigned(intent)
       ? await moveIntent(services.db, intent, "cancelled")
-      : await requestNoop(services, intent);
+      : await requestCancellation(services, intent);
     if (changed) return changed;
   }
   throw new ServiceError("service_unavailable", "other processes are working on it", { retryAfterSeconds: 1 });
 }
 
-async function requestNoop(services: RelayContext, intent: Intent): Promise<Intent | undefined> {
+async function requestCancellation(services: RelayContext, intent: Intent): Promise<Intent | undefined> {
   if (!cancellable.includes(intent.state))
     throw new ServiceError("value_error", `it is ${intent.state} already and cannot be cancelled any more`);
   if (await isInLaterUpdate(services.db, intent))

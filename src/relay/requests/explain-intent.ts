@@ -4,7 +4,7 @@ import { formatGwei } from "viem";
 import type { Database } from "../../db/database.ts";
 import { toAddress, toHash } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
-import { findSlot, listAttempts } from "../store/nonces.ts";
+import { findReservation, listAttempts } from "../store/nonces.ts";
 
 /** What each state means for the person who has to decide whether to do something. */
 const meanings: Record<Intent["state"], string> = {
@@ -15,14 +15,14 @@ const meanings: Record<Intent["state"], string> = {
   in_flight: "sent; no block has it yet",
   mined: "in a block; not deep enough yet",
   mined_reverted: "in a block, where the chain refused it; it counts as failed once that is final",
-  mined_noop: "cancelled: the empty transaction is in a block",
+  mined_cancellation: "cancelled: the empty transaction is in a block",
   confirmed: "deep enough to be shown",
   finalized: "done for good",
   failed_onchain: "the chain refused it for good; nothing more is tried",
   cancelled: "cancelled; nothing more is tried",
   expired: "never sent within its time; nothing more is tried",
-  quarantined: "its nonce was used up for something else; it goes on with another one",
-  superseded: "it goes on in the next generation, below",
+  nonce_conflict: "its nonce was used up for something else; it goes on with another one",
+  retried: "it goes on as a retry, below",
 };
 
 const reasons: Record<string, string> = {
@@ -30,7 +30,7 @@ const reasons: Record<string, string> = {
   fee: "the network's fees are over the cap (MAX_FEE_GWEI_…): it goes on when they fall",
   budget:
     "the spending limits (BUDGET_…) have no room for it at today's fees: it goes on when they have, or when fees fall",
-  lane: "the wallet's lane is closed: see `mintyard wallets`",
+  wallet: "the wallet is closed: see `mintyard wallets`",
   simulation: "the contract would refuse the call as things are",
   verification: "what stands at the address is not what was asked for",
   no_effect: "the update was mined where its collection did not stand (a reorganisation): it is repeated",
@@ -42,10 +42,10 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * The whole story of one deployment or update, for an operator: every generation, its nonce, each set of
- * bytes ever signed, and what each node said about it.
+ * The whole story of one deployment or update, for an operator: every retry, its nonce, each set of
+ * bytes ever signed, and what each node reported about it.
  *
- * @param wanted id of any generation, a transaction hash, or an address.
+ * @param wanted id of any retry, a transaction hash, or an address.
  * @returns lines of text; null when nothing is known by this name.
  */
 export async function explainIntent(db: Kysely<Database>, wanted: string): Promise<string[] | null> {
@@ -56,7 +56,7 @@ export async function explainIntent(db: Kysely<Database>, wanted: string): Promi
     .selectAll()
     .where("root_id", "in", roots)
     .orderBy("seq")
-    .orderBy("gen")
+    .orderBy("retry_number")
     .execute();
   const parts: string[][] = [];
   for (const intent of intents) parts.push(await explainOne(db, intent));
@@ -72,15 +72,15 @@ async function findRoots(db: Kysely<Database>, wanted: string): Promise<string[]
     SELECT root_id FROM service.intent WHERE found_tx = ${bytes}
     UNION
     SELECT i.root_id FROM service.attempt a
-    JOIN service.slot s USING (chain_id, addr, nonce) JOIN service.intent i ON i.id = s.intent_id OR i.root_id = s.found_root
+    JOIN service.nonce_reservation s USING (chain_id, addr, nonce) JOIN service.intent i ON i.id = s.intent_id OR i.root_id = s.found_root
     WHERE a.hash = ${bytes}`.execute(db);
   return rows.map((row) => row.root_id);
 }
 
 async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[]> {
-  const slot = await findSlot(db, intent.id);
+  const reservation = await findReservation(db, intent.id);
   const lines = [
-    `${intent.kind} ${intent.id}${intent.gen > 0 ? ` (generation ${intent.gen} of ${intent.root_id})` : ""}`,
+    `${intent.kind} ${intent.id}${intent.retry_number > 0 ? ` (retry ${intent.retry_number} of ${intent.root_id})` : ""}`,
     `  state      ${intent.state}: ${meanings[intent.state]}`,
     ...(intent.hold_reason
       ? [
@@ -95,13 +95,13 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
   ];
   if (intent.found_tx)
     lines.push(`  found      its collection was made by ${toHash(intent.found_tx)}, at another nonce`);
-  if (!slot && intent.found_tx) return [...lines, ""];
-  if (!slot)
+  if (!reservation && intent.found_tx) return [...lines, ""];
+  if (!reservation)
     return [...lines, `  nonce      none yet; without one it expires at ${intent.expires_at.toISOString()}`, ""];
-  lines.push(`  nonce      ${slot.nonce} of ${toAddress(slot.addr)}`);
-  if (slot.mined_attempt)
+  lines.push(`  nonce      ${reservation.nonce} of ${toAddress(reservation.addr)}`);
+  if (reservation.mined_attempt)
     lines.push(
-      `  mined      ${toHash(slot.mined_attempt)} in block ${slot.mined_block}, cost ${slot.mined_cost_wei ?? "unknown"} wei`,
+      `  mined      ${toHash(reservation.mined_attempt)} in block ${reservation.mined_block}, cost ${reservation.mined_cost_wei ?? "unknown"} wei`,
     );
   for (const attempt of (await listAttempts(db, intent.id)).reverse()) {
     const fee = `fee up to ${formatGwei(BigInt(attempt.max_fee))} gwei, tip ${formatGwei(BigInt(attempt.tip))} gwei`;
@@ -115,7 +115,7 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
       .execute();
     for (const event of events)
       lines.push(
-        `    ${event.at.toISOString()}  ${event.provider} said ${event.outcome_code}${event.detail ? `: ${event.detail}` : ""}`,
+        `    ${event.at.toISOString()}  ${event.provider} reported ${event.outcome_code}${event.detail ? `: ${event.detail}` : ""}`,
       );
   }
   return [...lines, ""];

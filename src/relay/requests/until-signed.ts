@@ -17,7 +17,7 @@ const mostTries = 6;
 
 /**
  * Takes an accepted intent to signed, and starts sending it, as long as a request may last: when this returns, its
- * bytes are on disk and the relay drives them to an end whatever happens to this process.
+ * bytes are on disk and the relay finishes them whatever happens to this process.
  *
  * @returns the intent, in `signed` or any state after it.
  * @throws ServiceError `service_unavailable` when it could not be signed within ten seconds (it stays

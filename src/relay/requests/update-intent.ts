@@ -8,7 +8,7 @@ import { refreshFees } from "../chain/current-fees.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { type ConfigChanges, storeChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
-import { planReservation } from "../submit/budget.ts";
+import { planGasReservation } from "../submit/budget.ts";
 import { acceptIntent, findKey } from "./accept-intent.ts";
 
 export interface UpdateRequest {
@@ -33,7 +33,7 @@ export interface UpdateRequest {
  *
  * What the contract itself would refuse (frozen metadata, revoked rights) only shows there: check before.
  *
- * @throws ServiceError `not_found` for a contract that no standing deployment of this tenant made;
+ * @throws ServiceError `not_found` for a contract that no confirmed deployment of this tenant made;
  *   `value_error` when the key was used for another request.
  */
 export async function acceptUpdate(services: RelayContext, request: UpdateRequest): Promise<Intent> {
@@ -75,7 +75,7 @@ export async function acceptUpdate(services: RelayContext, request: UpdateReques
     initData: "0x",
     salt: zeroHash,
     predicted: contract,
-    reservation: planReservation(services, chain, {
+    reservation: planGasReservation(services, chain, {
       tenantId,
       tier: request.tier ?? "free",
       kind: "update",

@@ -4,7 +4,7 @@ import type { Database } from "../../db/database.ts";
 import { fullLimit, type Limit, readLimit, refusalOf } from "../submit/budget.ts";
 
 const withinMs = 2_000;
-const lookAgainMs = 250;
+const pollMs = 250;
 /** Requests of one process that wait at a time: a crowd that waits holds connections and looks for nothing. */
 const mostWaiting = 64;
 
@@ -32,7 +32,7 @@ export async function withRoom<T>(
     }
     waiting += 1;
     try {
-      await sleep(lookAgainMs);
+      await sleep(pollMs);
     } finally {
       waiting -= 1;
     }

@@ -2,9 +2,9 @@ interface Options {
   /** Items in one batch. */
   most: number;
   /** When the work fails for several, each is done again alone: one item's trouble is not the others'. */
-  apart: boolean;
+  retryIndividually: boolean;
   /** A batch that takes longer hangs at a node or a connection, and the next one does not wait for it. Default 250. */
-  patienceMs?: number;
+  timeoutMs?: number;
 }
 
 /**
@@ -68,7 +68,7 @@ class Batches<Item, Result> {
   async #settleOrGoOn(batch: readonly Entry<Item, Result>[]): Promise<void> {
     // Plain timers: an aborted signal makes an error with a stack each time.
     await new Promise<void>((goOn) => {
-      const long = setTimeout(goOn, this.#options.patienceMs ?? 250).unref();
+      const long = setTimeout(goOn, this.#options.timeoutMs ?? 250).unref();
       void this.#settle(batch).then(() => {
         clearTimeout(long);
         goOn();
@@ -82,7 +82,8 @@ class Batches<Item, Result> {
       for (const [index, { done }] of batch.entries()) done(results[index] as Result);
     } catch (error) {
       // At once: what failed may have been a time-out, and nobody shall wait for everybody's.
-      if (this.#options.apart && batch.length > 1) await Promise.all(batch.map((entry) => this.#settle([entry])));
+      if (this.#options.retryIndividually && batch.length > 1)
+        await Promise.all(batch.map((entry) => this.#settle([entry])));
       else for (const { failed } of batch) failed(error);
     }
   }

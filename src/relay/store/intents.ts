@@ -24,14 +24,14 @@ export function lostRequest(): ServiceError {
   });
 }
 
-/** A request goes on in a new generation when its nonce was taken away; every answer is about the newest one. */
-export async function newestGeneration(db: Kysely<Database>, intent: Intent): Promise<Intent> {
-  if (intent.state !== "superseded") return intent;
+/** A request goes on as a retry when its nonce was taken away; every answer is about the newest one. */
+export async function newestRetry(db: Kysely<Database>, intent: Intent): Promise<Intent> {
+  if (intent.state !== "retried") return intent;
   return await db
     .selectFrom("service.intent")
     .selectAll()
     .where("root_id", "=", intent.root_id)
-    .orderBy("gen", "desc")
+    .orderBy("retry_number", "desc")
     .limit(1)
     .executeTakeFirstOrThrow(lostRequest);
 }

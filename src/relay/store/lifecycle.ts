@@ -9,22 +9,22 @@ export const lifecycle = {
   queued: ["held", "assigned", "mined", "confirmed", "failed_onchain", "cancelled", "expired"],
   held: ["queued", "cancelled", "expired"],
   // With a nonce, which is its own for ever.
-  assigned: ["signed", "mined", "quarantined"],
-  signed: ["in_flight", "mined", "mined_reverted", "mined_noop", "quarantined"],
-  in_flight: ["mined", "mined_reverted", "mined_noop", "quarantined"],
+  assigned: ["signed", "mined", "nonce_conflict"],
+  signed: ["in_flight", "mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],
+  in_flight: ["mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],
   // In a block, which a reorganisation may take back.
-  mined: ["in_flight", "confirmed", "failed_onchain", "quarantined"],
-  mined_reverted: ["in_flight", "confirmed", "failed_onchain", "quarantined"],
-  mined_noop: ["in_flight", "confirmed", "cancelled", "quarantined"],
-  confirmed: ["in_flight", "finalized", "quarantined"],
+  mined: ["in_flight", "confirmed", "failed_onchain", "nonce_conflict"],
+  mined_reverted: ["in_flight", "confirmed", "failed_onchain", "nonce_conflict"],
+  mined_cancellation: ["in_flight", "confirmed", "cancelled", "nonce_conflict"],
+  confirmed: ["in_flight", "finalized", "nonce_conflict"],
   // Another transaction used its nonce.
-  quarantined: ["confirmed", "failed_onchain", "superseded"],
-  // Ended. A superseded request is retried as a new row.
+  nonce_conflict: ["confirmed", "failed_onchain", "retried"],
+  // Ended. A retried request goes on as a new row.
   finalized: [],
   failed_onchain: [],
   cancelled: [],
   expired: [],
-  superseded: [],
+  retried: [],
 } as const satisfies Record<IntentState, readonly IntentState[]>;
 
 /** States without a nonce: such a request may still be held, cancelled or expire. */

@@ -1,5 +1,5 @@
-/** What a wallet's row says, as `lockLane` reads it. */
-interface LaneBasis {
+/** What a wallet's row says, as `lockWallet` reads it. */
+interface WalletBasis {
   basis: string | null;
   incarnation: string;
   next_nonce: bigint;
@@ -15,9 +15,9 @@ export class NonceBasis {
   readonly #asking = new Map<string, Promise<Unready | null>>();
 
   /** Whether a wallet may give out a nonce. */
-  holds(name: string, lane: LaneBasis): boolean {
+  holds(name: string, wallet: WalletBasis): boolean {
     const known = this.#known.get(name);
-    return known !== undefined && lane.basis === lane.incarnation && lane.next_nonce >= known;
+    return known !== undefined && wallet.basis === wallet.incarnation && wallet.next_nonce >= known;
   }
 
   /** The lowest nonce that this process knows to be unused; null for a wallet that it knows nothing of. */
@@ -33,7 +33,7 @@ export class NonceBasis {
   }
 
   /** @param next the wallet's counter from now on. */
-  note(name: string, next: bigint): void {
+  record(name: string, next: bigint): void {
     this.#known.set(name, next);
   }
 }

@@ -7,7 +7,7 @@ import { type Intent, moveIntent } from "./intents.ts";
 
 export type Attempt = Selectable<Database["service.attempt"]>;
 /** A nonce; how it was found, if it was, is for those who look for that. */
-export type Slot = Omit<Selectable<Database["service.slot"]>, "found" | "found_root">;
+export type NonceReservation = Omit<Selectable<Database["service.nonce_reservation"]>, "found" | "found_root">;
 
 /** Where a transaction stands on the chain. */
 export interface BlockRef {
@@ -23,7 +23,7 @@ export function costOf(receipt: Pick<TransactionReceipt, "gasUsed" | "effectiveG
 /** Every set of bytes that was signed for an intent's nonce, newest first. */
 export async function listAttempts(db: Kysely<Database>, intentId: string): Promise<Attempt[]> {
   return await db
-    .selectFrom("service.slot as s")
+    .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.attempt as a", (join) =>
       join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
     )
@@ -40,7 +40,7 @@ export async function listAttemptsOf(
 ): Promise<(Attempt & { intent_id: string })[]> {
   if (intentIds.length === 0) return [];
   return await db
-    .selectFrom("service.slot as s")
+    .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.attempt as a", (join) =>
       join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
     )
@@ -51,15 +51,19 @@ export async function listAttemptsOf(
     .execute();
 }
 
-export async function findSlot(db: Kysely<Database>, intentId: string): Promise<Slot | undefined> {
-  return await db.selectFrom("service.slot").selectAll().where("intent_id", "=", intentId).executeTakeFirst();
+export async function findReservation(db: Kysely<Database>, intentId: string): Promise<NonceReservation | undefined> {
+  return await db
+    .selectFrom("service.nonce_reservation")
+    .selectAll()
+    .where("intent_id", "=", intentId)
+    .executeTakeFirst();
 }
 
 /** Notes which of an intent's attempts is in which block, and moves the intent; both or neither. */
 export async function markMined(
   transaction: Transaction<Database>,
   intent: Intent,
-  to: "mined" | "mined_reverted" | "mined_noop",
+  to: "mined" | "mined_reverted" | "mined_cancellation",
   hash: Hex,
   block: BlockRef,
   costWei: bigint | null,
@@ -67,7 +71,7 @@ export async function markMined(
   const moved = await moveIntent(transaction, intent, to);
   if (!moved) return null;
   await transaction
-    .updateTable("service.slot")
+    .updateTable("service.nonce_reservation")
     .set({
       state: "mined",
       mined_block: block.number,
@@ -85,7 +89,7 @@ export async function markUnmined(transaction: Transaction<Database>, intent: In
   const moved = await moveIntent(transaction, intent, "in_flight");
   if (!moved) return null;
   await transaction
-    .updateTable("service.slot")
+    .updateTable("service.nonce_reservation")
     .set({ state: "open", mined_block: null, mined_block_hash: null, mined_attempt: null, mined_cost_wei: null })
     .where("intent_id", "=", intent.id)
     .execute();

@@ -2,7 +2,7 @@ import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { Intent } from "./intents.ts";
 
-/** How far a transaction has come: in a block, deep enough for an address to be told, and beyond any reorganisation. */
+/** How far a transaction has come: in a block, deep enough for an address to be returned, and beyond any reorganisation. */
 export const stages = ["mined", "confirmed", "finalized"] as const;
 export type Stage = (typeof stages)[number];
 
@@ -12,7 +12,7 @@ interface Balance {
   balanceWei: bigint;
 }
 
-/** What one endpoint said when it was asked last. */
+/** What one endpoint reported when it was asked last. */
 export interface EndpointFigure {
   chain: string;
   /** Its place in `RPC_URL_<CHAIN>`, from 0, as in logs. */
@@ -30,21 +30,21 @@ export class RelayFigures {
   readonly #endpoints = new Map<string, EndpointFigure>();
   #onStage: ((chain: string, stage: Stage, seconds: number) => void) | null = null;
 
-  noteBalance({ name }: Chain, wallet: Address, balanceWei: bigint): void {
+  recordBalance({ name }: Chain, wallet: Address, balanceWei: bigint): void {
     this.#balances.set(`${name} ${wallet}`, { chain: name, wallet, balanceWei });
   }
 
-  noteEndpoint(figure: EndpointFigure): void {
+  recordEndpoint(figure: EndpointFigure): void {
     this.#endpoints.set(`${figure.chain} ${figure.endpoint}`, figure);
   }
 
   /** Counts an intent that came to a further stage. @param before what it was until now. */
-  noteStage({ name }: Chain, before: string, { state, created_at, updated_at }: Intent): void {
+  recordStage({ name }: Chain, before: string, { state, created_at, updated_at }: Intent): void {
     const stage = stages.find((one) => one === state);
     if (stage && state !== before) this.#onStage?.(name, stage, (updated_at.getTime() - created_at.getTime()) / 1_000);
   }
 
-  /** From now on each stage is told, with the seconds since the request was accepted. */
+  /** From now on each stage is recorded, with the seconds since the request was accepted. */
   onStage(tell: (chain: string, stage: Stage, seconds: number) => void): void {
     this.#onStage = tell;
   }

@@ -1,5 +1,5 @@
 /** A nonce whose bytes are not there by then is not waited for: its request may have ended, or its process. */
-const patienceMs = 1_000;
+const timeoutMs = 1_000;
 
 interface Turn {
   before: Promise<void>;
@@ -15,19 +15,19 @@ export class SendingOrder {
   readonly #last = new Map<string, Promise<void>>();
   readonly #turns = new Map<string, Turn>();
 
-  /** @param lane names chain and wallet. Call it in the order of the nonces, as soon as they are given out. */
-  take(lane: string, intentId: string): void {
+  /** @param wallet names chain and wallet. Call it in the order of the nonces, as soon as they are given out. */
+  take(wallet: string, intentId: string): void {
     if (this.#turns.has(intentId)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(() => this.pass(intentId), patienceMs).unref();
+    const timer = setTimeout(() => this.pass(intentId), timeoutMs).unref();
     this.#turns.set(intentId, {
-      before: this.#last.get(lane) ?? Promise.resolve(),
+      before: this.#last.get(wallet) ?? Promise.resolve(),
       pass: () => {
         clearTimeout(timer);
         resolve();
       },
     });
-    this.#last.set(lane, promise);
+    this.#last.set(wallet, promise);
   }
 
   /** Resolves when everything before this intent's nonce was handed to the sender, or is not waited for any more. */

@@ -5,7 +5,7 @@ import { toHash } from "./bytes.ts";
 import { readChanges } from "./config-changes.ts";
 import type { Intent } from "./intents.ts";
 import { endedStates } from "./lifecycle.ts";
-import type { BlockRef, Slot } from "./nonces.ts";
+import type { BlockRef, NonceReservation } from "./nonces.ts";
 
 /** What an update's call was made from: a block, and in it the effect of every update before. */
 export interface UpdateBasis {
@@ -20,7 +20,7 @@ const underWay = "an earlier update of this collection is under way";
  * Why an update may not take a nonce now; null when it may. `updateConfig` replaces a whole record, so
  * one made from a state that an earlier one is about to change would take that change back.
  *
- * Safe only in the transaction that holds the lane of the service's admin wallet: all updates go there.
+ * Safe only in the transaction that holds the row of the service's admin wallet: all updates go there.
  *
  * @param basis null before the call is made.
  */
@@ -50,14 +50,14 @@ export async function waitForTurn(
 export async function waitForThoseAhead(
   db: Kysely<Database>,
   intent: Intent,
-  slot: Slot,
+  reservation: NonceReservation,
   basis: UpdateBasis | null,
 ): Promise<string | null> {
   if (intent.kind !== "update") return null;
   const ahead = await others(db, intent)
     .select("i.id")
     .where("i.state", "not in", [...endedStates, "confirmed"])
-    .where((eb) => eb.or([eb("s.addr", "<>", slot.addr), eb("s.nonce", "<", slot.nonce)]))
+    .where((eb) => eb.or([eb("s.addr", "<>", reservation.addr), eb("s.nonce", "<", reservation.nonce)]))
     .limit(1)
     .executeTakeFirst();
   if (ahead) return underWay;
@@ -93,9 +93,9 @@ export async function newestUpdate(
 
 /**
  * Members that updates which were accepted later have changed already. What was accepted last holds: an update that a
- * reorganisation or a stranger made us repeat must not take them back.
+ * reorganisation or a third party made us repeat must not take them back.
  */
-export async function overtakenMembers(db: Kysely<Database>, intent: Intent): Promise<ReadonlySet<string>> {
+export async function supersededMembers(db: Kysely<Database>, intent: Intent): Promise<ReadonlySet<string>> {
   const rows = await others(db, intent)
     .select("i.payload")
     .where("i.seq", ">", intent.seq)
@@ -119,7 +119,7 @@ export async function isInLaterUpdate(db: Kysely<Database>, intent: Intent): Pro
 function others(db: Kysely<Database>, intent: Intent) {
   return db
     .selectFrom("service.intent as i")
-    .leftJoin("service.slot as s", "s.intent_id", "i.id")
+    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .where("i.chain_id", "=", intent.chain_id)
     .where("i.predicted_addr", "=", intent.predicted_addr)
     .where("i.kind", "=", "update")

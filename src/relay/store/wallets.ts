@@ -10,7 +10,7 @@ export function nameWallet(chain: Chain, wallet: Address): string {
   return `${chain.id} ${wallet.toLowerCase()}`;
 }
 
-export interface Lane {
+export interface RelayerWallet {
   address: Address;
   state: string;
   nextNonce: bigint;
@@ -20,12 +20,12 @@ export interface Lane {
   open: number;
   /** What those could at worst still cost. */
   reservedWei: bigint;
-  /** What the next transaction needs, while the lane is paused for funds. */
+  /** What the next transaction needs, while the wallet is paused for funds. */
   neededWei: bigint;
 }
 
 /** Every wallet that was ever given a nonce on a chain. */
-export async function listLanes(db: Kysely<Database>, chainId: number): Promise<Lane[]> {
+export async function listWallets(db: Kysely<Database>, chainId: number): Promise<RelayerWallet[]> {
   const { rows } = await sql<{
     addr: Buffer;
     state: string;
@@ -37,12 +37,12 @@ export async function listLanes(db: Kysely<Database>, chainId: number): Promise<
   }>`
     SELECT l.addr, l.state, l.next_nonce, coalesce(l.needed_wei, 0) AS needed,
       min(o.nonce) FILTER (WHERE o.unclaimed) AS found, count(o.nonce) AS open, coalesce(sum(o.worst), 0) AS reserved
-    FROM service.lane l
+    FROM service.relayer_wallet l
     LEFT JOIN LATERAL (
       -- A nonce whose bytes are not stored yet may cost what the next one needs.
       SELECT s.nonce, s.found AND s.intent_id IS NULL AS unclaimed, coalesce((SELECT max(a.max_fee * a.gas) FROM service.attempt a
         WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce), l.needed_wei) AS worst
-      FROM service.slot s WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open') o ON true
+      FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open') o ON true
     WHERE l.chain_id = ${chainId}
     GROUP BY l.chain_id, l.addr`.execute(db);
   return rows.map((row) => ({
@@ -56,8 +56,8 @@ export async function listLanes(db: Kysely<Database>, chainId: number): Promise<
   }));
 }
 
-/** The lane's row, locked; its counter starts where the chain's own count stands when it is first made. */
-export async function lockLane(
+/** The wallet's row, locked; its counter starts where the chain's own count stands when it is first made. */
+export async function lockWallet(
   transaction: Transaction<Database>,
   chainId: number,
   addr: Buffer,
@@ -65,7 +65,7 @@ export async function lockLane(
   genesisHash: Hash,
 ) {
   const select = transaction
-    .selectFrom("service.lane")
+    .selectFrom("service.relayer_wallet")
     .selectAll()
     .select(sql<string>`service.incarnation()`.as("incarnation"))
     .where("chain_id", "=", chainId)
@@ -74,7 +74,7 @@ export async function lockLane(
   const known = await select.executeTakeFirst();
   if (known) return known;
   await transaction
-    .insertInto("service.lane")
+    .insertInto("service.relayer_wallet")
     .values({ chain_id: chainId, addr, genesis_hash: toBytes(genesisHash), next_nonce: firstNonce })
     .onConflict((conflict) => conflict.doNothing())
     .execute();

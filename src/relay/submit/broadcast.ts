@@ -11,9 +11,9 @@ import type { Intent } from "../store/intents.ts";
 import { type Attempt, listAttemptsOf } from "../store/nonces.ts";
 
 /** Whatever is to be sent to an endpoint goes in one line, unless it hangs: one request shall not overtake another. */
-const sendTogether = batched(sendAll, { most: 16, apart: false, patienceMs: 2_000 });
-const readTogether = batched(readStored, { most: 64, apart: false });
-const markTogether = batched(markSent, { most: 32, apart: false });
+const sendTogether = batched(sendAll, { most: 16, retryIndividually: false, timeoutMs: 2_000 });
+const readTogether = batched(readStored, { most: 64, retryIndividually: false });
+const markTogether = batched(markSent, { most: 32, retryIndividually: false });
 
 interface Sending {
   chain: Chain;
@@ -29,7 +29,7 @@ interface Sending {
  * still hold these bytes; only a receipt on the canonical chain moves the state.
  *
  * @param only how many of the newest attempts to send; all of them after a reorganisation.
- * @returns `early` when no endpoint took the newest and one said that its nonce is not next: those before it may be on
+ * @returns `early` when no endpoint took the newest and one reported that its nonce is not next: those before it may be on
  *   their way from another process, so trying again in a moment helps.
  */
 export async function broadcast(
@@ -55,7 +55,7 @@ async function readStored(services: RelayContext, intentIds: readonly string[]):
   return intentIds.map((id) => stored.get(id) ?? []);
 }
 
-/** @param sendings to one endpoint. @returns for each what was said of its attempts. */
+/** @param sendings to one endpoint. @returns for each what it reported on its attempts. */
 async function sendAll(services: RelayContext, sendings: readonly Sending[]): Promise<Outcome[][]> {
   const [first] = sendings;
   if (!first) return [];
@@ -91,7 +91,7 @@ async function sendTo(
 ): Promise<readonly Outcome[]> {
   const outcomes = chain.local ? await askOneByOne(node, attempts) : await ask(node, attempts);
   services.log.debug({ node: node.name, outcomes, hashes: attempts.map(({ hash }) => toHex(hash)) }, "sent");
-  await note(services, node, attempts, outcomes);
+  await recordOutcomes(services, node, attempts, outcomes);
   return outcomes;
 }
 
@@ -116,8 +116,8 @@ async function ask(node: Node, attempts: readonly Attempt[]): Promise<Outcome[]>
   }
 }
 
-/** Kept when it differs from what the same endpoint said last: a re-send every few seconds is no news. */
-async function note(
+/** Kept when it differs from what the same endpoint reported last: a re-send every few seconds is no news. */
+async function recordOutcomes(
   services: RelayContext,
   node: Node,
   attempts: readonly Attempt[],

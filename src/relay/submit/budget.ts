@@ -8,8 +8,8 @@ import type { RelayContext } from "../chain/context.ts";
 import { likelyFee } from "../chain/current-fees.ts";
 
 /** What accepting a request sets aside until its transaction is in a block. */
-export interface Reservation {
-  /** What it is likely to cost at most; no attempt may ever cost more, unless this is raised before (`raiseReservation`). */
+export interface GasReservation {
+  /** What it is likely to cost at most; no attempt may ever cost more, unless this is raised before (`raiseGasReservation`). */
   wei: bigint;
   limits: readonly Limit[];
 }
@@ -19,7 +19,7 @@ export interface Limit {
   unit: "day" | "hour";
   amount: bigint;
   allowed: bigint;
-  /** What the client is told when it is used up. */
+  /** The client's error when it is used up. */
   code: ErrorCode;
   /** Whose limit it is, as the beginning of a sentence. */
   whose: string;
@@ -47,11 +47,11 @@ export interface Spender {
  *
  * @param bytes of the deployment's init data that are not zero, or of the update's changes: storage is what costs.
  */
-export function planReservation(
+export function planGasReservation(
   services: RelayContext,
   chain: Chain,
   request: Spender & { kind: "deploy" | "update"; bytes: number },
-): Reservation {
+): GasReservation {
   const wei = gasOf[request.kind](request.bytes) * likelyFee(chain);
   return { wei, limits: limitsOf(services, chain, request, wei, "new") };
 }
@@ -127,7 +127,7 @@ export function limitsOf(
 }
 
 /** The limits as rows `wanted`, for a statement that also has `keepLimits`. */
-export function wantedLimits({ limits }: Reservation): RawBuilder<unknown> {
+export function wantedLimits({ limits }: GasReservation): RawBuilder<unknown> {
   const column = (name: "scope" | "unit" | "amount" | "allowed") => limits.map((limit) => String(limit[name]));
   return sql`wanted AS (
     SELECT * FROM unnest(${column("scope")}::text[], ${column("unit")}::text[], ${column("amount")}::numeric[],
@@ -186,7 +186,7 @@ const blocksSeconds = 15;
 /** Fees fall when they fall. */
 const feesSeconds = 300;
 
-/** What a client is told: which limit, why, what helps, and when. */
+/** A client's error: which limit, why, what helps, and when. */
 export function refusalOf({ limit, passes, secondsLeft }: FullLimit): ServiceError {
   const { code, whose, unit, amount, allowed } = limit;
   if (amount > allowed) {

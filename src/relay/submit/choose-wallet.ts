@@ -6,11 +6,11 @@ import { batched } from "../store/batch.ts";
 import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 
-export type LaneChoice =
+export type WalletChoice =
   /** `isNew`: no nonce of it was given out yet. `found`: nonces in use wait for the requests that they belong to. */
-  | { kind: "lane"; sender: Address; isNew: boolean; found: boolean }
-  /** No lane is open. */
-  | { kind: "hold"; reason: "balance" | "lane"; message: string; found: boolean };
+  | { kind: "wallet"; sender: Address; isNew: boolean; found: boolean }
+  /** No wallet is open. */
+  | { kind: "hold"; reason: "balance" | "wallet"; message: string; found: boolean };
 
 export const tooLittle = "the wallet that pays deployments has too little; the operator has to fund it";
 
@@ -20,41 +20,41 @@ export const withoutRole =
 /** Requests that come together look together. */
 const readTogether = batched(
   async (services: RelayContext, chainIds: readonly number[]) => {
-    const lanes = await services.db
-      .selectFrom("service.lane as l")
+    const wallets = await services.db
+      .selectFrom("service.relayer_wallet as l")
       .select(["l.addr", "l.state"])
       .select(
-        sql<bigint>`(SELECT count(*) FROM service.slot s
+        sql<bigint>`(SELECT count(*) FROM service.nonce_reservation s
         WHERE s.chain_id = l.chain_id AND s.addr = l.addr AND s.state = 'open')`.as("open"),
       )
       .select(
-        sql<boolean>`EXISTS (SELECT FROM service.slot s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
+        sql<boolean>`EXISTS (SELECT FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
           AND s.found AND s.intent_id IS NULL AND s.state = 'open')`.as("found"),
       )
       .where("l.chain_id", "in", chainIds)
       .execute();
-    return chainIds.map(() => lanes);
+    return chainIds.map(() => wallets);
   },
-  { most: 64, apart: false },
+  { most: 64, retryIndividually: false },
 );
 
 /**
- * The open lane with the least under way; whether it has room is seen later, with its row locked. Updates go to the
+ * The open wallet with the least under way; whether it has room is seen later, with its row locked. Updates go to the
  * collections' admin wallet, whatever is under way there.
  */
-export async function chooseLane(services: RelayContext, chain: Chain, intent: Intent): Promise<LaneChoice> {
+export async function chooseWallet(services: RelayContext, chain: Chain, intent: Intent): Promise<WalletChoice> {
   const senders =
     intent.kind === "update" ? [services.relay.account(chain).address] : await services.relay.deployers(chain);
-  if (senders.length === 0) return { kind: "hold", reason: "lane", message: withoutRole, found: false };
+  if (senders.length === 0) return { kind: "hold", reason: "wallet", message: withoutRole, found: false };
   const known = await readTogether(services, String(chain.id), chain.id);
-  const found = known.some((lane) => lane.found);
-  const standing = senders.map((sender) => {
-    const lane = known.find(({ addr }) => toAddress(addr) === sender);
-    return { sender, isNew: lane === undefined, state: lane?.state ?? "open", open: Number(lane?.open ?? 0) };
+  const found = known.some((wallet) => wallet.found);
+  const candidates = senders.map((sender) => {
+    const wallet = known.find(({ addr }) => toAddress(addr) === sender);
+    return { sender, isNew: wallet === undefined, state: wallet?.state ?? "open", open: Number(wallet?.open ?? 0) };
   });
-  const [best] = standing.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
-  if (best) return { kind: "lane", sender: best.sender, isNew: best.isNew, found };
-  if (standing.some(({ state }) => state === "paused_funds"))
+  const [best] = candidates.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
+  if (best) return { kind: "wallet", sender: best.sender, isNew: best.isNew, found };
+  if (candidates.some(({ state }) => state === "paused_funds"))
     return { kind: "hold", reason: "balance", message: tooLittle, found };
-  return { kind: "hold", reason: "lane", message: `the wallet's lane is ${standing[0]?.state}`, found };
+  return { kind: "hold", reason: "wallet", message: `the wallet is ${candidates[0]?.state}`, found };
 }

@@ -16,7 +16,7 @@ import { reserveFound } from "./raise-reservation.ts";
  */
 export async function claimFound(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const rows = await services.db
-    .selectFrom("service.slot as s")
+    .selectFrom("service.nonce_reservation as s")
     .innerJoin("service.attempt as a", (join) =>
       join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
     )
@@ -35,7 +35,7 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
     const assigned = queued && (await moveIntent(db, queued, "assigned"));
     if (!assigned) return null;
     const claimed = await db
-      .updateTable("service.slot")
+      .updateTable("service.nonce_reservation")
       .set({ intent_id: intent.id, kind: intent.kind })
       .where("chain_id", "=", chain.id)
       .where("addr", "=", own.addr)

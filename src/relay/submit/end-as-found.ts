@@ -26,9 +26,10 @@ export async function endAsFound(services: RelayContext, chain: Chain, intent: I
   const outcome = { hash: found.hash, blockHash: found.blockHash, succeeded: true };
   if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed") return null;
   const problem = await askNode(chain, () => verifyDeployment(services.rpc(chain), intent, found.block, found.hash));
-  const facts = { intent: intent.id, state: intent.state, hash: found.hash };
-  if (problem) services.log.error({ ...facts, problem }, "something else stands at the address of an intent for good");
-  else services.log.warn(facts, "a deployment ends as the collection that another transaction made");
+  const context = { intent: intent.id, state: intent.state, hash: found.hash };
+  if (problem)
+    services.log.error({ ...context, problem }, "something else stands at the address of an intent for good");
+  else services.log.warn(context, "a deployment ends as the collection that another transaction made");
   return await services.db.transaction().execute(async (db) => {
     const queued = intent.state === "held" ? await moveIntent(db, intent, "queued") : intent;
     if (!queued) return await getIntent(db, intent.id);

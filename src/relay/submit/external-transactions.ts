@@ -29,7 +29,7 @@ export interface SentElsewhere {
  * have forgotten it: in one that was restored or copied, until its wallets' nonces were asked for again and some minutes
  * longer. Call it before the nonce gets its reservation and before `basis` of the wallet's row changes.
  */
-export async function noteSentElsewhere(
+export async function recordSentElsewhere(
   services: RelayContext,
   db: Transaction<Database>,
   chain: Chain,
@@ -42,10 +42,10 @@ export async function noteSentElsewhere(
   // Where this process knows of higher nonces than the row, the row was put back to an older state.
   const known = services.relay.basis.nextOf(nameWallet(chain, wallet)) ?? 0n;
   const { rows } = await sql`
-    INSERT INTO service.foreign_transaction (chain_id, addr, nonce, hash, kind, root_id)
+    INSERT INTO service.external_transaction (chain_id, addr, nonce, hash, kind, root_id)
     SELECT l.chain_id, l.addr, ${sent.nonce}, ${toBytes(sent.hash)}, ${sent.kind}, ${root}::uuid
-    FROM service.lane l
-      LEFT JOIN service.slot s ON s.chain_id = l.chain_id AND s.addr = l.addr AND s.nonce = ${sent.nonce}
+    FROM service.relayer_wallet l
+      LEFT JOIN service.nonce_reservation s ON s.chain_id = l.chain_id AND s.addr = l.addr AND s.nonce = ${sent.nonce}
     WHERE l.chain_id = ${chain.id} AND l.addr = ${addr} AND l.basis = service.incarnation() AND l.next_nonce >= ${known}
       AND coalesce(s.created_at, clock_timestamp()) > l.basis_at + make_interval(mins => ${minutes})
       AND NOT EXISTS (SELECT FROM service.intent i WHERE i.root_id = ${root}::uuid)
@@ -68,7 +68,7 @@ export interface SharedWallet {
 /** The wallets that other installations have used. */
 export async function listSharedWallets(db: Kysely<Database>): Promise<SharedWallet[]> {
   const rows = await db
-    .selectFrom("service.foreign_transaction")
+    .selectFrom("service.external_transaction")
     .select(["chain_id", "addr"])
     .select(({ fn }) => [fn.countAll<bigint>().as("transactions"), fn.max("seen_at").as("last")])
     .groupBy(["chain_id", "addr"])

@@ -8,17 +8,17 @@ import { verifyDeployment } from "../chain/verify-deployment.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { reserveBetween } from "../store/nonce-gaps.ts";
-import { costOf, findSlot, markMined } from "../store/nonces.ts";
-import { lockLane } from "../store/wallets.ts";
+import { costOf, findReservation, markMined } from "../store/nonces.ts";
+import { lockWallet } from "../store/wallets.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
 /**
  * Takes over a collection that stands at an intent's address although no attempt is remembered: the
  * database was restored to a state before the signature. The chain would refuse a second one anyway.
  *
- * @returns the intent, now mined; null when there is nothing to adopt.
+ * @returns the intent, now mined; null when there is nothing to import.
  */
-export async function adoptDeployment(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
+export async function importDeployment(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   const found = await askNode(chain, () => findDeployment(services, chain, intent));
   if (!found) return null;
   const { receipt, raw, nonce, sender, fees, gas } = found;
@@ -30,44 +30,47 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
     verifyDeployment(services.rpc(chain), intent, receipt.blockNumber, receipt.transactionHash),
   );
   if (problem) {
-    services.log.error({ intent: intent.id, problem }, "a foreign collection stands at the address of an intent");
+    services.log.error({ intent: intent.id, problem }, "an external collection stands at the address of an intent");
     return null;
   }
   const { genesisHash } = await services.relay.factory(chain);
-  const slot = await findSlot(services.db, intent.id);
-  if (slot && slot.nonce !== nonce) {
-    services.log.error({ intent: intent.id, slot: slot.nonce, nonce }, "deployed with another nonce than its own");
+  const reservation = await findReservation(services.db, intent.id);
+  if (reservation && reservation.nonce !== nonce) {
+    services.log.error(
+      { intent: intent.id, reservation: reservation.nonce, nonce },
+      "deployed with another nonce than its own",
+    );
     return null;
   }
-  services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "adopting a deployment found on the chain");
-  const adopting = services.db.transaction().execute(async (transaction) => {
+  services.log.warn({ intent: intent.id, hash: receipt.transactionHash }, "importing a deployment found on the chain");
+  const importing = services.db.transaction().execute(async (transaction) => {
     const addr = toBytes(sender);
-    const lane = await lockLane(transaction, chain.id, addr, nonce, genesisHash);
+    const walletRow = await lockWallet(transaction, chain.id, addr, nonce, genesisHash);
     const queued = intent.state === "held" ? await moveIntent(transaction, intent, "queued") : intent;
     if (!queued) return await getIntent(transaction, intent.id);
-    const place = { chain_id: chain.id, addr, nonce };
-    if (!slot) {
-      const between = await reserveBetween(transaction, place, nonce, lane.next_nonce);
+    const key = { chain_id: chain.id, addr, nonce };
+    if (!reservation) {
+      const between = await reserveBetween(transaction, key, nonce, walletRow.next_nonce);
       if (between > 0n)
         services.log.warn(
           { chain: chain.name, wallet: sender, nonce, between },
-          "nonces beside an adopted one are not known either; what used them is noted once it is final",
+          "nonces beside an imported one are not known either; what used them is recorded once it is final",
         );
-      // An operator may have noted the nonce already, when nobody remembered this request.
+      // An operator may have recorded the nonce already, when nobody remembered this request.
       const bound = await transaction
-        .insertInto("service.slot")
-        .values({ ...place, intent_id: intent.id, kind: intent.kind })
+        .insertInto("service.nonce_reservation")
+        .values({ ...key, intent_id: intent.id, kind: intent.kind })
         .onConflict((conflict) =>
           conflict
             .columns(["chain_id", "addr", "nonce"])
             .doUpdateSet({ intent_id: intent.id })
-            .where("service.slot.intent_id", "is", null),
+            .where("service.nonce_reservation.intent_id", "is", null),
         )
         .executeTakeFirst();
       if (bound.numInsertedOrUpdatedRows === 0n) throw new NonceOfAnother();
-      if (lane.next_nonce <= nonce) {
+      if (walletRow.next_nonce <= nonce) {
         await transaction
-          .updateTable("service.lane")
+          .updateTable("service.relayer_wallet")
           .set({ next_nonce: nonce + 1n })
           .where("chain_id", "=", chain.id)
           .where("addr", "=", addr)
@@ -77,9 +80,9 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
     await transaction
       .insertInto("service.attempt")
       .values({
-        ...place,
+        ...key,
         hash: toBytes(receipt.transactionHash),
-        kind: "adopted",
+        kind: "imported",
         raw: toBytes(raw),
         max_fee: fees.maxFeePerGas,
         tip: fees.maxPriorityFeePerGas,
@@ -94,7 +97,7 @@ export async function adoptDeployment(services: RelayContext, chain: Chain, inte
     if (!mined) throw new MovedMeanwhile();
     return mined;
   });
-  return await adopting.catch(async (error: unknown) => {
+  return await importing.catch(async (error: unknown) => {
     if (error instanceof MovedMeanwhile) return await getIntent(services.db, intent.id);
     if (!(error instanceof NonceOfAnother)) throw error;
     services.log.warn({ intent: intent.id, nonce }, "its nonce is another request's; it ends once that is final");
@@ -108,16 +111,16 @@ class NonceOfAnother extends Error {}
 /** Another process moved the intent: nothing may be bound to it, since nobody would follow a nonce of an ended one. */
 class MovedMeanwhile extends Error {}
 
-/** A nonce can be noted for a wallet of this installation only; the database may remember one that has no key any more. */
+/** A nonce can be recorded for a wallet of this installation only; the database may remember one that has no key any more. */
 async function isOwnWallet(services: RelayContext, chain: Chain, sender: Address): Promise<boolean> {
   if (services.relay.signers(chain).some(({ address }) => address.toLowerCase() === sender)) return true;
-  const lane = await services.db
-    .selectFrom("service.lane")
+  const walletRow = await services.db
+    .selectFrom("service.relayer_wallet")
     .select("addr")
     .where("chain_id", "=", chain.id)
     .where("addr", "=", toBytes(sender))
     .executeTakeFirst();
-  return lane !== undefined;
+  return walletRow !== undefined;
 }
 
 async function findDeployment(services: RelayContext, chain: Chain, intent: Intent) {

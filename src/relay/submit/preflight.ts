@@ -3,7 +3,7 @@ import type { Chain } from "../../chains.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
 import { maxTransactionGas } from "../../signing/rules.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { noteFees } from "../chain/current-fees.ts";
+import { recordFees } from "../chain/current-fees.ts";
 import { encodeDeployment, type IntentCall } from "../chain/encode-call.ts";
 import { type Fees, freshFees } from "../chain/fees.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
@@ -14,7 +14,7 @@ import { explainRevert } from "../chain/revert.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import { batched } from "../store/batch.ts";
 import type { Intent } from "../store/intents.ts";
-import { newestUpdate, overtakenMembers } from "../store/update-order.ts";
+import { newestUpdate, supersededMembers } from "../store/update-order.ts";
 import { type NotYet, prepareUpdate, type Refusal } from "./prepare-update.ts";
 
 /** What a transaction needs before it is worth a nonce. */
@@ -42,8 +42,8 @@ interface Question {
   sender: Address;
 }
 
-/** Nodes refuse long batches, and all of it has to be there within one request's patience. */
-const simulateTogether = batched(simulateAll, { most: 16, apart: false });
+/** Nodes refuse long batches, and all of it has to be there within one request's timeout. */
+const simulateTogether = batched(simulateAll, { most: 16, retryIndividually: false });
 
 /**
  * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint. Deployments
@@ -69,13 +69,13 @@ async function preflightUpdate(
   sender: Address,
 ): Promise<Preflight | Refusal | NotYet> {
   const after = await newestUpdate(services.db, intent);
-  const overtaken = await overtakenMembers(services.db, intent);
+  const superseded = await supersededMembers(services.db, intent);
   const nodes = services.relay.nodes(chain);
   const isAgreed = (call: RpcCall, answer: Hex) => agreeOnBytes(nodes, chain.relay.quorum, call, answer);
   let waits: NotYet | null = null;
   try {
     return await nodes.first(async (node) => {
-      const call = await prepareUpdate(node, intent, after, overtaken, isAgreed);
+      const call = await prepareUpdate(node, intent, after, superseded, isAgreed);
       if ("refused" in call) return call;
       if ("waits" in call) {
         // Another endpoint may be further.
@@ -121,7 +121,7 @@ async function readAll(
   const block = parseBlock(head);
   const feeHistory = parseFeeHistory(history);
   const fees = freshFees(chain, feeHistory);
-  noteFees(chain, fees);
+  recordFees(chain, fees);
   const baseFee = feeHistory.baseFeePerGas.at(-1) ?? 0n;
   const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
   const market = {

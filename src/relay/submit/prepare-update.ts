@@ -29,15 +29,15 @@ const lacking: NotYet = { waits: "the node does not have this collection's last 
  * block's hash (EIP-1898), and that block has to descend from the earlier update's, header by header.
  *
  * @param after the block of the update before; `final`: every branch has it.
- * @param overtaken members that are left as they are.
- * @param isAgreed whether enough endpoints say what this one said.
+ * @param superseded members that are left as they are.
+ * @param isAgreed whether enough endpoints report what this one reported.
  * @throws NodeFault when the node gives no usable answer.
  */
 export async function prepareUpdate(
   node: Node,
   intent: Intent,
   after: (BlockRef & { final: boolean }) | null,
-  overtaken: ReadonlySet<string>,
+  superseded: ReadonlySet<string>,
   isAgreed: (call: RpcCall, answer: Hex) => Promise<boolean>,
 ): Promise<IntentCall | NotYet | Refusal> {
   const contract = toAddress(intent.predicted_addr);
@@ -53,7 +53,7 @@ export async function prepareUpdate(
     return { waits: "the endpoints do not say the same of this collection's configuration" };
   if (data === "0x") return { refused: "no collection stands at its address" };
   const { runtimeConfig } = decodeFunctionResult({ abi: collectionAbi, functionName: "getInfo", data });
-  return encodeUpdate(intent, runtimeConfig, { block: head.number, after: after?.hash ?? null }, overtaken);
+  return encodeUpdate(intent, runtimeConfig, { block: head.number, after: after?.hash ?? null }, superseded);
 }
 
 /** Whether the headers from `head` down lead to `to`. */

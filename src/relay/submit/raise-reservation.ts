@@ -15,7 +15,7 @@ import { fullLimit, type Limit, limitsOf } from "./budget.ts";
  * @param hasNonce whether others wait behind it.
  * @returns the intent as it stands then, also when another process moved it; null when there is no room.
  */
-export async function raiseReservation(
+export async function raiseGasReservation(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
@@ -36,7 +36,7 @@ export async function raiseReservation(
 
 /**
  * Sets aside what bytes may cost that were found, for the intent that they are of, unless it has as much aside already:
- * a further generation has nothing before it is signed. They are signed, so no limit can refuse them. Each limit holds
+ * a retry has nothing before it is signed. They are signed, so no limit can refuse them. Each limit holds
  * what it has room for, and the chain's count all of it once it is in a block.
  *
  * @param db the transaction that gives the intent their nonce.

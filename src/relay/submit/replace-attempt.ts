@@ -4,12 +4,12 @@ import type { RelayContext } from "../chain/context.ts";
 import { bumpFees, type Fees } from "../chain/fees.ts";
 import { toAddress, toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
-import type { Attempt, Slot } from "../store/nonces.ts";
+import type { Attempt, NonceReservation } from "../store/nonces.ts";
 import { feeCap } from "./preflight.ts";
-import { raiseReservation } from "./raise-reservation.ts";
+import { raiseGasReservation } from "./raise-reservation.ts";
 import { signAttempt } from "./sign-attempt.ts";
 
-const noopGas = 21_000n;
+const cancellationGas = 21_000n;
 
 /** What the replacement of a pending transaction depends on. */
 export interface FeeView {
@@ -26,13 +26,13 @@ export interface FeeView {
  */
 export function isStale(
   chain: Chain,
-  slot: Slot,
+  reservation: NonceReservation,
   newest: Attempt | undefined,
   head: bigint,
   nextNonce: bigint,
 ): boolean {
-  if (!newest || newest.head_block === null || newest.kind === "adopted") return false;
-  return slot.nonce === nextNonce && head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
+  if (!newest || newest.head_block === null || newest.kind === "imported") return false;
+  return reservation.nonce === nextNonce && head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
 }
 
 /**
@@ -47,21 +47,21 @@ export async function replaceAttempt(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
-  slot: Slot,
+  reservation: NonceReservation,
   attempts: readonly Attempt[],
   view: FeeView,
 ): Promise<Intent | null> {
   const [newest] = attempts;
-  const empty = intent.cancel_requested_at !== null || newest?.kind === "noop" || !newest;
+  const empty = intent.cancel_requested_at !== null || newest?.kind === "cancellation" || !newest;
   const old = newest ? { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) } : null;
   const call = empty || !newest ? null : parseTransaction(toHex(newest.raw));
-  const gas = call?.gas ?? noopGas;
+  const gas = call?.gas ?? cancellationGas;
   const within = (cap: bigint) =>
     old ? bumpFees(old, view.fees, cap) : view.fees.maxFeePerGas <= cap ? view.fees : null;
   const cap = feeCap(chain, intent, gas);
   const wanted = within(chain.relay.maxFeeWei);
   if (wanted && wanted.maxFeePerGas > cap) {
-    const raised = await raiseReservation(services, chain, intent, gas * wanted.maxFeePerGas, true);
+    const raised = await raiseGasReservation(services, chain, intent, gas * wanted.maxFeePerGas, true);
     if (raised) return await replaceRaised(raised);
   }
   const fees = within(cap);
@@ -70,10 +70,10 @@ export async function replaceAttempt(
     services.log.warn({ intent: intent.id, cap, reason }, "a cap keeps a transaction waiting");
     return intent.hold_reason === reason ? intent : await moveIntent(services.db, intent, intent.state, reason);
   }
-  services.log.info({ intent: intent.id, nonce: slot.nonce, ...fees, empty }, "replacing a transaction");
-  const self = toAddress(slot.addr);
-  return await signAttempt(services, chain, intent, slot, {
-    kind: empty ? "noop" : intent.kind,
+  services.log.info({ intent: intent.id, nonce: reservation.nonce, ...fees, empty }, "replacing a transaction");
+  const self = toAddress(reservation.addr);
+  return await signAttempt(services, chain, intent, reservation, {
+    kind: empty ? "cancellation" : intent.kind,
     to: call?.to ?? self,
     data: call?.data ?? "0x",
     gas,
@@ -84,6 +84,6 @@ export async function replaceAttempt(
   /** Null when another process moved it meanwhile. */
   async function replaceRaised(raised: Intent): Promise<Intent | null> {
     if (raised.state !== intent.state || raised.version !== intent.version + 1) return null;
-    return await replaceAttempt(services, chain, raised, slot, attempts, view);
+    return await replaceAttempt(services, chain, raised, reservation, attempts, view);
   }
 }

@@ -9,22 +9,22 @@ import { batched } from "../store/batch.ts";
 import { toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
-import type { Slot } from "../store/nonces.ts";
+import type { NonceReservation } from "../store/nonces.ts";
 import { waitForTurn } from "../store/update-order.ts";
-import { lockLane, nameWallet } from "../store/wallets.ts";
+import { lockWallet, nameWallet } from "../store/wallets.ts";
 import { tooLittle } from "./choose-wallet.ts";
 import type { Preflight } from "./preflight.ts";
 
 export type Assignment =
-  | { kind: "assigned"; intent: Intent; slot: Slot }
+  | { kind: "assigned"; intent: Intent; reservation: NonceReservation }
   /** Another process moved the intent. */
   | { kind: "lost" }
   /** The wallet's nonces in use have to be asked for first (nonce-basis.ts). */
   | { kind: "unchecked" }
-  /** The lane is full; the intent stays queued. */
+  /** The wallet is full; the intent stays queued. */
   | { kind: "wait"; reason: string }
   /** Something has to change first; the intent is held. */
-  | { kind: "hold"; reason: "balance" | "lane"; message: string };
+  | { kind: "hold"; reason: "balance" | "wallet"; message: string };
 
 interface NonceRequest {
   chain: Chain;
@@ -34,15 +34,15 @@ interface NonceRequest {
   ready: Preflight & { fees: Fees };
 }
 
-/** The lane's row is locked meanwhile, so a batch has its end. */
-const assignTogether = batched(assignAll, { most: 32, apart: true });
+/** The wallet's row is locked meanwhile, so a batch has its end. */
+const assignTogether = batched(assignAll, { most: 32, retryIndividually: true });
 
 /**
  * Binds an intent to the next nonce of the paying wallet, for ever, in one transaction that holds the
- * lane's row. The intent must be queued. Deployments of one account that come while the lane's row is held
+ * wallet's row. The intent must be queued. Deployments of one account that come while the wallet's row is held
  * share the next such transaction: the row is what all of them wait for.
  */
-export async function assignSlot(
+export async function reserveNonce(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
@@ -63,19 +63,19 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
   const { chain, genesisHash } = first;
   const addr = toBytes(first.ready.sender);
   const assignments = await services.db.transaction().execute(async (transaction): Promise<Assignment[]> => {
-    const lane = await lockLane(transaction, chain.id, addr, first.ready.chainNonce, genesisHash);
-    if (!lane.genesis_hash.equals(toBytes(genesisHash))) {
+    const walletRow = await lockWallet(transaction, chain.id, addr, first.ready.chainNonce, genesisHash);
+    if (!walletRow.genesis_hash.equals(toBytes(genesisHash))) {
       const other = "the node serves another chain than the one this wallet's transactions went to";
-      return requests.map(() => hold("lane", other));
+      return requests.map(() => hold("wallet", other));
     }
     // Also where the chain is ahead: only we give out nonces, so somebody did who is not remembered.
     const { basis } = services.relay;
-    const behind = requests.some(({ ready }) => ready.chainNonce > lane.next_nonce);
-    if (lane.state === "open" && (behind || !basis.holds(nameWallet(chain, first.ready.sender), lane)))
+    const behind = requests.some(({ ready }) => ready.chainNonce > walletRow.next_nonce);
+    if (walletRow.state === "open" && (behind || !basis.holds(nameWallet(chain, first.ready.sender), walletRow)))
       return requests.map(() => ({ kind: "unchecked" }));
     // The counts were read before the lock, so each was right a moment ago; the highest is the newest.
     const [mined = 0n] = requests.map(({ ready }) => ready.chainNonce).sort((a, b) => Number(b - a));
-    const open = await openSlots(transaction, chain.id, addr, { mined, unsignedWei: worstCase(first.ready) });
+    const open = await openReservations(transaction, chain.id, addr, { mined, unsignedWei: worstCase(first.ready) });
     const chosen: { intent: Intent; index: number }[] = [];
     const assignments: Assignment[] = [];
     for (const [index, { intent, ready }] of requests.entries()) {
@@ -94,7 +94,7 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
     const moved = await takeNonces(
       transaction,
       chosen.map(({ intent }) => intent),
-      { chain_id: chain.id, addr, next: lane.next_nonce },
+      { chain_id: chain.id, addr, next: walletRow.next_nonce },
     );
     for (const { intent, index } of chosen) {
       const pair = moved.get(intent.id);
@@ -104,24 +104,24 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
     return assignments;
 
     async function refuse(intent: Intent, ready: NonceRequest["ready"], ahead: number): Promise<Assignment | null> {
-      if (lane.state === "paused_funds") return hold("balance", tooLittle);
-      if (lane.state !== "open") return hold("lane", `the wallet's lane is ${lane.state}`);
+      if (walletRow.state === "paused_funds") return hold("balance", tooLittle);
+      if (walletRow.state !== "open") return hold("wallet", `the wallet is ${walletRow.state}`);
       const pending = open.pending + ahead;
       if (pending >= chain.relay.maxPending) return { kind: "wait", reason: `${pending} deployments are being mined` };
       const turn = await waitForTurn(transaction, intent, ready.call.basis);
       if (turn) return { kind: "wait", reason: turn };
       const needed = worstCase(ready);
       if (ready.balanceWei - open.reservedWei >= needed) return null;
-      lane.state = "paused_funds";
-      await pauseLane(transaction, chain.id, addr, needed);
+      walletRow.state = "paused_funds";
+      await pauseWallet(transaction, chain.id, addr, needed);
       services.log.error({ chain: chain.id, wallet: ready.sender, needed }, "a wallet needs funds");
       return hold("balance", tooLittle);
     }
   });
-  const given = assignments.flatMap((assignment) => (assignment.kind === "assigned" ? [assignment.slot] : []));
+  const given = assignments.flatMap((assignment) => (assignment.kind === "assigned" ? [assignment.reservation] : []));
   given.sort((a, b) => Number(a.nonce - b.nonce));
   const last = given.at(-1);
-  if (last) services.relay.basis.note(nameWallet(chain, first.ready.sender), last.nonce + 1n);
+  if (last) services.relay.basis.record(nameWallet(chain, first.ready.sender), last.nonce + 1n);
   for (const { intent_id: id } of given)
     if (id !== null) services.relay.order.take(`${chain.id} ${first.ready.sender}`, id);
   return assignments;
@@ -131,13 +131,13 @@ function worstCase(ready: NonceRequest["ready"]): bigint {
   return ready.gas * ready.fees.maxFeePerGas;
 }
 
-function hold(reason: "balance" | "lane", message: string): Assignment {
+function hold(reason: "balance" | "wallet", message: string): Assignment {
   return { kind: "hold", reason, message };
 }
 
-async function pauseLane(transaction: Transaction<Database>, chainId: number, addr: Buffer, neededWei: bigint) {
+async function pauseWallet(transaction: Transaction<Database>, chainId: number, addr: Buffer, neededWei: bigint) {
   await transaction
-    .updateTable("service.lane")
+    .updateTable("service.relayer_wallet")
     .set({ state: "paused_funds", needed_wei: neededWei })
     .where("chain_id", "=", chainId)
     .where("addr", "=", addr)
@@ -149,7 +149,7 @@ async function takeNonces(
   transaction: Transaction<Database>,
   intents: readonly Intent[],
   { chain_id, addr, next }: { chain_id: number; addr: Buffer; next: bigint },
-): Promise<Map<string, { intent: Intent; slot: Slot }>> {
+): Promise<Map<string, { intent: Intent; reservation: NonceReservation }>> {
   if (intents.length === 0) return new Map();
   const ids = intents.map(({ id }) => id);
   const versions = intents.map(({ version }) => version);
@@ -160,11 +160,11 @@ async function takeNonces(
       WHERE i.id = seen.id AND i.state = 'queued' AND i.version = seen.version
       RETURNING i.id, i.seq, i.kind, i.state, i.version, i.updated_at, i.settled_at),
     taken AS (
-      INSERT INTO service.slot (chain_id, addr, nonce, intent_id, kind)
+      INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind)
       SELECT ${chain_id}::int, ${addr}::bytea, ${next}::bigint - 1 + row_number() OVER (ORDER BY seq), id, kind FROM moved
       RETURNING intent_id, nonce, created_at),
     counted AS (
-      UPDATE service.lane l SET next_nonce = greatest(l.next_nonce, ${next}::bigint + (SELECT count(*) FROM moved))
+      UPDATE service.relayer_wallet l SET next_nonce = greatest(l.next_nonce, ${next}::bigint + (SELECT count(*) FROM moved))
       WHERE l.chain_id = ${chain_id}::int AND l.addr = ${addr}::bytea)
     SELECT moved.id, moved.state, moved.version, moved.updated_at, moved.settled_at, taken.nonce, taken.created_at
     FROM moved JOIN taken ON taken.intent_id = moved.id`.execute(transaction);
@@ -173,9 +173,11 @@ async function takeNonces(
     rows.flatMap(({ nonce, created_at, ...moved }) => {
       const before = seen.get(moved.id);
       if (!before) return [];
-      const place = { chain_id, addr, nonce, intent_id: moved.id, kind: before.kind, created_at };
+      const key = { chain_id, addr, nonce, intent_id: moved.id, kind: before.kind, created_at };
       const unmined = { mined_block: null, mined_block_hash: null, mined_attempt: null, mined_cost_wei: null };
-      return [[moved.id, { intent: asMoved(before, moved), slot: { ...place, state: "open" as const, ...unmined } }]];
+      return [
+        [moved.id, { intent: asMoved(before, moved), reservation: { ...key, state: "open" as const, ...unmined } }],
+      ];
     }),
   );
 }
@@ -186,7 +188,7 @@ async function takeNonces(
  * @param mined the wallet's transactions in the newest block: what is below is waiting for nothing but our own look.
  * @param unsignedWei what a nonce whose bytes are not stored yet may cost: about what the next one does.
  */
-async function openSlots(
+async function openReservations(
   transaction: Transaction<Database>,
   chainId: number,
   addr: Buffer,
@@ -195,7 +197,7 @@ async function openSlots(
   const { rows } = await sql<{ pending: bigint; reserved: string }>`
     SELECT count(*) FILTER (WHERE s.nonce >= ${mined}) AS pending,
       coalesce(sum(coalesce(w.worst, ${unsignedWei}::numeric)), 0) AS reserved
-    FROM service.slot s, LATERAL (
+    FROM service.nonce_reservation s, LATERAL (
       SELECT max(a.max_fee * a.gas) AS worst FROM service.attempt a
       WHERE a.chain_id = s.chain_id AND a.addr = s.addr AND a.nonce = s.nonce) w
     WHERE s.chain_id = ${chainId} AND s.addr = ${addr} AND s.state = 'open'`.execute(transaction);

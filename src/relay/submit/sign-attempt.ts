@@ -8,11 +8,11 @@ import { batched } from "../store/batch.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
-import type { Slot } from "../store/nonces.ts";
+import type { NonceReservation } from "../store/nonces.ts";
 import { checkProposal } from "./signing-policy.ts";
 
 export interface AttemptPlan {
-  kind: "deploy" | "update" | "noop";
+  kind: "deploy" | "update" | "cancellation";
   to: Address;
   data: Hex;
   gas: bigint;
@@ -32,10 +32,10 @@ export async function signAttempt(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
-  slot: Slot,
+  reservation: NonceReservation,
   plan: AttemptPlan,
 ): Promise<Intent | null> {
-  const sender = toAddress(slot.addr);
+  const sender = toAddress(reservation.addr);
   const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === sender);
   if (!signer) throw new Error(`intent ${intent.id} has a nonce of wallet ${sender}, whose key is not configured`);
   const transaction = {
@@ -46,27 +46,27 @@ export async function signAttempt(
     gas: plan.gas,
     ...plan.fees,
   };
-  const order = { kind: plan.kind, transaction: { ...transaction, nonce: Number(slot.nonce) } };
+  const order = { kind: plan.kind, transaction: { ...transaction, nonce: Number(reservation.nonce) } };
   checkProposal(chain, intent, sender, order);
   const { raw, hash } = await signChecked(signer, order);
   const first = intent.state === "assigned";
   failpoint(first ? "sign-before-persist" : "bump-before-persist");
   // A connection sees the rows of one account.
-  const signed = await storeTogether(services, intent.tenant_id, { intent, slot, plan, hash, raw });
+  const signed = await storeTogether(services, intent.tenant_id, { intent, reservation, plan, hash, raw });
   if (signed) failpoint(first ? "sign-after-persist" : "bump-after-persist");
   return signed;
 }
 
 interface SignedBytes {
   intent: Intent;
-  slot: Slot;
+  reservation: NonceReservation;
   plan: AttemptPlan;
   hash: Hex;
   raw: Hex;
 }
 
 /** Signatures that are ready while others are being stored are stored together. */
-const storeTogether = batched(storeAll, { most: 32, apart: true });
+const storeTogether = batched(storeAll, { most: 32, retryIndividually: true });
 
 /**
  * Moves each intent and keeps its bytes, both or neither, in one statement.
@@ -84,7 +84,7 @@ async function storeAll(services: RelayContext, signed: readonly SignedBytes[]):
       SELECT * FROM unnest(
         ${column(({ intent }) => intent.id)}::uuid[], ${column(({ intent }) => intent.state)}::text[],
         ${column(({ intent }) => intent.version)}::int[], ${column(({ hash }) => toBytes(hash))}::bytea[],
-        ${column(({ slot }) => slot.addr)}::bytea[], ${column(({ slot }) => String(slot.nonce))}::bigint[],
+        ${column(({ reservation }) => reservation.addr)}::bytea[], ${column(({ reservation }) => String(reservation.nonce))}::bigint[],
         ${column(({ plan }) => plan.kind)}::text[], ${column(({ raw }) => toBytes(raw))}::bytea[],
         ${column(({ plan }) => String(plan.fees.maxFeePerGas))}::numeric[],
         ${column(({ plan }) => String(plan.fees.maxPriorityFeePerGas))}::numeric[],

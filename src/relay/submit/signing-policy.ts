@@ -24,7 +24,7 @@ export function checkProposal(chain: Chain, intent: Intent, sender: Address, ord
     if (error instanceof SigningRefused) deny(error.message);
     throw error;
   }
-  if (order.kind === "noop") return;
+  if (order.kind === "cancellation") return;
   if (order.kind !== intent.kind) deny(`${order.kind} for ${intent.kind}`);
   const to = order.transaction.to.toLowerCase();
   if (intent.kind === "deploy" && to !== toAddress(intent.factory)) deny("not the intent's factory");

@@ -4,25 +4,25 @@ import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
 import { toAddress } from "../store/bytes.ts";
-import { getIntent, type Intent, moveIntent, newestGeneration } from "../store/intents.ts";
-import { findSlot } from "../store/nonces.ts";
+import { getIntent, type Intent, moveIntent, newestRetry } from "../store/intents.ts";
+import { findReservation } from "../store/nonces.ts";
 import { waitForThoseAhead, waitForTurn } from "../store/update-order.ts";
-import { chooseLane } from "./choose-wallet.ts";
+import { chooseWallet } from "./choose-wallet.ts";
 import { claimFound } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
-import { adoptDeployment } from "./import-deployment.ts";
+import { importDeployment } from "./import-deployment.ts";
 import { type Preflight, preflight } from "./preflight.ts";
-import { raiseReservation } from "./raise-reservation.ts";
-import { assignSlot } from "./reserve-nonce.ts";
+import { raiseGasReservation } from "./raise-reservation.ts";
+import { reserveNonce } from "./reserve-nonce.ts";
 import { signAttempt } from "./sign-attempt.ts";
 import { lacksBasis, takeBasis } from "./take-basis.ts";
 
 export type Submission =
-  /** Its bytes are on disk: it will be driven to an end whatever happens to this process. */
+  /** Its bytes are on disk: it will be finished whatever happens to this process. */
   | { kind: "signed"; intent: Intent }
   /** Not yet, and trying again at once may help; `ready` saves the next try its questions to the node. */
   | { kind: "waiting"; intent: Intent; reason: string; ready: Preflight | null }
-  /** Not until something changes: funds, the lane, what the simulation says. */
+  /** Not until something changes: funds, the wallet, what the simulation says. */
   | { kind: "held"; intent: Intent; reason: string }
   /** It ended without a transaction. */
   | { kind: "over"; intent: Intent };
@@ -78,64 +78,70 @@ async function takeStep(
     case "cancelled":
     case "expired":
       return { kind: "over", intent };
-    case "superseded":
-      return await newestGeneration(services.db, intent);
-    case "quarantined":
+    case "retried":
+      return await newestRetry(services.db, intent);
+    case "nonce_conflict":
       return { kind: "waiting", intent, reason: "its nonce was used by somebody else", ready: null };
     default:
       return { kind: "signed", intent };
   }
-  const slot = intent.state === "assigned" ? await findSlot(services.db, intent.id) : undefined;
+  const reservation = intent.state === "assigned" ? await findReservation(services.db, intent.id) : undefined;
   // A transaction that does nothing has to fill the nonce; the worker signs it.
-  if (slot && intent.cancel_requested_at) return { kind: "held", intent, reason: "it is being cancelled" };
-  const turn = await (slot
-    ? waitForThoseAhead(services.db, intent, slot, null)
+  if (reservation && intent.cancel_requested_at) return { kind: "held", intent, reason: "it is being cancelled" };
+  const turn = await (reservation
+    ? waitForThoseAhead(services.db, intent, reservation, null)
     : waitForTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
-  const lane = slot
-    ? ({ kind: "lane", sender: toAddress(slot.addr), isNew: false, found: false } as const)
-    : await chooseLane(services, chain, intent);
-  if (lane.found && intent.kind === "update") {
+  const choice = reservation
+    ? ({ kind: "wallet", sender: toAddress(reservation.addr), isNew: false, found: false } as const)
+    : await chooseWallet(services, chain, intent);
+  if (choice.found && intent.kind === "update") {
     const reason = "a transaction that was found of the paying wallet is under way, and may be an update";
     return { kind: "waiting", intent, reason, ready: null };
   }
-  const claimed = lane.found ? await claimFound(services, chain, intent) : null;
+  const claimed = choice.found ? await claimFound(services, chain, intent) : null;
   if (claimed) return claimed;
-  if (lane.kind === "hold") {
-    // The lane may wait for this very intent: after a restore, for the collection that it made already.
-    const adopted = lane.reason === "lane" && intent.kind === "deploy" ? await adopt() : null;
-    return adopted ?? (await holdIntent(intent, lane.reason, lane.message));
+  if (choice.kind === "hold") {
+    // The wallet may wait for this very intent: after a restore, for the collection that it made already.
+    const imported = choice.reason === "wallet" && intent.kind === "deploy" ? await importFromChain() : null;
+    return imported ?? (await holdIntent(intent, choice.reason, choice.message));
   }
   // What an update replaces may have changed since an earlier look, and another wallet has another balance.
-  const fresh = intent.kind === "deploy" && known?.sender === lane.sender ? known : null;
-  const ready = fresh ?? (await preflight(services, chain, intent, lane.sender));
+  const fresh = intent.kind === "deploy" && known?.sender === choice.sender ? known : null;
+  const ready = fresh ?? (await preflight(services, chain, intent, choice.sender));
   if ("waits" in ready) return { kind: "waiting", intent, reason: ready.waits, ready: null };
   if ("refused" in ready) {
     // Another process may have deployed it since: then the refusal is the second deployment's.
     const now = await again();
     if (now.version !== intent.version) return now;
-    const adopted = intent.kind === "deploy" ? await adopt() : null;
-    if (adopted) return adopted;
+    const imported = intent.kind === "deploy" ? await importFromChain() : null;
+    if (imported) return imported;
     // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
-    if (!slot && intent.kind === "deploy" && (await lostRole(lane.sender))) return intent;
+    if (!reservation && intent.kind === "deploy" && (await lostRole(choice.sender))) return intent;
     // A node may simulate on top of its mempool, and this very deployment may wait there, forgotten here.
-    if (!slot && intent.kind === "deploy" && (await lacksBasis(services, chain, lane.sender)))
-      if ((await takeBasis(services, chain, lane.sender)) === null) return intent;
+    if (!reservation && intent.kind === "deploy" && (await lacksBasis(services, chain, choice.sender)))
+      if ((await takeBasis(services, chain, choice.sender)) === null) return intent;
     return await refuse(ready.refused);
   }
   const { fees, wanted, call, gas, headBlock } = ready;
   if (!fees) {
     if (!wanted) return await holdIntent(intent, "fee", "the network's fees are over what may be paid here");
-    const raised = await raiseReservation(services, chain, intent, gas * wanted.maxFeePerGas, slot !== undefined);
+    const raised = await raiseGasReservation(
+      services,
+      chain,
+      intent,
+      gas * wanted.maxFeePerGas,
+      reservation !== undefined,
+    );
     return raised ?? (await holdIntent(intent, "budget", "the spending limits have no room for it at today's fees"));
   }
   const plan = { kind: intent.kind, to: call.to, data: call.data, gas, fees, headBlock };
-  if (slot) {
-    const late = await waitForThoseAhead(services.db, intent, slot, call.basis);
+  if (reservation) {
+    const late = await waitForThoseAhead(services.db, intent, reservation, call.basis);
     if (late) return { kind: "waiting", intent, reason: late, ready: null };
-    return (await signAttempt(services, chain, intent, slot, plan)) ?? (await again());
+    return (await signAttempt(services, chain, intent, reservation, plan)) ?? (await again());
   }
-  if (lane.isNew && !(await isFirstNonce(services, chain, lane.sender, ready.chainNonce))) {
+  if (choice.isNew && !(await isFirstNonce(services, chain, choice.sender, ready.chainNonce))) {
     const reason = "the endpoints do not agree on how many transactions the paying wallet has sent";
     return { kind: "waiting", intent, reason, ready: null };
   }
@@ -144,23 +150,23 @@ async function takeStep(
   const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
   if (!queued) return await again();
   const { genesisHash } = await services.relay.factory(chain);
-  const assignment = await assignSlot(services, chain, queued, { ...ready, fees }, genesisHash);
+  const assignment = await reserveNonce(services, chain, queued, { ...ready, fees }, genesisHash);
   switch (assignment.kind) {
     case "assigned":
-      return (await signAttempt(services, chain, assignment.intent, assignment.slot, plan)) ?? (await again());
+      return (await signAttempt(services, chain, assignment.intent, assignment.reservation, plan)) ?? (await again());
     case "lost":
       return await again();
     case "unchecked": {
-      const unready = await takeBasis(services, chain, lane.sender);
+      const unready = await takeBasis(services, chain, choice.sender);
       if (!unready) return queued;
-      if (!unready.soon) return await holdIntent(queued, "lane", unready.reason);
+      if (!unready.soon) return await holdIntent(queued, "wallet", unready.reason);
       return { kind: "waiting", intent: queued, reason: unready.reason, ready: null };
     }
     case "wait":
       return { kind: "waiting", intent: queued, reason: assignment.reason, ready };
     case "hold": {
-      const other = await chooseLane(services, chain, queued);
-      return other.kind === "lane" && other.sender !== lane.sender
+      const other = await chooseWallet(services, chain, queued);
+      return other.kind === "wallet" && other.sender !== choice.sender
         ? queued
         : await holdIntent(queued, assignment.reason, assignment.message);
     }
@@ -171,13 +177,13 @@ async function takeStep(
     return !(await services.relay.deployers(chain)).includes(sender);
   }
 
-  async function adopt(): Promise<Intent | null> {
-    const adopted = await adoptDeployment(services, chain, intent);
-    return adopted ?? (slot ? null : await endAsFound(services, chain, intent));
+  async function importFromChain(): Promise<Intent | null> {
+    const imported = await importDeployment(services, chain, intent);
+    return imported ?? (reservation ? null : await endAsFound(services, chain, intent));
   }
 
   async function refuse(reason: string): Promise<Submission | Intent> {
-    // With a nonce there is no way back to held: the lane waits behind it until the simulation passes.
+    // With a nonce there is no way back to held: the wallet waits behind it until the simulation passes.
     return await holdIntent(intent, "simulation", `the contract would refuse it: ${reason}`);
   }
 

@@ -9,8 +9,8 @@ import { type ContentKind, kindOfContent, rootOf } from "../chain/own-content.ts
 import { type PoolTransaction, readPendingNonces } from "../chain/pending-nonces.ts";
 import { toBytes } from "../store/bytes.ts";
 import type { Unready } from "../store/nonce-basis.ts";
-import { lockLane, nameWallet } from "../store/wallets.ts";
-import { noteSentElsewhere } from "./external-transactions.ts";
+import { lockWallet, nameWallet } from "../store/wallets.ts";
+import { recordSentElsewhere } from "./external-transactions.ts";
 
 /** Mined transactions whose contents are read before the wallet goes on: each takes some dozen questions to a node. */
 const mostRead = 50;
@@ -18,7 +18,7 @@ const mostRead = 50;
 /**
  * Asks blocks and mempools which nonces of a wallet are in use, and moves its counter behind them. A nonce that nobody
  * here remembers gets a reservation without a request: what was lost in a failover or a restore is not given to another
- * request. Its transaction is followed by `driveFound`.
+ * request. Its transaction is followed by `resubmitFound`.
  *
  * @returns null when the wallet may go on; otherwise why not, and whether trying again in a moment helps.
  * @throws ServiceError `service_unavailable` while no endpoint answers.
@@ -34,7 +34,7 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
   const { genesisHash } = await services.relay.factory(chain);
   const addr = toBytes(wallet);
   const before = await services.db
-    .selectFrom("service.lane")
+    .selectFrom("service.relayer_wallet")
     .select("next_nonce")
     .where("chain_id", "=", chain.id)
     .where("addr", "=", addr)
@@ -46,27 +46,27 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
   const readable = mined.length <= mostRead ? mined : [];
   for (const { raw, ...sent } of readable.length > 0 ? await findNonces(services, chain, wallet, readable) : [])
     if (raw) found.set(sent.nonce, { ...sent, raw });
-    else return foreign(services, chain, wallet, sent.nonce);
+    else return external(services, chain, wallet, sent.nonce);
   const unknown = range(first, pending.next).map((nonce): Found => {
     const sent = found.get(nonce) ?? null;
-    return { nonce, sent, kind: sent ? kindOfContent(chain, wallet, sent) : "noop" };
+    return { nonce, sent, kind: sent ? kindOfContent(chain, wallet, sent) : "cancellation" };
   });
-  const strange = unknown.find(({ kind }) => kind === "foreign");
-  if (strange) return foreign(services, chain, wallet, strange.nonce);
+  const strange = unknown.find(({ kind }) => kind === "external");
+  if (strange) return external(services, chain, wallet, strange.nonce);
   const next = await services.db.transaction().execute(async (transaction) => {
-    const lane = await lockLane(transaction, chain.id, addr, pending.mined, genesisHash);
-    const missing = unknown.filter(({ nonce }) => nonce >= lane.next_nonce);
+    const walletRow = await lockWallet(transaction, chain.id, addr, pending.mined, genesisHash);
+    const missing = unknown.filter(({ nonce }) => nonce >= walletRow.next_nonce);
     for (const { nonce, sent, kind } of missing)
       if (sent && kind === "deploy")
-        await noteSentElsewhere(services, transaction, chain, wallet, { ...sent, nonce, kind });
+        await recordSentElsewhere(services, transaction, chain, wallet, { ...sent, nonce, kind });
     for (const item of missing) await reserve(transaction, { chain_id: chain.id, addr }, item);
-    const nextNonce = missing.length > 0 ? pending.next : lane.next_nonce;
+    const nextNonce = missing.length > 0 ? pending.next : walletRow.next_nonce;
     await transaction
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({
-        basis: lane.incarnation,
+        basis: walletRow.incarnation,
         next_nonce: nextNonce,
-        ...(lane.basis === lane.incarnation ? {} : { basis_at: sql<Date>`clock_timestamp()` }),
+        ...(walletRow.basis === walletRow.incarnation ? {} : { basis_at: sql<Date>`clock_timestamp()` }),
       })
       .where("chain_id", "=", chain.id)
       .where("addr", "=", addr)
@@ -78,19 +78,19 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
       );
     return nextNonce;
   });
-  services.relay.basis.note(nameWallet(chain, wallet), next);
+  services.relay.basis.record(nameWallet(chain, wallet), next);
   return null;
 }
 
-/** Whether a wallet's nonces in use have to be asked for first; `assignSlot` asks the same with the row locked. */
+/** Whether a wallet's nonces in use have to be asked for first; `reserveNonce` asks the same with the row locked. */
 export async function lacksBasis(services: RelayContext, chain: Chain, wallet: Address): Promise<boolean> {
-  const lane = await services.db
-    .selectFrom("service.lane")
+  const walletRow = await services.db
+    .selectFrom("service.relayer_wallet")
     .select(["basis", "next_nonce", sql<string>`service.incarnation()`.as("incarnation")])
     .where("chain_id", "=", chain.id)
     .where("addr", "=", toBytes(wallet))
     .executeTakeFirst();
-  return lane !== undefined && !services.relay.basis.holds(nameWallet(chain, wallet), lane);
+  return walletRow !== undefined && !services.relay.basis.holds(nameWallet(chain, wallet), walletRow);
 }
 
 interface Found {
@@ -100,37 +100,44 @@ interface Found {
   kind: ContentKind;
 }
 
-function foreign(services: RelayContext, chain: Chain, wallet: Address, nonce: bigint): Unready {
+function external(services: RelayContext, chain: Chain, wallet: Address, nonce: bigint): Unready {
   services.log.error({ chain: chain.name, wallet, nonce }, "the paying wallet signed what this service never signs");
   return { reason: "the wallet sent transactions that are not ours; an operator has to look", soon: false };
 }
 
 async function reserve(
   transaction: Transaction<Database>,
-  place: { chain_id: number; addr: Buffer },
+  key: { chain_id: number; addr: Buffer },
   { nonce, sent, kind }: Found,
 ): Promise<void> {
   const found_root = sent && kind === "deploy" ? rootOf(sent.data) : null;
   await transaction
-    .insertInto("service.slot")
-    .values({ ...place, nonce, intent_id: null, kind: kind === "foreign" ? "noop" : kind, found: true, found_root })
+    .insertInto("service.nonce_reservation")
+    .values({
+      ...key,
+      nonce,
+      intent_id: null,
+      kind: kind === "external" ? "cancellation" : kind,
+      found: true,
+      found_root,
+    })
     .execute();
-  if (sent) await keepFoundBytes(transaction, place, sent);
+  if (sent) await keepFoundBytes(transaction, key, sent);
 }
 
 /** Keeps bytes that were found at a nonce of ours: they are evidence, and may be sent again. */
 export async function keepFoundBytes(
   transaction: Transaction<Database>,
-  place: { chain_id: number; addr: Buffer },
+  key: { chain_id: number; addr: Buffer },
   sent: Pick<PoolTransaction, "nonce" | "hash" | "raw" | "gas" | "maxFeePerGas" | "maxPriorityFeePerGas">,
 ): Promise<void> {
   await transaction
     .insertInto("service.attempt")
     .values({
-      ...place,
+      ...key,
       nonce: sent.nonce,
       hash: toBytes(sent.hash),
-      kind: "adopted",
+      kind: "imported",
       raw: toBytes(sent.raw),
       max_fee: sent.maxFeePerGas,
       tip: sent.maxPriorityFeePerGas,

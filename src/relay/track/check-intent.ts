@@ -11,18 +11,18 @@ import { type ChainView, depthOf, readReceipts } from "../chain/view.ts";
 import { toAddress, toBytes, toHash } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
-import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type Slot } from "../store/nonces.ts";
+import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
-import { startNextGeneration } from "./nonce-conflict.ts";
+import { startRetry } from "./nonce-conflict.ts";
 import { explainUsedNonce } from "./used-nonce.ts";
 
-/** Generations of a request that ran out of gas, beyond the first one. */
+/** Retries of a request that ran out of gas, beyond the first one. */
 const mostRepetitions = 2;
 
 /** An intent whose fate the chain decides, with its nonce. */
 export interface WatchedIntent {
   intent: Intent;
-  slot: Slot;
+  reservation: NonceReservation;
   /** Newest first; only read for those that are not mined. */
   attempts: readonly Attempt[];
   /** Since its last change, by the database's clock. */
@@ -52,7 +52,7 @@ export async function watchIntent(
   evidence: Evidence,
 ): Promise<Intent | null> {
   const moved = await moveByChain(services, chain, watched, evidence);
-  if (moved) services.relay.figures.noteStage(chain, watched.intent.state, moved);
+  if (moved) services.relay.figures.recordStage(chain, watched.intent.state, moved);
   return moved;
 }
 
@@ -66,33 +66,33 @@ async function moveByChain(
     case "assigned":
     case "signed":
     case "in_flight":
-      return await lookForReceipt(services, chain, watched, evidence);
+      return await findReceipt(services, chain, watched, evidence);
     case "mined":
     case "mined_reverted":
-    case "mined_noop":
+    case "mined_cancellation":
     case "confirmed":
       return await followBlock(services, chain, watched, evidence);
-    case "quarantined":
-      return await startNextGeneration(services, chain, watched.intent, evidence.view);
+    case "nonce_conflict":
+      return await startRetry(services, chain, watched.intent, evidence.view);
     default:
       return watched.intent;
   }
 }
 
-async function lookForReceipt(
+async function findReceipt(
   services: RelayContext,
   chain: Chain,
   watched: WatchedIntent,
   { receipts, view, missing }: Evidence,
 ): Promise<Intent | null> {
-  const { intent, attempts, slot } = watched;
+  const { intent, attempts, reservation } = watched;
   for (const attempt of attempts) {
     const hash = toHash(attempt.hash);
     const receipt = receipts.get(hash);
     if (!receipt) continue;
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
     const succeeded = receipt.status === 1n;
-    const to = attempt.kind === "noop" ? "mined_noop" : succeeded ? "mined" : "mined_reverted";
+    const to = attempt.kind === "cancellation" ? "mined_cancellation" : succeeded ? "mined" : "mined_reverted";
     if (to === "mined" && intent.kind === "deploy" && !announcesCollection(receipt, intent)) {
       services.log.error({ intent: intent.id, hash }, "a deployment succeeded without its collection");
       continue;
@@ -111,19 +111,19 @@ async function lookForReceipt(
       return moved;
     });
   }
-  const wallet = view.wallets.get(`0x${slot.addr.toString("hex")}`);
-  if (!wallet || wallet.finalNonce === null || wallet.finalNonce <= slot.nonce) {
+  const wallet = view.wallets.get(`0x${reservation.addr.toString("hex")}`);
+  if (!wallet || wallet.finalNonce === null || wallet.finalNonce <= reservation.nonce) {
     missing.delete(intent.id);
     return intent;
   }
   // The nonce is used for good, and by none of our transactions that an endpoint knows of.
   const rounds = (missing.get(intent.id) ?? 0) + 1;
   missing.set(intent.id, rounds);
-  // Endpoints index receipts late, and lie; a nonce that is really gone stays gone.
+  // Endpoints index receipts late, and may be wrong; a nonce that is really gone stays gone.
   return rounds < 5 ? intent : await explainUsedNonce(services, chain, watched, view);
 }
 
-/** Its nonce is used up for nothing: once that is final, the request goes on in a new generation. */
+/** Its nonce is used up for nothing: once that is final, the request goes on as a retry. */
 async function repeatUpdate(
   services: RelayContext,
   { intent }: WatchedIntent,
@@ -134,27 +134,27 @@ async function repeatUpdate(
   services.log.warn({ intent: intent.id, hash }, "an update was mined before its collection stood; it is repeated");
   return await services.db.transaction().execute(async (transaction) => {
     const mined = await markMined(transaction, intent, "mined", hash, block, costWei);
-    return mined && (await moveIntent(transaction, mined, "quarantined", "no_effect"));
+    return mined && (await moveIntent(transaction, mined, "nonce_conflict", "no_effect"));
   });
 }
 
 async function followBlock(
   services: RelayContext,
   chain: Chain,
-  { intent, slot }: WatchedIntent,
+  { intent, reservation }: WatchedIntent,
   { view, blocks }: Evidence,
 ): Promise<Intent | null> {
-  if (!slot.mined_block_hash || slot.mined_block === null || !slot.mined_attempt)
+  if (!reservation.mined_block_hash || reservation.mined_block === null || !reservation.mined_attempt)
     throw new Error(`intent ${intent.id} is mined nowhere`);
-  const number = slot.mined_block;
+  const number = reservation.mined_block;
   const now = blocks.get(number);
   // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
   if (number > view.head || now === undefined) return intent;
-  if (now !== toHash(slot.mined_block_hash)) {
-    const facts = { intent: intent.id, block: number, state: intent.state };
+  if (now !== toHash(reservation.mined_block_hash)) {
+    const context = { intent: intent.id, block: number, state: intent.state };
     if (intent.state === "confirmed")
-      services.log.error(facts, "incident: a confirmed block is gone; the address is withdrawn");
-    else services.log.warn(facts, "the block of a deployment is gone");
+      services.log.error(context, "incident: a confirmed block is gone; the address is withdrawn");
+    else services.log.warn(context, "the block of a deployment is gone");
     return await services.db.transaction().execute((transaction) => markUnmined(transaction, intent));
   }
   const isDue =
@@ -164,7 +164,7 @@ async function followBlock(
     return isDue ? await moveIntent(services.db, intent, "finalized") : intent;
   }
   if (!isDue) return intent;
-  const outcome = { hash: toHash(slot.mined_attempt), blockHash: now, succeeded: outcomeOf(intent) };
+  const outcome = { hash: toHash(reservation.mined_attempt), blockHash: now, succeeded: outcomeOf(intent) };
   const agreement = await agreeOnOutcome(services.relay.nodes(chain), chain.relay.quorum, outcome);
   if (agreement === "unknown") return intent;
   if (agreement === "denied") {
@@ -175,8 +175,8 @@ async function followBlock(
     case "mined":
       return await confirm(services, chain, intent, { number, hash: outcome.hash });
     case "mined_reverted":
-      return await endReverted(services, chain, { intent, slot }, outcome);
-    case "mined_noop":
+      return await endReverted(services, chain, { intent, reservation }, outcome);
+    case "mined_cancellation":
       return (await endAsFound(services, chain, intent)) ?? (await moveIntent(services.db, intent, "cancelled"));
     default:
       return intent;
@@ -185,32 +185,36 @@ async function followBlock(
 
 /** A transaction that does nothing does so even if it fails. */
 function outcomeOf(intent: Intent): boolean | null {
-  return intent.state === "mined_noop" ? null : intent.state === "mined";
+  return intent.state === "mined_cancellation" ? null : intent.state === "mined";
 }
 
 /**
- * What ran out of gas did so because a node estimated too little: the request goes on in a new generation, with another
+ * What ran out of gas did so because a node estimated too little: the request goes on as a retry, with another
  * estimate, a few times. So does a deployment whose wallet had lost its role when it was mined: another wallet sends
  * it, or this one once it has the role again. Everything else that the chain refused it refused for good.
  */
 async function endReverted(
   services: RelayContext,
   chain: Chain,
-  { intent, slot }: { intent: Intent; slot: Slot },
+  { intent, reservation }: { intent: Intent; reservation: NonceReservation },
   { hash, blockHash }: { hash: Hash; blockHash: Hash },
 ): Promise<Intent | null> {
   // A duplicate of a transaction whose rows were lost: the factory refuses a second collection of one intent.
   const found = await endAsFound(services, chain, intent);
   if (found) return found;
-  const mayRepeat = intent.gen < mostRepetitions && intent.cancel_requested_at === null;
-  if (mayRepeat && intent.kind === "deploy" && (await lackedRole(services, chain, toAddress(slot.addr), blockHash))) {
+  const mayRepeat = intent.retry_number < mostRepetitions && intent.cancel_requested_at === null;
+  if (
+    mayRepeat &&
+    intent.kind === "deploy" &&
+    (await lackedRole(services, chain, toAddress(reservation.addr), blockHash))
+  ) {
     services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the deployment is repeated");
-    return await moveIntent(services.db, intent, "quarantined", "role");
+    return await moveIntent(services.db, intent, "nonce_conflict", "role");
   }
   if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
     return await moveIntent(services.db, intent, "failed_onchain");
   services.log.warn({ intent: intent.id, hash }, "a transaction ran out of gas; it is repeated with a new estimate");
-  return await moveIntent(services.db, intent, "quarantined", "out_of_gas");
+  return await moveIntent(services.db, intent, "nonce_conflict", "out_of_gas");
 }
 
 /**

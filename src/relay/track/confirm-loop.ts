@@ -4,8 +4,8 @@ import { readBlockHashes } from "../chain/view.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.ts";
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
 import { mendIntents } from "./mend-intents.ts";
-import { listSettling } from "./page-mined.ts";
-import { lookAtLanes } from "./watch-wallets.ts";
+import { listConfirming } from "./page-mined.ts";
+import { refreshWallets } from "./watch-wallets.ts";
 
 /**
  * One look at what is mined on a chain and not final: it is compared with the request, confirmed and closed, or sent
@@ -14,27 +14,29 @@ import { lookAtLanes } from "./watch-wallets.ts";
  *
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */
-export async function settleRound(
+export async function confirmRound(
   services: RelayContext,
   chain: Chain,
   memory: RelayMemory,
   signal?: AbortSignal,
 ): Promise<void> {
   await mendIntents(services, chain);
-  const settling = await listSettling(services, chain, memory.settling);
-  if (settling.length === 0) return;
-  const view = await lookAtLanes(services, chain, memory);
-  const mined = settling.flatMap(({ slot }) => slot.mined_block ?? []).filter((number) => number <= view.head);
+  const confirming = await listConfirming(services, chain, memory.confirming);
+  if (confirming.length === 0) return;
+  const view = await refreshWallets(services, chain, memory);
+  const mined = confirming
+    .flatMap(({ reservation }) => reservation.mined_block ?? [])
+    .filter((number) => number <= view.head);
   const blocks = await readBlockHashes(services.relay.nodes(chain), mined, chain.relay.quorum);
   const evidence: Evidence = { view, receipts: new Map(), blocks, missing: memory.missing };
   const gone: WatchedIntent[] = [];
-  const look = (item: WatchedIntent) =>
+  const poll = (item: WatchedIntent) =>
     attend(services, item.intent, async () => {
       const now = await watchIntent(services, chain, item, evidence);
       if (now?.state === "in_flight") gone.push({ ...item, intent: now });
     });
-  await inParallel(settling, look, signal);
-  gone.sort((a, b) => Number(a.slot.nonce - b.slot.nonce));
+  await inParallel(confirming, poll, signal);
+  gone.sort((a, b) => Number(a.reservation.nonce - b.reservation.nonce));
   const sendAll = ({ intent }: WatchedIntent) =>
     attend(services, intent, () => send(services, chain, intent, memory, true));
   await inParallel(gone, sendAll, signal);

@@ -7,8 +7,8 @@ import { type ContentKind, isOwnCollection, kindOfContent, rootOf } from "../cha
 import { toBytes } from "../store/bytes.ts";
 import { missingNonces } from "../store/nonce-gaps.ts";
 import { costOf } from "../store/nonces.ts";
-import { lockLane } from "../store/wallets.ts";
-import { noteSentElsewhere } from "../submit/external-transactions.ts";
+import { lockWallet } from "../store/wallets.ts";
+import { recordSentElsewhere } from "../submit/external-transactions.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 
 /** A nonce that the chain has and the database had not. */
@@ -21,19 +21,19 @@ export interface FoundNonce {
 }
 
 /**
- * Notes each transaction of a wallet that the chain has and the database forgot: its nonce gets a reservation that is
- * mined, with the intent id that it deployed. The request that it belongs to takes it over (`adoptDeployment`), now or
+ * Records each transaction of a wallet that the chain has and the database forgot: its nonce gets a reservation that is
+ * mined, with the intent id that it deployed. The request that it belongs to takes it over (`importDeployment`), now or
  * when its client asks again. The wallet goes on behind them; what is not ours by content closes it.
  *
  * @param count the wallet's transactions up to the block that is looked at.
- * @param acceptForeign nonces used by other transactions are noted as such and passed over, on a person's word.
+ * @param acceptExternal nonces used by other transactions are recorded as such and passed over, on a person's word.
  * @returns the nonces that were missing, ascending.
  */
 export async function importFound(
   services: RelayContext,
   chain: Chain,
   wallet: Address,
-  { count, acceptForeign = false }: { count: bigint; acceptForeign?: boolean },
+  { count, acceptExternal = false }: { count: bigint; acceptExternal?: boolean },
 ): Promise<FoundNonce[]> {
   const addr = toBytes(wallet);
   const missing = await missingNonces(services.db, chain.id, addr, count);
@@ -42,37 +42,43 @@ export async function importFound(
   const found: { kind: ContentKind; transaction: SentTransaction }[] = [];
   for (const transaction of sent)
     found.push({ kind: await kindOnChain(services, chain, wallet, transaction), transaction });
-  const closed = found.some(({ kind }) => kind === "foreign") && !acceptForeign;
+  const closed = found.some(({ kind }) => kind === "external") && !acceptExternal;
   const { genesisHash } = await services.relay.factory(chain);
   await services.db.transaction().execute(async (db) => {
-    const lane = await lockLane(db, chain.id, addr, count, genesisHash);
-    const place = { chain_id: chain.id, addr };
+    const walletRow = await lockWallet(db, chain.id, addr, count, genesisHash);
+    const key = { chain_id: chain.id, addr };
     for (const { kind, transaction } of found)
       if (kind === "deploy" || kind === "update")
-        await noteSentElsewhere(services, db, chain, wallet, { ...transaction, kind });
+        await recordSentElsewhere(services, db, chain, wallet, { ...transaction, kind });
     for (const { kind, transaction } of closed ? [] : found) {
-      const slot =
-        kind === "foreign"
-          ? ({ kind: "noop", state: "foreign" } as const)
+      const reservation =
+        kind === "external"
+          ? ({ kind: "cancellation", state: "external" } as const)
           : ({ kind, state: "mined", ...minedBy(transaction) } as const);
       await db
-        .insertInto("service.slot")
-        .values({ ...place, nonce: transaction.nonce, found: true, ...slot, found_root: rootOf(transaction.data) })
+        .insertInto("service.nonce_reservation")
+        .values({
+          ...key,
+          nonce: transaction.nonce,
+          found: true,
+          ...reservation,
+          found_root: rootOf(transaction.data),
+        })
         .onConflict((conflict) =>
           conflict
             .columns(["chain_id", "addr", "nonce"])
-            .doUpdateSet({ ...slot, found_root: rootOf(transaction.data) })
+            .doUpdateSet({ ...reservation, found_root: rootOf(transaction.data) })
             // A request may have claimed it meanwhile, and follows it by itself.
-            .where("service.slot.intent_id", "is", null)
-            .where("service.slot.state", "=", "open"),
+            .where("service.nonce_reservation.intent_id", "is", null)
+            .where("service.nonce_reservation.state", "=", "open"),
         )
         .execute();
-      if (kind !== "foreign" && transaction.raw)
-        await keepFoundBytes(db, place, { ...transaction, raw: transaction.raw });
+      if (kind !== "external" && transaction.raw)
+        await keepFoundBytes(db, key, { ...transaction, raw: transaction.raw });
     }
-    const next = closed || lane.next_nonce > count ? lane.next_nonce : count;
+    const next = closed || walletRow.next_nonce > count ? walletRow.next_nonce : count;
     await db
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({ next_nonce: next, ...(closed ? { state: "reconcile" } : {}) })
       .where("chain_id", "=", chain.id)
       .where("addr", "=", addr)
@@ -80,7 +86,7 @@ export async function importFound(
       .execute();
     if (closed) return;
     await db
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({ state: "open" })
       .where("chain_id", "=", chain.id)
       .where("addr", "=", addr)
@@ -90,9 +96,9 @@ export async function importFound(
   if (found.length > 0)
     services.log.warn(
       { chain: chain.name, wallet, found: found.length, closed },
-      "a lane was reconciled with its chain",
+      "a wallet was reconciled with its chain",
     );
-  return found.map(({ kind, transaction: { nonce, hash } }) => ({ nonce, hash, kind, explained: kind !== "foreign" }));
+  return found.map(({ kind, transaction: { nonce, hash } }) => ({ nonce, hash, kind, explained: kind !== "external" }));
 }
 
 /** What a mined transaction of a wallet is, with everything that the database and the chain know. */
@@ -105,7 +111,7 @@ export async function kindOnChain(
   const kind = kindOfContent(chain, wallet, sent);
   if (kind !== "update" || !sent.to) return kind;
   const target = sent.to;
-  return (await askNode(chain, () => isOwnCollection(services, chain, target))) ? kind : "foreign";
+  return (await askNode(chain, () => isOwnCollection(services, chain, target))) ? kind : "external";
 }
 
 export function minedBy({ receipt, hash }: SentTransaction) {

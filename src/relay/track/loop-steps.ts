@@ -6,7 +6,7 @@ import { loggable } from "../chain/node-failure.ts";
 import type { ChainView } from "../chain/view.ts";
 import type { Intent } from "../store/intents.ts";
 import { broadcast } from "../submit/broadcast.ts";
-import type { SettlingPages } from "./page-mined.ts";
+import type { ConfirmingPages } from "./page-mined.ts";
 
 /** What one process remembers of a chain between rounds; losing it costs a repetition and nothing else. */
 export interface RelayMemory {
@@ -15,16 +15,16 @@ export interface RelayMemory {
   /** The same of nonces that were found in use. */
   sentFound: Map<string, number>;
   /** When each wallet's nonces in use were last asked for. */
-  lookedForBasis: Map<string, number>;
+  basisReadAt: Map<string, number>;
   /** When each wallet's forgotten transactions were last looked for. */
-  lookedForFound: Map<string, number>;
+  foundReadAt: Map<string, number>;
   /** When the wallets' transactions were last counted. */
   countedAt: number;
   /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
   missing: Map<string, number>;
   /** Intents with a nonce that the simulation refuses: since when, and when it last did. */
   refused: Map<string, { since: number; last: number }>;
-  settling: SettlingPages;
+  confirming: ConfirmingPages;
   /** How far `listUnassigned` has come. */
   waiting: bigint;
   view: { at: number; reading: Promise<ChainView> } | null;
@@ -36,12 +36,12 @@ export function createRelayMemory(viewMs = 0): RelayMemory {
   return {
     sent: new Map(),
     sentFound: new Map(),
-    lookedForFound: new Map(),
-    lookedForBasis: new Map(),
+    foundReadAt: new Map(),
+    basisReadAt: new Map(),
     countedAt: Number.NEGATIVE_INFINITY,
     missing: new Map(),
     refused: new Map(),
-    settling: { mined: -1n, confirmed: -1n },
+    confirming: { mined: -1n, confirmed: -1n },
     waiting: -1n,
     view: null,
     viewMs,
@@ -77,8 +77,8 @@ export async function attend(services: RelayContext, intent: Intent, work: () =>
     );
   } catch (error) {
     // A node that is away keeps all of them from it.
-    const facts = { intent: intent.id, state: intent.state, ...loggable(error) };
-    services.logOnce.write("warn", `intent ${causeOf(error)}`, facts, "an intent could not be moved on");
+    const context = { intent: intent.id, state: intent.state, ...loggable(error) };
+    services.logOnce.write("warn", `intent ${causeOf(error)}`, context, "an intent could not be moved on");
   }
 }
 

@@ -4,13 +4,13 @@ import { readChainView } from "../chain/view.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
 import { attend } from "./loop-steps.ts";
-import { standsThere, startNextGeneration } from "./nonce-conflict.ts";
+import { standsThere, startRetry } from "./nonce-conflict.ts";
 
 /** Of one look; there are none unless an older version left them. */
 const page = 100;
 
 /**
- * Ends deployments that are mined, or quarantined, and have no reservation of one: older versions left them when
+ * Ends deployments that are mined, or in conflict over their nonce, and have no reservation of one: older versions left them when
  * two requests met at one nonce. Their collection stands by then; if a reorganisation took it, they are made again.
  */
 export async function mendIntents(services: RelayContext, chain: Chain): Promise<void> {
@@ -18,9 +18,9 @@ export async function mendIntents(services: RelayContext, chain: Chain): Promise
     .selectFrom("service.intent as i")
     .selectAll("i")
     .where("i.chain_id", "=", chain.id)
-    .where("i.state", "in", ["mined", "quarantined"])
+    .where("i.state", "in", ["mined", "nonce_conflict"])
     .where(({ not, exists, selectFrom }) =>
-      not(exists(selectFrom("service.slot as s").select("s.nonce").whereRef("s.intent_id", "=", "i.id"))),
+      not(exists(selectFrom("service.nonce_reservation as s").select("s.nonce").whereRef("s.intent_id", "=", "i.id"))),
     )
     .limit(page)
     .execute();
@@ -32,6 +32,6 @@ async function mend(services: RelayContext, chain: Chain, intent: Intent): Promi
   const view = await readChainView(services.relay.nodes(chain), chain, []);
   // As of the newest block: what is not final yet has time.
   if (await standsThere(services, chain, intent, view.head)) return;
-  const quarantined = intent.state === "mined" ? await moveIntent(services.db, intent, "quarantined") : intent;
-  if (quarantined) await startNextGeneration(services, chain, quarantined, view);
+  const conflicted = intent.state === "mined" ? await moveIntent(services.db, intent, "nonce_conflict") : intent;
+  if (conflicted) await startRetry(services, chain, conflicted, view);
 }

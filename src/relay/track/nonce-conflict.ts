@@ -9,42 +9,51 @@ import { calls, parseHex } from "../chain/reads.ts";
 import type { ChainView } from "../chain/view.ts";
 import { toAddress } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
-import type { Slot } from "../store/nonces.ts";
+import type { NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
-import { noteSentElsewhere } from "../submit/external-transactions.ts";
+import { recordSentElsewhere } from "../submit/external-transactions.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 
 interface Lost {
   intent: Intent;
-  slot: Slot;
+  reservation: NonceReservation;
 }
 
 /**
- * Takes an intent out of a nonce that was used by bytes we never signed, and halts the wallet's lane:
+ * Takes an intent out of a nonce that was used by bytes we never signed, and halts the wallet:
  * somebody else has its key, and only a person can decide what to do about that.
  *
  * @returns null when another process moved it.
  */
-export async function quarantine(services: RelayContext, chain: Chain, { intent, slot }: Lost): Promise<Intent | null> {
-  const facts = { intent: intent.id, chain: chain.name, wallet: toAddress(slot.addr), nonce: slot.nonce };
+export async function markNonceConflict(
+  services: RelayContext,
+  chain: Chain,
+  { intent, reservation }: Lost,
+): Promise<Intent | null> {
+  const context = {
+    intent: intent.id,
+    chain: chain.name,
+    wallet: toAddress(reservation.addr),
+    nonce: reservation.nonce,
+  };
   const halted = await services.db.transaction().execute(async (transaction) => {
-    const moved = await moveIntent(transaction, intent, "quarantined", "nonce_taken");
+    const moved = await moveIntent(transaction, intent, "nonce_conflict", "nonce_taken");
     if (!moved) return null;
     await transaction
-      .updateTable("service.slot")
-      .set({ state: "foreign" })
+      .updateTable("service.nonce_reservation")
+      .set({ state: "external" })
       .where("intent_id", "=", intent.id)
       .execute();
     await transaction
-      .updateTable("service.lane")
+      .updateTable("service.relayer_wallet")
       .set({ state: "halted" })
-      .where("chain_id", "=", slot.chain_id)
-      .where("addr", "=", slot.addr)
+      .where("chain_id", "=", reservation.chain_id)
+      .where("addr", "=", reservation.addr)
       .execute();
     return moved;
   });
   // Only of what happened: another process may have found a better explanation meanwhile.
-  if (halted) services.log.error(facts, "incident: a foreign transaction used our nonce; the lane is halted");
+  if (halted) services.log.error(context, "incident: an external transaction used our nonce; the wallet is halted");
   return halted;
 }
 
@@ -57,40 +66,41 @@ export async function quarantine(services: RelayContext, chain: Chain, { intent,
 export async function passNonceOn(
   services: RelayContext,
   chain: Chain,
-  { intent, slot }: Lost,
-  sent: SentTransaction & { raw: Hex; kind: "deploy" | "update" | "noop" },
+  { intent, reservation }: Lost,
+  sent: SentTransaction & { raw: Hex; kind: "deploy" | "update" | "cancellation" },
 ): Promise<Intent | null> {
-  const facts = {
+  const context = {
     intent: intent.id,
     chain: chain.name,
-    wallet: toAddress(slot.addr),
-    nonce: slot.nonce,
+    wallet: toAddress(reservation.addr),
+    nonce: reservation.nonce,
     hash: sent.hash,
   };
   const passed = await services.db.transaction().execute(async (transaction) => {
-    const moved = await moveIntent(transaction, intent, "quarantined", "nonce_passed_on");
+    const moved = await moveIntent(transaction, intent, "nonce_conflict", "nonce_passed_on");
     if (!moved) return null;
     const { kind } = sent;
-    if (kind !== "noop") await noteSentElsewhere(services, transaction, chain, toAddress(slot.addr), { ...sent, kind });
+    if (kind !== "cancellation")
+      await recordSentElsewhere(services, transaction, chain, toAddress(reservation.addr), { ...sent, kind });
     await transaction
-      .updateTable("service.slot")
-      .set({ state: "foreign", found: true, found_root: rootOf(sent.data) })
+      .updateTable("service.nonce_reservation")
+      .set({ state: "external", found: true, found_root: rootOf(sent.data) })
       .where("intent_id", "=", intent.id)
       .execute();
-    await keepFoundBytes(transaction, { chain_id: slot.chain_id, addr: slot.addr }, sent);
+    await keepFoundBytes(transaction, { chain_id: reservation.chain_id, addr: reservation.addr }, sent);
     return moved;
   });
   if (passed)
-    services.log.warn(facts, "a transaction of a lost request used the nonce; the request goes on with another one");
+    services.log.warn(context, "a transaction of a lost request used the nonce; the request goes on with another one");
   return passed;
 }
 
 /**
- * Gives a quarantined request another try: a new intent of the same root, so of the same address, which the
+ * Retries a request that lost its nonce: a new intent of the same root, so of the same address, which the
  * chain can hold one collection at. The first try's gas is spent, or its reservation given back; the next one reserves
  * for itself before it is signed, within the limits of then. A request that was cancelled meanwhile ends there.
  */
-export async function startNextGeneration(
+export async function startRetry(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
@@ -102,15 +112,15 @@ export async function startNextGeneration(
   const next = randomUUID();
   return await services.db.transaction().execute(async (transaction) => {
     const inserted = await sql<Pick<Intent, "id" | "state" | "version">>`
-      INSERT INTO service.intent (id, root_id, gen, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
+      INSERT INTO service.intent (id, root_id, retry_number, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
         template, owner, init_data, salt, predicted_addr, seq)
-      SELECT ${next}::uuid, root_id, gen + 1, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
+      SELECT ${next}::uuid, root_id, retry_number + 1, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
         template, owner, init_data, salt, predicted_addr, seq
       FROM service.intent WHERE id = ${intent.id}
       ON CONFLICT DO NOTHING RETURNING id, state, version`.execute(transaction);
     const [repeated] = inserted.rows;
     if (repeated && intent.cancel_requested_at) await moveIntent(transaction, repeated, "cancelled");
-    return await moveIntent(transaction, intent, "superseded");
+    return await moveIntent(transaction, intent, "retried");
   });
 }
 

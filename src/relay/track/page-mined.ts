@@ -9,12 +9,12 @@ import { asWatched, selectWatched } from "./watched-rows.ts";
 const page = 500;
 
 const pagedStates = {
-  mined: ["mined", "mined_reverted", "mined_noop", "quarantined"],
+  mined: ["mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],
   confirmed: ["confirmed"],
 } as const satisfies Record<string, readonly IntentState[]>;
 
 /** How far the rounds have come, by order of acceptance. */
-export type SettlingPages = Record<keyof typeof pagedStates, bigint>;
+export type ConfirmingPages = Record<keyof typeof pagedStates, bigint>;
 
 /**
  * What a round looks at of everything that is mined and not final. There may be more of it than a round can take (some
@@ -23,10 +23,10 @@ export type SettlingPages = Record<keyof typeof pagedStates, bigint>;
  *
  * @param pages is moved on to the next ones.
  */
-export async function listSettling(
+export async function listConfirming(
   services: RelayContext,
   chain: Chain,
-  pages: SettlingPages,
+  pages: ConfirmingPages,
 ): Promise<WatchedIntent[]> {
   const [mined, confirmed] = await Promise.all([
     listPage(services, chain, pages, "mined"),
@@ -38,7 +38,7 @@ export async function listSettling(
 async function listPage(
   services: RelayContext,
   chain: Chain,
-  pages: SettlingPages,
+  pages: ConfirmingPages,
   kind: keyof typeof pagedStates,
 ): Promise<WatchedIntent[]> {
   const rows = await selectWatched(services)

@@ -19,13 +19,15 @@ export async function listOpen(services: RelayContext, chain: Chain): Promise<Wa
     .innerJoin(
       (from) =>
         from
-          .selectFrom("service.slot as o")
+          .selectFrom("service.nonce_reservation as o")
           .innerJoin("service.intent as w", "w.id", "o.intent_id")
           .select("o.intent_id")
-          .select(sql<bigint>`row_number() OVER (PARTITION BY o.addr ORDER BY o.nonce)`.as("place"))
+          .select(sql<bigint>`row_number() OVER (PARTITION BY o.addr ORDER BY o.nonce)`.as("position"))
           .select(isToBeEmptied.as("to_be_emptied"))
           .select(
-            sql<bigint>`row_number() OVER (PARTITION BY o.addr, ${isToBeEmptied} ORDER BY o.nonce)`.as("place_alike"),
+            sql<bigint>`row_number() OVER (PARTITION BY o.addr, ${isToBeEmptied} ORDER BY o.nonce)`.as(
+              "position_alike",
+            ),
           )
           .where("o.chain_id", "=", chain.id)
           .where("o.state", "=", "open")
@@ -35,10 +37,10 @@ export async function listOpen(services: RelayContext, chain: Chain): Promise<Wa
     )
     .where((where) =>
       where.or([
-        where("chosen.place", "<=", BigInt(lowest)),
+        where("chosen.position", "<=", BigInt(lowest)),
         where.and([
           where("chosen.to_be_emptied", "=", true),
-          where("chosen.place_alike", "<=", BigInt(lowestCancelled)),
+          where("chosen.position_alike", "<=", BigInt(lowestCancelled)),
         ]),
       ]),
     )
@@ -51,4 +53,4 @@ export async function listOpen(services: RelayContext, chain: Chain): Promise<Wa
 /** Cancelled, and the empty transaction is not signed yet. */
 const isToBeEmptied = sql<boolean>`(w.cancel_requested_at IS NOT NULL AND NOT EXISTS (
   SELECT FROM service.attempt a
-  WHERE (a.chain_id, a.addr, a.nonce) = (o.chain_id, o.addr, o.nonce) AND a.kind = 'noop'))`;
+  WHERE (a.chain_id, a.addr, a.nonce) = (o.chain_id, o.addr, o.nonce) AND a.kind = 'cancellation'))`;

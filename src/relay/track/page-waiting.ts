@@ -19,10 +19,10 @@ export async function listAssigned(services: RelayContext, chain: Chain): Promis
     .innerJoin(
       (from) =>
         from
-          .selectFrom("service.slot as s")
+          .selectFrom("service.nonce_reservation as s")
           .innerJoin("service.intent as w", "w.id", "s.intent_id")
           .select("s.intent_id")
-          .select(sql<bigint>`row_number() OVER (PARTITION BY s.addr ORDER BY s.nonce)`.as("place"))
+          .select(sql<bigint>`row_number() OVER (PARTITION BY s.addr ORDER BY s.nonce)`.as("position"))
           .where("s.chain_id", "=", chain.id)
           .where("s.state", "=", "open")
           .where("w.state", "=", "assigned")
@@ -31,8 +31,8 @@ export async function listAssigned(services: RelayContext, chain: Chain): Promis
       (join) => join.onRef("chosen.intent_id", "=", "i.id"),
     )
     .selectAll("i")
-    .where("chosen.place", "<=", BigInt(lowest))
-    .orderBy("chosen.place")
+    .where("chosen.position", "<=", BigInt(lowest))
+    .orderBy("chosen.position")
     .limit(page)
     .execute();
 }

@@ -21,7 +21,7 @@ export function watchRelay({ registry }: Metrics, figures: RelayFigures, chains:
   });
   new Gauge({
     name: "mintyard_endpoint_head_block",
-    help: "Newest block that this RPC endpoint told; none while it does not answer.",
+    help: "Newest block that this RPC endpoint reported; none while it does not answer.",
     labelNames: endpoint,
     registers: [registry],
     collect() {

@@ -12,13 +12,13 @@ import { toAddress, toBytes, toHex } from "../store/bytes.ts";
 import type { Attempt } from "../store/nonces.ts";
 import { takeBasis } from "../submit/take-basis.ts";
 import type { RelayMemory } from "./loop-steps.ts";
-import { lookAtLanes } from "./watch-wallets.ts";
+import { refreshWallets } from "./watch-wallets.ts";
 
 /** Nonces of one look, each wallet's lowest first: nothing behind them can be mined. */
 const lowest = 50;
-const noopGas = 21_000n;
+const cancellationGas = 21_000n;
 
-interface FoundSlot {
+interface FoundReservation {
   addr: Buffer;
   nonce: bigint;
   ageMs: number;
@@ -29,22 +29,23 @@ interface FoundSlot {
 /**
  * One look at the nonces that were found in use and belong to no request that is known. Bytes that a mempool showed are
  * sent again and replaced like others; a nonce whose transaction nobody has any more gets an empty transaction, since
- * all behind it would wait for ever. `lookAtLanes` notes what was mined once it is final.
+ * all behind it would wait for ever. `refreshWallets` records what was mined once it is final.
  */
-export async function driveFound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
+export async function resubmitFound(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
   await takeMissingBases(services, chain, memory);
-  const slots = await listFound(services, chain);
-  if (slots.length === 0) return;
-  const view = await lookAtLanes(services, chain, memory);
-  for (const slot of slots) {
-    const next = view.wallets.get(toAddress(slot.addr))?.nonce;
-    if (next === undefined || next > slot.nonce) continue;
+  const reservations = await listFound(services, chain);
+  if (reservations.length === 0) return;
+  const view = await refreshWallets(services, chain, memory);
+  for (const reservation of reservations) {
+    const next = view.wallets.get(toAddress(reservation.addr))?.nonce;
+    if (next === undefined || next > reservation.nonce) continue;
     try {
-      if (slot.nonce === next && isStale(chain, slot, view.head)) await replace(services, chain, slot, view);
-      else await resend(services, chain, slot, memory);
+      if (reservation.nonce === next && isStale(chain, reservation, view.head))
+        await replace(services, chain, reservation, view);
+      else await resend(services, chain, reservation, memory);
     } catch (error) {
       services.log.warn(
-        { nonce: slot.nonce, ...loggable(error) },
+        { nonce: reservation.nonce, ...loggable(error) },
         "a nonce that was found in use could not be moved on",
       );
     }
@@ -52,9 +53,9 @@ export async function driveFound(services: RelayContext, chain: Chain, memory: R
 }
 
 /** In a database that is another one than before, without waiting for the first request that needs a nonce. */
-async function takeMissingBases(services: RelayContext, chain: Chain, { lookedForBasis }: RelayMemory): Promise<void> {
+async function takeMissingBases(services: RelayContext, chain: Chain, { basisReadAt }: RelayMemory): Promise<void> {
   const wallets = await services.db
-    .selectFrom("service.lane")
+    .selectFrom("service.relayer_wallet")
     .select("addr")
     .where("chain_id", "=", chain.id)
     .where("state", "=", "open")
@@ -63,17 +64,17 @@ async function takeMissingBases(services: RelayContext, chain: Chain, { lookedFo
   for (const { addr } of wallets) {
     const wallet = toAddress(addr);
     const waitMs = chain.local ? 1_000 : 15_000;
-    if (performance.now() - (lookedForBasis.get(wallet) ?? Number.NEGATIVE_INFINITY) < waitMs) continue;
-    lookedForBasis.set(wallet, performance.now());
+    if (performance.now() - (basisReadAt.get(wallet) ?? Number.NEGATIVE_INFINITY) < waitMs) continue;
+    basisReadAt.set(wallet, performance.now());
     const unready = await takeBasis(services, chain, wallet).catch((error: unknown) => loggable(error));
     if (unready) services.log.warn({ wallet, ...unready }, "the nonces in use of a paying wallet are not known yet");
   }
 }
 
-async function listFound(services: RelayContext, chain: Chain): Promise<FoundSlot[]> {
-  const slots = await services.db
-    .selectFrom("service.slot as s")
-    .innerJoin("service.lane as l", (join) =>
+async function listFound(services: RelayContext, chain: Chain): Promise<FoundReservation[]> {
+  const reservations = await services.db
+    .selectFrom("service.nonce_reservation as s")
+    .innerJoin("service.relayer_wallet as l", (join) =>
       join.onRef("l.chain_id", "=", "s.chain_id").onRef("l.addr", "=", "s.addr"),
     )
     .select(["s.addr", "s.nonce"])
@@ -85,7 +86,7 @@ async function listFound(services: RelayContext, chain: Chain): Promise<FoundSlo
     .orderBy("s.nonce")
     .limit(lowest)
     .execute();
-  if (slots.length === 0) return [];
+  if (reservations.length === 0) return [];
   const attempts = await services.db
     .selectFrom("service.attempt")
     .selectAll()
@@ -93,37 +94,47 @@ async function listFound(services: RelayContext, chain: Chain): Promise<FoundSlo
     .where(
       "nonce",
       "in",
-      slots.map(({ nonce }) => nonce),
+      reservations.map(({ nonce }) => nonce),
     )
     .orderBy("created_at", "desc")
     .execute();
-  return slots.map((slot) => ({
-    ...slot,
-    attempts: attempts.filter(({ addr, nonce }) => nonce === slot.nonce && addr.equals(slot.addr)),
+  return reservations.map((reservation) => ({
+    ...reservation,
+    attempts: attempts.filter(({ addr, nonce }) => nonce === reservation.nonce && addr.equals(reservation.addr)),
   }));
 }
 
 /** What was found is given time to be mined as it is; what we signed since is replaced by the usual rule. */
-function isStale(chain: Chain, { attempts, ageMs }: FoundSlot, head: bigint): boolean {
+function isStale(chain: Chain, { attempts, ageMs }: FoundReservation, head: bigint): boolean {
   const [newest] = attempts;
   if (newest?.head_block != null) return head - newest.head_block >= BigInt(chain.relay.bumpAfterBlocks);
   return ageMs > (chain.local ? 5_000 : 120_000);
 }
 
-async function resend(services: RelayContext, chain: Chain, slot: FoundSlot, memory: RelayMemory): Promise<void> {
-  const [newest] = slot.attempts;
-  const name = `found ${toHex(slot.addr)} ${slot.nonce}`;
+async function resend(
+  services: RelayContext,
+  chain: Chain,
+  reservation: FoundReservation,
+  memory: RelayMemory,
+): Promise<void> {
+  const [newest] = reservation.attempts;
+  const name = `found ${toHex(reservation.addr)} ${reservation.nonce}`;
   const waitMs = chain.local ? 500 : 15_000;
   if (!newest || performance.now() - (memory.sentFound.get(name) ?? Number.NEGATIVE_INFINITY) < waitMs) return;
   memory.sentFound.set(name, performance.now());
   await sendEverywhere(services, chain, toHex(newest.raw));
 }
 
-async function replace(services: RelayContext, chain: Chain, slot: FoundSlot, view: ChainView): Promise<void> {
-  const wallet: Address = toAddress(slot.addr);
+async function replace(
+  services: RelayContext,
+  chain: Chain,
+  reservation: FoundReservation,
+  view: ChainView,
+): Promise<void> {
+  const wallet: Address = toAddress(reservation.addr);
   const signer = services.relay.signers(chain).find(({ address }) => address.toLowerCase() === wallet);
   if (!signer) return;
-  const [newest] = slot.attempts;
+  const [newest] = reservation.attempts;
   const call = newest ? parseTransaction(toHex(newest.raw)) : null;
   const cap = chain.relay.maxFeeWei;
   const old = newest && { maxFeePerGas: BigInt(newest.max_fee), maxPriorityFeePerGas: BigInt(newest.tip) };
@@ -132,18 +143,18 @@ async function replace(services: RelayContext, chain: Chain, slot: FoundSlot, vi
   // The very call that was found, and nothing otherwise: its content was looked at when it was kept (nonce-basis.ts).
   const to = call?.to ?? wallet;
   const data: Hex = call?.data ?? "0x";
-  const gas = call?.gas ?? noopGas;
+  const gas = call?.gas ?? cancellationGas;
   const kind = kindOf(data);
   // A role is given by the operator's own command only, which sends its bytes again when it is repeated.
   if (!kind) return;
-  const transaction = { chainId: chain.id, to, data, value: 0n, gas, ...fees, nonce: Number(slot.nonce) };
+  const transaction = { chainId: chain.id, to, data, value: 0n, gas, ...fees, nonce: Number(reservation.nonce) };
   const { raw, hash } = await signChecked(signer, { kind, transaction });
   services.log.info(
-    { wallet, nonce: slot.nonce, empty: call === null, ...fees },
+    { wallet, nonce: reservation.nonce, empty: call === null, ...fees },
     "filling a nonce that was found in use",
   );
   const attempt = { hash: toBytes(hash), raw: toBytes(raw), gas, fees, head: view.head, empty: call === null };
-  if (await keepReplacement(services, chain, slot, attempt)) await sendEverywhere(services, chain, raw);
+  if (await keepReplacement(services, chain, reservation, attempt)) await sendEverywhere(services, chain, raw);
 }
 
 interface Replacement {
@@ -161,21 +172,21 @@ interface Replacement {
 async function keepReplacement(
   services: RelayContext,
   chain: Chain,
-  slot: FoundSlot,
+  reservation: FoundReservation,
   { hash, raw, gas, fees, head, empty }: Replacement,
 ): Promise<boolean> {
-  const own = sql`chain_id = ${chain.id} AND addr = ${slot.addr} AND nonce = ${slot.nonce}`;
+  const own = sql`chain_id = ${chain.id} AND addr = ${reservation.addr} AND nonce = ${reservation.nonce}`;
   return await services.db.transaction().execute(async (db) => {
     const { rows: open } = await sql<{ kind: string }>`
-      SELECT kind, set_config('synchronous_commit', 'on', true) FROM service.slot
+      SELECT kind, set_config('synchronous_commit', 'on', true) FROM service.nonce_reservation
       WHERE ${own} AND found AND intent_id IS NULL AND state = 'open' FOR UPDATE`.execute(db);
     const { rows: known } = await sql<{ hash: Buffer }>`SELECT hash FROM service.attempt WHERE ${own}`.execute(db);
     // The fees were raised from what was known: two that were raised from the same would be too close for a node.
-    const seen = slot.attempts.length === known.length;
+    const seen = reservation.attempts.length === known.length;
     if (!open[0] || !seen) return false;
     await sql`
       INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
-      VALUES (${hash}, ${chain.id}, ${slot.addr}, ${slot.nonce}, ${empty ? "noop" : open[0].kind}, ${raw},
+      VALUES (${hash}, ${chain.id}, ${reservation.addr}, ${reservation.nonce}, ${empty ? "cancellation" : open[0].kind}, ${raw},
         ${String(fees.maxFeePerGas)}::numeric, ${String(fees.maxPriorityFeePerGas)}::numeric, ${gas}, ${head})`.execute(
       db,
     );
@@ -184,7 +195,7 @@ async function keepReplacement(
 }
 
 function kindOf(data: Hex): SigningKind | null {
-  if (data === "0x") return "noop";
+  if (data === "0x") return "cancellation";
   const selector = data.slice(0, 10);
   return selector === deploySelector ? "deploy" : selector === updateSelector ? "update" : null;
 }

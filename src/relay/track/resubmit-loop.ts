@@ -8,8 +8,8 @@ import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.t
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
 import { listOpen } from "./page-open.ts";
 import { freshMs } from "./page-waiting.ts";
-import { driveFound } from "./resubmit-imported.ts";
-import { lookAtLanes } from "./watch-wallets.ts";
+import { resubmitFound } from "./resubmit-imported.ts";
+import { refreshWallets } from "./watch-wallets.ts";
 
 /** An intent whose nonce the chain still refuses to use after this long gives it up, for those behind it. */
 const giveUpNonceMs = 60_000;
@@ -17,38 +17,38 @@ const giveUpNonceMs = 60_000;
 const refusalMs = 10_000;
 
 /**
- * One look at what has a nonce on a chain and is in no block: what became of it is noted, what was lost is sent again,
+ * One look at what has a nonce on a chain and is in no block: what became of it is recorded, what was lost is sent again,
  * what is too cheap is replaced, and what the chain keeps refusing gives its nonce up. However much there is, the look
  * is bounded (page-open.ts), and the nonces that can be mined next come first. Any number of workers may do this at
  * once: each step is taken by whoever commits it first.
  *
  * @throws whatever keeps the whole round from being done: the node or the database is away.
  */
-export async function driveRound(
+export async function resubmitRound(
   services: RelayContext,
   chain: Chain,
   memory: RelayMemory,
   signal?: AbortSignal,
 ): Promise<void> {
-  await driveFound(services, chain, memory);
+  await resubmitFound(services, chain, memory);
   const open = await listOpen(services, chain);
   forget(memory, open);
   if (open.length === 0) return;
-  const view = await lookAtLanes(services, chain, memory);
+  const view = await refreshWallets(services, chain, memory);
   const hashes = open.flatMap(({ attempts }) => attempts.map((attempt) => toHash(attempt.hash)));
   const receipts = await readReceipts(services.relay.nodes(chain), hashes);
   const evidence: Evidence = { view, receipts, blocks: new Map(), missing: memory.missing };
   const due: { item: WatchedIntent; now: Intent }[] = [];
-  const look = (item: WatchedIntent) =>
+  const poll = (item: WatchedIntent) =>
     attend(services, item.intent, async () => {
       const now = await watchIntent(services, chain, item, evidence);
       if (now && isDue(chain, item, now, memory, evidence)) due.push({ item, now });
     });
-  await inParallel(open, look, signal);
+  await inParallel(open, poll, signal);
   // Begun in the order of their nonces: some nodes refuse a transaction whose predecessor they do not have yet.
-  due.sort((a, b) => Number(a.item.slot.nonce - b.item.slot.nonce));
+  due.sort((a, b) => Number(a.item.reservation.nonce - b.item.reservation.nonce));
   const move = ({ item, now }: (typeof due)[0]) =>
-    attend(services, now, () => drive(services, chain, item, now, evidence, memory));
+    attend(services, now, () => resubmit(services, chain, item, now, evidence, memory));
   await inParallel(due, move, signal);
 }
 
@@ -60,26 +60,30 @@ function forget(memory: RelayMemory, open: readonly WatchedIntent[]): void {
 
 function isDue(
   chain: Chain,
-  { slot, ageMs, attempts }: WatchedIntent,
+  { reservation, ageMs, attempts }: WatchedIntent,
   now: Intent,
   memory: RelayMemory,
   { view }: Evidence,
 ): boolean {
-  if (now.state === "assigned") return wantsNoop(now, attempts) || gaveUp(now, memory);
+  if (now.state === "assigned") return wantsCancellation(now, attempts) || gaveUp(now, memory);
   if (now.state !== "signed" && now.state !== "in_flight") return false;
-  if (wantsNoop(now, attempts) || isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot))) return true;
+  if (
+    wantsCancellation(now, attempts) ||
+    isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation))
+  )
+    return true;
   // What another process moved lately was sent by it a moment ago; its age is the database's.
   const last = memory.sent.get(now.id) ?? performance.now() - ageMs;
   const waitMs = now.state === "signed" ? freshMs : chain.local ? 500 : 15_000;
   return performance.now() - last >= waitMs;
 }
 
-function nextNonce(view: Evidence["view"], slot: WatchedIntent["slot"]): bigint {
-  return view.wallets.get(`0x${slot.addr.toString("hex")}`)?.nonce ?? -1n;
+function nextNonce(view: Evidence["view"], reservation: WatchedIntent["reservation"]): bigint {
+  return view.wallets.get(`0x${reservation.addr.toString("hex")}`)?.nonce ?? -1n;
 }
 
-function wantsNoop(intent: Intent, attempts: WatchedIntent["attempts"]): boolean {
-  return intent.cancel_requested_at !== null && !attempts.some(({ kind }) => kind === "noop");
+function wantsCancellation(intent: Intent, attempts: WatchedIntent["attempts"]): boolean {
+  return intent.cancel_requested_at !== null && !attempts.some(({ kind }) => kind === "cancellation");
 }
 
 /** Never answered with a hash, and the simulation refuses it: those behind it must not wait for ever. */
@@ -90,17 +94,20 @@ function gaveUp(intent: Intent, { refused }: RelayMemory): boolean {
 }
 
 /** Replaces what has waited too long or is cancelled, and sends. */
-async function drive(
+async function resubmit(
   services: RelayContext,
   chain: Chain,
-  { slot, attempts }: WatchedIntent,
+  { reservation, attempts }: WatchedIntent,
   now: Intent,
   { view }: Evidence,
   memory: RelayMemory,
 ): Promise<void> {
-  const stale = isStale(chain, slot, attempts[0], view.head, nextNonce(view, slot));
-  if (wantsNoop(now, attempts) || gaveUp(now, memory) || stale) {
-    const replaced = await replaceAttempt(services, chain, now, slot, attempts, { head: view.head, fees: view.fees });
+  const stale = isStale(chain, reservation, attempts[0], view.head, nextNonce(view, reservation));
+  if (wantsCancellation(now, attempts) || gaveUp(now, memory) || stale) {
+    const replaced = await replaceAttempt(services, chain, now, reservation, attempts, {
+      head: view.head,
+      fees: view.fees,
+    });
     if (!replaced) return;
     return await send(services, chain, replaced, memory);
   }

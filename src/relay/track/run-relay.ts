@@ -6,10 +6,10 @@ import { causeOf, LogOnce } from "../../telemetry/log-once.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isDeployable } from "../chain/deployable.ts";
 import { loggable } from "../chain/node-failure.ts";
-import { settleRound } from "./confirm-loop.ts";
+import { confirmRound } from "./confirm-loop.ts";
 import { createRelayMemory } from "./loop-steps.ts";
-import { driveRound } from "./resubmit-loop.ts";
-import { pushRound } from "./submit-loop.ts";
+import { resubmitRound } from "./resubmit-loop.ts";
+import { submitRound } from "./submit-loop.ts";
 import { watchCounts } from "./watch-counts.ts";
 import { createRoleMemory, watchRoles } from "./watch-roles.ts";
 
@@ -30,15 +30,15 @@ async function runChain(services: RelayContext, chain: Chain, signal: AbortSigna
   const memory = createRelayMemory(periodMs);
   const roles = createRoleMemory();
   const rounds = {
-    drive: () => driveRound(services, chain, memory, signal),
-    settle: () => settleRound(services, chain, memory, signal),
-    push: () => pushRound(services, chain, memory, signal),
+    resubmit: () => resubmitRound(services, chain, memory, signal),
+    confirm: () => confirmRound(services, chain, memory, signal),
+    submit: () => submitRound(services, chain, memory, signal),
     roles: () => watchRoles(services, chain, roles),
     counts: () => watchCounts(services, chain, memory),
   };
   await Promise.all(
     Object.entries(rounds).map(([name, round]) =>
-      repeat(round, periodMs, services.log.child({ chain: chain.name, round: name }), signal),
+      repeat(round, periodMs, services.log.child({ chain: chain.name, loop: name }), signal),
     ),
   );
 }
@@ -53,7 +53,7 @@ async function repeat(round: () => Promise<void>, periodMs: number, log: Logger,
       failures = 0;
     } catch (error) {
       failures += 1;
-      logOnce.write("warn", causeOf(error), { failures, ...loggable(error) }, "relay round failed");
+      logOnce.write("warn", causeOf(error), { failures, ...loggable(error) }, "relay loop failed");
     }
     const waitMs = backoffMs(failures + 1, { firstMs: periodMs, mostMs: slowestRetryMs });
     await sleep(waitMs, undefined, { signal }).catch(() => undefined);

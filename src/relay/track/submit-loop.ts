@@ -4,7 +4,7 @@ import type { Intent } from "../store/intents.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 import { attend, type RelayMemory, send } from "./loop-steps.ts";
 import { expireIntents, listAssigned, listUnassigned } from "./page-waiting.ts";
-import { lookAtLanes } from "./watch-wallets.ts";
+import { refreshWallets } from "./watch-wallets.ts";
 
 /** Then it is a nonce's turn again that was given out meanwhile and not signed. */
 const roundMs = 5_000;
@@ -16,7 +16,7 @@ const roundMs = 5_000;
  *
  * @throws whatever keeps the whole round from being done: the node, the database or the signer is away.
  */
-export async function pushRound(
+export async function submitRound(
   services: RelayContext,
   chain: Chain,
   memory: RelayMemory,
@@ -30,33 +30,33 @@ export async function pushRound(
   if (intents.length === 0) memory.waiting = -1n;
   if (assigned.length + intents.length === 0) return;
   await services.relay.signing.requireAnswer();
-  await lookAtLanes(services, chain, memory);
+  await refreshWallets(services, chain, memory);
   for (const intent of assigned) {
     if (signal?.aborted) return;
-    await push(services, chain, intent, memory);
+    await submit(services, chain, intent, memory);
   }
   let full = false;
   for (const intent of intents) {
     if (signal?.aborted || performance.now() > end) return;
     memory.waiting = intent.seq;
     if (full && intent.kind === "deploy") continue;
-    full ||= (await push(services, chain, intent, memory)) === "waiting" && intent.kind === "deploy";
+    full ||= (await submit(services, chain, intent, memory)) === "waiting" && intent.kind === "deploy";
   }
   if (!more) memory.waiting = -1n;
 }
 
-async function push(services: RelayContext, chain: Chain, intent: Intent, memory: RelayMemory): Promise<string> {
+async function submit(services: RelayContext, chain: Chain, intent: Intent, memory: RelayMemory): Promise<string> {
   let outcome = "failed";
   await attend(services, intent, async () => {
     const submission = await submitIntent(services, chain, intent);
     outcome = submission.kind;
-    noteRefusal(memory, submission.intent);
+    recordRefusal(memory, submission.intent);
     if (submission.kind === "signed") await send(services, chain, submission.intent, memory);
   });
   return outcome;
 }
 
-function noteRefusal(memory: RelayMemory, { id, state, hold_reason: reason }: Intent): void {
+function recordRefusal(memory: RelayMemory, { id, state, hold_reason: reason }: Intent): void {
   const now = performance.now();
   if (state !== "assigned" || reason !== "simulation") memory.refused.delete(id);
   else memory.refused.set(id, { since: memory.refused.get(id)?.since ?? now, last: now });

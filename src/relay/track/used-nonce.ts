@@ -6,11 +6,11 @@ import { setsAllOf } from "../chain/own-content.ts";
 import type { ChainView } from "../chain/view.ts";
 import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
-import { costOf, markMined, type Slot } from "../store/nonces.ts";
-import { adoptDeployment } from "../submit/import-deployment.ts";
+import { costOf, markMined, type NonceReservation } from "../store/nonces.ts";
+import { importDeployment } from "../submit/import-deployment.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 import { kindOnChain } from "./import-found.ts";
-import { passNonceOn, quarantine } from "./nonce-conflict.ts";
+import { markNonceConflict, passNonceOn } from "./nonce-conflict.ts";
 
 /**
  * Moves an intent whose nonce is used for good by none of the transactions that are remembered. What used it decides:
@@ -22,39 +22,39 @@ import { passNonceOn, quarantine } from "./nonce-conflict.ts";
 export async function explainUsedNonce(
   services: RelayContext,
   chain: Chain,
-  lost: { intent: Intent; slot: Slot },
+  lost: { intent: Intent; reservation: NonceReservation },
   view: ChainView,
 ): Promise<Intent | null> {
-  const { intent, slot } = lost;
-  const adopted = intent.kind === "deploy" ? await adoptDeployment(services, chain, intent) : null;
-  if (adopted) return adopted;
-  const wallet = toAddress(slot.addr);
-  const from = await blockBefore(services, slot);
-  const [sent] = await findNonces(services, chain, wallet, [slot.nonce], from ?? undefined);
-  if (!sent || sent.nonce !== slot.nonce || sent.receipt.blockNumber > view.finalized) return intent;
+  const { intent, reservation } = lost;
+  const imported = intent.kind === "deploy" ? await importDeployment(services, chain, intent) : null;
+  if (imported) return imported;
+  const wallet = toAddress(reservation.addr);
+  const from = await blockBefore(services, reservation);
+  const [sent] = await findNonces(services, chain, wallet, [reservation.nonce], from ?? undefined);
+  if (!sent || sent.nonce !== reservation.nonce || sent.receipt.blockNumber > view.finalized) return intent;
   const own = ownOutcome(intent, sent);
   if (own && sent.raw) {
     const bytes = { ...sent, raw: sent.raw };
     services.log.warn({ intent: intent.id, hash: sent.hash, outcome: own }, "lost bytes of an intent were mined");
     return await services.db.transaction().execute(async (db) => {
-      await keepFoundBytes(db, { chain_id: slot.chain_id, addr: slot.addr }, bytes);
+      await keepFoundBytes(db, { chain_id: reservation.chain_id, addr: reservation.addr }, bytes);
       const block = { number: sent.receipt.blockNumber, hash: sent.receipt.blockHash };
       return await markMined(db, intent, own, sent.hash, block, costOf(sent.receipt));
     });
   }
   const kind = await kindOnChain(services, chain, wallet, sent);
-  if (kind === "foreign" || !sent.raw) return await quarantine(services, chain, lost);
+  if (kind === "external" || !sent.raw) return await markNonceConflict(services, chain, lost);
   return await passNonceOn(services, chain, lost, { ...sent, raw: sent.raw, kind });
 }
 
-/** What an intent comes to by a transaction that is its own; null when it is not, or cannot be told. */
-function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_reverted" | "mined_noop" | null {
+/** What an intent comes to by a transaction that is its own; null when it is not, or is not known. */
+function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_reverted" | "mined_cancellation" | null {
   const succeeded = sent.receipt.status === "success";
   const signed = intent.state !== "assigned";
   if (intent.kind === "update" && setsAllOf(intent, sent.to, sent.data))
     return succeeded ? "mined" : signed ? "mined_reverted" : null;
   if (sent.data === "0x" && sent.value === 0n && sent.to === sent.from)
-    return intent.cancel_requested_at && signed ? "mined_noop" : null;
+    return intent.cancel_requested_at && signed ? "mined_cancellation" : null;
   const same = intent.kind === "deploy" && sent.to === toAddress(intent.factory) && sent.data === encodeDeploy(intent);
   if (!same) return null;
   // What stands there is compared before it is confirmed.
@@ -62,13 +62,13 @@ function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_rev
 }
 
 /** A block that the nonce is not in front of, as far as earlier nonces tell. */
-async function blockBefore(services: RelayContext, slot: Slot): Promise<bigint | null> {
+async function blockBefore(services: RelayContext, reservation: NonceReservation): Promise<bigint | null> {
   const row = await services.db
-    .selectFrom("service.slot")
+    .selectFrom("service.nonce_reservation")
     .select("mined_block")
-    .where("chain_id", "=", slot.chain_id)
-    .where("addr", "=", slot.addr)
-    .where("nonce", "<", slot.nonce)
+    .where("chain_id", "=", reservation.chain_id)
+    .where("addr", "=", reservation.addr)
+    .where("nonce", "<", reservation.nonce)
     .where("mined_block", "is not", null)
     .orderBy("nonce", "desc")
     .limit(1)

@@ -22,8 +22,8 @@ export async function watchEndpoints(services: RelayContext, signal: AbortSignal
         while (!signal.aborted) {
           const nodes = services.relay.nodes(chain);
           await Promise.all([
-            lookAtEndpoints(nodes.every, chain, services.relay.figures),
-            isDeployable(chain) ? lookAtBalances(services, chain) : null,
+            pollEndpoints(nodes.every, chain, services.relay.figures),
+            isDeployable(chain) ? pollBalances(services, chain) : null,
           ]);
           await sleep(chain.local ? periodMs.local : periodMs.elsewhere, undefined, { signal }).catch(() => undefined);
         }
@@ -31,8 +31,8 @@ export async function watchEndpoints(services: RelayContext, signal: AbortSignal
   );
 }
 
-/** Notes what each endpoint says now. Never fails. */
-async function lookAtEndpoints(nodes: readonly Node[], chain: Chain, figures: RelayFigures): Promise<void> {
+/** Records what each endpoint says now. Never fails. */
+async function pollEndpoints(nodes: readonly Node[], chain: Chain, figures: RelayFigures): Promise<void> {
   await Promise.all(
     nodes.map(async (node, index) => {
       const asked = performance.now();
@@ -42,20 +42,20 @@ async function lookAtEndpoints(nodes: readonly Node[], chain: Chain, figures: Re
         .catch(() => null);
       const host = new URL(chain.rpcUrls[index] ?? "").host;
       const seconds = (performance.now() - asked) / 1_000;
-      figures.noteEndpoint({ chain: chain.name, endpoint: String(index), host, head, seconds });
+      figures.recordEndpoint({ chain: chain.name, endpoint: String(index), host, head, seconds });
     }),
   );
 }
 
-/** Notes what the paying wallets have, as the first endpoint that answers says; what was noted stays while none does. */
-async function lookAtBalances({ relay }: RelayContext, chain: Chain): Promise<void> {
+/** Records what the paying wallets have, as the first endpoint that answers reports; what was recorded stays while none does. */
+async function pollBalances({ relay }: RelayContext, chain: Chain): Promise<void> {
   const wallets = relay.signers(chain).map(({ address }) => address);
   await relay
     .nodes(chain)
     .first((node) => node.ask(wallets.map((wallet) => calls.balance(wallet))))
     .then((answers) => {
       for (const [index, wallet] of wallets.entries())
-        relay.figures.noteBalance(chain, wallet, parseQuantity(answers[index], "a balance"));
+        relay.figures.recordBalance(chain, wallet, parseQuantity(answers[index], "a balance"));
     })
     .catch(() => undefined);
 }

@@ -10,18 +10,18 @@ import { toBytes } from "../store/bytes.ts";
 export interface RoleMemory {
   roles: Map<Address, boolean>;
   /** When they were last written down, by this process's clock. */
-  notedAt: number;
+  recordedAt: number;
 }
 
 /** Readers take a row that is older than a minute for unknown. */
-const noteAgainMs = 10_000;
+const recordAgainMs = 10_000;
 
 export function createRoleMemory(): RoleMemory {
-  return { roles: new Map(), notedAt: Number.NEGATIVE_INFINITY };
+  return { roles: new Map(), recordedAt: Number.NEGATIVE_INFINITY };
 }
 
 /**
- * Reads which paying wallets of a chain have the factory's relayer role, and notes it for whoever shows it. A wallet
+ * Reads which paying wallets of a chain have the factory's relayer role, and records it for whoever shows it. A wallet
  * without its role is named in the log at once: at the start, and when it loses it.
  *
  * @throws NodeFault while no endpoint answers.
@@ -38,7 +38,7 @@ export async function watchRoles(services: RelayContext, chain: Chain, memory: R
     logRole(services, chain, wallet, hasRole, memory.roles.get(wallet));
     memory.roles.set(wallet, hasRole);
   }
-  if (changed.length === 0 && performance.now() - memory.notedAt < noteAgainMs) return;
+  if (changed.length === 0 && performance.now() - memory.recordedAt < recordAgainMs) return;
   await services.db
     .insertInto("service.wallet_role")
     .values(roles.map(({ wallet, hasRole }) => ({ chain_id: chain.id, addr: toBytes(wallet), has_role: hasRole })))
@@ -49,7 +49,7 @@ export async function watchRoles(services: RelayContext, chain: Chain, memory: R
       }),
     )
     .execute();
-  memory.notedAt = performance.now();
+  memory.recordedAt = performance.now();
 }
 
 function logRole(
@@ -59,8 +59,8 @@ function logRole(
   now: boolean,
   before: boolean | undefined,
 ): void {
-  const facts = { chain: chain.name, wallet, factory: chain.factory?.address };
+  const context = { chain: chain.name, wallet, factory: chain.factory?.address };
   const action = "run `mintyard wallets grant`: it grants the role, or prints what the factory's administrator sends";
-  if (!now) services.log.error({ ...facts, action }, "a paying wallet has no relayer role, so it deploys nothing");
-  else if (before === false) services.log.info(facts, "a paying wallet has the relayer role again, and deploys");
+  if (!now) services.log.error({ ...context, action }, "a paying wallet has no relayer role, so it deploys nothing");
+  else if (before === false) services.log.info(context, "a paying wallet has the relayer role again, and deploys");
 }

@@ -17,7 +17,7 @@ export interface KillParts {
 }
 
 /** How long a kill waits until the index has caught up after the one before. */
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 /** Requests of a new process before it may be killed: it is in the middle of its start then. */
 const leastAsked = 10;
 /** Four Ponders in eight; a run with four kills has met each victim. */
@@ -55,7 +55,7 @@ export class Kills {
       this.recovered += 1;
     }
     const { count } = this;
-    const isWaiting = count % 4 === 0 && !this.#hasRecovered && Date.now() - this.#killedAt < patienceMs;
+    const isWaiting = count % 4 === 0 && !this.#hasRecovered && Date.now() - this.#killedAt < timeoutMs;
     if (count >= this.#goal || isWaiting || asked() <= this.#askedAtKill + leastAsked || random(3) !== 0) return;
     const victim = order[count % order.length] ?? "ponder";
     const killedAt = Date.now();

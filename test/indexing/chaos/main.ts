@@ -1,4 +1,4 @@
-// npm run -s mintyard -- dev chaos indexer --seed 7 --tokens 1000000 --reorgs 500 --kills 200 --lies 10000 --minutes 600
+// npm run -s mintyard -- dev chaos indexer --seed 7 --tokens 1000000 --reorgs 500 --kills 200 --faults 10000 --minutes 600
 import { parseArgs } from "node:util";
 import { runChaos } from "./run-chaos.ts";
 
@@ -9,7 +9,7 @@ const { values } = parseArgs({
     tokens: text("1000000"),
     reorgs: text("500"),
     kills: text("200"),
-    lies: text("10000"),
+    faults: text("10000"),
     "deep-reorgs": text("20"),
     minutes: text("600"),
   },
@@ -20,7 +20,7 @@ const result = await runChaos(
     tokens: Number(values.tokens),
     reorgs: Number(values.reorgs),
     kills: Number(values.kills),
-    lies: Number(values.lies),
+    faults: Number(values.faults),
     deepReorgs: Number(values["deep-reorgs"]),
     maxMs: Number(values.minutes) * 60_000,
   },

@@ -8,9 +8,9 @@ import { startPostgres } from "../../../src/embedded/postgres.ts";
 import { freePorts } from "../../../src/free-port.ts";
 import { type Anvil, startAnvil } from "../anvil.ts";
 import { randomOf } from "../hostile-cases.ts";
+import { startFaultyRpcProxy } from "./faulty-rpc-proxy.ts";
 import { keepIndexer } from "./keep-indexer.ts";
 import { again, Kills, type Victim } from "./kills.ts";
-import { startLyingProxy } from "./lying-proxy.ts";
 import { copyRawLogs, differences } from "./recompute.ts";
 import { buildWorld } from "./world.ts";
 
@@ -19,7 +19,7 @@ export interface ChaosGoal {
   tokens: number;
   reorgs: number;
   kills: number;
-  lies: number;
+  faults: number;
   /** Reorganisations deeper than Ponder can undo; each makes the chain be indexed anew. */
   deepReorgs: number;
   /** Ends with what was reached when it takes longer. */
@@ -38,8 +38,8 @@ export interface ChaosResult {
   killCount: number;
   /** Kills after which the index had caught up before the next one. */
   recovered: number;
-  lies: Record<string, number>;
-  lieCount: number;
+  faults: Record<string, number>;
+  faultCount: number;
   /** Answers that the gateway refused, as the last indexer process counted them. */
   refused: number;
   differing: Awaited<ReturnType<typeof differences>>;
@@ -57,12 +57,12 @@ const manyReorgs = 100;
 const deepest = 256;
 /** Tokens of one ERC-2309 log, and with five mints of twice 300 below what suspends a contract for its block. */
 const perRange = 5_000;
-/** One answer in so many is a lie, until there were as many lies as wanted, and afterwards. */
-const lieOneIn = { first: 4, later: 16 };
+/** One answer in so many is wrong, until there were as many faults as wanted, and afterwards. */
+const faultOneIn = { first: 4, later: 16 };
 
 /**
  * One seeded run: random actions on a real chain, reorganisations with other transactions, kill -9 of
- * Ponder, the launcher, PostgreSQL and all of them, and nodes that lie; then rest, and a comparison of every
+ * Ponder, the launcher, PostgreSQL and all of them, and faulty nodes; then rest, and a comparison of every
  * table with raw logs and with the contracts' own answers.
  */
 export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Promise<ChaosResult> {
@@ -79,14 +79,14 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
     startAnvil(31338),
   ]);
   for (let count = 0; count < 5; count++) await other.mine();
-  // Two endpoints of one node; each lies by dice of its own.
+  // Two endpoints of one node; each injects faults by a seeded generator of its own.
   const proxies = await Promise.all(
-    [1, 2].map((offset) => startLyingProxy(chain.url, other.url, randomOf(goal.seed + offset))),
+    [1, 2].map((offset) => startFaultyRpcProxy(chain.url, other.url, randomOf(goal.seed + offset))),
   );
   const sum = (pick: (proxy: (typeof proxies)[number]) => number) => proxies.reduce((all, one) => all + pick(one), 0);
-  const lieCount = () => sum((proxy) => proxy.count());
-  const lie = (requests: number) => {
-    for (const proxy of proxies) proxy.lieOneIn(requests);
+  const faultCount = () => sum((proxy) => proxy.count());
+  const inject = (requests: number) => {
+    for (const proxy of proxies) proxy.faultOneIn(requests);
   };
   const indexer = keepIndexer(databaseUrl, proxies.map(({ url }) => url).join(","), directory);
   const asked = () => sum((proxy) => proxy.asked());
@@ -99,13 +99,13 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
     const perMint = 300;
     for (let step = 0; Date.now() - started < goal.maxMs; step++) {
       const tokens = await world.tokens();
-      const lies = lieCount();
+      const faults = faultCount();
       const done = reorgs.areDone() && kills.count >= goal.kills;
-      if (done && tokens >= goal.tokens && lies >= goal.lies) break;
-      lie(lies < goal.lies ? lieOneIn.first : lieOneIn.later);
+      if (done && tokens >= goal.tokens && faults >= goal.faults) break;
+      inject(faults < goal.faults ? faultOneIn.first : faultOneIn.later);
       if (step % 25 === 0)
         say(
-          `step ${step}: ${tokens} tokens, ${reorgs.count} reorgs, ${kills.count} kills, ${lies} lies, ${seconds()} s`,
+          `step ${step}: ${tokens} tokens, ${reorgs.count} reorgs, ${kills.count} kills, ${faults} faults, ${seconds()} s`,
         );
       // What the node remembers of each block grows with its tokens: those of a long run come when it goes back no more.
       if (reorgs.areDone() && tokens < goal.tokens - perRange) await world.mintRange(random, perRange);
@@ -118,7 +118,7 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
     }
     const actingSeconds = seconds();
     say(`quiet after ${actingSeconds} s; waiting for the index`);
-    lie(0);
+    inject(0);
     await chain.mine();
     const client = await connectAgain(databaseUrl);
     try {
@@ -130,7 +130,7 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
       const { rows } = await client.query<{ refused: number }>(
         "SELECT refused_answers::int AS refused FROM service.chain_freshness",
       );
-      const lies = [...new Set(proxies.flatMap(({ told }) => [...told.keys()]))];
+      const faults = [...new Set(proxies.flatMap(({ injected }) => [...injected.keys()]))];
       return {
         seed: goal.seed,
         tokens: await world.tokens(),
@@ -142,8 +142,8 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
         kills: kills.counts,
         killCount: kills.count,
         recovered: kills.recovered,
-        lies: Object.fromEntries(lies.map((name) => [name, sum(({ told }) => told.get(name) ?? 0)])),
-        lieCount: lieCount(),
+        faults: Object.fromEntries(faults.map((name) => [name, sum(({ injected }) => injected.get(name) ?? 0)])),
+        faultCount: faultCount(),
         refused: rows[0]?.refused ?? 0,
         differing,
         ...compared,

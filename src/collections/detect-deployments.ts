@@ -1,0 +1,162 @@
+import { type Hash, parseAbiItem, zeroAddress } from "viem";
+import type { Chain } from "../chains.ts";
+import { loggable } from "../relay/chain/node-failure.ts";
+import { toAddress, toHash, toHex } from "../relay/store/bytes.ts";
+import type { Services } from "../services.ts";
+import {
+  type AwaitedRow,
+  type FoundRow,
+  forgetCreation,
+  handedOut,
+  listAwaited,
+  listFound,
+  listReported,
+  recordCreation,
+  recordFinal,
+  recordScanned,
+} from "./awaited-deployments.ts";
+import { type Creation, hashOfCreation, readExactCreation, readTransaction } from "./exact-creation.ts";
+
+/** Blocks of one question for logs; more than this is refused by many nodes. */
+const maxRange = 2_000n;
+const created = parseAbiItem("event OwnershipTransferred(address indexed previousOwner, address indexed newOwner)");
+
+/**
+ * Looks through the blocks since the last round for collections that creators deployed with bytes of
+ * `prepareDeployment`, and checks that those found before are still on the chain.
+ *
+ * Events only say where to look. What counts is decided by `readExactCreation`, and by whose transaction it is: the
+ * account's own word (`reportDeployment`) first, else the first one by the owner or a sender that the account named.
+ * A third party that sends the same bytes becomes the admin of what it creates, so that is nobody's collection here.
+ * What was found is displaced by the account's own word only.
+ *
+ * @returns whether there is more to look through now.
+ */
+export async function detectDeployments(services: Services, chain: Chain): Promise<boolean> {
+  const [waiting, reported, found] = await Promise.all([
+    listAwaited(services.db, chain),
+    listReported(services.db, chain),
+    listFound(services.db, chain),
+  ]);
+  if (waiting.length + reported.length + found.length === 0) return false;
+  const head = await readHead(services, chain);
+  const last = head.number - BigInt(Math.max(chain.confirmations, 1)) + 1n;
+  for (const row of reported) await each(row, () => followReport(services, chain, row, last));
+  for (const row of found) await each(row, () => reconsider(services, chain, head, row));
+  // What was withdrawn is awaited again.
+  const awaited = found.length > 0 ? await listAwaited(services.db, chain) : waiting;
+  const [oldest] = awaited;
+  if (!oldest) return false;
+  const first = oldest.scanned_to + 1n;
+  if (first > last) return false;
+  const to = last - first < maxRange ? last : first + maxRange - 1n;
+  await scan(services, chain, awaited, first, to);
+  return to < last;
+
+  /** What a node has no answer for any more must not keep the others waiting. */
+  async function each({ id }: { id: string }, work: () => Promise<void>): Promise<void> {
+    await work().catch((error: unknown) =>
+      services.log.warn({ chain: chain.name, id, ...loggable(error) }, "a deployment could not be looked at"),
+    );
+  }
+}
+
+async function scan(
+  services: Services,
+  chain: Chain,
+  awaited: readonly AwaitedRow[],
+  fromBlock: bigint,
+  toBlock: bigint,
+) {
+  const client = services.rpc(chain);
+  const owners = [...new Set(awaited.map((row) => toAddress(row.owner)))];
+  const logs = await client.getLogs({
+    event: created,
+    args: { previousOwner: zeroAddress, newOwner: owners },
+    fromBlock,
+    toBlock,
+    strict: true,
+  });
+  const byCode = new Map(awaited.map((row) => [toHex(row.init_code_hash), row] as const));
+  // Each transaction once, however many events a contract makes of it.
+  for (const hash of new Set(logs.map((log) => log.transactionHash))) {
+    const transaction = await readTransaction(client, hash);
+    if (!transaction) throw new Error(`the node of ${chain.name} has events of ${hash}, and no such transaction`);
+    const code = hashOfCreation(transaction);
+    const row = code && byCode.get(code);
+    if (!row) continue;
+    const creation = await readExactCreation(client, hash, handedOut(row));
+    if (!creation || creation.block < fromBlock || creation.block > toBlock) continue;
+    if (counts(row, creation)) await recordDetected(services, chain, row.id, creation);
+    else services.log.warn({ chain: chain.name, id: row.id, hash }, "a third party deployed the bytes of a request");
+  }
+  await recordScanned(services.db, awaited, toBlock);
+}
+
+/** Whether it is the creator's: who sends the bytes becomes an admin of the collection. */
+function counts({ owner, senders, reported_tx }: AwaitedRow, { sender, hash }: Creation): boolean {
+  if (reported_tx && toHash(reported_tx) === hash) return true;
+  return [owner, ...senders].some((wallet) => toAddress(wallet) === sender);
+}
+
+/** The account's own word decides, also when something else was found before. */
+async function followReport(services: Services, chain: Chain, row: AwaitedRow, last: bigint): Promise<void> {
+  if (!row.reported_tx) return;
+  const creation = await readExactCreation(services.rpc(chain), toHash(row.reported_tx), handedOut(row));
+  if (creation && creation.block <= last) await recordDetected(services, chain, row.id, creation);
+}
+
+async function recordDetected(services: Services, chain: Chain, id: string, creation: Creation): Promise<void> {
+  if (!(await recordCreation(services.db, id, creation))) return;
+  const { address, hash } = creation;
+  services.log.info({ chain: chain.name, id, address, hash }, "a creator's own deployment was detected");
+}
+
+/** A found one is final with its block, looked at once more; when the block went away it is awaited again. */
+async function reconsider(services: Services, chain: Chain, head: Head, row: FoundRow): Promise<void> {
+  const { block_number: number, block_hash: blockHash, tx_hash: hash } = row;
+  if (number === null || blockHash === null || hash === null) return;
+  const client = services.rpc(chain);
+  const block = number > head.number ? null : await client.getBlock({ blockNumber: number });
+  const stands = block?.hash === toHash(blockHash);
+  if (stands && number > head.finalized) return;
+  const context = { chain: chain.name, id: row.id, hash: toHash(hash) };
+  if (!stands) {
+    await forgetCreation(services.db, row.id, blockHash, number - 1n);
+    services.log.warn(context, "a detected deployment left the chain");
+  } else if (await isExact(toHash(hash))) {
+    await recordFinal(services.db, row.id, blockHash);
+  } else {
+    await forgetCreation(services.db, row.id, blockHash, number - 1n);
+    services.log.error(context, "incident: what was detected is not the collection of the request; it is withdrawn");
+  }
+
+  async function isExact(found: Hash): Promise<boolean> {
+    // A node that has lost the transaction proves nothing.
+    if (!(await readTransaction(client, found))) throw new Error(`no transaction ${found} on the node`);
+    const creation = await readExactCreation(client, found, handedOut(row));
+    return creation !== null && creation.address === (row.address && toAddress(row.address));
+  }
+}
+
+interface Head {
+  number: bigint;
+  /** The newest block that cannot be taken back any more. */
+  finalized: bigint;
+}
+
+/** For nodes that do not know the tag: deeper than any reorganisation a chain of ours has had. */
+const depthWithoutTag = 300n;
+
+/** Development chains have no finality worth the name, so there it is the depth of a confirmation. */
+async function readHead(services: Services, chain: Chain): Promise<Head> {
+  const client = services.rpc(chain);
+  const [chainId, number, final] = await Promise.all([
+    client.getChainId(),
+    client.getBlockNumber(),
+    chain.local ? null : client.getBlock({ blockTag: "finalized" }).catch(() => null),
+  ]);
+  if (chainId !== chain.id) throw new Error(`the node of ${chain.name} serves chain ${chainId}, not ${chain.id}`);
+  const depth = chain.local ? BigInt(Math.max(chain.confirmations - 1, 0)) : depthWithoutTag;
+  return { number, finalized: final?.number ?? (number > depth ? number - depth : 0n) };
+}

@@ -1,0 +1,64 @@
+import { type Holder, type HolderKey, listHoldersOfEach } from "../nfts/list-holders.ts";
+import type { Page } from "../nfts/page.ts";
+import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts";
+import { type ConnectionArgs, pageArgs, pageRequestOf, prices, specialCost } from "./connection.ts";
+import { loadTogether } from "./load-together.ts";
+import { nftTypes } from "./nft-types.ts";
+import { connectionOf } from "./page-types.ts";
+
+/** Who holds which token of a contract, or one token: now, or as it was after a block. */
+export function addHolders(builder: Builder): void {
+  const { contract, nft } = nftTypes(builder);
+  const holder = builder.objectRef<Holder>("Holder").implement({
+    fields: (t) => ({
+      tokenId: t.expose("tokenId", { type: "TokenId" }),
+      address: t.field({ type: "Address", resolve: (row) => row.owner }),
+      amount: t.expose("amount", { type: "Uint256", description: "1 for ERC-721." }),
+    }),
+  });
+  const connection = connectionOf<Holder, Page<Holder>>(builder, "Holder", holder);
+  const cost = (args: HolderArgs) => specialCost(args, args.atBlock == null ? prices.distinct : prices.replay);
+  builder.objectField(contract, "holders", (t) =>
+    t.field({
+      type: connection,
+      nullable: true,
+      description: "Who holds which of its tokens, by token id and address: now, or as it was after a block.",
+      args: holderArgs(builder),
+      complexity: cost,
+      resolve: async ({ chain, address }, args, context) => await read(context, chain, args, { contract: address }),
+    }),
+  );
+  builder.objectField(nft, "holders", (t) =>
+    t.field({
+      type: connection,
+      nullable: true,
+      description: "Who holds it, by address: now, or as it was after a block.",
+      args: holderArgs(builder),
+      complexity: cost,
+      resolve: async ({ chain, contract, tokenId }, args, context) =>
+        await read(context, chain, args, { contract, tokenId }),
+    }),
+  );
+}
+
+interface HolderArgs extends ConnectionArgs {
+  atBlock?: bigint | null | undefined;
+}
+
+const holderArgs = oncePerBuilder((builder) => ({
+  ...builder.args((t) => ({
+    atBlock: t.field({ type: "Uint256", description: "A block that the index has reached." }),
+  })),
+  ...pageArgs(builder),
+}));
+
+/** Together with the same list of the objects beside. */
+async function read(context: GraphQLContext, chain: string, args: HolderArgs, key: HolderKey) {
+  const last = 2n ** 63n - 1n;
+  const atBlock = args.atBlock == null ? undefined : args.atBlock < last ? args.atBlock : last;
+  const request = { chain, atBlock, page: pageRequestOf(args) };
+  const identity = `${key.contract}:${key.tokenId ?? ""}`;
+  return await loadTogether(context, ["holders", Object.keys(key), request], key, identity, async (keys) =>
+    listHoldersOfEach(context.services, await context.caller(), request, keys),
+  );
+}

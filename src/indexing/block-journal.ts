@@ -1,0 +1,143 @@
+import type pg from "pg";
+import { type Header, readHeader } from "./header.ts";
+import type { RpcGateway } from "./rpc-gateway.ts";
+
+/** Blocks that are kept; also how far back the first entry may lie behind the head. */
+const keptBlocks = 20_000n;
+const firstReach = 64n;
+const maxStep = 256n;
+
+/**
+ * Brings the journal of block hashes up to the node's head: each entry names the hash of the one
+ * before it. Entries that the node does not have any more are replaced and recorded as a reorganisation.
+ * Far behind, it takes a part and goes on at the next call.
+ *
+ * @returns the newest entry and the node's head.
+ */
+export async function extendJournal(
+  client: pg.Client,
+  gateway: RpcGateway,
+  chainId: number,
+): Promise<{ tip: Header; head: bigint }> {
+  const head = await readBlock(gateway, "latest");
+  const entry = await newestEntry(client, chainId);
+  if (entry?.hash === head.hash) return { tip: head, head: head.number };
+  // A journal that was left behind by far begins anew: a gap must not look like a chain.
+  const usable = entry && entry.number + keptBlocks > head.number ? entry : null;
+  const until = usable && head.number > usable.number + maxStep ? usable.number + maxStep : head.number;
+  const tip = until === head.number ? head : await readBlock(gateway, until);
+  const { blocks, fork } = await linkBack(client, gateway, chainId, tip, usable ? null : head.number - firstReach);
+  await client.query("BEGIN");
+  try {
+    const gone = await client.query("DELETE FROM service.chain_block WHERE chain_id = $1 AND (number > $2 OR $3)", [
+      chainId,
+      String(fork),
+      usable === null,
+    ]);
+    if (usable && gone.rowCount)
+      await client.query(
+        "INSERT INTO service.chain_reorg (chain_id, fork_block, depth, old_head, new_head) VALUES ($1, $2, $3, $4, $5)",
+        [chainId, String(fork), gone.rowCount, usable.hash, tip.hash],
+      );
+    await client.query(
+      `INSERT INTO service.chain_block (chain_id, number, hash, parent_hash, block_timestamp)
+       SELECT $1, * FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[])`,
+      [
+        chainId,
+        blocks.map(({ number }) => String(number)),
+        blocks.map(({ hash }) => hash),
+        blocks.map(({ parentHash }) => parentHash),
+        blocks.map(({ timestamp }) => String(timestamp)),
+      ],
+    );
+    await client.query("DELETE FROM service.chain_block WHERE chain_id = $1 AND number <= $2", [
+      chainId,
+      String(tip.number - keptBlocks),
+    ]);
+    await client.query("COMMIT");
+  } catch (error) {
+    await client.query("ROLLBACK").catch(() => undefined);
+    throw error;
+  }
+  return { tip, head: head.number };
+}
+
+/** Follows parent hashes down to an entry that is still right, or to `floor`. */
+async function linkBack(
+  client: pg.Client,
+  gateway: RpcGateway,
+  chainId: number,
+  tip: Header,
+  floor: bigint | null,
+): Promise<{ blocks: Header[]; fork: bigint }> {
+  const blocks = [tip];
+  for (let first = tip; ; ) {
+    if (first.number === 0n || (floor !== null && first.number <= floor)) break;
+    if (floor === null) {
+      const { rows } = await client.query<{ hash: string | null; lowest: string | null }>(
+        `SELECT (SELECT hash FROM service.chain_block WHERE chain_id = $1 AND number = $2) AS hash,
+          (SELECT min(number) FROM service.chain_block WHERE chain_id = $1)::text AS lowest`,
+        [chainId, String(first.number - 1n)],
+      );
+      if (rows[0]?.hash === first.parentHash) break;
+      if (rows[0]?.lowest && first.number <= BigInt(rows[0].lowest)) break;
+    }
+    first = await readBlock(gateway, first.parentHash);
+    blocks.unshift(first);
+  }
+  return { blocks, fork: (blocks[0]?.number ?? 0n) - 1n };
+}
+
+async function newestEntry(client: pg.Client, chainId: number): Promise<{ number: bigint; hash: string } | null> {
+  const { rows } = await client.query<{ number: string; hash: string }>(
+    "SELECT number::text, hash FROM service.chain_block WHERE chain_id = $1 ORDER BY chain_block.number DESC LIMIT 1",
+    [chainId],
+  );
+  return rows[0] ? { number: BigInt(rows[0].number), hash: rows[0].hash } : null;
+}
+
+async function readBlock(gateway: RpcGateway, which: string | bigint): Promise<Header> {
+  const byHash = typeof which === "string" && which.length === 66;
+  const param = typeof which === "bigint" ? `0x${which.toString(16)}` : which;
+  const block = await gateway.request(byHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [param, false]);
+  if (typeof block !== "object" || block === null) throw new Error(`the node has no block ${param}`);
+  return readHeader(block as Record<string, unknown>);
+}
+
+/** Records where the chain's index stands. */
+export async function recordFreshness(
+  client: pg.Client,
+  gateway: RpcGateway,
+  { chain, schema, head }: { chain: { id: number; name: string }; schema: string; head: bigint },
+): Promise<void> {
+  const refused = [...gateway.refusals.values()].reduce((sum, count) => sum + count, 0);
+  await client.query(
+    `INSERT INTO service.chain_freshness AS f (chain_id, chain_name, schema_name, indexed_block, indexed_hash,
+       indexed_timestamp, node_head, final_block, final_hash, refused_answers, checked_at, node_seen_at)
+     SELECT $1, $2, $3, c.block, j.hash, c.stamp, $4, d.final_block, d.final_hash, $5, clock_timestamp(), clock_timestamp()
+     FROM (SELECT substr(latest_checkpoint, 27, 16)::bigint AS block, substr(latest_checkpoint, 1, 10)::bigint AS stamp
+       FROM "${schema}"._ponder_checkpoint) c
+     JOIN nft.index_version d ON d.schema_name = $3
+     LEFT JOIN service.chain_block j ON j.chain_id = $1 AND j.number = c.block
+     ON CONFLICT (chain_id) DO UPDATE SET chain_name = excluded.chain_name, schema_name = excluded.schema_name,
+       indexed_block = excluded.indexed_block, indexed_hash = excluded.indexed_hash,
+       indexed_timestamp = excluded.indexed_timestamp, node_head = excluded.node_head,
+       final_block = excluded.final_block, final_hash = excluded.final_hash,
+       refused_answers = excluded.refused_answers, checked_at = excluded.checked_at,
+       node_seen_at = excluded.node_seen_at, node_fault = NULL`,
+    [chain.id, chain.name, schema, String(head), refused],
+  );
+}
+
+/**
+ * Records that no node of the chain reported its head, so that nobody takes the lag of a while ago for that of now. A chain
+ * that was never indexed has no row yet.
+ *
+ * @param fault why, for operators: hosts, and no paths of URLs.
+ */
+export async function recordNodeFault(client: pg.ClientBase, chainId: number, fault: string): Promise<void> {
+  await client.query(
+    `UPDATE service.chain_freshness SET checked_at = clock_timestamp(), node_fault = left($2, 500) WHERE chain_id = $1`,
+    [chainId, fault],
+  );
+}

@@ -1,0 +1,277 @@
+import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
+import type pg from "pg";
+import { backoffMs } from "../backoff.ts";
+import type { Chain } from "../chains.ts";
+import type { Config } from "../config/config.ts";
+import type { Logger } from "../telemetry/log.ts";
+import { extendJournal, recordFreshness, recordNodeFault } from "./block-journal.ts";
+import { endOrphans, lockChain, tableExists, unlockSchema } from "./chain-lock.ts";
+import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
+import { readGenesis } from "./genesis.ts";
+import {
+  type IndexVersion,
+  orderRebuild,
+  publishIndexVersion,
+  readRebuilds,
+  recordIndexVersion,
+} from "./index-versions.ts";
+import { listOneLateRange } from "./late-ranges.ts";
+import { connect, ensureNftViews } from "./nft-views.ts";
+import { checkPeriodically } from "./periodic-checks.ts";
+import { type PonderProcess, startPonder } from "./ponder-process.ts";
+import { prepareForReaders } from "./reader-indexes.ts";
+import type { RpcGateway } from "./rpc-gateway.ts";
+import { WrongChain } from "./rpc-upstreams.ts";
+import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
+import { StallWatch } from "./stall-watch.ts";
+import { WrongChainWatch } from "./wrong-chain-watch.ts";
+
+export interface IndexerReady {
+  chain: string;
+  chainId: number;
+  schema: string;
+  /** The block the index had caught up with. */
+  block: bigint;
+}
+
+export interface IndexVersionRun {
+  config: Config;
+  chain: Chain;
+  gateway: RpcGateway;
+  signal: AbortSignal;
+  log: Logger;
+  onReady(ready: IndexerReady): void;
+}
+
+const pollMs = 50;
+const restartPause = { firstMs: 200, mostMs: 30_000 };
+const maxUnansweredChecks = 30;
+/** How often it is looked whether a withheld range is to be listed. */
+const lateRangeMs = 10_000;
+/** Ponder's word for "start me again": a node or the database was away. */
+const exitForRestart = 75;
+
+/**
+ * Runs one chain's Ponder in one schema until the signal aborts or the chain has to be indexed anew.
+ *
+ * @throws Error when the database or the nodes fail, or Ponder ends for a reason that a restart does not mend.
+ */
+export async function runIndexVersion(run: IndexVersionRun): Promise<void> {
+  const { config, chain, gateway, signal } = run;
+  await ensureNftViews(config.databaseUrl);
+  const client = await connect(config.databaseUrl, `indexer-${chain.name}`);
+  try {
+    await lockChain(client, chain, signal);
+    await endOrphans(client, chain);
+    const genesisHash = await readGenesis(client, gateway, chain);
+    gateway.expectGenesis(genesisHash);
+    const identity = await indexIdentity(chain, genesisHash, await readRebuilds(client, chain.id));
+    const version = { schema: identity.schema, chainId: chain.id, genesisHash };
+    const replaces = await recordIndexVersion(client, version);
+    await checkRollback(run, client, version.schema, { suspected: false });
+    await supervise(run, client, version, identity, replaces);
+  } finally {
+    await client.end();
+  }
+}
+
+/** Restarts Ponder whenever it ends, with growing pauses as long as it does not become ready. */
+async function supervise(
+  run: IndexVersionRun,
+  client: pg.Client,
+  version: IndexVersion,
+  identity: IndexIdentity,
+  replaces: boolean,
+): Promise<void> {
+  const { chain, signal, log } = run;
+  const aborted = new Promise<"aborted">((done) => onAbort(signal, () => done("aborted")));
+  for (let failures = 0; !signal.aborted; ) {
+    if (failures > 0) await checkRollback(run, client, version.schema, { suspected: false });
+    const ponder = await startPonder(ponderOptions(run, identity));
+    const stopped = new AbortController();
+    const ended = ponder.exited.finally(() => stopped.abort());
+    try {
+      const watch = watchPonder(run, client, version, ponder, replaces, stopped.signal, () => {
+        failures = 0;
+      });
+      const lostTrack = ponder.lostTrack.then(() => "lost track" as const);
+      const outcome = await Promise.race([ended, aborted, lostTrack, watch]);
+      if (outcome === "aborted") return;
+      if (outcome === "lost track") {
+        await ponder.stop();
+        await checkRollback(run, client, version.schema, { suspected: true });
+        throw new Error("a node gave a head that does not continue the chain; going on from the last final block");
+      }
+      failures += 1;
+      const { code, signal: by, lastWords } = outcome;
+      if (code !== exitForRestart && by === null && failures > 3)
+        throw new Error(`Ponder ended with code ${code}: ${lastWords.join(" | ")}`);
+      log.warn({ chain: chain.name, code, signal: by }, "Ponder ended; starting it again");
+    } finally {
+      await ponder.stop();
+    }
+    // Ponder keeps a dead process's lock for 25 s. This one was ours, we saw it end, and we hold the chain's lock.
+    await unlockSchema(client, version.schema);
+    await wait(backoffMs(failures, restartPause), undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/**
+ * Compares what we hold as final with the node. A node that only lags, or a development chain that is
+ * replaying its past, comes back to it; a chain that was rolled back further is indexed anew. Either
+ * way the caller's pause keeps a node that contradicts itself from making us index without end.
+ */
+async function checkRollback(
+  { chain, gateway }: IndexVersionRun,
+  client: pg.Client,
+  schema: string,
+  { suspected }: { suspected: boolean },
+): Promise<void> {
+  const check = await checkFinalBlock(client, gateway, schema);
+  if (check === "behind") throw new Error("the node is behind a block that was final; waiting for it");
+  const dead = await keepsDeadBlocks(client, gateway, { schema, chainId: chain.id });
+  if (!dead && (check === "agrees" || (check === "unknown" && !suspected))) return;
+  await orderRebuild(client, chain.id);
+  throw new Error("the chain was rolled back beyond finality; indexing it anew");
+}
+
+function ponderOptions({ config, chain, gateway, log }: IndexVersionRun, { schema, salt }: IndexIdentity) {
+  return {
+    schema,
+    databaseUrl: config.databaseUrl,
+    directory: join(config.dataDir, "indexer", chain.name),
+    log,
+    settings: {
+      chainId: chain.id,
+      rpcUrl: gateway.url,
+      pollingIntervalMs: chain.local ? 100 : 1_000,
+      startBlock: chain.startBlock,
+      scope: chain.indexScope,
+      // What comes by websocket passes the gateway's checks by.
+      wsUrl: chain.verification === "proofs" ? null : (chain.rpcUrls.find((url) => url.startsWith("ws")) ?? null),
+      factory: chain.factory && { address: chain.factory.address, startBlock: Number(chain.factory.block) },
+      salt,
+    },
+  };
+}
+
+/** Publishes at the right moment, reports readiness, then looks after Ponder. Settles only by failing. */
+async function watchPonder(
+  { config, chain, gateway, log, onReady }: IndexVersionRun,
+  client: pg.Client,
+  version: IndexVersion,
+  ponder: PonderProcess,
+  replaces: boolean,
+  ended: AbortSignal,
+  onUp: () => void,
+): Promise<never> {
+  const { schema } = version;
+  const stall = new StallWatch(client, gateway, schema);
+  const pause = async () => {
+    await wait(pollMs, undefined, { signal: ended });
+    if (!(await stall.isStalled())) return;
+    log.error({ chain: chain.name }, "Ponder stands still; killing it");
+    ponder.kill();
+  };
+  try {
+    // The first index of a chain is shown while it grows; a later one only when it is no step back.
+    while ((await readHead(client, schema)) === null) await pause();
+    if (!replaces) await publishIndexVersion(client, version);
+    while (!(await ponder.isReady())) await pause();
+    const block = await catchUp(client, gateway, schema, pause);
+    await prepareForReaders(client, schema);
+    if (replaces) await publishIndexVersion(client, version);
+    onUp();
+    onReady({ chain: chain.name, chainId: chain.id, schema, block });
+    ponder.rest();
+    const live = new StallWatch(client, gateway, schema);
+    const wrongChain = new WrongChainWatch();
+    for (let unanswered = 0, nextCheck = 0, nextRange = 0; ; ) {
+      await wait(1_000, undefined, { signal: ended });
+      unanswered = (await ponder.isReady()) ? 0 : unanswered + 1;
+      if (unanswered > maxUnansweredChecks) {
+        log.error({ chain: chain.name }, "Ponder does not answer any more; killing it");
+        ponder.kill();
+      }
+      // Fails when the session is lost in which the chain's lock lives.
+      await rememberFinalBlock(client, gateway, schema, log);
+      const head = await keepJournal(client, gateway, { chain, schema, log }).catch((error: unknown) => {
+        // At the next start it is decided whether that chain is to be indexed.
+        if (!(error instanceof WrongChain) || wrongChain.isLasting()) throw error;
+        return null;
+      });
+      if (head !== null) wrongChain.recordRightChain();
+      if (head !== null && (await live.isStuckBelow(head))) {
+        log.error({ chain: chain.name, head: String(head) }, "Ponder stands still below the chain's head; killing it");
+        ponder.kill();
+      }
+      if (Date.now() >= nextRange) {
+        // Whatever keeps a range from being listed, the chain is followed on.
+        const hasMore = await listOneLateRange(client, { chainId: chain.id, schema }).catch((error: unknown) => {
+          log.error({ chain: chain.name, reason: String(error) }, "a withheld range could not be listed");
+          return false;
+        });
+        nextRange = hasMore ? 0 : Date.now() + lateRangeMs;
+      }
+      if (Date.now() < nextCheck) continue;
+      const hasMore = await checkPeriodically(client, gateway, { chain, schema });
+      nextCheck = hasMore ? 0 : Date.now() + config.rpcCheckSeconds * 1_000;
+    }
+  } catch (error) {
+    // Ponder's own end is the outcome then, not what it broke here.
+    if (ended.aborted) return new Promise<never>(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * A node that is away must not end the watch; a lost database session must.
+ *
+ * @returns the nodes' head; null when they do not say.
+ * @throws WrongChain when they serve another chain.
+ */
+async function keepJournal(
+  client: pg.Client,
+  gateway: RpcGateway,
+  { chain, schema, log }: { chain: Chain; schema: string; log: Logger },
+): Promise<bigint | null> {
+  try {
+    const { head } = await extendJournal(client, gateway, chain.id);
+    await recordFreshness(client, gateway, { chain, schema, head });
+    return head;
+  } catch (error) {
+    log.debug({ chain: chain.name, reason: String(error) }, "the journal of blocks waits");
+    await recordNodeFault(client, chain.id, error instanceof Error ? error.message : String(error));
+    if (error instanceof WrongChain) throw error;
+    return null;
+  }
+}
+
+async function catchUp(
+  client: pg.Client,
+  gateway: RpcGateway,
+  schema: string,
+  pause: () => Promise<void>,
+): Promise<bigint> {
+  const target = BigInt(String(await gateway.request("eth_blockNumber", [])));
+  for (;;) {
+    const head = await readHead(client, schema);
+    if (head !== null && head >= target) return head;
+    await pause();
+  }
+}
+
+/** The last block taken in; null before the tables exist. */
+async function readHead(client: pg.Client, schema: string): Promise<bigint | null> {
+  if (!(await tableExists(client, schema, "_ponder_checkpoint"))) return null;
+  const { rows } = await client.query<{ block: string }>(
+    `SELECT substr(latest_checkpoint, 27, 16) AS block FROM "${schema}"._ponder_checkpoint`,
+  );
+  return rows[0] ? BigInt(rows[0].block) : null;
+}
+
+function onAbort(signal: AbortSignal, run: () => void): void {
+  if (signal.aborted) run();
+  else signal.addEventListener("abort", run, { once: true });
+}

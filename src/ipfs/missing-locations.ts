@@ -1,0 +1,44 @@
+import { type Kysely, sql } from "kysely";
+import { CID } from "multiformats/cid";
+import type { Database } from "../db/database.ts";
+import type { BlockReader } from "./block-reader.ts";
+import { walk } from "./resolve-content.ts";
+
+export interface ContentLocation {
+  /** CIDv1, base32. */
+  cid: string;
+  path: readonly string[];
+}
+
+/** Locations below content that is nobody's root are walked to; a page of links of third parties must not cost more. */
+const mostWalks = 200;
+
+/** Of each location, whether nothing is stored for it here; false for the few that would cost too much to find out. */
+export async function missingLocations(
+  db: Kysely<Database>,
+  blocks: BlockReader,
+  locations: readonly ContentLocation[],
+): Promise<boolean[]> {
+  const cids = locations.map(({ cid }) => CID.parse(cid));
+  // No entry has such a name, and Postgres refuses the text.
+  const paths = locations.map(({ path }) => path.join("/").replaceAll("\0", "\ufffd").toWellFormed());
+  const { rows } = await sql<{ root: boolean; entry: boolean; block: boolean }>`
+    SELECT coalesce(car.listed, false) AS root,
+      entry.cid IS NOT NULL OR (car.id IS NOT NULL AND asked.path = '') AS entry,
+      EXISTS (SELECT FROM service.block b WHERE b.multihash = asked.multihash) AS block
+    FROM unnest(${locations.map(({ cid }) => cid)}::text[], ${paths}::text[],
+      ${cids.map(({ multihash }) => Buffer.from(multihash.bytes))}::bytea[])
+      WITH ORDINALITY AS asked (cid, path, multihash, position)
+    LEFT JOIN service.car car ON car.root = asked.cid
+    LEFT JOIN service.content_entry entry ON entry.car_id = car.id AND entry.path = asked.path
+    ORDER BY asked.position`.execute(db);
+  let walks = 0;
+  const found: boolean[] = [];
+  for (const [index, { root, entry, block }] of rows.entries()) {
+    const path = locations[index]?.path ?? [];
+    const cid = cids[index];
+    if (entry || root || !block || path.length === 0 || !cid) found.push(entry || (block && path.length === 0));
+    else found.push(++walks > mostWalks || (await walk(blocks, cid, path)) !== null);
+  }
+  return found.map((isHere) => !isHere);
+}

@@ -1,0 +1,131 @@
+import { type Kysely, sql } from "kysely";
+import type { Database } from "../../db/database.ts";
+import type { DemandKind } from "./metadata-demand.ts";
+
+/** Demands that one round queues. */
+const most = 500;
+/** Tokens of a list that one demand queues: more than its largest page. */
+const perList = 200;
+/** Rows per statement, far below the statement time-out. */
+const portion = 10_000;
+/** A token whose tries have ended is tried once more when it is asked for, no sooner than this after the last one. */
+const triedAgainAfter = sql`interval '1 hour'`;
+
+interface Demand {
+  kind: DemandKind;
+  address: Buffer;
+  token_id: string;
+}
+
+/**
+ * Queues what readers asked for (`metadata-demand.ts`): the token itself before everything else, then the tokens of the
+ * page, then all tokens of the collection.
+ *
+ * @returns whether there was something.
+ */
+export async function applyDemand(db: Kysely<Database>, chainId: number): Promise<boolean> {
+  const { rows: demands } = await sql<Demand>`
+    DELETE FROM service.metadata_demand l USING (
+      SELECT kind, address, token_id FROM service.metadata_demand WHERE chain_id = ${chainId} LIMIT ${most} FOR UPDATE SKIP LOCKED
+    ) d WHERE l.chain_id = ${chainId} AND l.kind = d.kind AND l.address = d.address AND l.token_id = d.token_id
+    RETURNING l.kind, l.address, l.token_id`.execute(db);
+  const of = (kind: DemandKind) => demands.filter((demand) => demand.kind === kind);
+  await queueTokens(db, chainId, of("token"));
+  for (const { address } of of("account")) await queueHeld(db, chainId, address);
+  if (of("chain").length > 0) await queueNewest(db, chainId);
+  await recordContracts(
+    db,
+    chainId,
+    of("contract").map(({ address }) => address),
+  );
+  await queueDemanded(db, chainId);
+  return demands.length > 0;
+}
+
+async function queueTokens(db: Kysely<Database>, chainId: number, tokens: readonly Demand[]): Promise<void> {
+  if (tokens.length === 0) return;
+  await sql`
+    INSERT INTO service.token_metadata AS m (chain_id, contract, token_id, priority)
+    SELECT ${chainId}, l.contract, l.token_id, 0
+    FROM unnest(${tokens.map(({ address }) => address)}::bytea[], ${tokens.map((demand) => demand.token_id)}::numeric[])
+      AS l (contract, token_id)
+    WHERE EXISTS (SELECT FROM nft.tokens t
+        WHERE t.chain_id = ${chainId} AND t.contract = l.contract AND t.token_id = l.token_id)
+      OR EXISTS (SELECT FROM nft.token_ranges r WHERE r.chain_id = ${chainId} AND r.contract = l.contract AND NOT r.listed
+        AND l.token_id BETWEEN r.from_token_id AND r.to_token_id AND r.from_token_id >= l.token_id - 9999)
+    ORDER BY l.contract, l.token_id
+    ON CONFLICT (chain_id, contract, token_id) DO UPDATE SET priority = 0, next_attempt_at = clock_timestamp()
+    WHERE (m.status = 'pending' AND m.attempts = 0 AND m.priority > 0)
+      OR (m.status = 'failed' AND m.next_attempt_at IS NULL AND m.attempted_at < clock_timestamp() - ${triedAgainAfter})
+  `.execute(db);
+}
+
+/** The first tokens that an account holds and that were never queued: page by page the rest follows. */
+async function queueHeld(db: Kysely<Database>, chainId: number, account: Buffer): Promise<void> {
+  await sql`
+    INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
+    SELECT ${chainId}, h.contract, h.token_id, 1 FROM nft.holding_rows h
+    WHERE h.chain_id = ${chainId} AND h.owner = ${account} AND h.amount > 0 AND NOT EXISTS (
+      SELECT FROM service.token_metadata m
+      WHERE m.chain_id = ${chainId} AND m.contract = h.contract AND m.token_id = h.token_id)
+    ORDER BY h.contract, h.token_id LIMIT ${perList}
+    ON CONFLICT DO NOTHING`.execute(db);
+}
+
+async function queueNewest(db: Kysely<Database>, chainId: number): Promise<void> {
+  await sql`
+    INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
+    SELECT ${chainId}, t.contract, t.token_id, 1 FROM (
+      SELECT contract, token_id FROM nft.tokens
+      WHERE chain_id = ${chainId} AND mint_block IS NOT NULL AND supply > 0
+      ORDER BY mint_block DESC, mint_log_index DESC, mint_batch_index DESC LIMIT ${perList}) t
+    ON CONFLICT DO NOTHING`.execute(db);
+}
+
+/** From now on all tokens of these contracts are read. */
+export async function recordContracts(
+  db: Kysely<Database>,
+  chainId: number,
+  contracts: readonly Buffer[],
+): Promise<void> {
+  if (contracts.length === 0) return;
+  await sql`
+    INSERT INTO service.contract_metadata AS c (chain_id, address, demanded_at)
+    SELECT n.chain_id, n.address, clock_timestamp() FROM nft.contracts n
+    WHERE n.chain_id = ${chainId} AND n.address = ANY (${contracts}::bytea[]) ORDER BY n.address
+    ON CONFLICT (chain_id, address) DO UPDATE SET demanded_at = excluded.demanded_at WHERE c.demanded_at IS NULL`.execute(
+    db,
+  );
+}
+
+async function queueDemanded(db: Kysely<Database>, chainId: number): Promise<void> {
+  const waiting = await db
+    .selectFrom("service.contract_metadata")
+    .select("address")
+    .where("chain_id", "=", chainId)
+    .where("demanded_at", "is not", null)
+    .where("queued_at", "is", null)
+    .limit(most)
+    .execute();
+  for (const { address } of waiting) {
+    for (let queued = portion; queued === portion; ) queued = await queueContract(db, chainId, address);
+    await db
+      .updateTable("service.contract_metadata")
+      .set({ queued_at: sql<Date>`clock_timestamp()` })
+      .where("chain_id", "=", chainId)
+      .where("address", "=", address)
+      .execute();
+  }
+}
+
+async function queueContract(db: Kysely<Database>, chainId: number, contract: Buffer): Promise<number> {
+  const { numAffectedRows } = await sql`
+    INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
+    SELECT t.chain_id, t.contract, t.token_id, 2 FROM nft.tokens t
+    WHERE t.chain_id = ${chainId} AND t.contract = ${contract} AND t.supply > 0 AND NOT EXISTS (
+      SELECT FROM service.token_metadata m
+      WHERE m.chain_id = ${chainId} AND m.contract = t.contract AND m.token_id = t.token_id)
+    ORDER BY t.token_id LIMIT ${portion}
+    ON CONFLICT DO NOTHING`.execute(db);
+  return Number(numAffectedRows ?? 0n);
+}
