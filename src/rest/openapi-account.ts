@@ -26,6 +26,11 @@ const key = z.object({
   expires_at: moment.optional(),
   revoked_at: moment.optional(),
   last_used_at: moment.optional(),
+  wallet: z
+    .string()
+    .nullable()
+    .meta({ description: "Of a browser's session: the wallet that signed in; null for a key." })
+    .optional(),
 });
 const spellings = {
   api_key: text.describe("mty_live_…, shown this once"),
