@@ -63,6 +63,7 @@ function keyBody(key: ApiKey) {
     expires_at: key.expiresAt,
     revoked_at: key.revokedAt,
     last_used_at: key.lastUsedAt,
+    wallet: key.wallet,
   };
 }
 

@@ -15,6 +15,10 @@ const key = {
     expires_at: moment,
     revoked_at: moment,
     last_used_at: moment,
+    wallet: {
+      type: ["string", "null"],
+      description: "Of a browser's session: the wallet that signed in; null for a key.",
+    },
   },
 };
 const spellings = {

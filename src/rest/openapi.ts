@@ -12,7 +12,7 @@ export function createOpenApi(): Json {
     openapi: "3.1.0",
     info: {
       title: "Mintyard /v0",
-      version: "0.1.0",
+      version: "0.2.0",
       description:
         "Every answer is one JSON object: `response` first, `error: null` last on success; status 200 exactly.",
       license: { name: "MIT", identifier: "MIT" },

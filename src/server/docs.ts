@@ -38,7 +38,7 @@ export function addDocs(app: Hono<AppEnv>): void {
 <h2>Error codes</h2>
 <table>${Object.entries(errorTable).map(([code, { status, retryable }]) => html`<tr><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${status}</td><td>${retryable ? "the same request may succeed later" : ""}</td></tr>`)}</table>
 </html>`;
-  app.get("/", (c) => c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.1.0" }));
+  app.get("/", (c) => c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.2.0" }));
   app.get("/docs", (c) => c.html(page));
   app.get("/docs/errors/:code", (c) => {
     const code = c.req.param("code");
