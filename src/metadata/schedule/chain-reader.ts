@@ -2,17 +2,15 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { PublicClient } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { MetadataContext } from "../context.ts";
+import { applyAnnouncements } from "../discover/announcements.ts";
+import { applyDemand } from "../discover/apply-demand.ts";
+import { applyRefreshes, discover, readIndexHead, sweep } from "../discover/discover.ts";
+import { dropDeadBranch, recordReadBlock } from "../discover/forks.ts";
 import { type PinnedBlock, readHead } from "../read/call-contract.ts";
-import { DueContracts } from "../schedule/due-contracts.ts";
-import { type Shared, TokenReader } from "../schedule/token-reader.ts";
-import { WaitingJobs } from "../schedule/waiting-jobs.ts";
 import { claimContracts, readContract } from "../store/contracts.ts";
-import { claimTokens, releaseToken, type TokenJob } from "../store/queue.ts";
+import { claimTokens, type DueContract, listDueContracts, releaseTokens } from "../store/queue.ts";
 import { refreshStatistics } from "../store/statistics.ts";
-import { applyAnnouncements } from "./announcements.ts";
-import { applyDemand } from "./apply-demand.ts";
-import { applyRefreshes, discover, readIndexHead, sweep } from "./discover.ts";
-import { dropDeadBranch, recordReadBlock } from "./forks.ts";
+import { type Shared, TokenReader } from "./token-reader.ts";
 
 const sweepEveryMs = { local: 30_000, other: 600_000 };
 const pollMs = { local: 200, other: 2_000 };
@@ -20,6 +18,9 @@ const outageMs = 2_000;
 const topUpMs = 100;
 const contractsAtOnce = 8;
 const countEveryMs = 1_000;
+const mostDueContracts = 4_000;
+/** The list of contracts with tokens due may take this part of a chain's time. */
+const dueShare = 0.05;
 
 /** One chain's loop: a node that is down stops only its own chain. */
 export class ChainReader {
@@ -28,12 +29,9 @@ export class ChainReader {
   readonly #client: PublicClient;
   readonly #shared: Shared;
   readonly #signal: AbortSignal;
-  readonly #due: DueContracts;
-  readonly #waiting: WaitingJobs;
   readonly #tokens: TokenReader;
   readonly #inFlight = new Set<Promise<void>>();
-  /** The block of each claimed job: it is read at the head of its claim. */
-  readonly #heads = new WeakMap<TokenJob, PinnedBlock>();
+  #due: { contracts: DueContract[]; until: number } = { contracts: [], until: 0 };
   #discoveredTo = -1n;
   #discoveredAt = Number.NEGATIVE_INFINITY;
   #sweptAt = Number.NEGATIVE_INFINITY;
@@ -47,9 +45,7 @@ export class ChainReader {
     this.#client = services.rpc(chain);
     this.#shared = shared;
     this.#signal = signal;
-    this.#due = new DueContracts(services.db, chain.id);
-    this.#waiting = new WaitingJobs(chain.id, shared.limits, shared.pool.perContract);
-    this.#tokens = new TokenReader(services, chain, this.#client, shared, this.#waiting, signal);
+    this.#tokens = new TokenReader(services, chain, this.#client, shared, signal);
   }
 
   async run(): Promise<void> {
@@ -84,9 +80,10 @@ export class ChainReader {
     }
     await this.#release(false);
     this.#startWaiting();
-    const picks = this.#waiting.pick(await this.#due.read());
+    const { scheduler } = this.#shared;
+    const claims = scheduler.chooseClaims(this.#chain.id, await this.#readDue());
     const contracts = await claimContracts(db, this.#chain.id, contractsAtOnce);
-    if (picks.length === 0 && contracts.length === 0) return;
+    if (claims.length === 0 && contracts.length === 0) return;
     const head = await this.#readHead();
     for (const job of contracts)
       this.#start(() =>
@@ -96,22 +93,35 @@ export class ChainReader {
           signal: this.#signal,
         }),
       );
-    if (picks.length > 0) {
-      const jobs = await claimTokens(db, this.#chain.id, picks);
-      for (const job of jobs) this.#heads.set(job, head);
-      this.#waiting.add(jobs);
+    if (claims.length > 0) {
+      const jobs = await claimTokens(db, this.#chain.id, claims);
+      scheduler.add(this.#chain.id, jobs, head);
     }
     this.#startWaiting();
   }
 
   #startWaiting(): void {
-    const { pool } = this.#shared;
-    for (;;) {
-      const next = this.#waiting.take((key) => pool.hasRoom(this.#chain.id, key));
-      const head = next && this.#heads.get(next.job);
-      if (!next || !head) return;
-      this.#start(() => pool.run(this.#chain.id, next.key, () => this.#tokens.read(next.job, next.key, head)));
+    const { scheduler } = this.#shared;
+    for (let next = scheduler.begin(this.#chain.id); next; next = scheduler.begin(this.#chain.id)) {
+      const scheduled = next;
+      this.#start(async () => {
+        try {
+          await this.#tokens.read(scheduled);
+        } finally {
+          scheduler.end(scheduled);
+        }
+      });
     }
+  }
+
+  /** A short list is as good as free. One that takes long is used for longer. */
+  async #readDue(): Promise<readonly DueContract[]> {
+    const begun = performance.now();
+    if (begun < this.#due.until) return this.#due.contracts;
+    const contracts = await listDueContracts(this.#services.db, this.#chain.id, mostDueContracts);
+    const tookMs = performance.now() - begun;
+    this.#due = { contracts, until: tookMs > 20 ? begun + tookMs / dueShare : 0 };
+    return contracts;
   }
 
   async #readHead(): Promise<PinnedBlock> {
@@ -164,7 +174,7 @@ export class ChainReader {
   }
 
   async #release(all: boolean): Promise<void> {
-    for (const job of this.#waiting.takeOverdue(all)) await releaseToken(this.#services.db, job, 0);
+    await releaseTokens(this.#services.db, this.#shared.scheduler.takeOverdue(this.#chain.id, all));
   }
 
   async #pause(ms: number): Promise<void> {
