@@ -6,6 +6,7 @@ import { createBuilder } from "./builder.ts";
 import { addChains } from "./chains.ts";
 import { addCollections } from "./collections.ts";
 import { addContracts } from "./contracts.ts";
+import { addEvents } from "./events.ts";
 import { addHolders } from "./holders.ts";
 import { addKeys } from "./keys.ts";
 import { addNfts } from "./nfts.ts";
@@ -28,6 +29,7 @@ export function createSchema(): GraphQLSchema {
   addKeys(builder);
   addTransfers(builder);
   addContracts(builder);
+  addEvents(builder);
   addHolders(builder);
   const schema = mergeSchemas({ schemas: [builder.toSchema(), createStatusSchema()] });
   traceRootFields(schema);

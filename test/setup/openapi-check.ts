@@ -37,11 +37,11 @@ export function faultsOfAnswer(method: string, path: string, status: number, bod
 }
 
 /**
- * Fails the running test when an answer of `/v0` is not what the committed document promises. Paths and methods that
+ * Fails the running test when an answer of `/v0` or `/v1` is not what the committed document promises. Paths and methods that
  * the document does not have must be refused in the shape of every failure.
  */
 export function checkAnswer(method: string, path: string, status: number, body: unknown): void {
-  if (!path.startsWith("/v0/")) return;
+  if (!/^\/v[01]\//.test(path)) return;
   const faults = operationOf(method, path)
     ? faultsOfAnswer(method, path, status, body)
     : status >= 400
