@@ -1,4 +1,4 @@
-// Writes contracts/abi/{collection,collection-runtime,collection-template,collection-factory}.ts from the Solidity sources.
+// Writes the modules of contracts/abi that are compiled from the Solidity sources.
 //   node bin/generate-abi.ts
 import { writeFileSync } from "node:fs";
 import { abiModules } from "../contracts/build/artifacts.ts";
