@@ -11,6 +11,7 @@ import type { DiskRoom } from "./db/pool/disk-room.ts";
 import type { ReadPool } from "./db/pool/read-pool.ts";
 import type { ContentStore } from "./ipfs/content-store.ts";
 import type { MetadataDemand } from "./metadata/discover/metadata-demand.ts";
+import type { EventFeed } from "./outbox/event-feed.ts";
 import type { RelayContext } from "./relay/chain/context.ts";
 import type { AccountCalls } from "./rpc/account-calls.ts";
 import type { ReaderCalls } from "./rpc/reader-calls.ts";
@@ -29,6 +30,8 @@ export interface Services extends RelayContext {
   /** Keys, rates, usage and streams of the requests of this process. */
   auth: { keys: KeyCache; limiter: RateLimiter; usage: UsageCounter; permits: UploadPermits; streams: StreamPermits };
   content: ContentStore;
+  /** Events, for streams of this process. */
+  feed: EventFeed;
   /** Whether there is room to keep more. */
   disk: DiskRoom;
   /** What readers of this process ask for. */

@@ -15,16 +15,17 @@ processes                                    the programs, and what they are bui
 server                                       routes, pages, the fast path, health
 graphql rest                                 the two APIs
 admission                                    whether a request may begin: keys, rates, load
-accounts collections transfers uploads       use cases
+products                                     use cases on contracts that the service mints in
+accounts collections events transfers uploads  use cases
 nfts                                         reads of tokens and contracts
 services.ts                                  what a use case is given
 indexing metadata relay                      chains: Ponder, documents of tokens, transactions
-auth ipfs                                    keys, rates and audit; content and pinning
+auth ipfs outbox                             keys, rates and audit; content and pinning; committed events
 db outbound rpc                              PostgreSQL; servers of third parties; nodes
 config                                       the environment
 signing                                      keys and the rules of signing
 chains.ts http                               networks; HTTP without knowledge of the product
-errors json telemetry backoff.ts cache-bounds.ts compact-heap.ts fair-queue.ts free-port.ts gathered.ts lower-priority.ts
+errors json telemetry backoff.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts gathered.ts lower-priority.ts
 `;
 
 /** The same for the folders of `src/relay/`. */
@@ -37,9 +38,9 @@ chain                                        what is read from nodes
 store                                        the relay's tables, and what a process remembers
 `;
 
-const useCases = ["accounts", "collections", "nfts", "transfers", "uploads"];
+const useCases = ["accounts", "collections", "events", "nfts", "transfers", "uploads"];
 const apis = ["admission", "graphql", "rest", "server"];
-const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "relay", "rpc", "signing"];
+const drivers = ["auth", "db", "indexing", "ipfs", "metadata", "outbox", "relay", "rpc", "signing"];
 
 interface Import {
   from: string;

@@ -20,6 +20,8 @@ const readingPosts = /^\/v0\/(recommendations|duplicates)\//;
 /** What a request of the REST API is. Paths are those of the whole server, `/v0/…`. */
 export function operationOfRoute(method: string, path: string): Operation {
   if (/^\/v0\/me\/keys(\/|$)/.test(path)) return admin;
+  // Whoever makes an endpoint has the account's events sent to it.
+  if (/^\/v1\/webhooks(\/|$)/.test(path) && method !== "GET") return admin;
   if (method === "GET" || method === "HEAD" || readingPosts.test(path)) return read;
   if (/^\/v0\/(files|metadata)(\/|$)/.test(path)) return upload;
   return deploy;

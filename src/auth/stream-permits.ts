@@ -16,7 +16,7 @@ export class StreamPermits {
   readonly #accounts = new Map<string, number>();
   #open = 0;
 
-  constructor(bounds: StreamBounds = { ofAccount: 20, ofProcess: 500 }) {
+  constructor(bounds: StreamBounds = { ofAccount: 20, ofProcess: 2_000 }) {
     this.#bounds = bounds;
   }
 

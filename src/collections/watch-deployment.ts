@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../auth/caller.ts";
 import type { IntentState } from "../db/tables/relay.ts";
+import { endableStream } from "../endable-stream.ts";
 import type { Services } from "../services.ts";
-import { endableStream } from "./endable-stream.ts";
 import { type Deployment, getDeployment } from "./get-deployment.ts";
 
 /** After these nothing changes any more. */

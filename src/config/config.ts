@@ -105,6 +105,10 @@ export interface Config {
   introspection: "open" | "key";
   /** Metadata may be read from private and loopback hosts; for closed networks and tests only. */
   allowPrivateFetch: boolean;
+  /** Endpoints of webhooks may be at private and loopback hosts; for closed networks and development. */
+  webhooks: { allowPrivate: boolean };
+  /** Days that events, and what was sent of them, are kept. */
+  eventDays: number;
   /** Bounds of one worker process; what third parties' servers and contracts may take of it. */
   metadata: {
     /** Tokens that are read at the same time. One contract gets a twentieth of them. */
@@ -218,6 +222,8 @@ export function loadConfig(env: Env = process.env): Config {
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
     introspection: env["NODE_ENV"] === "production" ? "key" : "open",
     allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
+    webhooks: { allowPrivate: env["WEBHOOKS_ALLOW_PRIVATE"] === "true" },
+    eventDays: read(env, "EVENT_DAYS", positive, 7),
     metadata: {
       concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
       perHost: read(env, "METADATA_PER_HOST", positive, 4),

@@ -1,5 +1,6 @@
 import type { AccountTables } from "./tables/accounts.ts";
 import type { CollectionTables } from "./tables/collections.ts";
+import type { EventTables } from "./tables/events.ts";
 import type { MetadataTables } from "./tables/metadata.ts";
 import type { NftViews } from "./tables/nft.ts";
 import type { RelayTables } from "./tables/relay.ts";
@@ -12,4 +13,5 @@ export interface Database
     RelayTables,
     CollectionTables,
     MetadataTables,
+    EventTables,
     NftViews {}

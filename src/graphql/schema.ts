@@ -1,11 +1,12 @@
 import { mergeSchemas } from "@graphql-tools/schema";
-import type { GraphQLSchema } from "graphql";
+import { type GraphQLSchema, isObjectType } from "graphql";
 import { isRecording, withSpan } from "../telemetry/span.ts";
 import { addAccounts } from "./accounts.ts";
 import { createBuilder } from "./builder.ts";
 import { addChains } from "./chains.ts";
 import { addCollections } from "./collections.ts";
 import { addContracts } from "./contracts.ts";
+import { addEvents } from "./events.ts";
 import { addHolders } from "./holders.ts";
 import { addKeys } from "./keys.ts";
 import { addNfts } from "./nfts.ts";
@@ -28,16 +29,17 @@ export function createSchema(): GraphQLSchema {
   addKeys(builder);
   addTransfers(builder);
   addContracts(builder);
+  addEvents(builder);
   addHolders(builder);
   const schema = mergeSchemas({ schemas: [builder.toSchema(), createStatusSchema()] });
   traceRootFields(schema);
   return schema;
 }
 
-/** A root field is a use case. */
+/** A root field is a use case, and so is one of the caller's account. */
 function traceRootFields(schema: GraphQLSchema): void {
-  for (const type of [schema.getQueryType(), schema.getMutationType()])
-    for (const field of Object.values(type?.getFields() ?? {})) {
+  for (const type of ["Query", "Mutation", "Viewer"].map((name) => schema.getType(name)))
+    for (const field of Object.values(isObjectType(type) ? type.getFields() : {})) {
       const { resolve, name } = field;
       if (resolve)
         field.resolve = (...args) =>

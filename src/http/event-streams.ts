@@ -10,7 +10,17 @@ export interface EventSource {
   eventOf(error: ServiceError): unknown;
   /** Whether whoever opened the stream may still read it. @throws ServiceError when not. */
   check(): Promise<void>;
+  /** How an event and the end are written; that of the GraphQL over SSE protocol when absent. */
+  frames?: Frames;
 }
+
+interface Frames {
+  /** @param text the event's JSON. */
+  next(event: unknown, text: string): string;
+  end: string;
+}
+
+const graphqlFrames: Frames = { next: (_event, text) => nextEvent(text), end: "event: complete\ndata:\n\n" };
 
 interface Times {
   /** Between two lines that keep the connection open through proxies, and find a client that is gone. */
@@ -97,18 +107,33 @@ export class EventStreams {
 
 async function send(response: ServerResponse, source: EventSource, ended: Promise<Ending>): Promise<void> {
   const stop = ended.then((ending) => ({ ending }));
+  const { frames = graphqlFrames } = source;
+  const textOf = async (event: unknown) => frames.next(event, await source.textOf(event));
   const finish = async (refusal: ServiceError | null) => {
-    if (refusal) response.write(nextEvent(await source.textOf(source.eventOf(refusal))));
-    response.end("event: complete\ndata:\n\n");
+    if (refusal) response.write(await textOf(source.eventOf(refusal)));
+    response.end(frames.end);
   };
   for (;;) {
-    const turn = await Promise.race([stop, source.events.next()]);
+    const turn = await Promise.race([stop, nextOf(source)]);
     if ("ending" in turn) return turn.ending ? await finish(turn.ending) : undefined;
-    if (turn.done) return await finish(null);
+    if (turn.done) return await finish(turn.value);
     const refusal = await refusalOf(source);
     if (refusal) return await finish(refusal);
-    const room = response.write(nextEvent(await source.textOf(turn.value)));
+    const room = response.write(await textOf(turn.value));
     if (!room) await Promise.race([stop, new Promise((done) => response.once("drain", done))]);
+  }
+}
+
+/** The next event; where the source fails with a word for its reader, the end with that word. */
+async function nextOf({
+  events,
+}: EventSource): Promise<{ done: false; value: unknown } | { done: true; value: ServiceError | null }> {
+  try {
+    const { done, value } = await events.next();
+    return done ? { done, value: null } : { done: false, value };
+  } catch (error) {
+    if (error instanceof ServiceError) return { done: true, value: error };
+    throw error;
   }
 }
 

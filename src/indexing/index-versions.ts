@@ -1,4 +1,5 @@
 import type pg from "pg";
+import { switchOutbox } from "./event-outbox.ts";
 import { changeNft } from "./nft-views.ts";
 
 export interface IndexVersion {
@@ -39,6 +40,7 @@ export async function recordIndexVersion(
 /** Makes this schema the one that readers see of its chain. Older ones go once nobody can see them any more. */
 export async function publishIndexVersion(client: pg.Client, { schema, chainId }: IndexVersion): Promise<void> {
   await changeNft(client, async () => {
+    await switchOutbox(client, chainId, schema);
     await client.query("UPDATE nft.index_version SET live = (schema_name = $1) WHERE chain_id = $2", [schema, chainId]);
   });
   await changeNft(client, async () => {
@@ -76,7 +78,8 @@ async function forget(client: pg.Client, schemas: readonly string[]): Promise<vo
   for (const schema of schemas) {
     // CASCADE takes the views along that still read it; they are made again in this transaction.
     await client.query("DELETE FROM nft.index_version WHERE schema_name = $1", [schema]);
-    await client.query("DELETE FROM service.final_range WHERE schema_name = $1", [schema]);
+    for (const table of ["final_range", "event_index", "event_withdrawn"])
+      await client.query(`DELETE FROM service.${table} WHERE schema_name = $1`, [schema]);
     await client.query(`DROP SCHEMA IF EXISTS "${schema}" CASCADE`);
   }
 }

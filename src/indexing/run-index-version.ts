@@ -7,6 +7,7 @@ import type { Config } from "../config/config.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { extendJournal, recordFreshness, recordNodeFault } from "./block-journal.ts";
 import { endOrphans, lockChain, tableExists, unlockSchema } from "./chain-lock.ts";
+import { attachOutbox, beginSettling, recordStall, tellSettled } from "./event-outbox.ts";
 import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
 import { readGenesis } from "./genesis.ts";
 import {
@@ -88,6 +89,7 @@ async function supervise(
   const aborted = new Promise<"aborted">((done) => onAbort(signal, () => done("aborted")));
   for (let failures = 0; !signal.aborted; ) {
     if (failures > 0) await checkRollback(run, client, version.schema, { suspected: false });
+    await beginSettling(client, version.schema);
     const ponder = await startPonder(ponderOptions(run, identity));
     const stopped = new AbortController();
     const ended = ponder.exited.finally(() => stopped.abort());
@@ -172,6 +174,7 @@ async function watchPonder(
     await wait(pollMs, undefined, { signal: ended });
     if (!(await stall.isStalled())) return;
     log.error({ chain: chain.name }, "Ponder stands still; killing it");
+    await recordStall(client, chain.id, chain.name);
     ponder.kill();
   };
   try {
@@ -182,6 +185,7 @@ async function watchPonder(
     const block = await catchUp(client, gateway, schema, pause);
     await prepareForReaders(client, schema);
     if (replaces) await publishIndexVersion(client, version);
+    await attachOutbox(client, version);
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
     ponder.rest();
@@ -196,6 +200,7 @@ async function watchPonder(
       }
       // Fails when the session is lost in which the chain's lock lives.
       await rememberFinalBlock(client, gateway, schema, log);
+      await tellSettled(client, gateway, schema);
       const head = await keepJournal(client, gateway, { chain, schema, log }).catch((error: unknown) => {
         // At the next start it is decided whether that chain is to be indexed.
         if (!(error instanceof WrongChain) || wrongChain.isLasting()) throw error;
@@ -204,6 +209,7 @@ async function watchPonder(
       if (head !== null) wrongChain.recordRightChain();
       if (head !== null && (await live.isStuckBelow(head))) {
         log.error({ chain: chain.name, head: String(head) }, "Ponder stands still below the chain's head; killing it");
+        await recordStall(client, chain.id, chain.name);
         ponder.kill();
       }
       if (Date.now() >= nextRange) {

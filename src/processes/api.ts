@@ -53,6 +53,7 @@ onStop(
     await services.auth.usage.flush();
     await services.demand.flush();
     await services.content.close();
+    await services.feed.close();
     services.reads.close();
     await Promise.all([services.index.pool.end(), services.pool.end()]);
     await endTracing();

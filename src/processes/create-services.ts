@@ -7,12 +7,13 @@ import type { Config } from "../config/config.ts";
 import { secretsOf } from "../config/secrets-of.ts";
 import { DiskRoom } from "../db/pool/disk-room.ts";
 import { openReads } from "../db/pool/open-reads.ts";
-import { createDatabase, createPool } from "../db/pool/pool.ts";
+import { connectionOptions, createDatabase, createPool } from "../db/pool/pool.ts";
 import { ReadPool, type Server } from "../db/pool/read-pool.ts";
 import { PrimaryPositions } from "../db/replicas/primary-positions.ts";
 import { Replica, type ReplicaTrouble } from "../db/replicas/replica.ts";
 import { openContentStore } from "../ipfs/content-store.ts";
 import { MetadataDemand } from "../metadata/discover/metadata-demand.ts";
+import { EventFeed } from "../outbox/event-feed.ts";
 import { createRelay } from "../relay/relay.ts";
 import { armFailpoints } from "../relay/store/failpoint.ts";
 import { AccountCalls } from "../rpc/account-calls.ts";
@@ -51,10 +52,12 @@ export function createServices(
   const log = createLogger(processName, config.logLevel, secretsOf(config));
   const relay = createRelay(openSigning(config, log, options.operator ?? false));
   armFailpoints(config.failpoints);
+  const logOnce = new LogOnce(log);
+  const eventConnection = connectionOptions(databaseUrl, `${processName}-events`);
   return {
     config,
     log,
-    logOnce: new LogOnce(log),
+    logOnce,
     pool,
     db,
     ...(options.replicas && config.replicas.urls.length > 0
@@ -76,6 +79,7 @@ export function createServices(
     }),
     accountCalls: new AccountCalls(config.readerCallsPerSecond),
     content: openContentStore(config, db),
+    feed: new EventFeed({ pool, connection: eventConnection, chains: config.chains, logOnce }),
     disk: new DiskRoom(config, pool, log),
     demand: new MetadataDemand(pool, log),
   };

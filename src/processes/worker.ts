@@ -5,6 +5,7 @@ import { runDetection } from "../collections/run-detection.ts";
 import { compactHeapLater } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
 import { AnalystWatch } from "../db/admin/watch-analysts.ts";
+import { runWebhooks } from "../events/run-webhooks.ts";
 import { runChecks } from "../ipfs/run-checks.ts";
 import { runPinning } from "../ipfs/run-pinning.ts";
 import { runMetadata } from "../metadata/schedule/run-metadata.ts";
@@ -30,7 +31,9 @@ if (config.metrics.port > 0) {
 }
 const stop = new AbortController();
 const loops = [
-  ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing].map((run) => run(services, stop.signal)),
+  ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing, runWebhooks].map((run) =>
+    run(services, stop.signal),
+  ),
   analysts.run(stop.signal),
   // Nobody else asks an endpoint that is not needed now.
   ...(config.metrics.port > 0 ? [watchEndpoints(services, stop.signal)] : []),

@@ -12,6 +12,7 @@ import { setErrorHeaders } from "../http/error-headers.ts";
 import { EventStreams } from "../http/event-streams.ts";
 import { nok } from "../rest/answer.ts";
 import { createV0 } from "../rest/routes.ts";
+import { createV1 } from "../rest/v1.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
@@ -51,6 +52,7 @@ export function createApp(
   app.use(async (c, next) => await inRequestScope(next, c.env?.outgoing ?? null));
   app.use(shedLoad(services));
   app.route("/v0", createV0(services));
+  app.route("/v1", createV1(services, streams));
   app.route("/ipfs", createGateway(services, files));
   app.all("/graphql", createGraphQLHandler(services, operations, streams));
   addHealth(app, services, drain, metrics);

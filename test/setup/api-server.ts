@@ -110,6 +110,7 @@ export class ApiServer {
     await new Promise((done) => this.server.close(done));
     await this.services.auth.usage.flush();
     await this.services.content.close();
+    await this.services.feed.close();
     await this.services.pool.end();
     await this.database.drop();
     await rm(this.dataDir, { recursive: true, force: true });

@@ -1,0 +1,36 @@
+import type { ColumnType, Generated } from "kysely";
+
+export interface EventTables {
+  "service.webhook": WebhookTable;
+}
+
+export type WebhookState = "enabled" | "paused" | "disabled";
+
+interface WebhookTable {
+  id: Generated<string>;
+  /** Null: the operator's. */
+  account_id: string | null;
+  url: string;
+  description: string;
+  types: string[];
+  chains: number[];
+  contracts: Buffer[];
+  accounts: Buffer[];
+  /** Decimal. */
+  token_ids: ColumnType<string[], string[], string[]>;
+  finality: "latest" | "safe" | "finalized";
+  state: Generated<WebhookState>;
+  disabled_reason: Generated<string | null>;
+  secret: Buffer;
+  previous_secret: Generated<Buffer | null>;
+  previous_until: Generated<Date | null>;
+  signing_key: Buffer;
+  since: bigint;
+  next_due: Generated<Date | null>;
+  lease_id: Generated<string | null>;
+  lease_until: Generated<Date | null>;
+  failures: Generated<number>;
+  failing_since: Generated<Date | null>;
+  created_at: Generated<Date>;
+  changed_at: Generated<Date>;
+}

@@ -1,0 +1,88 @@
+import { findChain } from "../chains.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { type EventFilter, filterBounds } from "../outbox/event-filter.ts";
+import { type Finality, finalities } from "../outbox/event-row.ts";
+import { eventFamilies, isEventType } from "../outbox/event-types.ts";
+import type { Services } from "../services.ts";
+
+/** A filter as both APIs take it. */
+export interface EventFilterInput {
+  types?: readonly string[] | null | undefined;
+  chains?: readonly string[] | null | undefined;
+  contracts?: readonly string[] | null | undefined;
+  accounts?: readonly string[] | null | undefined;
+  tokenIds?: readonly string[] | null | undefined;
+  finality?: string | null | undefined;
+}
+
+const maxTokenId = 2n ** 256n - 1n;
+
+/**
+ * Checks a filter; equal members of a list are one.
+ *
+ * @throws ServiceError `invalid_enumeration`, `chain_not_supported`, `invalid_address`, `invalid_type`, `value_error` for
+ *   a list that is too long; `field` is the member's name.
+ */
+export function readFilter(services: Pick<Services, "chains">, input: EventFilterInput): EventFilter {
+  const types = list(input.types, "types");
+  for (const name of types)
+    if (!isEventType(name))
+      throw new ServiceError(
+        "invalid_enumeration",
+        `"${name.slice(0, 80)}" is no type of events; there are ${Object.keys(eventFamilies).join(", ")}`,
+        { field: "types" },
+      );
+  const chains = list(input.chains, "chains").map((name) => findChain(services.chains, name).id);
+  const tokenIds = list(input.tokenIds, "tokenIds").map((text) => {
+    if (!/^\d{1,78}$/.test(text) || BigInt(text) > maxTokenId)
+      throw new ServiceError("invalid_type", "tokenIds must be whole numbers below 2^256, as text", {
+        field: "tokenIds",
+      });
+    return String(BigInt(text));
+  });
+  return {
+    types,
+    chains,
+    contracts: addresses(input.contracts, "contracts"),
+    accounts: addresses(input.accounts, "accounts"),
+    tokenIds: [...new Set(tokenIds)],
+    finality: readFinality(input.finality),
+  };
+}
+
+export function readFinality(value: string | null | undefined): Finality {
+  const text = (value ?? "latest").toLowerCase();
+  const found = finalities.find((name) => name === text);
+  if (found) return found;
+  throw new ServiceError("invalid_enumeration", `finality must be one of: ${finalities.join(", ")}`, {
+    field: "finality",
+  });
+}
+
+/**
+ * Reads a place in the order of events: the `sequence` of the last one that a client has.
+ *
+ * @throws ServiceError `value_error`.
+ */
+export function readPlace(text: string): bigint {
+  if (/^\d{1,18}$/.test(text)) return BigInt(text);
+  throw new ServiceError("value_error", "a place in the events is the sequence of one, such as 4711", {
+    field: "after",
+  });
+}
+
+function addresses(values: readonly string[] | null | undefined, field: "contracts" | "accounts"): Buffer[] {
+  const texts = list(values, field).map((text) => {
+    if (!/^0x[0-9a-fA-F]{40}$/.test(text))
+      throw new ServiceError("invalid_address", `${field} must be addresses: 0x and 40 hex digits`, { field });
+    return text.toLowerCase();
+  });
+  return [...new Set(texts)].map((text) => Buffer.from(text.slice(2), "hex"));
+}
+
+function list(values: readonly string[] | null | undefined, field: keyof typeof filterBounds): string[] {
+  const given = [...new Set(values ?? [])];
+  if (given.length > filterBounds[field])
+    throw new ServiceError("value_error", `${field} may have ${filterBounds[field]} members at most`, { field });
+  return given;
+}

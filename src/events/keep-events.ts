@@ -1,0 +1,30 @@
+import type { Services } from "../services.ts";
+
+/**
+ * Makes the partitions of today and tomorrow, and drops what is older than `EVENT_DAYS`.
+ *
+ * @returns how many partitions were dropped.
+ */
+export async function keepEvents({ pool, config }: Pick<Services, "pool" | "config">): Promise<number> {
+  const days = config.eventDays;
+  await pool.query(
+    "SELECT service.make_event_day((clock_timestamp() AT TIME ZONE 'UTC')::date + d) FROM generate_series(0, 1) d",
+  );
+  const { rows } = await pool.query<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+     WHERE i.inhparent = 'service.event'::regclass AND c.relname ~ '^event_\\d{8}$'
+       AND to_date(right(c.relname, 8), 'YYYYMMDD') < (clock_timestamp() AT TIME ZONE 'UTC')::date - $1::integer`,
+    [days],
+  );
+  for (const { name } of rows) await pool.query(`DROP TABLE service.${name}`);
+  const old = `clock_timestamp() - ${Number(days)} * interval '1 day'`;
+  await pool.query(`DELETE FROM service.event_default WHERE at < ${old}`);
+  await pool.query(`DELETE FROM service.event_retraction WHERE at < ${old}`);
+  await pool.query("DELETE FROM service.event_interest WHERE expires_at < clock_timestamp() - interval '1 hour'");
+  await pool.query(`DELETE FROM service.webhook_delivery WHERE ended_at < ${old}`);
+  await pool.query(
+    `UPDATE service.webhook SET state = 'disabled', disabled_reason = 'backlog', changed_at = clock_timestamp()
+     WHERE id IN (SELECT webhook_id FROM service.webhook_delivery WHERE state = 'pending' GROUP BY 1 HAVING count(*) > 100000)`,
+  );
+  return rows.length;
+}

@@ -1,0 +1,123 @@
+import { filterOf } from "../outbox/event-filter.ts";
+import type { EventRow } from "../outbox/event-row.ts";
+import { numberEvents } from "../outbox/read-events.ts";
+import type { Services } from "../services.ts";
+import { filterOfRow, type WebhookRow } from "./webhook-record.ts";
+
+const readAtOnce = 500;
+/** Any constant does: one worker at a time makes deliveries of events. */
+const lockKey = 7_241_903_160;
+
+interface Matcher {
+  row: WebhookRow;
+  matches: (event: EventRow) => boolean;
+}
+
+/** Turns committed events into deliveries, each event once. */
+export class WebhookMatcher {
+  readonly #services: Services;
+  #matchers: readonly Matcher[] = [];
+  #known = "";
+
+  constructor(services: Services) {
+    this.#services = services;
+  }
+
+  /** @returns whether anybody has an endpoint that is not disabled. */
+  async matchAll(): Promise<boolean> {
+    await this.#refresh();
+    await numberEvents(this.#services.pool);
+    if (this.#matchers.length === 0) {
+      await this.#services.pool.query(
+        "UPDATE service.webhook_head w SET sequence = e.sequence FROM service.event_head e WHERE w.sequence < e.sequence",
+      );
+      return false;
+    }
+    while (await this.#matchSome());
+    return true;
+  }
+
+  /** Reads the endpoints anew when one was made, changed or deleted. */
+  async #refresh(): Promise<void> {
+    const { pool, db } = this.#services;
+    const { rows } = await pool.query<{ state: string }>(
+      "SELECT concat_ws(' ', count(*), max(changed_at)) AS state FROM service.webhook",
+    );
+    const state = rows[0]?.state ?? "";
+    if (state === this.#known) return;
+    const found = await db.selectFrom("service.webhook").selectAll().where("state", "<>", "disabled").execute();
+    this.#matchers = found.map((row) => ({ row, matches: filterOf(filterOfRow(row)) }));
+    this.#known = state;
+  }
+
+  /** @returns whether there may be more. */
+  async #matchSome(): Promise<boolean> {
+    const client = await this.#services.pool.connect();
+    let failed = true;
+    try {
+      await client.query("BEGIN");
+      const lock = await client.query<{ held: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS held", [lockKey]);
+      if (!lock.rows[0]?.held) {
+        await client.query("COMMIT");
+        failed = false;
+        return false;
+      }
+      const { rows: events } = await client.query<EventRow>(
+        `SELECT e.* FROM service.webhook_head h, service.event e WHERE e.sequence > h.sequence ORDER BY e.sequence LIMIT $1`,
+        [readAtOnce],
+      );
+      const last = events.at(-1);
+      if (last) {
+        const made = events.flatMap((event) => this.#deliveriesOf(event));
+        if (made.length > 0) {
+          await client.query(
+            `INSERT INTO service.webhook_delivery (webhook_id, account_id, sequence, event_id, type, place)
+             SELECT w.id, w.account_id, m.sequence, m.event_id, m.type, m.place
+             FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[]) AS m (webhook_id, sequence, event_id, type, place)
+             JOIN service.webhook w ON w.id = m.webhook_id ORDER BY m.sequence`,
+            [
+              made.map(({ webhook }) => webhook),
+              made.map(({ event }) => String(event.sequence)),
+              made.map(({ event }) => event.id),
+              made.map(({ event }) => event.type),
+              made.map(({ event }) => placeOf(event)),
+            ],
+          );
+          await client.query(
+            `WITH due AS (SELECT id FROM service.webhook WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE)
+             UPDATE service.webhook w SET next_due = least(w.next_due, clock_timestamp()) FROM due
+             WHERE w.id = due.id AND (w.lease_until IS NULL OR w.lease_until < clock_timestamp())
+               AND (w.failures = 0 OR w.next_due IS NULL)`,
+            [[...new Set(made.map(({ webhook }) => webhook))]],
+          );
+        }
+        await client.query("UPDATE service.webhook_head SET sequence = $1", [String(last.sequence)]);
+      }
+      await client.query("COMMIT");
+      failed = false;
+      return events.length === readAtOnce;
+    } finally {
+      // What is lost of a transaction is made again: the position goes back with it.
+      client.release(failed);
+    }
+  }
+
+  #deliveriesOf(event: EventRow): { webhook: string; event: EventRow }[] {
+    return this.#matchers
+      .filter(
+        ({ row, matches }) =>
+          event.sequence > row.since &&
+          (event.for_operator
+            ? row.account_id === null
+            : event.account_id === null || event.account_id === row.account_id) &&
+          matches(event),
+      )
+      .map(({ row }) => ({ webhook: row.id, event }));
+  }
+}
+
+/** What is in order: the movements of a contract, and the states of one object of the relay. */
+export function placeOf(event: EventRow): string {
+  if (event.account_id !== null) return `${event.type.split(".")[0]}:${String(event.data?.["object"] ?? event.id)}`;
+  return event.contract ? `${event.chain_id}:${event.contract.toString("hex")}` : event.type;
+}

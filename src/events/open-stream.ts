@@ -1,0 +1,174 @@
+import type { Caller } from "../auth/caller.ts";
+import { endableStream } from "../endable-stream.ts";
+import { ServiceError } from "../errors/errors.ts";
+import type { FedEvent } from "../outbox/event-feed.ts";
+import type { EventFilter } from "../outbox/event-filter.ts";
+import { readExtent, readPast, wantEvents } from "../outbox/read-events.ts";
+import type { Services } from "../services.ts";
+
+/** What a stream gives: an event, or that some were missed. */
+export type StreamItem =
+  | { kind: "event"; sequence: bigint; event: FedEvent }
+  /** The client was away for too long: it goes on with the event after `sequence`, and reads the state anew. */
+  | { kind: "expired"; sequence: bigint; asked: bigint };
+
+/** What a client that does not read may leave waiting. */
+const mostWaiting = { events: 1_000, bytes: 1_048_576 };
+/** Events, of any filter, that one statement looks through when a client comes back. */
+const scannedAtOnce = 5_000;
+/** How long events are written for a stream that has ended, so that it can be resumed. */
+const keptSeconds = 86_400;
+const renewMs = 3_600_000;
+/** Of how many events one counts as a request of the plan. */
+const eventsOfRequest = 100;
+
+/**
+ * Events as they are committed, from a place in their order or from now on.
+ *
+ * @param after the sequence of the last event that the client has; null: it begins now.
+ * @throws ServiceError with too many streams what `StreamSlots` throws. While it runs `service_unavailable` ends it for a
+ *   client that reads too slowly; it resumes from what it has.
+ */
+export async function openStream(
+  services: Services,
+  caller: Caller,
+  filter: EventFilter,
+  after: bigint | null,
+): Promise<AsyncGenerator<StreamItem, void>> {
+  const release = services.auth.streams.take(caller.accountId);
+  try {
+    const stream = await prepare(services, caller.accountId, filter, after);
+    return endableStream((signal) => counted(services, caller, stream(signal)), release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/**
+ * The same without a key: what everybody may see.
+ *
+ * @param address of the client, which may have as many streams as an account.
+ */
+export async function openPublicStream(
+  services: Services,
+  address: string,
+  filter: EventFilter,
+): Promise<AsyncGenerator<StreamItem, void>> {
+  const release = services.auth.streams.take(`address:${address}`);
+  try {
+    return endableStream(await prepare(services, null, filter, null), release);
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+async function prepare(services: Services, accountId: string | null, filter: EventFilter, after: bigint | null) {
+  const { pool, feed, chains } = services;
+  const ids = chains.map(({ id }) => id);
+  const extent = await readExtent(pool, filter, ids);
+  await wantEvents(pool, filter, ids, keptSeconds);
+  await feed.start();
+  // A number that was never given is one of another installation, or of before a backup was restored.
+  const missed = after !== null && (after < extent.complete || after > feed.position);
+  const start = after === null ? feed.position : missed ? extent.complete : after;
+  return (signal: AbortSignal) => follow(services, { accountId, filter, start, missed: missed ? after : null }, signal);
+}
+
+interface Place {
+  accountId: string | null;
+  filter: EventFilter;
+  start: bigint;
+  /** Where a client wanted to begin that missed something. */
+  missed: bigint | null;
+}
+
+async function* follow(
+  services: Services,
+  { accountId, filter, start, missed }: Place,
+  signal: AbortSignal,
+): AsyncGenerator<StreamItem, void> {
+  const { feed, pool } = services;
+  if (missed !== null) yield { kind: "expired", sequence: start, asked: missed };
+  let place = start;
+  // The last look and the beginning of listening happen in one turn: nothing comes between them.
+  while (place < feed.position && !signal.aborted) {
+    const { rows, reached } = await readPast(pool, filter, {
+      after: place,
+      upto: feed.position,
+      scanned: scannedAtOnce,
+    });
+    for (const row of rows) yield { kind: "event", sequence: row.sequence, event: feed.toEvent(row) };
+    place = reached;
+  }
+  const waiting = new Waiting(signal);
+  const end = feed.listen({ accountId, filter, take: (event) => waiting.push(event) });
+  const ids = services.chains.map(({ id }) => id);
+  const renewal = setInterval(() => {
+    void wantEvents(pool, filter, ids, keptSeconds).catch(() => undefined);
+  }, renewMs);
+  try {
+    for (let event = await waiting.shift(); event; event = await waiting.shift())
+      yield { kind: "event", sequence: event.row.sequence, event };
+  } finally {
+    clearInterval(renewal);
+    end();
+  }
+}
+
+async function* counted(services: Services, caller: Caller, items: AsyncGenerator<StreamItem, void>) {
+  let sent = 0;
+  for await (const item of items) {
+    sent += 1;
+    if (sent % eventsOfRequest === 0 && caller.keyId !== undefined)
+      services.auth.usage.add(caller.accountId, caller.keyId, 1);
+    yield item;
+  }
+}
+
+/** Events that a listener has not read yet. */
+class Waiting {
+  readonly #signal: AbortSignal;
+  #events: FedEvent[] = [];
+  #bytes = 0;
+  #overflown = false;
+  #wake: () => void = () => undefined;
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+    signal.addEventListener("abort", () => this.#wake(), { once: true });
+  }
+
+  push(event: FedEvent): void {
+    if (this.#overflown) return;
+    this.#events.push(event);
+    this.#bytes += event.body.length;
+    if (this.#events.length > mostWaiting.events || this.#bytes > mostWaiting.bytes) {
+      this.#overflown = true;
+      this.#events = [];
+    }
+    this.#wake();
+  }
+
+  /** @returns null when the stream has ended. @throws ServiceError for a reader that was too slow. */
+  async shift(): Promise<FedEvent | null> {
+    for (;;) {
+      if (this.#signal.aborted) return null;
+      if (this.#overflown)
+        throw new ServiceError(
+          "service_unavailable",
+          `this stream was read too slowly: ${mostWaiting.events} events or ${mostWaiting.bytes} bytes waited; resume it from the last id that you have`,
+          { retryAfterSeconds: 1 },
+        );
+      const event = this.#events.shift();
+      if (event) {
+        this.#bytes -= event.body.length;
+        return event;
+      }
+      await new Promise<void>((done) => {
+        this.#wake = done;
+      });
+    }
+  }
+}

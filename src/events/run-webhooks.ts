@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { connectionOptions } from "../db/pool/pool.ts";
+import { createPoster } from "../outbound/post.ts";
+import { Notifications } from "../outbox/notifications.ts";
+import type { Services } from "../services.ts";
+import { causeOf } from "../telemetry/log-once.ts";
+import { claimWebhooks, readPending, serveWebhook, webhookPlaces } from "./deliver-webhooks.ts";
+import { keepEvents } from "./keep-events.ts";
+import { WebhookMatcher } from "./match-webhooks.ts";
+import type { WebhookRow } from "./webhook-record.ts";
+import { renewInterests } from "./webhooks.ts";
+
+/** Between two looks: what is due again, and events whose notification was lost. */
+const pollMs = 1_000;
+/** While nobody has an endpoint. */
+const idleMs = 2_000;
+const upkeepMs = 600_000;
+
+/** Sends events to endpoints until the signal, and drops those that are too old. */
+export async function runWebhooks(services: Services, signal: AbortSignal): Promise<void> {
+  const { config, log, logOnce } = services;
+  const poster = createPoster({ allowPrivate: config.webhooks.allowPrivate });
+  const wake = new Wake(signal);
+  const url = config.databaseUrls["worker"] ?? config.databaseUrl;
+  const notifications = new Notifications(connectionOptions(url, "worker-events"), () => wake.now());
+  const matcher = new WebhookMatcher(services);
+  const serving = new Serving(services, poster, signal, () => wake.now());
+  let kept = Number.NEGATIVE_INFINITY;
+  while (!signal.aborted) {
+    wake.clear();
+    let isUsed = true;
+    try {
+      if (performance.now() - kept > upkeepMs) {
+        kept = performance.now();
+        await renewInterests(services);
+        const dropped = await keepEvents(services);
+        if (dropped > 0) log.info({ partitions: dropped }, "dropped events that are too old");
+      }
+      isUsed = await matcher.matchAll();
+      // The connection is there only as long as somebody gets something.
+      if (isUsed) await notifications.open();
+      else await notifications.close();
+      if (isUsed) await serving.begin();
+    } catch (error) {
+      if (!signal.aborted)
+        logOnce.write("warn", `webhooks ${causeOf(error)}`, { err: error }, "webhooks could not be sent");
+    }
+    await wake.wait(isUsed ? pollMs : idleMs);
+  }
+  await serving.end();
+  await notifications.close();
+  await poster.close();
+}
+
+/** Endpoints that are being sent to. */
+class Serving {
+  readonly #services: Services;
+  readonly #poster: ReturnType<typeof createPoster>;
+  readonly #signal: AbortSignal;
+  readonly #done: () => void;
+  readonly #running = { well: new Map<string, WebhookRow>(), failing: new Map<string, WebhookRow>() };
+  readonly #works = new Set<Promise<void>>();
+
+  constructor(services: Services, poster: ReturnType<typeof createPoster>, signal: AbortSignal, done: () => void) {
+    this.#services = services;
+    this.#poster = poster;
+    this.#signal = signal;
+    this.#done = done;
+  }
+
+  /** Claims as many endpoints as there are places, and begins to send to them. */
+  async begin(): Promise<void> {
+    for (const kind of ["well", "failing"] as const) {
+      const free = webhookPlaces[kind] - this.#running[kind].size;
+      if (free <= 0) continue;
+      const claimed = await claimWebhooks(this.#services, kind, free, this.#busyAccounts());
+      if (claimed.length === 0) continue;
+      const pending = await readPending(this.#services, claimed);
+      for (const row of claimed) this.#serve(kind, row, pending.get(row.id) ?? []);
+    }
+  }
+
+  async end(): Promise<void> {
+    await Promise.allSettled(this.#works);
+  }
+
+  #serve(kind: "well" | "failing", row: WebhookRow, items: Parameters<typeof serveWebhook>[3]): void {
+    const running = this.#running[kind];
+    running.set(row.id, row);
+    const work = serveWebhook(this.#services, this.#poster, row, items, this.#signal)
+      .then(() => undefined)
+      .catch((error: unknown) => {
+        // The claim ends by itself, and the deliveries are tried again: at least once.
+        this.#services.logOnce.write(
+          "warn",
+          `webhook ${causeOf(error)}`,
+          { err: error, webhook: row.id },
+          "a delivery could not be noted",
+        );
+      })
+      .finally(() => {
+        running.delete(row.id);
+        this.#works.delete(work);
+        this.#done();
+      });
+    this.#works.add(work);
+  }
+
+  #busyAccounts(): string[] {
+    const counts = new Map<string, number>();
+    for (const { account_id } of [...this.#running.well.values(), ...this.#running.failing.values()])
+      if (account_id !== null) counts.set(account_id, (counts.get(account_id) ?? 0) + 1);
+    return [...counts].filter(([, count]) => count >= webhookPlaces.ofAccount).map(([account]) => account);
+  }
+}
+
+/** Waits that can be cut short. */
+class Wake {
+  readonly #stop: AbortSignal;
+  #woken = false;
+  #early = new AbortController();
+
+  constructor(stop: AbortSignal) {
+    this.#stop = stop;
+  }
+
+  now(): void {
+    this.#woken = true;
+    this.#early.abort();
+  }
+
+  clear(): void {
+    this.#woken = false;
+    this.#early = new AbortController();
+  }
+
+  async wait(ms: number): Promise<void> {
+    if (this.#woken) return;
+    await sleep(ms, undefined, { signal: AbortSignal.any([this.#early.signal, this.#stop]) }).catch(() => undefined);
+  }
+}

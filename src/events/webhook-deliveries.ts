@@ -1,0 +1,152 @@
+import { randomUUID } from "node:crypto";
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { filterCondition } from "../outbox/event-filter.ts";
+import type { Services } from "../services.ts";
+import { readPlace } from "./event-input.ts";
+import { filterOfRow } from "./webhook-record.ts";
+import { findWebhook } from "./webhooks.ts";
+
+export interface DeliveryTry {
+  attempt: number;
+  at: Date;
+  status: number | null;
+  fault: string | null;
+  milliseconds: number;
+  answer: string | null;
+}
+
+/** One event on its way to one endpoint. */
+export interface Delivery {
+  id: string;
+  eventId: string;
+  type: string;
+  sequence: string | null;
+  state: "pending" | "delivered" | "dead";
+  attempts: number;
+  /** Of a pending one. */
+  nextAt: Date | null;
+  createdAt: Date;
+  tries: DeliveryTry[];
+}
+
+const pageSize = 50;
+/** Most events that one replay sends again. */
+const mostReplayed = 10_000;
+
+/**
+ * The newest deliveries of an endpoint, with their tries.
+ *
+ * @param before the id of the last one of the page before.
+ * @throws ServiceError `not_found`, `value_error`.
+ */
+export async function listDeliveries(
+  services: Services,
+  caller: Caller,
+  id: string,
+  { state, before }: { state?: string | undefined; before?: string | undefined } = {},
+): Promise<Delivery[]> {
+  await findWebhook(services, caller, id);
+  if (state !== undefined && !["pending", "delivered", "dead"].includes(state))
+    throw new ServiceError("invalid_enumeration", "state must be one of: pending, delivered, dead", { field: "state" });
+  const { rows } = await services.pool.query(
+    `SELECT d.id::text, d.event_id AS "eventId", d.type, d.sequence::text, d.state, d.attempts,
+       CASE WHEN d.state = 'pending' THEN d.next_at END AS "nextAt", d.created_at AS "createdAt",
+       coalesce((SELECT json_agg(json_build_object('attempt', t.attempt, 'at', t.at, 'status', t.status, 'fault', t.fault,
+         'milliseconds', t.milliseconds, 'answer', t.answer) ORDER BY t.at)
+         FROM service.webhook_try t WHERE t.delivery_id = d.id), '[]') AS tries
+     FROM service.webhook_delivery d
+     WHERE d.webhook_id = $1 AND ($2::text IS NULL OR d.state = $2) AND ($3::bigint IS NULL OR d.id < $3)
+     ORDER BY d.id DESC LIMIT ${pageSize}`,
+    [id, state ?? null, before === undefined ? null : String(readPlace(before))],
+  );
+  return rows.map((row) => ({
+    ...row,
+    tries: row.tries.map((one: DeliveryTry & { at: string }) => ({ ...one, at: new Date(one.at) })),
+  })) as Delivery[];
+}
+
+/** What is to be sent again; one of them. */
+export interface ReplayInput {
+  /** One event, by its id. */
+  eventId?: string | null | undefined;
+  /** Events that were committed since. */
+  since?: Date | null | undefined;
+  until?: Date | null | undefined;
+  /** Movements of these blocks, of every chain that the endpoint listens to. */
+  fromBlock?: bigint | null | undefined;
+  toBlock?: bigint | null | undefined;
+  /** All that was given up. */
+  failed?: boolean | null | undefined;
+}
+
+/**
+ * Sends events again: with the same ids and bodies, so that a receiver can tell them from new ones. Those that the
+ * endpoint's filter matches and that are kept still.
+ *
+ * @returns how many.
+ * @throws ServiceError `not_found`, `parameter_missing`.
+ */
+export async function replay(services: Services, caller: Caller, id: string, input: ReplayInput): Promise<number> {
+  const webhook = await findWebhook(services, caller, id);
+  if (input.failed) return await replayFailed(services, id);
+  const values: unknown[] = [id, caller.accountId];
+  const parameter = (value: unknown) => `$${values.push(value)}`;
+  const conditions = [filterCondition(filterOfRow(webhook), values)];
+  const asked = conditions.length;
+  if (input.eventId) conditions.push(`e.id = ${parameter(input.eventId)}`);
+  if (input.since) conditions.push(`e.at >= ${parameter(input.since)}`);
+  if (input.since && input.until) conditions.push(`e.at < ${parameter(input.until)}`);
+  if (input.fromBlock != null && input.toBlock != null)
+    conditions.push(
+      `e.block_number BETWEEN ${parameter(String(input.fromBlock))} AND ${parameter(String(input.toBlock))}`,
+    );
+  if (conditions.length === asked)
+    throw new ServiceError("parameter_missing", "give an eventId, since, fromBlock and toBlock, or failed", {
+      field: "eventId",
+    });
+  const { rowCount } = await services.pool.query(
+    `WITH sent AS (INSERT INTO service.webhook_delivery (webhook_id, account_id, sequence, event_id, type, place)
+       SELECT $1, $2, e.sequence, e.id, e.type, coalesce(e.chain_id || ':' || encode(e.contract, 'hex'), e.type)
+       FROM service.event e WHERE ${conditions.join(" AND ")} ORDER BY e.sequence LIMIT ${mostReplayed} RETURNING id)
+     SELECT FROM sent`,
+    values,
+  );
+  await wake(services, id);
+  return rowCount ?? 0;
+}
+
+async function replayFailed(services: Services, id: string): Promise<number> {
+  const { rowCount } = await services.pool.query(
+    `UPDATE service.webhook_delivery SET state = 'pending', attempts = 0, next_at = clock_timestamp(), ended_at = NULL
+     WHERE id IN (SELECT id FROM service.webhook_delivery WHERE webhook_id = $1 AND state = 'dead' ORDER BY id LIMIT ${mostReplayed})`,
+    [id],
+  );
+  await wake(services, id);
+  return rowCount ?? 0;
+}
+
+/** Sends one event that no chain caused. @returns its id. @throws ServiceError `not_found`. */
+export async function sendTestEvent(services: Services, caller: Caller, id: string): Promise<string> {
+  await findWebhook(services, caller, id);
+  const eventId = `evt_${randomUUID().replaceAll("-", "")}`;
+  const data = { id: eventId, webhook: id, message: "This endpoint is reached." };
+  const body = JSON.stringify({ type: "webhook.test", timestamp: new Date().toISOString(), data });
+  await services.pool.query(
+    `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, body, place)
+     VALUES ($1, $2, $3, 'webhook.test', $4, 'webhook.test')`,
+    [id, caller.accountId, eventId, body],
+  );
+  await wake(services, id);
+  return eventId;
+}
+
+async function wake({ pool }: Services, id: string): Promise<void> {
+  // A worker that sends to it now looks again when it is done.
+  await pool.query(
+    `UPDATE service.webhook SET next_due = clock_timestamp()
+     WHERE id = $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())`,
+    [id],
+  );
+  await pool.query("SELECT pg_notify('mintyard_events', '')");
+}

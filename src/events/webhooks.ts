@@ -1,0 +1,247 @@
+import { sql } from "kysely";
+import { writeAudit } from "../auth/audit.ts";
+import type { Caller } from "../auth/caller.ts";
+import type { WebhookState } from "../db/tables/events.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { isAllowedUrl } from "../outbound/address-guard.ts";
+import type { EventFilter } from "../outbox/event-filter.ts";
+import { wantEvents } from "../outbox/read-events.ts";
+import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webhook.ts";
+import type { Services } from "../services.ts";
+import { type EventFilterInput, readFilter } from "./event-input.ts";
+import { filterOfRow, toWebhook, type Webhook, type WebhookRow } from "./webhook-record.ts";
+
+/** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
+export const webhookInterestSeconds = 2 * 86_400;
+const mostWebhooks = 50;
+const overlapBounds = { seconds: 86_400, most: 7 * 86_400 };
+
+export interface WebhookInput extends EventFilterInput {
+  url?: string | null | undefined;
+  description?: string | null | undefined;
+}
+
+/** An endpoint with the secret that only this answer shows. */
+export interface WebhookWithSecret {
+  webhook: Webhook;
+  /** `whsec_…` */
+  secret: string;
+}
+
+/**
+ * Makes an endpoint; it gets events from now on.
+ *
+ * @throws ServiceError of `readFilter`; `parameter_missing` and `value_error` for the URL; `plan_limit_exceeded`.
+ */
+export async function createWebhook(
+  services: Services,
+  caller: Caller,
+  input: WebhookInput,
+): Promise<WebhookWithSecret> {
+  const filter = readFilter(services, input);
+  const url = readUrl(services, input.url);
+  const secret = newSecret();
+  const pepper = services.config.keyPepper;
+  await want(services, filter);
+  const row = await services.db.transaction().execute(async (transaction) => {
+    // Two requests of one account take turns: the bound is counted, not guessed.
+    await sql`SELECT FROM service.account WHERE id = ${caller.accountId} FOR NO KEY UPDATE`.execute(transaction);
+    const { count } = await transaction
+      .selectFrom("service.webhook")
+      .select(({ fn }) => fn.countAll<bigint>().as("count"))
+      .where("account_id", "=", caller.accountId)
+      .executeTakeFirstOrThrow();
+    if (count >= mostWebhooks)
+      throw new ServiceError(
+        "plan_limit_exceeded",
+        `an account has ${mostWebhooks} endpoints at most; delete one first`,
+      );
+    const made = await transaction
+      .insertInto("service.webhook")
+      .values({
+        account_id: caller.accountId,
+        ...{ url, description: readDescription(input.description) ?? "", ...columnsOf(filter) },
+        secret: seal(secret, pepper),
+        signing_key: seal(newSigningKey(), pepper),
+        since: sql<bigint>`(SELECT sequence FROM service.event_head)` as never,
+      })
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    await writeAudit(transaction, entryOf(caller, "create", made.id, { url, finality: filter.finality }));
+    return made;
+  });
+  return { webhook: toWebhook(services, row), secret: secretText(secret) };
+}
+
+export async function listWebhooks(services: Services, caller: Caller): Promise<Webhook[]> {
+  const rows = await services.db
+    .selectFrom("service.webhook")
+    .selectAll()
+    .where("account_id", "=", caller.accountId)
+    .orderBy("created_at")
+    .limit(mostWebhooks)
+    .execute();
+  return rows.map((row) => toWebhook(services, row));
+}
+
+/** @throws ServiceError `not_found`. */
+export async function getWebhook(services: Services, caller: Caller, id: string): Promise<Webhook> {
+  return toWebhook(services, await findWebhook(services, caller, id));
+}
+
+/** @throws ServiceError `not_found`. */
+export async function findWebhook({ db }: Services, caller: Caller, id: string): Promise<WebhookRow> {
+  const row = await db
+    .selectFrom("service.webhook")
+    .selectAll()
+    .where("account_id", "=", caller.accountId)
+    .where("id", "=", id)
+    .executeTakeFirst();
+  return row ?? missing(id);
+}
+
+/**
+ * Changes what is given; lists replace lists.
+ *
+ * @throws ServiceError as `createWebhook`; `not_found`.
+ */
+export async function changeWebhook(
+  services: Services,
+  caller: Caller,
+  id: string,
+  input: WebhookInput,
+): Promise<Webhook> {
+  const before = toWebhook(services, await findWebhook(services, caller, id));
+  const filter = readFilter(services, {
+    ...before,
+    ...Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined && value !== null)),
+  });
+  await want(services, filter);
+  const url = input.url == null ? before.url : readUrl(services, input.url);
+  const description = readDescription(input.description) ?? before.description;
+  return await change(services, caller, id, "change", { url, description, ...columnsOf(filter) });
+}
+
+/** Stops sending; what happens meanwhile waits. @throws ServiceError `not_found`. */
+export async function pauseWebhook(services: Services, caller: Caller, id: string): Promise<Webhook> {
+  return await change(services, caller, id, "pause", { state: "paused" as WebhookState });
+}
+
+/** Goes on sending, also after it was disabled. What waits is sent now. @throws ServiceError `not_found`. */
+export async function resumeWebhook(services: Services, caller: Caller, id: string): Promise<Webhook> {
+  return await change(services, caller, id, "resume", {
+    ...{ state: "enabled" as WebhookState, disabled_reason: null, failures: 0, failing_since: null },
+    next_due: sql<Date>`clock_timestamp()` as never,
+  });
+}
+
+/** @throws ServiceError `not_found`. */
+export async function deleteWebhook(services: Services, caller: Caller, id: string): Promise<Webhook> {
+  return await services.db.transaction().execute(async (transaction) => {
+    const row = await transaction
+      .deleteFrom("service.webhook")
+      .where("account_id", "=", caller.accountId)
+      .where("id", "=", id)
+      .returningAll()
+      .executeTakeFirst();
+    if (!row) return missing(id);
+    await writeAudit(transaction, entryOf(caller, "delete", id, { url: row.url }));
+    return toWebhook(services, row);
+  });
+}
+
+/**
+ * A new secret. Messages are signed with both until the overlap is over, so that receivers can be moved one by one.
+ *
+ * @throws ServiceError `not_found`, `value_error`.
+ */
+export async function rotateWebhookSecret(
+  services: Services,
+  caller: Caller,
+  id: string,
+  overlapSeconds: number = overlapBounds.seconds,
+): Promise<WebhookWithSecret> {
+  if (!Number.isInteger(overlapSeconds) || overlapSeconds < 0 || overlapSeconds > overlapBounds.most)
+    throw new ServiceError("value_error", `overlapSeconds must be from 0 to ${overlapBounds.most}`, {
+      field: "overlapSeconds",
+    });
+  const secret = newSecret();
+  const webhook = await change(services, caller, id, "rotate", {
+    previous_secret: sql<Buffer>`secret` as never,
+    previous_until: sql<Date>`clock_timestamp() + ${overlapSeconds} * interval '1 second'` as never,
+    secret: seal(secret, services.config.keyPepper),
+  });
+  return { webhook, secret: secretText(secret) };
+}
+
+async function change(
+  services: Services,
+  caller: Caller,
+  id: string,
+  action: string,
+  columns: Partial<WebhookRow>,
+): Promise<Webhook> {
+  return await services.db.transaction().execute(async (transaction) => {
+    const row = await transaction
+      .updateTable("service.webhook")
+      .set({ ...columns, changed_at: sql<Date>`clock_timestamp()` } as never)
+      .where("account_id", "=", caller.accountId)
+      .where("id", "=", id)
+      .returningAll()
+      .executeTakeFirst();
+    if (!row) return missing(id);
+    await writeAudit(transaction, entryOf(caller, action, id, { url: row.url, state: row.state }));
+    return toWebhook(services, row);
+  });
+}
+
+async function want(services: Services, filter: EventFilter): Promise<void> {
+  const chains = services.chains.map(({ id }) => id);
+  await wantEvents(services.pool, filter, chains, webhookInterestSeconds);
+}
+
+/** Has the events of all endpoints written for some more time. */
+export async function renewInterests(services: Services): Promise<void> {
+  const rows = await services.db.selectFrom("service.webhook").selectAll().where("state", "<>", "disabled").execute();
+  for (const row of rows) await want(services, filterOfRow(row));
+}
+
+function columnsOf(filter: EventFilter) {
+  const { types, chains, contracts, accounts, tokenIds, finality } = filter;
+  return {
+    types: [...types],
+    chains: [...chains],
+    contracts: [...contracts],
+    accounts: [...accounts],
+    token_ids: [...tokenIds],
+    finality,
+  };
+}
+
+function readUrl({ config }: Services, text: string | null | undefined): string {
+  if (!text) throw new ServiceError("parameter_missing", "url is missing", { field: "url" });
+  const url = text.length <= 2_000 && URL.canParse(text) ? new URL(text) : null;
+  if (!url || !isAllowedUrl(url, { allowPrivate: config.webhooks.allowPrivate }))
+    throw new ServiceError(
+      "value_error",
+      "url must be http or https, at a public host, at port 80 or 443, without a user, and of 2,000 characters at most",
+      { field: "url" },
+    );
+  return url.href;
+}
+
+function readDescription(text: string | null | undefined): string | undefined {
+  if (text === null || text === undefined) return undefined;
+  if (text.length > 500 || text.includes("\0"))
+    throw new ServiceError("value_error", "description may have 500 characters", { field: "description" });
+  return text;
+}
+
+function entryOf(caller: Caller, action: string, id: string, after: unknown) {
+  const actor = caller.keyId ? `key:${caller.keyId}` : `account:${caller.accountId}`;
+  return { actor, requestId: caller.requestId, action, object: `webhook:${id}`, after };
+}
+
+function missing(id: string): never {
+  throw new ServiceError("not_found", `there is no endpoint ${id.slice(0, 80)}`);
+}

@@ -1,0 +1,80 @@
+import { Agent, fetch } from "undici";
+import { AddressRefused, type GuardRules, guardedLookup, isAllowedUrl } from "./address-guard.ts";
+
+const limits = { connectMs: 5_000, totalMs: 15_000, answerBytes: 1_024 };
+
+/** What a server answered to a message. */
+export interface Posted {
+  status: number;
+  /** The first kilobyte, as text. */
+  answer: string;
+  /** The header of that name, in seconds from now. */
+  retryAfterSeconds: number | null;
+}
+
+export interface PostFault {
+  fault: "address_refused" | "timeout" | "failed";
+}
+
+/** Sends messages to servers that nobody vouches for: no private address, no redirect, a bounded answer. */
+export interface Poster {
+  post(url: string, headers: Record<string, string>, body: string, signal: AbortSignal): Promise<Posted | PostFault>;
+  close(): Promise<void>;
+}
+
+export function createPoster(rules: GuardRules): Poster {
+  const agent = new Agent({
+    allowH2: false,
+    headersTimeout: limits.totalMs,
+    bodyTimeout: limits.totalMs,
+    maxHeaderSize: 16_384,
+    keepAliveTimeout: 4_000,
+    connect: { timeout: limits.connectMs, lookup: guardedLookup(rules) },
+  });
+  return {
+    async post(text, headers, body, signal) {
+      const url = URL.canParse(text) ? new URL(text) : null;
+      if (!url || !isAllowedUrl(url, rules)) return { fault: "address_refused" };
+      const late = AbortSignal.timeout(limits.totalMs);
+      try {
+        const response = await fetch(url, {
+          method: "POST",
+          dispatcher: agent,
+          redirect: "manual",
+          headers: { "content-type": "application/json", "user-agent": "mintyard-webhooks", ...headers },
+          body,
+          credentials: "omit",
+          signal: AbortSignal.any([late, signal]),
+        });
+        const answer = await readStart(response.body);
+        return { status: response.status, answer, retryAfterSeconds: secondsOf(response.headers.get("retry-after")) };
+      } catch (error) {
+        for (let cause = error; cause instanceof Error; cause = cause.cause)
+          if (cause instanceof AddressRefused) return { fault: "address_refused" };
+        return { fault: late.aborted || /timeout/i.test(String(error)) ? "timeout" : "failed" };
+      }
+    },
+    close: async () => await agent.destroy(),
+  };
+}
+
+async function readStart(body: AsyncIterable<Uint8Array> | null): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  // Leaving the loop ends the stream: what lies beyond is not read.
+  for await (const part of body ?? []) {
+    parts.push(part);
+    size += part.byteLength;
+    if (size >= limits.answerBytes) break;
+  }
+  // PostgreSQL's text takes everything but this character.
+  return Buffer.concat(parts).subarray(0, limits.answerBytes).toString("utf8").replaceAll("\0", "");
+}
+
+/** Seconds, or a date (RFC 9110, 10.2.3). */
+function secondsOf(text: string | null): number | null {
+  if (text === null) return null;
+  if (/^\d{1,9}$/.test(text.trim())) return Number(text);
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : Math.max(0, Math.ceil((at - Date.now()) / 1_000));
+}

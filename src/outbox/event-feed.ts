@@ -1,0 +1,210 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { backoffMs } from "../backoff.ts";
+import type { Chain } from "../chains.ts";
+import { setTenant, withTenantScope } from "../db/tenancy/tenant.ts";
+import { causeOf, type LogOnce } from "../telemetry/log-once.ts";
+import { withoutSpan } from "../telemetry/span.ts";
+import { type EventFilter, filterOf } from "./event-filter.ts";
+import { chainNames, type EventRow, eventBody, type NameOfChain } from "./event-row.ts";
+import { Notifications } from "./notifications.ts";
+import { numberEvents, readAfter, readWhole } from "./read-events.ts";
+
+/** One event, made once for all who get it. */
+export interface FedEvent {
+  row: EventRow;
+  /** JSON text. */
+  body: string;
+}
+
+interface Listener {
+  /** Null: nobody's events but everybody's. */
+  accountId: string | null;
+  filter: EventFilter;
+  take(event: FedEvent): void;
+}
+
+type Entry = Listener & { matches: (row: EventRow) => boolean };
+
+interface FeedParts {
+  pool: Pick<pg.Pool, "query">;
+  /** Of a connection of its own, which waits for notifications while anybody listens. */
+  connection: pg.ClientConfig;
+  chains: readonly Chain[];
+  logOnce: LogOnce;
+}
+
+const readAtOnce = 500;
+/** Between two looks without a notification: the connection that brings them may be lost. */
+const pollMs = 1_000;
+/** How long the connection is kept when nobody listens any more. */
+const lingerMs = 30_000;
+const reconnect = { firstMs: 200, mostMs: 10_000 };
+
+/**
+ * Reads each committed event once for all listeners of this process. It has a connection and asks the database only while
+ * somebody listens.
+ */
+export class EventFeed {
+  readonly #parts: FeedParts;
+  readonly #names: NameOfChain;
+  readonly #entries = new Set<Entry>();
+  /** All up to here was given to listeners. */
+  #position = 0n;
+  #running: Promise<void> | null = null;
+  #started: Promise<void> | null = null;
+  #wake: () => void = () => undefined;
+  #woken = false;
+  #closed = false;
+  /** Statements that brought events, and events: for figures. */
+  readonly counts = { reads: 0, events: 0 };
+
+  constructor(parts: FeedParts) {
+    this.#parts = parts;
+    this.#names = chainNames(parts.chains);
+  }
+
+  get listeners(): number {
+    return this.#entries.size;
+  }
+
+  get position(): bigint {
+    return this.#position;
+  }
+
+  get nameOfChain(): NameOfChain {
+    return this.#names;
+  }
+
+  toEvent(row: EventRow): FedEvent {
+    return { row, body: eventBody(row, this.#names) };
+  }
+
+  /** Starts reading where that was ended. @returns when the position is that of the database. */
+  async start(): Promise<void> {
+    // It is just ending.
+    while (this.#running && !this.#started) await this.#running;
+    if (this.#closed) throw new Error("the feed is closed");
+    if (!this.#running) {
+      let ready: (value?: unknown) => void = () => undefined;
+      let failed: (error: unknown) => void = () => undefined;
+      this.#started = new Promise((done, fail) => {
+        ready = done as typeof ready;
+        failed = fail;
+      });
+      this.#started.catch(() => undefined);
+      // Not within the request that happens to start it: neither its tenant nor its span.
+      this.#running = withoutSpan(() => withTenantScope(() => this.#run(ready, failed))).finally(() => {
+        this.#running = null;
+      });
+    }
+    await this.#started;
+  }
+
+  /**
+   * Gives a listener what comes after the position of this moment. Call `start` before.
+   *
+   * @returns what ends it.
+   */
+  listen(listener: Listener): () => void {
+    const entry = { ...listener, matches: filterOf(listener.filter) };
+    this.#entries.add(entry);
+    if (!this.#started) void this.start().catch(() => undefined);
+    return () => this.#entries.delete(entry);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#notify();
+    await this.#running;
+  }
+
+  #notify(): void {
+    this.#woken = true;
+    this.#wake();
+  }
+
+  async #run(ready: () => void, failed: (error: unknown) => void): Promise<void> {
+    const connection = new Notifications(this.#parts.connection, () => this.#notify());
+    try {
+      await connection.open();
+      const head = await numberEvents(this.#parts.pool);
+      // Whoever listens already goes on where reading ended.
+      if (this.#entries.size === 0) this.#position = head;
+      ready();
+    } catch (error) {
+      await connection.close();
+      failed(error);
+      return;
+    }
+    let idleSince: number | null = null;
+    for (let failures = 0; !this.#closed; ) {
+      this.#woken = false;
+      try {
+        await connection.open();
+        await this.#readOn();
+        failures = 0;
+      } catch (error) {
+        failures += 1;
+        this.#parts.logOnce.write("warn", `events ${causeOf(error)}`, { err: error }, "events could not be read");
+      }
+      idleSince = this.#entries.size > 0 ? null : (idleSince ?? performance.now());
+      if (idleSince !== null && performance.now() - idleSince > lingerMs) break;
+      await this.#pause(failures > 0 ? backoffMs(failures, reconnect) : pollMs);
+    }
+    this.#started = null;
+    await connection.close();
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (this.#woken || this.#closed) return;
+    const early = new AbortController();
+    this.#wake = () => early.abort();
+    await sleep(ms, undefined, { signal: early.signal }).catch(() => undefined);
+    this.#wake = () => undefined;
+  }
+
+  async #readOn(): Promise<void> {
+    const { pool } = this.#parts;
+    const head = await numberEvents(pool);
+    while (this.#position < head) {
+      const rows = await readAfter(pool, this.#position, readAtOnce);
+      this.counts.reads += 1;
+      this.counts.events += rows.length;
+      const whole = await this.#contentOf(rows);
+      for (const row of rows)
+        this.#give(whole.get(row.sequence) ?? row, row.account_id !== null && !whole.has(row.sequence));
+      const last = rows.at(-1)?.sequence ?? 0n;
+      this.#position = rows.length < readAtOnce && head > last ? head : last;
+    }
+  }
+
+  /** Events of accounts that somebody here listens for, each read as a request of its account reads it. */
+  async #contentOf(rows: readonly EventRow[]): Promise<Map<bigint, EventRow>> {
+    const here = new Set([...this.#entries].map(({ accountId }) => accountId));
+    const wanted = rows.filter(({ account_id }) => account_id !== null && here.has(account_id));
+    const whole = new Map<bigint, EventRow>();
+    for (const [account, own] of Map.groupBy(wanted, ({ account_id }) => account_id ?? "")) {
+      const read = await withTenantScope(async () => {
+        setTenant(account);
+        return await readWhole(
+          this.#parts.pool,
+          own.map(({ sequence }) => sequence),
+        );
+      });
+      for (const row of read) whole.set(row.sequence, row);
+    }
+    return whole;
+  }
+
+  #give(row: EventRow, withheld: boolean): void {
+    if (withheld) return;
+    let event: FedEvent | null = null;
+    for (const entry of this.#entries) {
+      if (row.account_id !== null && row.account_id !== entry.accountId) continue;
+      if (!entry.matches(row)) continue;
+      event ??= this.toEvent(row);
+      entry.take(event);
+    }
+  }
+}

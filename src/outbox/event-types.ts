@@ -1,0 +1,44 @@
+/** Who may receive an event: everybody, the account whose it is, or the operator's own endpoints. */
+type Audience = "everybody" | "account" | "operator";
+
+interface EventFamily {
+  audience: Audience;
+  description: string;
+}
+
+/**
+ * All types of events, by the beginning of their names: a filter that names a beginning (up to a dot) gets all below it.
+ * A new type is one entry here; what writes it is a trigger or a call of `service.record_event`
+ * (schema/migrations/0320_events.sql).
+ */
+export const eventFamilies: Readonly<Record<string, EventFamily>> = {
+  "nft.transfer": { audience: "everybody", description: "A token was minted, moved or burned." },
+  "nft.transfer.retracted": {
+    audience: "everybody",
+    description: "A movement that was told before is not on the chain any more; `retracts` is its id.",
+  },
+  "chain.finalized": { audience: "everybody", description: "All movements of these blocks are final." },
+  "metadata.updated": { audience: "everybody", description: "The document of a token was read and has changed." },
+  "metadata.failed": { audience: "everybody", description: "The document of a token could not be read." },
+  deployment: { audience: "account", description: "A deployment came to another state: `deployment.confirmed`." },
+  update: { audience: "account", description: "An update of a collection came to another state." },
+  mint: { audience: "account", description: "A mint request came to another state." },
+  "webhook.test": { audience: "account", description: "Sent to one endpoint when its owner asks for it." },
+  "wallet.low_balance": { audience: "operator", description: "A relayer's wallet has too little to go on." },
+  "wallet.halted": { audience: "operator", description: "A relayer's wallet was stopped; see the runbooks." },
+  "index.stalled": { audience: "operator", description: "The index of a chain stood still and was started again." },
+};
+
+/** Whether a filter may name it: a known type, the beginning of known ones, or a state below an account's type. */
+export function isEventType(name: string): boolean {
+  if (!/^[a-z]+(?:\.[a-z_]+){0,3}$/.test(name)) return false;
+  return Object.entries(eventFamilies).some(
+    ([family, { audience }]) =>
+      isBelow(family, name) || (audience === "account" && isBelow(name, family) && name.split(".").length === 2),
+  );
+}
+
+/** Whether a type is another one or below it: `nft.transfer.retracted` is below `nft.transfer`, `nft.transfers` is not. */
+export function isBelow(type: string, beginning: string): boolean {
+  return type === beginning || type.startsWith(`${beginning}.`);
+}

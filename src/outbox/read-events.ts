@@ -1,0 +1,105 @@
+import type pg from "pg";
+import { type EventFilter, filterCondition, interestOf } from "./event-filter.ts";
+import type { EventRow } from "./event-row.ts";
+
+type Reader = Pick<pg.Pool, "query">;
+
+/** Committed events that one statement gives their numbers. */
+const numberedAtOnce = 2_000;
+
+/**
+ * Gives committed events their numbers. Any process may do it, at any time.
+ *
+ * @returns the last number.
+ */
+export async function numberEvents(db: Reader): Promise<bigint> {
+  for (;;) {
+    const { rows } = await db.query<{ head: bigint; more: boolean }>({
+      name: "number_events",
+      text: "SELECT head, more FROM service.number_events($1)",
+      values: [numberedAtOnce],
+    });
+    const [row] = rows;
+    if (!row?.more) return row?.head ?? 0n;
+  }
+}
+
+/** What everybody may see after a number, in order; of accounts' events all but their content. */
+export async function readAfter(db: Reader, after: bigint, most: number): Promise<EventRow[]> {
+  const { rows } = await db.query<EventRow>({
+    name: "events_after",
+    text: "SELECT * FROM service.events_after($1, $2)",
+    values: [String(after), most],
+  });
+  return rows;
+}
+
+/** Whole events, as far as the request's account may see them. */
+export async function readWhole(db: Reader, sequences: readonly bigint[]): Promise<EventRow[]> {
+  const { rows } = await db.query<EventRow>(
+    "SELECT * FROM service.event WHERE sequence = ANY ($1::bigint[]) ORDER BY sequence",
+    [sequences.map(String)],
+  );
+  return rows;
+}
+
+/**
+ * Events of a filter from after one number up to another, as far as the request's account may see them.
+ *
+ * @param scanned how many events, of any filter, the statement looks at. The answer says how far it came.
+ */
+export async function readPast(
+  db: Reader,
+  filter: EventFilter,
+  { after, upto, scanned }: { after: bigint; upto: bigint; scanned: number },
+): Promise<{ rows: EventRow[]; reached: bigint }> {
+  const end = upto - after > BigInt(scanned) ? after + BigInt(scanned) : upto;
+  const values: unknown[] = [String(after), String(end)];
+  const condition = filterCondition(filter, values);
+  const { rows } = await db.query<EventRow>(
+    `SELECT e.* FROM service.event e WHERE e.sequence > $1 AND e.sequence <= $2 AND ${condition} ORDER BY e.sequence`,
+    values,
+  );
+  return { rows, reached: end };
+}
+
+/** Where the kept events begin and end, and from where on those of a filter are complete. */
+export interface Extent {
+  head: bigint;
+  /** A cursor of before has missed something. */
+  complete: bigint;
+}
+
+/**
+ * @param chains all that this installation follows.
+ */
+export async function readExtent(db: Reader, filter: EventFilter, chains: readonly number[]): Promise<Extent> {
+  const interests = interestOf(filter, chains).flatMap(({ chain, contracts }) =>
+    (contracts.length > 0 ? contracts : [Buffer.alloc(0)]).map((contract) => ({ chain, contract })),
+  );
+  // A row of each partition's index is read, not more.
+  const { rows } = await db.query<{ head: bigint; first: bigint | null; since: bigint | null; missing: boolean }>(
+    `SELECT h.sequence AS head, (SELECT min(e.sequence) FROM service.event e) AS first,
+       (SELECT max(service.events_since(i.chain, i.contract, $3)) FROM unnest($1::integer[], $2::bytea[]) AS i (chain, contract)) AS since,
+       coalesce((SELECT bool_or(service.events_since(i.chain, i.contract, $3) IS NULL)
+         FROM unnest($1::integer[], $2::bytea[]) AS i (chain, contract)), false) AS missing
+     FROM service.event_head h`,
+    [interests.map(({ chain }) => chain), interests.map(({ contract }) => contract), filter.finality],
+  );
+  const { head, first, since, missing } = rows[0] ?? { head: 0n, first: null, since: null, missing: false };
+  // Numbers have no gaps: below the first one that is kept, others were dropped.
+  const kept = first === null ? head : first - 1n;
+  const asked = missing ? head : (since ?? 0n);
+  return { head, complete: kept > asked ? kept : asked };
+}
+
+/** Has the movements that a filter needs written from now on, for a while. */
+export async function wantEvents(
+  db: Reader,
+  filter: EventFilter,
+  chains: readonly number[],
+  seconds: number,
+): Promise<void> {
+  for (const { chain, contracts } of interestOf(filter, chains))
+    await db.query("SELECT service.want_events($1, $2::bytea[], $3, $4)", [chain, contracts, filter.finality, seconds]);
+}

@@ -1,0 +1,96 @@
+import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
+import type { Context } from "hono";
+import { requireScope } from "../accounts/admit.ts";
+import { authenticate } from "../accounts/authenticate.ts";
+import { operationOfRoute } from "../accounts/operations.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { readFilter, readPlace } from "../events/event-input.ts";
+import { openStream, type StreamItem } from "../events/open-stream.ts";
+import { corsHeaders } from "../http/common-headers.ts";
+import type { EventStreams } from "../http/event-streams.ts";
+import { rawHeaderValues } from "../http/headers.ts";
+import type { Services } from "../services.ts";
+import { withoutSpan } from "../telemetry/span.ts";
+import { nok } from "./answer.ts";
+import type { V0App, V0Env } from "./app.ts";
+
+/** Names of parameters, with the members of a filter that they are; each may repeat. */
+const lists = {
+  types: ["types", "type"],
+  chains: ["chain"],
+  contracts: ["contract"],
+  accounts: ["account"],
+  tokenIds: ["tokenId"],
+} as const;
+
+const known: ReadonlySet<string> = new Set([...Object.values(lists).flat(), "finality", "after"]);
+
+/** `GET /events`: server-sent events whose ids are places to resume from. */
+export function addEvents(app: V0App, services: Services, streams: EventStreams): void {
+  app.get("/events", async (c) => {
+    const query = new URL(c.req.url).searchParams;
+    for (const name of query.keys())
+      if (!known.has(name))
+        throw new ServiceError("value_error", `"${name.slice(0, 40)}" is no parameter of this stream`, { field: name });
+    const filter = readFilter(services, {
+      ...Object.fromEntries(Object.entries(lists).map(([member, names]) => [member, valuesOf(query, names)])),
+      finality: query.get("finality"),
+    });
+    // What a browser sends by itself when it comes back is newer than the address that it began with.
+    const place = c.req.header("last-event-id") || query.get("after");
+    const events = await openStream(services, c.get("session"), filter, place ? readPlace(place) : null);
+    return answerStream(c, services, streams, events);
+  });
+}
+
+/** A parameter that repeats, or has its values between commas. */
+function valuesOf(query: URLSearchParams, names: readonly string[]): string[] {
+  return names.flatMap((name) => query.getAll(name)).flatMap((value) => value.split(",").filter(Boolean));
+}
+
+type Sent = StreamItem | { kind: "error"; error: ServiceError };
+
+function answerStream(
+  c: Context<V0Env>,
+  services: Services,
+  streams: EventStreams,
+  events: AsyncGenerator<StreamItem, void>,
+): Response {
+  const { incoming, outgoing } = c.env;
+  const requestId = c.get("requestId");
+  const operation = operationOfRoute("GET", c.req.path);
+  void withoutSpan(() =>
+    streams.serve(
+      outgoing as Parameters<EventStreams["serve"]>[0],
+      { ...corsHeaders, "x-request-id": requestId, ...c.get("rateHeaders") },
+      {
+        events,
+        textOf: async (item) => await textOf(c, item as Sent, requestId),
+        eventOf: (error): Sent => ({ kind: "error", error }),
+        check: async () => {
+          const session = await authenticate(services, rawHeaderValues(incoming, "authorization"), requestId);
+          requireScope(session, operation);
+        },
+        frames: { next: (item, text) => frameOf(item as Sent, text), end: "" },
+      },
+    ),
+  );
+  const response = new Response(null, { headers: RESPONSE_ALREADY_SENT.headers });
+  // A response that was never looked at takes a shortcut in @hono/node-server that does not see the header.
+  void response.body;
+  return response;
+}
+
+async function textOf(c: Context<V0Env>, item: Sent, requestId: string): Promise<string> {
+  if (item.kind === "event") return item.event.body;
+  if (item.kind === "error") return JSON.stringify(await nok(c, item.error, requestId).json());
+  const data = { asked: String(item.asked), continuesAfter: String(item.sequence) };
+  return JSON.stringify({ type: "events.expired", timestamp: new Date().toISOString(), data });
+}
+
+/** JSON text has no line breaks, so it is one line of data. The name of an event is its type. */
+function frameOf(item: Sent, text: string): string {
+  if (item.kind === "error") return `event: error\ndata: ${text}\n\n`;
+  const name = item.kind === "event" ? item.event.row.type : "events.expired";
+  return `id: ${item.sequence}\nevent: ${name}\ndata: ${text}\n\n`;
+}

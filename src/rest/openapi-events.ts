@@ -1,0 +1,158 @@
+import * as z from "zod";
+import { filterBounds } from "../outbox/event-filter.ts";
+import { finalities } from "../outbox/event-row.ts";
+import { eventFamilies } from "../outbox/event-types.ts";
+import {
+  date,
+  errorSchema,
+  integer,
+  type Json,
+  jsonContent,
+  jsonSchemaOf,
+  nullableText,
+  operation,
+  path,
+  query,
+  text,
+} from "./openapi-parts.ts";
+
+const names = (most: number) => z.array(text).max(most);
+const filter = {
+  types: names(filterBounds.types).describe(`names or beginnings of names: ${Object.keys(eventFamilies).join(", ")}`),
+  chains: names(filterBounds.chains),
+  contracts: names(filterBounds.contracts),
+  accounts: names(filterBounds.accounts).describe("sender or receiver of a movement"),
+  tokenIds: names(filterBounds.tokenIds),
+  finality: z.enum(finalities),
+};
+const input = z.object({ url: text, description: text, ...filter });
+const webhook = z.object({
+  id: text,
+  url: text,
+  description: text,
+  ...filter,
+  state: z.enum(["enabled", "paused", "disabled"]),
+  disabledReason: nullableText.describe("gone: it answered 410; failing: for five days; backlog"),
+  failingSince: nullableText,
+  publicKey: text.describe("whpk_…: of the v1a signatures"),
+  createdAt: date,
+});
+const secret = text.describe("whsec_…, shown in this answer only");
+const attempt = z.object({
+  attempt: integer,
+  at: date,
+  status: integer.nullable(),
+  fault: nullableText.describe("why there was no answer"),
+  milliseconds: integer,
+  answer: nullableText.describe("its first kilobyte"),
+});
+const delivery = z.object({
+  id: text,
+  eventId: text,
+  type: text,
+  sequence: nullableText,
+  state: z.enum(["pending", "delivered", "dead"]),
+  attempts: integer,
+  nextAt: nullableText,
+  createdAt: date,
+  tries: z.array(attempt),
+});
+const id = path("id", z.string().regex(/^wh_[0-9a-f]{32}$/));
+const list = (name: string, description: string) => ({
+  ...query(name, z.array(text), description),
+  ...{ style: "form", explode: true },
+});
+
+/** The operations of `/v1`: events and webhooks. */
+export function eventPaths(): Json {
+  const one = (summary: string) => operation(summary, [id], { webhook }, ["not_found"]);
+  return {
+    "/v1/events": {
+      get: {
+        summary: "A stream of events (text/event-stream); the id of each is a place to resume from",
+        parameters: [
+          list("types", "names or beginnings of names"),
+          list("chain", "names of chains"),
+          list("contract", "addresses"),
+          list("account", "sender or receiver"),
+          list("tokenId", "whole numbers"),
+          query("finality", z.enum(finalities).default("latest"), "when a movement is told"),
+          query("after", text, "the id of the last event that you have; the header Last-Event-ID does the same"),
+        ],
+        responses: {
+          "200": {
+            description: "Events until you leave",
+            content: { "text/event-stream": { schema: jsonSchemaOf(text) } },
+          },
+          default: {
+            description: "What went wrong, by code",
+            ...jsonContent(errorSchema),
+          },
+        },
+      },
+    },
+    "/v1/webhooks": {
+      get: operation("Endpoints of the account", [], { webhooks: z.array(webhook) }, []),
+      post: operation(
+        "Make an endpoint; needs the scope admin",
+        [],
+        { webhook, secret },
+        ["plan_limit_exceeded"],
+        input.partial().required({ url: true }),
+      ),
+    },
+    "/v1/webhooks/{id}": {
+      get: one("One endpoint"),
+      patch: operation(
+        "Change what is given; a list replaces a list",
+        [id],
+        { webhook },
+        ["not_found"],
+        input.partial(),
+      ),
+      delete: one("Delete it with what waits for it"),
+    },
+    "/v1/webhooks/{id}/pause": { post: one("Stop sending; events wait") },
+    "/v1/webhooks/{id}/resume": { post: one("Go on sending, also after it was disabled") },
+    "/v1/webhooks/{id}/rotate": {
+      post: operation(
+        "A new secret; both are valid for a while",
+        [id],
+        { webhook, secret },
+        ["not_found"],
+        z.object({ overlapSeconds: z.int().min(0).max(604_800).default(86_400) }),
+      ),
+    },
+    "/v1/webhooks/{id}/test": { post: operation("Send a test event", [id], { eventId: text }, ["not_found"]) },
+    "/v1/webhooks/{id}/deliveries": {
+      get: operation(
+        "The newest 50 deliveries with their tries",
+        [
+          id,
+          query("state", delivery.shape.state, "only these"),
+          query("before", text, "id of the last one of the page before"),
+        ],
+        { deliveries: z.array(delivery) },
+        ["not_found"],
+      ),
+    },
+    "/v1/webhooks/{id}/replay": {
+      post: operation(
+        "Send events again, with their ids",
+        [id],
+        { replayed: integer },
+        ["not_found"],
+        z
+          .object({
+            eventId: text,
+            since: date,
+            until: date,
+            fromBlock: integer,
+            toBlock: integer,
+            failed: z.boolean().describe("all that was given up"),
+          })
+          .partial(),
+      ),
+    },
+  };
+}

@@ -1,0 +1,271 @@
+import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
+import { Webhook as StandardWebhook } from "standardwebhooks";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { runWebhooks } from "../../src/events/run-webhooks.ts";
+import { ApiServer } from "../setup/api-server.ts";
+import { addressOf } from "../setup/nft-fixture.ts";
+import { patient } from "../setup/poll-timeout.ts";
+import { type Received, WebhookReceiver } from "./receiver.ts";
+
+let api: ApiServer;
+let receiver: WebhookReceiver;
+let key: string;
+let account: string;
+const stop = new AbortController();
+let running: Promise<void>;
+beforeAll(async () => {
+  api = await ApiServer.start({ RATE_LIMITS: "off", WEBHOOKS_ALLOW_PRIVATE: "true" });
+  receiver = await WebhookReceiver.start();
+  ({ key, id: account } = await api.account("enterprise"));
+  // The worker's loop, under the login that a worker has.
+  // With an endpoint there, however little it wants, the worker listens and does not only look every other second.
+  await make({ url: `${receiver.url}/never`, types: ["mint"] });
+  running = runWebhooks({ ...api.services, pool: api.database.pool, db: api.database.db }, stop.signal);
+});
+afterEach(async () => {
+  receiver.answer = () => ({ status: 204 });
+  receiver.received.length = 0;
+  await api.database.pool.query("DELETE FROM service.webhook WHERE url NOT LIKE '%/never'");
+});
+afterAll(async () => {
+  stop.abort();
+  await running;
+  await receiver?.close();
+  await api?.close();
+});
+
+interface Made {
+  id: string;
+  secret: string;
+  publicKey: string;
+}
+
+async function make(input: Record<string, unknown> = {}, as = key): Promise<Made> {
+  const { status, body } = await api.send("POST", "/v1/webhooks", as, { url: `${receiver.url}/hook`, ...input });
+  expect([status, body.error]).toEqual([200, null]);
+  return { id: body.webhook.id, secret: body.secret, publicKey: body.webhook.publicKey };
+}
+
+async function write(type = "deployment.confirmed", owner: string | null = account): Promise<void> {
+  await api.database.pool.query("SELECT service.record_event($1, $2, $3, false, 31337, $4, 5, $5)", [
+    type,
+    String(Math.random()),
+    owner,
+    Buffer.from(addressOf(0xaa).slice(2), "hex"),
+    JSON.stringify({ object: "some-id", state: type.split(".")[1] }),
+  ]);
+}
+
+async function deliveries(id: string, query = "") {
+  return (await api.send("GET", `/v1/webhooks/${id}/deliveries${query}`, key)).body.deliveries;
+}
+
+/** Has what failed tried again now. */
+async function hurry(): Promise<void> {
+  await api.database.pool.query(
+    "UPDATE service.webhook_delivery SET next_at = clock_timestamp() WHERE state = 'pending'",
+  );
+  await api.database.pool.query("UPDATE service.webhook SET next_due = clock_timestamp() WHERE lease_until IS NULL");
+  await api.database.pool.query("SELECT pg_notify('mintyard_events', '')");
+}
+
+const until = async (condition: () => unknown) =>
+  await vi.waitFor(async () => expect(await condition()).toBeTruthy(), patient);
+
+const headerOf = (message: Received | undefined, name: string) => String(message?.headers[name]);
+
+/** The convention as its text says it, without its library. */
+function verifyByHand(message: Received, secret: string): boolean {
+  const content = `${headerOf(message, "webhook-id")}.${headerOf(message, "webhook-timestamp")}.${message.body}`;
+  const own = createHmac("sha256", Buffer.from(secret.replace("whsec_", ""), "base64"))
+    .update(content)
+    .digest();
+  return headerOf(message, "webhook-signature")
+    .split(" ")
+    .filter((part) => part.startsWith("v1,"))
+    .some((part) => timingSafeEqual(Buffer.from(part.slice(3), "base64"), own));
+}
+
+test("an event is sent, signed by the convention: its library and two implementations of ours agree", async () => {
+  const { secret, publicKey } = await make({ types: ["deployment"] });
+  await write();
+  await until(() => receiver.received.length === 1);
+  const [message] = receiver.received;
+  if (!message) throw new Error("nothing came");
+  const headers = Object.fromEntries(
+    ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [name, headerOf(message, name)]),
+  );
+  const verified = new StandardWebhook(secret).verify(message.body, headers) as { type: string; data: { id: string } };
+  expect(verified).toMatchObject({ type: "deployment.confirmed", data: { object: "some-id", state: "confirmed" } });
+  expect(headers["webhook-id"]).toBe(verified.data.id);
+  expect(verifyByHand(message, secret)).toBe(true);
+  expect(() => new StandardWebhook(secret).verify(message.body.replace("confirmed", "held"), headers)).toThrow();
+  const raw = Buffer.from(publicKey.replace("whpk_", ""), "base64");
+  const spki = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), raw]);
+  const signature =
+    headers["webhook-signature"]
+      ?.split(" ")
+      .find((part) => part.startsWith("v1a,"))
+      ?.slice(4) ?? "";
+  const content = Buffer.from(`${headers["webhook-id"]}.${headers["webhook-timestamp"]}.${message.body}`);
+  const ownKey = createPublicKey({ key: spki, format: "der", type: "spki" });
+  expect(verify(null, content, ownKey, Buffer.from(signature, "base64"))).toBe(true);
+});
+
+test("what fails is tried again with the same id and bytes, and its answers are shown; then it is given up", async () => {
+  const { id } = await make();
+  receiver.answer = () => ({ status: 500, body: `broken\0${"x".repeat(5_000)}` });
+  await write();
+  for (let attempt = 1; attempt <= 10; attempt += 1) {
+    await until(async () => (await deliveries(id))[0]?.attempts === attempt);
+    await hurry();
+  }
+  const [given] = await deliveries(id);
+  expect(given).toMatchObject({ state: "dead", attempts: 10, nextAt: null });
+  expect(given.tries).toHaveLength(10);
+  expect(given.tries[0]).toMatchObject({ status: 500, fault: null, attempt: 1 });
+  expect(given.tries[0].answer).toHaveLength(1_023);
+  expect(new Set(receiver.received.map(({ body, headers }) => `${headers["webhook-id"]} ${body}`)).size).toBe(1);
+  expect((await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook.failingSince).not.toBeNull();
+  receiver.answer = () => ({ status: 200 });
+  expect((await api.send("POST", `/v1/webhooks/${id}/replay`, key, { failed: true })).body.replayed).toBe(1);
+  await hurry();
+  await until(async () => (await deliveries(id))[0]?.state === "delivered");
+  expect((await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook.failingSince).toBeNull();
+});
+
+test("a redirect is a failure and is not followed; a pause that is asked for is kept to; 410 disables", async () => {
+  const { id } = await make();
+  receiver.answer = ({ path }) =>
+    path === "/hook" ? { status: 302, headers: { location: "/other", "retry-after": "7200" } } : { status: 200 };
+  await write();
+  await until(async () => (await deliveries(id))[0]?.attempts === 1);
+  const [waiting] = await deliveries(id);
+  expect(waiting.state).toBe("pending");
+  expect(Date.parse(waiting.nextAt) - Date.now()).toBeGreaterThan(7_000_000);
+  expect(receiver.received.map(({ path }) => path)).toEqual(["/hook"]);
+  receiver.answer = () => ({ status: 410 });
+  await hurry();
+  await until(async () => (await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook.state === "disabled");
+  expect((await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook.disabledReason).toBe("gone");
+  receiver.answer = () => ({ status: 204 });
+  await api.send("POST", `/v1/webhooks/${id}/resume`, key);
+  await hurry();
+  await until(async () => (await deliveries(id))[0]?.state === "delivered");
+});
+
+test("an endpoint that failed for five days is disabled; one that is reset or hangs is tried again", async () => {
+  const { id } = await make();
+  receiver.answer = () => "reset";
+  await write();
+  await until(async () => (await deliveries(id))[0]?.tries[0]?.fault === "failed");
+  await api.database.pool.query("UPDATE service.webhook SET failing_since = clock_timestamp() - interval '6 days'");
+  await hurry();
+  await until(async () => (await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook.disabledReason === "failing");
+});
+
+test("both secrets are valid while one is rotated", async () => {
+  const { id, secret } = await make();
+  const rotated = (await api.send("POST", `/v1/webhooks/${id}/rotate`, key, { overlapSeconds: 600 })).body.secret;
+  expect(rotated).not.toBe(secret);
+  await write();
+  await until(() => receiver.received.length === 1);
+  for (const one of [secret, rotated]) expect(verifyByHand(receiver.received[0] as Received, one)).toBe(true);
+  await api.send("POST", `/v1/webhooks/${id}/rotate`, key, { overlapSeconds: 0 });
+  await write();
+  await until(() => receiver.received.length === 2);
+  for (const one of [secret, rotated]) expect(verifyByHand(receiver.received[1] as Received, one)).toBe(false);
+});
+
+test("a paused endpoint gets what it missed when it goes on; a test event and replays come with their ids", async () => {
+  const { id } = await make();
+  await api.send("POST", `/v1/webhooks/${id}/pause`, key);
+  await write("deployment.queued");
+  await write("deployment.confirmed");
+  await until(async () => (await deliveries(id)).length === 2);
+  expect(receiver.received).toEqual([]);
+  await api.send("POST", `/v1/webhooks/${id}/resume`, key);
+  await until(() => receiver.received.length === 2);
+  expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual([
+    "deployment.queued",
+    "deployment.confirmed",
+  ]);
+  const { eventId } = (await api.send("POST", `/v1/webhooks/${id}/test`, key)).body;
+  await until(() => receiver.received.length === 3);
+  expect(headerOf(receiver.received[2], "webhook-id")).toBe(eventId);
+  const first = headerOf(receiver.received[0], "webhook-id");
+  expect((await api.send("POST", `/v1/webhooks/${id}/replay`, key, { eventId: first })).body.replayed).toBe(1);
+  await until(() => receiver.received.length === 4);
+  expect([headerOf(receiver.received[3], "webhook-id"), receiver.received[3]?.body]).toEqual([
+    first,
+    receiver.received[0]?.body,
+  ]);
+  expect((await api.send("POST", `/v1/webhooks/${id}/replay`, key, {})).status).toBe(422);
+});
+
+test("an account's events are sent to it alone, also by a replay, and its endpoints are seen by nobody else", async () => {
+  const other = await api.account("free", "other");
+  const own = await make();
+  const foreign = await make({ url: `${receiver.url}/foreign` }, other.key);
+  await write();
+  await write("chain.finalized", null);
+  await until(() => receiver.received.filter(({ path }) => path === "/foreign").length === 1);
+  await until(() => receiver.received.filter(({ path }) => path === "/hook").length === 2);
+  expect(receiver.received.filter(({ path }) => path === "/foreign").map(({ body }) => JSON.parse(body).type)).toEqual([
+    "chain.finalized",
+  ]);
+  const eventId = receiver.received.find(({ body }) => body.includes("some-id"))?.headers["webhook-id"];
+  expect((await api.send("POST", `/v1/webhooks/${foreign.id}/replay`, other.key, { eventId })).body.replayed).toBe(0);
+  for (const [method, path] of [
+    ["GET", ""],
+    ["PATCH", ""],
+    ["DELETE", ""],
+    ["POST", "/pause"],
+    ["POST", "/rotate"],
+    ["POST", "/test"],
+    ["GET", "/deliveries"],
+    ["POST", "/replay"],
+  ] as const)
+    expect([
+      path,
+      (await api.send(method, `/v1/webhooks/${own.id}${path}`, other.key, method === "GET" ? undefined : {})).status,
+    ]).toEqual([path, 404]);
+  expect((await api.send("GET", "/v1/webhooks", other.key)).body.webhooks.map(({ id }: { id: string }) => id)).toEqual([
+    foreign.id,
+  ]);
+});
+
+test("one endpoint that hangs delays no other", async () => {
+  const slow = await make({ url: `${receiver.url}/slow` });
+  await make();
+  receiver.answer = ({ path }) => (path === "/slow" ? "hang" : { status: 200 });
+  for (let round = 0; round < 5; round += 1) await write();
+  await until(() => receiver.received.filter(({ path }) => path === "/hook").length === 5);
+  expect((await deliveries(slow.id)).every(({ state }: { state: string }) => state === "pending")).toBe(true);
+});
+
+test("a key without the right, an address that is not public, and misspelt members are refused", async () => {
+  const reader = await api.send("POST", "/v0/me/keys", key, { name: "r", scopes: ["read"] });
+  expect((await api.send("POST", "/v1/webhooks", reader.body.api_key, { url: receiver.url })).body.error.code).toBe(
+    "scope_missing",
+  );
+  expect((await api.send("POST", "/v1/webhooks", key, { url: receiver.url, type: ["x"] })).status).toBe(422);
+  expect((await api.send("POST", "/v1/webhooks", key, { url: "ftp://example.com" })).status).toBe(422);
+  const closed = await ApiServer.start({ RATE_LIMITS: "off" });
+  try {
+    const { key: own } = await closed.account("free");
+    for (const url of [
+      "http://127.0.0.1/",
+      "http://[::1]/",
+      "http://10.1.2.3/",
+      "http://169.254.169.254/latest",
+      "http://0x7f000001/",
+      "https://user@example.com/",
+      "http://localhost/",
+      "http://example.com:22/",
+    ])
+      expect([url, (await closed.send("POST", "/v1/webhooks", own, { url })).status]).toEqual([url, 422]);
+  } finally {
+    await closed.close();
+  }
+});
