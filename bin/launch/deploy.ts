@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../../src/backoff.ts";
 import type { DeployInput, Journal } from "./journal.ts";
 import { LaunchError } from "./launch-error.ts";
 import type { Reporter } from "./reporter.ts";
@@ -102,6 +103,7 @@ async function findDeployment(client: ServiceClient, chain: string, collection: 
   }
 }
 
+const pauses = { firstMs: 200, mostMs: 5_000, factor: 1.5 };
 const ended = new Set(["CANCELLED", "EXPIRED", "FAILED_ONCHAIN"]);
 
 interface Following {
@@ -123,7 +125,7 @@ export async function untilConfirmed(
     ${kind}(id: $id) { state progress holdReason transactionHash transactionUrl ${kind === "deployment" ? "collection" : ""} }
   }`;
   let shown = "";
-  for (let pauseMs = 200; ; pauseMs = Math.min(pauseMs * 1.5, 5_000)) {
+  for (let polled = 1; ; polled += 1) {
     const found = (await client.graphql<Record<string, Following | null>>(query, { id }))[kind];
     if (!found) throw new LaunchError(`the service does not know ${kind} ${id}`);
     const { state, progress, holdReason } = found;
@@ -135,6 +137,6 @@ export async function untilConfirmed(
     const text = `${state.toLowerCase().replaceAll("_", " ")}${progress ? `, ${progress}` : ""}${holdReason ? `: ${holdReason}` : ""}`;
     if (text !== shown) reporter.step("state", text, { id, state, progress, holdReason });
     shown = text;
-    await sleep(pauseMs);
+    await sleep(backoffMs(polled, pauses));
   }
 }

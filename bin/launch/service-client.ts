@@ -1,5 +1,6 @@
 import { openAsBlob } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../../src/backoff.ts";
 import { LaunchError } from "./launch-error.ts";
 
 export interface ServiceAddress {
@@ -26,7 +27,7 @@ export class RefusedError extends Error {
   }
 }
 
-const longestPauseMs = 20_000;
+const pauses = { firstMs: 400, mostMs: 20_000, jitter: 0.3 };
 
 /** The public HTTP API of a service. Whatever may pass is tried again: broken connections, 429 and 5xx. */
 export class ServiceClient {
@@ -125,8 +126,7 @@ export class ServiceClient {
           cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
         if (tried >= this.#tries)
           throw new LaunchError(`${this.url} does not answer (${reason}); the same command goes on once it does`);
-        const grown = Math.min(200 * 2 ** tried, longestPauseMs) * (0.5 + Math.random() / 2);
-        await sleep(Math.max(grown, error instanceof PassingError ? error.pauseMs : 0));
+        await sleep(Math.max(backoffMs(tried, pauses), error instanceof PassingError ? error.pauseMs : 0));
       }
     }
   }

@@ -71,8 +71,8 @@ function parseJson(text: string, path: string): unknown {
   }
 }
 
-function describeIssue({ path, message, code, ...rest }: z.core.$ZodIssue): string {
-  if (code === "unrecognized_keys" && "keys" in rest) return `unknown: ${(rest.keys as string[]).join(", ")}`;
+function describeIssue({ path, message, ...rest }: z.core.$ZodIssue): string {
+  if ("keys" in rest && path.length === 0) return `unknown: ${(rest.keys as string[]).join(", ")}`;
   return `${path.join(".") || "launch.json"}: ${message}`;
 }
 

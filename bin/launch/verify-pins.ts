@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { backoffMs } from "../../src/backoff.ts";
 import type { Journal } from "./journal.ts";
 import { LaunchError } from "./launch-error.ts";
 import { listed } from "./read-folder.ts";
@@ -10,6 +11,8 @@ const query = `query ($from: DateTime, $after: String) {
     nodes { cid pinState } pageInfo { hasNextPage endCursor }
   }
 }`;
+
+const pauses = { firstMs: 500, mostMs: 10_000 };
 
 type PinState = "LOCAL" | "QUEUED" | "PINNED" | "FAILED";
 interface Page {
@@ -31,7 +34,7 @@ export async function verifyPins(
 ): Promise<void> {
   const from = new Date(Date.parse(parts.journal.last("begun")?.at ?? "") - 3_600_000).toISOString();
   const deadline = performance.now() + timeoutMs;
-  for (let pauseMs = 500; ; pauseMs = Math.min(pauseMs * 2, 10_000)) {
+  for (let polled = 1; ; polled += 1) {
     const states = await readStates(parts.client, from);
     const missing = wanted.filter((cid) => !states.has(cid));
     if (missing.length > 0) throw new LaunchError(`the service does not list what was uploaded: ${listed(missing, 3)}`);
@@ -43,7 +46,7 @@ export async function verifyPins(
     if (performance.now() > deadline)
       throw new LaunchError(`${queued.length} uploads are not pinned yet; the same command goes on from here later`);
     parts.reporter.step("pinning", `waiting until ${queued.length} uploads are pinned`, { queued: queued.length });
-    await sleep(pauseMs);
+    await sleep(backoffMs(polled, pauses));
   }
 }
 
