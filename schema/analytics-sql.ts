@@ -31,7 +31,7 @@ function viewObject({ name, comment, barrier, columns, from }: AnalyticsView): A
   };
 }
 
-const nobody = `'\\x${"00".repeat(20)}'::bytea`;
+const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
 const address = (bytes: string) => `'0x' || encode(${bytes}, 'hex')`;
 const holdingsAtSignature = "analytics.holdings_at(integer, bigint)";
 
@@ -60,7 +60,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 10000 AS $body$
       WHERE t.chain_id = at_chain AND t.block_number <= at_block
       ORDER BY t.contract_bytes, t.token_id, t.standard = 'ERC1155' DESC,
         t.block_number DESC, t.log_index DESC, t.batch_index DESC) l
-    WHERE l.standard = 'ERC721' AND l.to_address_bytes <> ${nobody}
+    WHERE l.standard = 'ERC721' AND l.to_address_bytes <> ${zeroAddress}
     UNION ALL
     SELECT m.contract_bytes, m.token_id::numeric, m.owner_bytes, sum(m.delta), 'ERC1155'::text
     FROM (
@@ -69,7 +69,7 @@ LANGUAGE sql STABLE PARALLEL SAFE ROWS 10000 AS $body$
       UNION ALL
       SELECT t.contract_bytes, t.token_id, t.from_address_bytes, -t.amount FROM analytics.transfers t
       WHERE t.chain_id = at_chain AND t.block_number <= at_block AND t.standard = 'ERC1155') m
-    WHERE m.owner_bytes <> ${nobody}
+    WHERE m.owner_bytes <> ${zeroAddress}
     GROUP BY m.contract_bytes, m.token_id, m.owner_bytes HAVING sum(m.delta) > 0) h
   WHERE at_block <= (SELECT c.block_number FROM analytics.chains c WHERE c.chain_id = at_chain)
 $body$`,

@@ -3,7 +3,7 @@
  * (`analyticsVersion`): within one version columns are only added. docs/analysts.md describes the
  * same columns, and a test compares the two.
  *
- * - Every view stands on `nft` and `service` alone, never on another view of `analytics`: any of them
+ * - Every view reads `nft` and `service` alone, never on another view of `analytics`: any of them
  *   can be replaced or fall with a view below it without taking its neighbours along.
  * - Nothing of a tenant is in here: no account, intent, upload, job or queue.
  * - Addresses and hashes come twice: as 0x text to read, and as bytes (`…_bytes`), which is what the
@@ -26,7 +26,7 @@ export interface AnalyticsView {
   from: string;
 }
 
-const nobody = `'\\x${"00".repeat(20)}'::bytea`;
+const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
 const hex = (bytes: string) => `'0x' || encode(${bytes}, 'hex')`;
 const time = (seconds: string) => `to_timestamp(${seconds})`;
 
@@ -178,7 +178,7 @@ export function analyticsViews(hasService: boolean): AnalyticsView[] {
         standard("Standard of the event: ERC721 or ERC1155."),
         [
           "kind",
-          `CASE WHEN from_address = ${nobody} THEN 'mint' WHEN to_address = ${nobody} THEN 'burn' ELSE 'transfer' END`,
+          `CASE WHEN from_address = ${zeroAddress} THEN 'mint' WHEN to_address = ${zeroAddress} THEN 'burn' ELSE 'transfer' END`,
           "mint, burn or transfer.",
         ],
       ],
@@ -198,7 +198,7 @@ export function analyticsViews(hasService: boolean): AnalyticsView[] {
         ["amount", "amount", "Units minted; 1 for ERC-721."],
         standard("Standard of the event: ERC721 or ERC1155."),
       ],
-      from: `FROM nft.transfers WHERE from_address = ${nobody}`,
+      from: `FROM nft.transfers WHERE from_address = ${zeroAddress}`,
     },
     {
       name: "daily_activity",
@@ -207,25 +207,29 @@ export function analyticsViews(hasService: boolean): AnalyticsView[] {
         chain,
         ...contract,
         ["day", "(to_timestamp(block_timestamp) AT TIME ZONE 'UTC')::date", "Day in UTC, by block time."],
-        ["mints", `count(*) FILTER (WHERE from_address = ${nobody})`, "Movements from the zero address."],
+        ["mints", `count(*) FILTER (WHERE from_address = ${zeroAddress})`, "Movements from the zero address."],
         [
           "burns",
-          `count(*) FILTER (WHERE to_address = ${nobody} AND from_address <> ${nobody})`,
+          `count(*) FILTER (WHERE to_address = ${zeroAddress} AND from_address <> ${zeroAddress})`,
           "Movements to the zero address.",
         ],
         [
           "transfers",
-          `count(*) FILTER (WHERE to_address <> ${nobody} AND from_address <> ${nobody})`,
+          `count(*) FILTER (WHERE to_address <> ${zeroAddress} AND from_address <> ${zeroAddress})`,
           "Movements between holders.",
         ],
         ["units", "sum(amount)", "Units moved in all of them."],
         ["tokens", "count(DISTINCT token_id)", "Different tokens moved."],
         [
           "senders",
-          `count(DISTINCT from_address) FILTER (WHERE from_address <> ${nobody})`,
+          `count(DISTINCT from_address) FILTER (WHERE from_address <> ${zeroAddress})`,
           "Different holders before.",
         ],
-        ["receivers", `count(DISTINCT to_address) FILTER (WHERE to_address <> ${nobody})`, "Different holders after."],
+        [
+          "receivers",
+          `count(DISTINCT to_address) FILTER (WHERE to_address <> ${zeroAddress})`,
+          "Different holders after.",
+        ],
       ],
       from: "FROM nft.transfers GROUP BY chain_id, contract, (to_timestamp(block_timestamp) AT TIME ZONE 'UTC')::date",
     },

@@ -4,7 +4,7 @@ const inOrder = "PARTITION BY contract, token_id ORDER BY block_number, log_inde
 /**
  * Table contract_flag: warnings about a contract, each with how often.
  *
- * - `inconsistent`: an ERC-721 movement from somebody who was not the owner (mint of what exists,
+ * - `inconsistent`: an ERC-721 movement from an account that was not the owner (mint of what exists,
  *   transfer after a burn, and the like), or an ERC-1155 balance below zero.
  * - `undecodable`: a log of a known event that could not become ledger rows.
  * - `suspended`: a block in which it moved so much that its movements were left out.
@@ -40,16 +40,16 @@ export function flagDeltas(s: string, deltas: string, changes: string): string {
     ON CONFLICT (contract, flag) DO UPDATE SET count = f.count + excluded.count;`;
 }
 
-/** A movement that is inconsistent by itself: from nobody to nobody. */
-const fromNobodyToNobody = `(from_address = ${zeroAddress} AND to_address = ${zeroAddress})`;
+/** A movement that is inconsistent by itself: from the zero address to the zero address. */
+const fromZeroToZero = `(from_address = ${zeroAddress} AND to_address = ${zeroAddress})`;
 /**
  * Aggregates over one token's ERC-721 movements, each with the receiver of the one `before`: how many are inconsistent as
  * far as these rows tell, and where the first one starts, for a comparison with the row before them. Null when the first
  * one is counted already: no movement counts twice, however the rows come in batches.
  */
-export const breakCount = `count(*) FILTER (WHERE from_address <> before OR ${fromNobodyToNobody})`;
+export const breakCount = `count(*) FILTER (WHERE from_address <> before OR ${fromZeroToZero})`;
 // One row fits the filter, so this is its value: bytea has no min() before PostgreSQL 18.
-export const firstFrom = `string_agg(from_address, ''::bytea) FILTER (WHERE before IS NULL AND NOT ${fromNobodyToNobody})`;
+export const firstFrom = `string_agg(from_address, ''::bytea) FILTER (WHERE before IS NULL AND NOT ${fromZeroToZero})`;
 
 /** Of each token of `rows`: those two. Rows come and go at the ledger's end only. */
 export const ledgerBreaks = `SELECT contract, token_id, ${firstFrom} AS first_from, ${breakCount} AS breaks

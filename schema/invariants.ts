@@ -7,7 +7,7 @@ export interface Invariant {
   sql: string;
 }
 
-const nobody = `'\\x${"00".repeat(20)}'::bytea`;
+const zeroAddress = `'\\x${"00".repeat(20)}'::bytea`;
 
 /**
  * Compares the derived state of one chain's schema with the ledger by plain SQL that shares nothing with
@@ -27,7 +27,7 @@ export function invariants(schema: string): Invariant[] {
       SELECT contract, token_id, to_address AS owner, amount AS delta FROM ${s}.transfer WHERE standard = 'ERC1155'
       UNION ALL
       SELECT contract, token_id, from_address, -amount FROM ${s}.transfer WHERE standard = 'ERC1155') m
-    WHERE owner <> ${nobody} GROUP BY 1, 2, 3 HAVING sum(delta) <> 0`;
+    WHERE owner <> ${zeroAddress} GROUP BY 1, 2, 3 HAVING sum(delta) <> 0`;
   const differing = (columns: string, expected: string, found: string) => `(
       (SELECT ${columns}, 'missing' AS side FROM (${expected}) e EXCEPT SELECT ${columns}, 'missing' FROM (${found}) f)
       UNION ALL
@@ -38,8 +38,8 @@ export function invariants(schema: string): Invariant[] {
       name: "per token, balances add up to what was minted less what was burned",
       // Negative balances of hostile contracts included: a sum over all holders conserves.
       sql: `SELECT ${token("l")} || ': minted less burned ' || l.net || ', held ' || coalesce(h.held, 0) AS what
-        FROM (SELECT contract, token_id, sum(CASE WHEN from_address = ${nobody} THEN amount ELSE 0 END
-            - CASE WHEN to_address = ${nobody} THEN amount ELSE 0 END) AS net
+        FROM (SELECT contract, token_id, sum(CASE WHEN from_address = ${zeroAddress} THEN amount ELSE 0 END
+            - CASE WHEN to_address = ${zeroAddress} THEN amount ELSE 0 END) AS net
           FROM ${s}.transfer WHERE standard = 'ERC1155' GROUP BY 1, 2) l
         LEFT JOIN (SELECT contract, token_id, sum(amount) AS held FROM ${s}.holding GROUP BY 1, 2) h USING (contract, token_id)
         WHERE l.net <> coalesce(h.held, 0)`,
@@ -71,7 +71,7 @@ export function invariants(schema: string): Invariant[] {
       sql: `SELECT side || ': ' || ${token("d")} || ' owned by 0x' || encode(d.owner, 'hex') AS what FROM ${differing(
         "contract, token_id, owner",
         `SELECT l.contract, l.token_id, l.to_address AS owner FROM (${lastRows}) l JOIN (${standards}) t USING (contract, token_id)
-          WHERE NOT t.multi AND l.to_address <> ${nobody}`,
+          WHERE NOT t.multi AND l.to_address <> ${zeroAddress}`,
         `SELECT contract, token_id, owner FROM ${s}.token WHERE owner IS NOT NULL`,
       )}`,
     },
@@ -89,13 +89,13 @@ export function invariants(schema: string): Invariant[] {
       name: "tokens, their supply and first mint are those of the ledger",
       sql: `SELECT side || ': ' || ${token("d")} || ' supply ' || d.supply || ', minted in block ' || coalesce(d.mint_block::text, '?') AS what FROM ${differing(
         "contract, token_id, supply, mint_block",
-        `SELECT t.contract, t.token_id, CASE WHEN t.multi THEN coalesce(h.held, 0) WHEN l.to_address <> ${nobody} THEN 1 ELSE 0 END AS supply,
+        `SELECT t.contract, t.token_id, CASE WHEN t.multi THEN coalesce(h.held, 0) WHEN l.to_address <> ${zeroAddress} THEN 1 ELSE 0 END AS supply,
             m.mint_block
           FROM (${standards}) t
           LEFT JOIN (${lastRows}) l USING (contract, token_id)
           LEFT JOIN (SELECT contract, token_id, sum(amount) AS held FROM (${sums}) b WHERE amount > 0 GROUP BY 1, 2) h USING (contract, token_id)
           LEFT JOIN (SELECT contract, token_id, min(block_number) AS mint_block FROM ${s}.transfer
-            WHERE from_address = ${nobody} GROUP BY 1, 2) m USING (contract, token_id)`,
+            WHERE from_address = ${zeroAddress} GROUP BY 1, 2) m USING (contract, token_id)`,
         `SELECT contract, token_id, supply, mint_block FROM ${s}.token`,
       )}`,
     },

@@ -10,9 +10,9 @@ const lowest = 12_000;
 const highest = 32_767;
 
 /**
- * Ports of 127.0.0.1 that nobody listens on now, all different.
+ * Ports of 127.0.0.1 that are free now, all different.
  *
- * Whoever binds one later may still lose it to another program: take them right before use.
+ * Another program may take one before it is bound: take them right before use.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>();

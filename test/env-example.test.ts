@@ -114,7 +114,9 @@ test("each example is accepted, and differs from the default", () => {
 test("no program reads a variable that is not there", () => {
   const named = new Set(variables.map(({ name }) => name.replace(/_POLYGON$/, "_*")));
   /** Set by our own processes for their children, or by the system. */
-  const internal = ["LOCAL_*", "MINTYARD_PONDER", "MINTYARD_CHAOS_CRASH", "PATH"];
+  const internal = ["LOCAL_*", "MINTYARD_PONDER", "MINTYARD_CHAOS_CRASH", "PATH", "XDG_CACHE_HOME"];
+  /** Of clients of a service: `mintyard launch`. */
+  const clients = ["MINTYARD_KEY"];
   const files = execFileSync("git", ["ls-files", "src", "bin", "indexer", "ponder.config.ts", "deploy"], {
     cwd: root,
     encoding: "utf8",
@@ -132,6 +134,7 @@ test("no program reads a variable that is not there", () => {
   );
   expect(read.length).toBeGreaterThan(90);
   // The logins of processes are read by the process's name.
-  const known = (name: string) => named.has(name) || internal.includes(name) || name === "DATABASE_URL_*";
+  const known = (name: string) =>
+    named.has(name) || [...internal, ...clients].includes(name) || name === "DATABASE_URL_*";
   expect([...new Set(read)].filter((name) => !known(name))).toEqual([]);
 });

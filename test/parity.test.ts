@@ -203,7 +203,7 @@ describe("the same result", () => {
     }`;
     const graph = await client.graphql(document, { input: { chain, collection: address, royaltiesBps: 42 } });
     expect(field(graph)).toEqual({
-      update: { transactionHash: rest.body["transaction_hash"], collection: address.toLowerCase() },
+      update: { transactionHash: rest.body["transaction_hash"], collection: { address: address.toLowerCase() } },
       userErrors: [],
     });
   });

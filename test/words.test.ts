@@ -36,7 +36,7 @@ const retired = {
   decks: [/\bdecks?\b|\bdeeds?\b|\bdice\b/i, "fault schedule, fault, seeded generator"],
   stages: [/\b(Launch|Sign)Stage\b|\bGround\b|\.strike\(/, "fixture, nodes, tearDown"],
   plays: [/\bPlay(Order|Process|Answer)?\b|\bdefect-plays\b/, "scenario"],
-  recognised: [/\brecogni[sz]|[a-z]Recogni/i, "detect"],
+  recognised: [/\b[Rr]ecognis|[a-z]Recognis/, "detect"],
   standing: [/\b(is|expect)Standing\b/, "confirmed"],
   signingPlaces: [/\bsigning-?place\b/i, "signing backend"],
 } as const satisfies Record<string, readonly [RegExp, string]>;

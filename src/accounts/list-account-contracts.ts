@@ -4,9 +4,9 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { listedContractColumns, selectionOf } from "../nfts/columns.ts";
-import { readHeavy } from "../nfts/heavy-read.ts";
 import { type ContractRecord, type ContractRow, toContractRecord } from "../nfts/nft-record.ts";
-import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
+import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
+import { type Outcome, pagesForEach, readForEach, single } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
 
 export interface ListAccountContractsInput {
@@ -33,22 +33,52 @@ export interface HeldContractPage extends Page<HeldContract> {
  */
 export async function listAccountContracts(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   input: ListAccountContractsInput,
 ): Promise<HeldContractPage> {
+  return single(await listContractsOfEachAccount(services, caller, input, [input.account]));
+}
+
+/** The same for several accounts, in one statement. */
+export async function listContractsOfEachAccount(
+  services: Services,
+  _caller: Caller,
+  input: Omit<ListAccountContractsInput, "account">,
+  accounts: readonly string[],
+): Promise<Outcome<HeldContractPage>[]> {
   const chain = findChain(services.chains, input.chain);
-  const owner = toBytes(input.account);
-  const list = `account-contracts:${chain.id}:${input.account.toLowerCase()}`;
-  const bounds = boundsOf(input.page, services.config.keyPepper, list, 20);
+  const listOf = (account: string) => `account-contracts:${chain.id}:${account.toLowerCase()}`;
+  const open = (account: string) => boundsOf(input.page, services.config.keyPepper, listOf(account), 20);
+  const read = async (wanted: readonly string[], bounds: PageBounds) =>
+    await readForEach(
+      services,
+      wanted.map((account) => ({ account: toBytes(account) })),
+      ({ account }) => contractsOf(chain.id, account, bounds),
+      "read",
+    );
+  return await pagesForEach(accounts, open, read, (rows, account, bounds) => {
+    const total = rows[0]?.total ?? 0n;
+    refuseTooDeep(bounds, input.page, total);
+    const page = pageOf(
+      rows.filter((row) => row.contract_address !== null),
+      bounds,
+      (row) => ({
+        node: { contract: toContractRecord(input.chain, row), holdingCount: row.holding_count ?? 0n },
+        cursor: sealCursor(services.config.keyPepper, listOf(account), row.contract_address),
+      }),
+    );
+    return { ...page, total };
+  });
+}
+
+function contractsOf(chainId: number, owner: RawBuilder<unknown>, bounds: PageBounds) {
   const [operator, direction] = bounds.backward ? [sql.raw("<"), sql.raw("DESC")] : [sql.raw(">"), sql.raw("ASC")];
   const next = (step: RawBuilder<unknown>, way: RawBuilder<unknown>) =>
     sql`SELECT n.contract FROM nft.holding_rows n
-      WHERE n.chain_id = ${chain.id} AND n.owner = ${owner} AND n.amount > 0 AND ${step}
+      WHERE n.chain_id = ${chainId} AND n.owner = ${owner} AND n.amount > 0 AND ${step}
       ORDER BY n.contract ${way} LIMIT 1`;
   const start = bounds.position ? sql`n.contract ${operator} ${bounds.position}` : sql`true`;
-  const rows = await readHeavy(
-    services,
-    sql<ContractRow & { holding_count: bigint | null; total: bigint; contract: Buffer | null }>`
+  return sql<ContractRow & { holding_count: bigint | null; total: bigint; contract: Buffer | null }>`
     WITH RECURSIVE page (contract, position) AS (
       (SELECT f.contract, 1 FROM (${next(start, direction)}) f)
       UNION ALL
@@ -62,26 +92,13 @@ export async function listAccountContracts(
         ${next(sql`n.contract > every.contract`, sql.raw("ASC"))}) f),
     totals AS (SELECT count(*) AS total FROM every)
     SELECT totals.total, p.contract,
-      (SELECT count(*) FROM nft.holding_rows h WHERE h.chain_id = ${chain.id} AND h.owner = ${owner}
+      (SELECT count(*) FROM nft.holding_rows h WHERE h.chain_id = ${chainId} AND h.owner = ${owner}
         AND h.amount > 0 AND h.contract = p.contract) AS holding_count,
       ${sql.join(listedContractColumns.map(selectionOf))}
     FROM totals
     LEFT JOIN (SELECT contract, position FROM page WHERE position > ${sql.lit(bounds.offset)}
       AND ${sql.lit(bounds.limit)} > 0) p ON true
-    LEFT JOIN nft.contracts c ON c.chain_id = ${chain.id} AND c.address = p.contract
-    LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chain.id} AND cm.address = p.contract
-    ORDER BY p.position`,
-    "read",
-  );
-  const total = rows[0]?.total ?? 0n;
-  refuseTooDeep(bounds, input.page, total);
-  const page = pageOf(
-    rows.filter((row) => row.contract_address !== null),
-    bounds,
-    (row) => ({
-      node: { contract: toContractRecord(input.chain, row), holdingCount: row.holding_count ?? 0n },
-      cursor: sealCursor(services.config.keyPepper, list, row.contract_address),
-    }),
-  );
-  return { ...page, total };
+    LEFT JOIN nft.contracts c ON c.chain_id = ${chainId} AND c.address = p.contract
+    LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = p.contract
+    ORDER BY p.position`;
 }

@@ -12,7 +12,6 @@ import {
   listedTokenColumns,
   selectionOf,
 } from "../nfts/columns.ts";
-import { readHeavy } from "../nfts/heavy-read.ts";
 import {
   cachedBase,
   contractRecordOf,
@@ -23,7 +22,8 @@ import {
   type TokenRow,
   toNft,
 } from "../nfts/nft-record.ts";
-import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
+import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
+import { type Outcome, pagesForEach, readForEach, single } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
 
 export interface ListAcquiredNftsInput {
@@ -55,22 +55,67 @@ interface AcquiredRow extends TokenRow, OptionalContractRow {
  */
 export async function listAcquiredNfts(
   services: Services,
-  _caller: Caller,
+  caller: Caller,
   input: ListAcquiredNftsInput,
-): Promise<Page<Nft> & { total: null }> {
+): Promise<AcquiredPage> {
+  return single(await listAcquiredOfEach(services, caller, input, [input.account]));
+}
+
+/** The total is never counted. */
+export type AcquiredPage = Page<Nft> & { total: null };
+
+/** The same for several accounts, in one statement. */
+export async function listAcquiredOfEach(
+  services: Services,
+  _caller: Caller,
+  input: Omit<ListAcquiredNftsInput, "account">,
+  accounts: readonly string[],
+): Promise<Outcome<AcquiredPage>[]> {
   const names = input.chains.length > 0 ? input.chains : services.chains.map(({ name }) => name);
-  const chains = [...new Map(names.map((name) => [findChain(services.chains, name).id, name]))];
-  const list = `acquired:${input.account.toLowerCase()}`;
-  const bounds = boundsOf(input.page, services.config.keyPepper, list, positionLength(shape));
-  refuseTooDeep(bounds, input.page, null);
+  const nameOf = new Map(names.map((name) => [findChain(services.chains, name).id, name]));
+  const listOf = (account: string) => `acquired:${account.toLowerCase()}`;
+  const open = (account: string) => {
+    const bounds = boundsOf(input.page, services.config.keyPepper, listOf(account), positionLength(shape));
+    refuseTooDeep(bounds, input.page, null);
+    return bounds;
+  };
+  const read = async (wanted: readonly string[], bounds: PageBounds) =>
+    await readForEach(
+      services,
+      wanted.map((account) => ({ account: toBytes(account) })),
+      ({ account }) => acquiredBy([...nameOf.keys()], account, input, bounds),
+      "read",
+    );
+  return await pagesForEach(accounts, open, read, (rows, account, bounds) => {
+    const page = pageOf(rows.filter(isPresent), bounds, (row) => {
+      const name = nameOf.get(row.chain_id) ?? "";
+      services.demand.shown(row.chain_id, toHex(row.contract), row.token_id);
+      return {
+        node: toNft(name, cachedBase(services.config), row, contractRecordOf(name, row)),
+        cursor: sealCursor(
+          services.config.keyPepper,
+          listOf(account),
+          packPosition(shape, [row.block_timestamp, row.chain_id, row.block_number, row.log_index, row.batch_index]),
+        ),
+      };
+    });
+    return { ...page, total: null };
+  });
+}
+
+function acquiredBy(
+  chainIds: readonly number[],
+  owner: RawBuilder<unknown>,
+  input: Pick<ListAcquiredNftsInput, "contracts" | "exclude" | "parts">,
+  bounds: PageBounds,
+) {
   const direction = sql.raw(bounds.backward ? "ASC" : "DESC");
   const position = sql`block_number ${direction}, log_index ${direction}, batch_index ${direction}`;
   const standards = (["ERC721", "ERC1155"] as const).filter((standard) => !input.exclude.includes(standard));
-  const owner = toBytes(input.account);
   const ofContracts =
     input.contracts.length === 0 ? sql`true` : sql`x.contract = ANY (${input.contracts.map(toBytes)}::bytea[])`;
-  const arms = chains.map(
-    ([chainId]) => sql`(SELECT x.chain_id, x.block_timestamp, x.block_number, x.log_index, x.batch_index, x.contract,
+  const arms = chainIds.map(
+    (chainId) => sql`(SELECT x.chain_id, x.block_timestamp, x.block_number, x.log_index, x.batch_index, x.contract,
         x.token_id, CASE WHEN t.standard = 'ERC721' THEN 1 ELSE h.amount END AS amount
       FROM nft.transfers x
       -- LIMIT keeps it a look-up per movement: few seem to pass the conditions below, and all tokens would be read instead.
@@ -90,9 +135,7 @@ export async function listAcquiredNfts(
       ORDER BY ${position} LIMIT ${sql.lit(bounds.limit + bounds.offset)})`,
   );
   const order = sql`k.block_timestamp ${direction}, k.chain_id ${direction}, ${position}`;
-  const rows = await readHeavy(
-    services,
-    sql<AcquiredRow>`
+  return sql<AcquiredRow>`
     SELECT k.chain_id, k.block_timestamp, k.block_number, k.log_index, k.batch_index, k.amount,
       ${sql.join([...listedTokenColumns.map(selectionOf), fetchedAtMicros])}
       ${input.parts.metadata ? sql`, ${listedMetadata}` : sql``}
@@ -108,23 +151,7 @@ export async function listAcquiredNfts(
             LEFT JOIN service.contract_metadata cm ON cm.chain_id = k.chain_id AND cm.address = k.contract`
         : sql``
     }
-    ORDER BY ${order}`,
-    "read",
-  );
-  const nameOf = new Map(chains);
-  const page = pageOf(rows.filter(isPresent), bounds, (row) => {
-    const name = nameOf.get(row.chain_id) ?? "";
-    services.demand.shown(row.chain_id, toHex(row.contract), row.token_id);
-    return {
-      node: toNft(name, cachedBase(services.config), row, contractRecordOf(name, row)),
-      cursor: sealCursor(
-        services.config.keyPepper,
-        list,
-        packPosition(shape, [row.block_timestamp, row.chain_id, row.block_number, row.log_index, row.batch_index]),
-      ),
-    };
-  });
-  return { ...page, total: null };
+    ORDER BY ${order}`;
 }
 
 /** Behind a position of the merged list: on the position's own chain by place, on the others by time. */

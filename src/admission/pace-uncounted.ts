@@ -33,7 +33,7 @@ export function paceUncounted(services: Services, pace: UncountedPace, ordinary:
     if (address === null) return ordinary(request, response);
     const owner = documentOwner(services, rawHeaderValues(request, "authorization"), address);
     const start = () => {
-      // Whoever waited for its turn may have left.
+      // The client may have left while it waited.
       if (response.destroyed) return;
       response.once("close", () => {
         if (!counted.has(request)) pace.charge(owner);

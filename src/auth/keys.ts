@@ -211,7 +211,7 @@ export async function ensureDevAccount(db: Kysely<Database>, pepper: string, key
     await transaction
       .updateTable("service.key_secret")
       .set({ revoked_at: sql<Date>`clock_timestamp()` })
-      // Keys that somebody made for this account stay; what an earlier start made ends.
+      // Keys that were made for this account by hand stay; what an earlier start made ends.
       .where("key_id", "in", (query) =>
         query
           .selectFrom("service.api_key")

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Database } from "./database.ts";
 
 /**
- * A table whose rows are work for any number of workers. Each row has a time at which it is due. Whoever claims it moves
+ * A table whose rows are work for any number of workers. Each row has a time at which it is due. A claim moves
  * that time to the end of the lease: a worker that dies needs no successor to notice it, the row is due again by itself.
  * Columns are named without the table.
  */
@@ -50,7 +50,7 @@ export function dueRows(
 }
 
 /**
- * The statement that claims rows; it can stand alone or in a `WITH`. The queue's table is `m` in `seconds` and `returning`.
+ * The statement that claims rows; alone or in a `WITH`. The queue's table is `m` in `seconds` and `returning`.
  *
  * @param due made by `dueRows`, with the columns of the key.
  * @param lease its seconds, and its id where claims of the queue are named.

@@ -1,7 +1,11 @@
-import { type HeldContract, type HeldContractPage, listAccountContracts } from "../accounts/list-account-contracts.ts";
+import {
+  type HeldContract,
+  type HeldContractPage,
+  listContractsOfEachAccount,
+} from "../accounts/list-account-contracts.ts";
 import { listNftsOfEachAccount } from "../accounts/list-account-nfts.ts";
-import { listAcquiredNfts } from "../accounts/list-acquired-nfts.ts";
-import { listChainNfts } from "../nfts/list-chain-nfts.ts";
+import { listAcquiredOfEach } from "../accounts/list-acquired-nfts.ts";
+import { listNewestOfEach } from "../nfts/list-chain-nfts.ts";
 import { type Builder, oncePerBuilder } from "./builder.ts";
 import { connectionCost, pageArgs, pageRequestOf, prices, selects, specialCost } from "./connection.ts";
 import { loadTogether } from "./load-together.ts";
@@ -79,15 +83,18 @@ export function addAccounts(builder: Builder): void {
           ...pageArgs(builder),
         },
         complexity: (args) => specialCost(args, prices.distinct),
-        resolve: async (holder, args, context, info) =>
-          listAcquiredNfts(context.services, await context.caller(), {
+        resolve: async ({ address }, args, context, info) => {
+          const request = {
             chains: args.chains ?? [],
-            account: holder.address,
             contracts: args.contracts ?? [],
             exclude: args.exclude ?? [],
             page: pageRequestOf(args),
             parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
-          }),
+          };
+          return await loadTogether(context, ["Account", "acquiredNfts", request], address, address, async (accounts) =>
+            listAcquiredOfEach(context.services, await context.caller(), request, accounts),
+          );
+        },
       }),
       createdNfts: t.field({
         type: connection,
@@ -98,15 +105,21 @@ export function addAccounts(builder: Builder): void {
           ...pageArgs(builder),
         },
         complexity: connectionCost,
-        resolve: async (holder, args, context, info) => ({
-          ...(await listChainNfts(context.services, await context.caller(), {
+        resolve: async ({ address }, args, context, info) => {
+          const request = {
             chain: args.chain,
-            creator: holder.address,
             page: pageRequestOf(args),
             parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
-          })),
-          total: null,
-        }),
+          };
+          const page = await loadTogether(
+            context,
+            ["Account", "createdNfts", request],
+            address,
+            address,
+            async (accounts) => listNewestOfEach(context.services, await context.caller(), request, accounts),
+          );
+          return { ...page, total: null };
+        },
       }),
       contracts: t.field({
         type: contracts,
@@ -117,12 +130,12 @@ export function addAccounts(builder: Builder): void {
           ...pageArgs(builder),
         },
         complexity: (args) => specialCost(args, prices.distinct),
-        resolve: async (holder, args, context) =>
-          listAccountContracts(context.services, await context.caller(), {
-            chain: args.chain,
-            account: holder.address,
-            page: pageRequestOf(args),
-          }),
+        resolve: async ({ address }, args, context) => {
+          const request = { chain: args.chain, page: pageRequestOf(args) };
+          return await loadTogether(context, ["Account", "contracts", request], address, address, async (accounts) =>
+            listContractsOfEachAccount(context.services, await context.caller(), request, accounts),
+          );
+        },
       }),
     }),
   });

@@ -2,8 +2,8 @@ import type { IncomingMessage } from "node:http";
 import ipaddr from "ipaddr.js";
 
 /**
- * The address of whoever sent a request. `X-Forwarded-For` is read from its end, as far as the hops are
- * proxies of ours: what stands before them, the client wrote itself.
+ * The address of a request's client. `X-Forwarded-For` is read from its end, as far as the hops are
+ * proxies of ours: what is before them was written by the client.
  *
  * @param trusted CIDR ranges of our reverse proxies.
  * @returns an IPv6 client by its /64, because every one of those has as many addresses as it likes; null

@@ -7,7 +7,7 @@ const ofSuccess = [
 ];
 
 /**
- * Removes the headers of a success, so that no cache keeps an error as the content, and nobody waits for bytes
+ * Removes the headers of a success, so that no cache keeps an error as the content, and no client waits for bytes
  * that do not come.
  */
 export function setErrorHeaders(c: Context): void {

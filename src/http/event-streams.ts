@@ -8,7 +8,7 @@ export interface EventSource {
   textOf(event: unknown): Promise<string> | string;
   /** The event that tells why the stream ends. */
   eventOf(error: ServiceError): unknown;
-  /** Whether whoever opened the stream may still read it. @throws ServiceError when not. */
+  /** Whether the account may still read the stream. @throws ServiceError when not. */
   check(): Promise<void>;
   /** How an event and the end are written; that of the GraphQL over SSE protocol when absent. */
   frames?: Frames;

@@ -25,7 +25,7 @@ interface Watched {
 }
 
 /**
- * Bounds what one connection can hold up: slow headers, slow bodies, answers that nobody takes, idle
+ * Bounds what one connection can hold up: slow headers, slow bodies, answers that are not taken, idle
  * keep-alive. An upload of any size passes on a slow line; one that drips does not.
  */
 export function limitServer(server: ServerType): void {

@@ -12,7 +12,7 @@ export interface Part extends PartHeader {
 
 export interface MultipartLimits {
   parts: number;
-  /** Of the whole body, so that parts which nobody reads end somewhere too. */
+  /** Of the whole body, so that unread parts end somewhere too. */
   bodyBytes: number;
   /** Between two pieces of the body. */
   idleMs?: number;
@@ -27,7 +27,7 @@ const waitingParts = 32;
  *
  * The parser is busboy's own, Dicer, without busboy around it: busboy shows a part without a type
  * as text/plain, which many clients' images would then become. A body that breaks off looks to both
- * like a part that ended; here the iteration throws instead, so whoever saw its end saw all of it.
+ * like a part that ended; here the iteration throws instead, so a part whose end was read is whole.
  *
  * @throws ServiceError `unsupported_media_type`, `value_error` for a form that is broken or has too
  *   many parts, `file_too_large` for the body, `request_timeout` also when the client went away.
@@ -135,7 +135,7 @@ class FormReader {
 
   #onPart(stream: Dicer.PartStream): void {
     this.#unread.add(stream);
-    // Dicer tells a part that is cut in its own words, and straight to whoever reads it.
+    // Dicer tells a part that is cut in its own words, and to the part's reader alone.
     const emit = stream.emit.bind(stream);
     stream.emit = (event: string | symbol, ...args: unknown[]) =>
       event === "error" && !(args[0] instanceof ServiceError) ? emit(event, brokenForm(args[0])) : emit(event, ...args);

@@ -104,7 +104,7 @@ async function readBlock(gateway: RpcGateway, which: string | bigint): Promise<H
   return readHeader(block as Record<string, unknown>);
 }
 
-/** Records where the chain's index stands. */
+/** Records how far the chain's index is. */
 export async function recordFreshness(
   client: pg.Client,
   gateway: RpcGateway,
@@ -130,7 +130,7 @@ export async function recordFreshness(
 }
 
 /**
- * Records that no node of the chain reported its head, so that nobody takes the lag of a while ago for that of now. A chain
+ * Records that no node of the chain reported its head, so that an old lag is not shown as the present one. A chain
  * that was never indexed has no row yet.
  *
  * @param fault why, for operators: hosts, and no paths of URLs.

@@ -2,7 +2,7 @@ import type pg from "pg";
 import type { Logger } from "../telemetry/log.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
-/** How the newest block that we hold as final stands with the node. */
+/** How the newest block that we hold as final compares with the node's chain. */
 export type FinalBlockCheck = "agrees" | "behind" | "differs" | "unknown";
 
 /**

@@ -5,7 +5,7 @@ import { ledgerDigest } from "../../schema/ledger-digest.ts";
 const maxBlocks = 50_000n;
 
 /**
- * Notes number and digest of the ledger rows that became final since the last call.
+ * Records number and digest of the ledger rows that became final since the last call.
  *
  * @returns true when there is more to record.
  */

@@ -37,7 +37,7 @@ export async function recordIndexVersion(
   });
 }
 
-/** Makes this schema the one that readers see of its chain. Older ones go once nobody can see them any more. */
+/** Makes this schema the one that readers see of its chain. Older ones go once no reader can see them. */
 export async function publishIndexVersion(client: pg.Client, { schema, chainId }: IndexVersion): Promise<void> {
   await changeNft(client, async () => {
     await switchOutbox(client, chainId, schema);

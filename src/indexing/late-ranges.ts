@@ -8,7 +8,7 @@ function queueAgain(schema: string, { blockNumber, logIndex }: RangeKey): string
       AND r.block_number = ${blockNumber} AND r.log_index = ${logIndex}`;
 }
 
-/** PostgreSQL's word for a lock that somebody else has. */
+/** PostgreSQL's word for a lock that another session has. */
 const lockNotAvailable = "55P03";
 
 /**
@@ -34,7 +34,7 @@ export async function listOneLateRange(
     const triggers = await client.query<{ name: string }>(externalTriggers(schema));
     const names = triggers.rows.map(({ name }) => name);
     for (const statement of listLateRange(schema, key, names)) await client.query(statement);
-    // All tokens of a contract that somebody looked at are read, and these were not there when they were queued.
+    // All tokens of a contract that a reader asked for are read, and these were not there when they were queued.
     await client.query(queueAgain(schema, key), [chainId]);
     await client.query("COMMIT");
   } catch (error) {

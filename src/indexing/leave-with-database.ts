@@ -2,8 +2,8 @@
  * Loaded into the Ponder process before Ponder (`node --import`). Ponder asks for asynchronous commits and goes on from
  * what it has in memory: when PostgreSQL crashes, the last batches that it committed may be gone, and a commit that
  * failed is tried again with rows that it believes written. Either way whole ranges of blocks would be missing for good,
- * with nobody noticing. So what is committed has to stay, and a process that loses a connection ends: the next one reads
- * in the database where it stands.
+ * unnoticed. So what is committed has to stay, and a process that loses a connection ends: the next one reads
+ * in the database how far it is.
  */
 import { writeSync } from "node:fs";
 import { createRequire } from "node:module";

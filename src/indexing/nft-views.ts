@@ -3,7 +3,7 @@ import { type LiveSchema, nftViewStatements } from "../../schema/nft-views.ts";
 import { withClearLocks } from "../db/admin/clear-locks.ts";
 import { endAnalystsOn, publishAnalytics } from "./analytics.ts";
 
-/** Any constant does: whoever changes schema `nft` takes turns. */
+/** Any constant does: changes of schema `nft` take turns. */
 const lockKey = 7_241_903_156;
 /** SQLSTATE of CREATE OR REPLACE VIEW when columns were renamed, retyped or dropped. */
 const viewChangedShape = "42P16";
@@ -90,7 +90,7 @@ async function publish(client: pg.Client): Promise<void> {
 }
 
 /**
- * Whoever waits to replace a view makes all later readers wait. So each try is short; a reader of ours
+ * A session that waits to replace a view makes all later readers wait. So each try is short; a reader of ours
  * is through by the next one, and an analyst, who may read for long, is sent away.
  */
 async function replaceView(client: pg.Client, name: string, sql: string): Promise<void> {

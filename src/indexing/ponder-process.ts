@@ -75,7 +75,7 @@ function spawnPonder(): ChildProcess {
     },
     stdio: ["ignore", "pipe", "pipe", "ipc"],
   });
-  // Whoever takes it sees its end.
+  // Its receiver sees its end.
   child.on("error", () => undefined);
   return child;
 }

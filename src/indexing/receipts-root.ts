@@ -60,7 +60,7 @@ function node(leaves: readonly Leaf[], depth: number): Rlp[] {
   return [...branch, leaves.find(({ path }) => path.length === depth)?.value ?? "0x"];
 }
 
-/** A node below 32 bytes stands in its parent itself, a larger one by its hash. */
+/** A node below 32 bytes is part of its parent, a larger one by its hash. */
 function reference(child: Rlp[]): Rlp {
   const encoded = toRlp(child);
   return encoded.length < 2 + 64 ? child : keccak256(encoded);

@@ -173,7 +173,7 @@ async function watchPonder(
   const pause = async () => {
     await wait(pollMs, undefined, { signal: ended });
     if (!(await stall.isStalled())) return;
-    log.error({ chain: chain.name }, "Ponder stands still; killing it");
+    log.error({ chain: chain.name }, "Ponder is stalled; killing it");
     await recordStall(client, chain.id, chain.name);
     ponder.kill();
   };
@@ -208,7 +208,7 @@ async function watchPonder(
       });
       if (head !== null) wrongChain.recordRightChain();
       if (head !== null && (await live.isStuckBelow(head))) {
-        log.error({ chain: chain.name, head: String(head) }, "Ponder stands still below the chain's head; killing it");
+        log.error({ chain: chain.name, head: String(head) }, "Ponder is stalled below the chain's head; killing it");
         await recordStall(client, chain.id, chain.name);
         ponder.kill();
       }

@@ -107,7 +107,7 @@ export class VerifiedChain {
     const known = this.#head;
     if (known && head.hash !== known.hash) {
       if (head.number < known.number) return this.#behind(known, head, answer, full);
-      // A head that nobody can build on, or of another chain, has a parent that is not there.
+      // A head that is not canonical, or of another chain, has a parent that is not there.
       if (head.parentHash !== known.hash) await this.#header(head.parentHash);
     }
     this.#behindSince = null;

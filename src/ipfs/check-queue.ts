@@ -3,11 +3,11 @@ import type { Database } from "../db/database.ts";
 import { claimRows, dueRows, type WorkQueue } from "../db/lease.ts";
 import type { StoredCar } from "./verify-car.ts";
 
-/** A check writes its result for the file that it read, whoever holds the claim (`recordCheck`). */
+/** A check writes its result for the file that it read, whichever process holds the claim (`recordCheck`). */
 const queue: WorkQueue = { table: "service.car", key: ["id"], due: "check_after" };
 
 /**
- * Takes the stored CAR whose check is due longest. Nobody else gets it until a check at this pace must be over, twice
+ * Takes the stored CAR whose check is due longest. No other process gets it until a check at this pace must be over, twice
  * the time and ten minutes; then a worker that died has lost it.
  */
 export async function claimCheck(db: Kysely<Database>, bytesPerSecond: number): Promise<StoredCar | null> {
@@ -17,7 +17,7 @@ export async function claimCheck(db: Kysely<Database>, bytesPerSecond: number): 
   return rows[0] ?? null;
 }
 
-/** Notes what a check found. A file that was replaced in the meantime is another one, and is not spoken of. */
+/** Records what a check found. A file that was replaced in the meantime is not changed. */
 export async function recordCheck(
   db: Kysely<Database>,
   { id, file }: StoredCar,

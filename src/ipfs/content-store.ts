@@ -200,7 +200,7 @@ export class ContentStore {
     const verify = async (db: Kysely<Database>, car: StoredCar) =>
       (await verifyCar(db, car, this.carPath(car.file))) === null;
     try {
-      // Reading all of it takes a while: not in the transaction, unless somebody replaces it between the two.
+      // Reading all of it takes a while: not in the transaction, unless it is replaced between the two.
       const before = await findCar(this.#db, cid);
       const isWhole = before !== null && (await verify(this.#db, before));
       const [result, used] = await this.#db.transaction().execute(async (transaction) => {
@@ -212,7 +212,7 @@ export class ContentStore {
       if (!used) await unlink(path).catch(() => undefined);
       return result;
     } catch (error) {
-      // A commit whose answer was lost may stand: the file goes only when the database says that it is unknown.
+      // A commit whose answer was lost may be effective: the file goes only when the database says that it is unknown.
       const recorded = await isRecorded(this.#db, car.id).catch(() => true);
       if (!recorded) await unlink(path);
       throw error;

@@ -27,6 +27,6 @@ export async function linksOf(cid: CID, bytes: Uint8Array): Promise<Link[]> {
   if (node.type === "file") return node.node.Links.map(({ Hash }) => ({ cid: Hash, within: true }));
   if (node.type !== "directory") throw new Error(`${cid} is no part of a file tree`);
   const sharded = node.unixfs.type === "hamt-sharded-directory";
-  // In a shard the two digits of its position stand before each name; alone they name a shard below.
+  // In a shard the two digits of its position precede each name; alone they name a shard below.
   return node.node.Links.map(({ Hash, Name }) => ({ cid: Hash, within: sharded && (Name ?? "").length === 2 }));
 }

@@ -34,7 +34,7 @@ const fanout = 256;
  * Source: specs.ipfs.tech UnixFS, IPIP-499; test/ipfs/cid-vectors.test.ts holds it against three other makers.
  *
  * @returns the root.
- * @throws ServiceError `value_error` for names whose hashes are equal, which somebody made on purpose.
+ * @throws ServiceError `value_error` for names whose hashes are equal, which are made on purpose.
  */
 export async function storeDirectory(targets: ReadonlyMap<string, LinkTarget>, blocks: WritableStorage): Promise<CID> {
   const plain = plainNode(targets);

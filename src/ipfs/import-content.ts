@@ -53,7 +53,7 @@ export async function importFile(file: NewFile, blocks: WritableStorage): Promis
   }
   const { cid: root } = await last(importer([{ content: watched() }], blocks, { ...importerOptions }));
   const first = Buffer.concat(head);
-  // From the bytes alone: whoever sends them first must not decide for everybody what they are served as.
+  // From the bytes alone: the first sender must not decide the type for all.
   const contentType = sniffType(first) ?? guessTextType(first) ?? "application/octet-stream";
   return { root, sizeBytes, entries: [{ path: "", cid: root.toString(), sizeBytes, contentType }] };
 }

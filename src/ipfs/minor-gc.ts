@@ -20,7 +20,7 @@ export function countForMinorGc(bytes: number): void {
   collectMinor();
 }
 
-/** V8 gives its collector to contexts that are made while the flag is set; nobody else gets it. */
+/** V8 gives its collector to contexts that are made while the flag is set; no other context gets it. */
 function openCollector(): () => void {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as (options: { type: "minor" }) => void;

@@ -37,7 +37,7 @@ export class OpenFiles {
       file = { handle: open(path, "r"), users: 0, dropped: false };
       file.handle.catch(() => this.#files.delete(path));
     }
-    // A Map keeps the order of insertion: the last used stands at the end.
+    // A Map keeps the order of insertion: the last used is at the end.
     this.#files.set(path, file);
     file.users += 1;
     for (const [oldest] of this.#files) {

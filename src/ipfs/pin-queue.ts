@@ -21,7 +21,7 @@ const queue: WorkQueue = {
   attempts: "pin_attempts",
 };
 
-/** Takes the upload that waits longest; nobody else gets it for a quarter of an hour. */
+/** Takes the upload that waits longest; no other worker gets it for a quarter of an hour. */
 export async function claimPin(db: Kysely<Database>): Promise<PinJob | null> {
   const columns = sql`m.id, m.cid, m.car_id, m.pin_attempts`;
   const { rows } = await sql<PinJob>`

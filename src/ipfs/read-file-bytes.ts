@@ -14,13 +14,13 @@ interface Piece {
 
 /**
  * The bytes of a UnixFS file from `from` up to `until`, as fast as they are taken: two blocks are in memory.
- * The exporter's own `content()` reads a whole file ahead of whoever takes it.
+ * The exporter's own `content()` reads a whole file ahead of its reader.
  */
 export async function* readFileBytes(blocks: BlockSource, cid: CID, from: number, until: number) {
   let ahead: { start: number; bytes: Promise<Uint8Array> } | null = null;
   for await (const { start, load } of piecesOf(blocks, cid, 0, until, { from, until }, deepest)) {
     const bytes = load();
-    // Whoever stops taking leaves this one behind.
+    // A reader that stops leaves this one behind.
     bytes.catch(() => undefined);
     if (ahead) yield cut(await ahead.bytes, ahead.start, from, until);
     ahead = { start, bytes };
@@ -59,7 +59,7 @@ async function* piecesOf(
   if (levels < deepest && at !== start + size) throw new Error(`${cid} is not as large as its parent says`);
 }
 
-/** @param size null for a file that is one block, whose size nobody else says. */
+/** @param size null for a file that is one block, whose size is recorded nowhere else. */
 async function leaf(blocks: BlockSource, cid: CID, size: number | null): Promise<Uint8Array> {
   const bytes = await blocks.get(cid);
   if (!bytes) throw new MissingBlock(cid);

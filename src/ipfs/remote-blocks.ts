@@ -12,7 +12,7 @@ const sha256 = 0x12;
 /** The largest block that IPFS nodes pass on. */
 const largestBlock = 2_097_152;
 const cacheBytes = 33_554_432;
-/** How long it is believed that nobody has a block. */
+/** How long a block counts as unavailable. */
 const missingMs = 60_000;
 /** A sharded directory of a million names stays far below; a chain of blocks made to be endless does not. */
 const blocksPerRequest = 1_024;

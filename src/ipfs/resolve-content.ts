@@ -17,7 +17,7 @@ export interface ContentFile {
   kind: "file";
   cid: string;
   size: number;
-  /** Detected from the bytes when they were stored, in a directory by who made it; null where nobody did. */
+  /** Detected from the bytes when they were stored, in a directory by who made it; null where that was not done. */
   contentType: string | null;
   /** The bytes, all of them or one range, which must lie inside the file. */
   stream(range?: ByteRange): AsyncIterable<Uint8Array>;

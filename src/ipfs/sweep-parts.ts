@@ -2,7 +2,7 @@ import { mkdir, readdir, rename, stat, unlink, utimes } from "node:fs/promises";
 import { basename, join } from "node:path";
 
 /**
- * Older than any upload can run: a file of this age that nobody knows was left by a process that
+ * Older than any upload can run: an unknown file of this age was left by a process that
  * died. Younger ones may belong to another process that shares the folder.
  */
 export const abandonedAfterMs = 600_000;

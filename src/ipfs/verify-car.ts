@@ -102,7 +102,7 @@ async function* windowsOf(db: Kysely<Database>, carId: bigint): AsyncGenerator<S
 function checkBlock(bytes: Buffer, from: number, at: number, { multihash, position, size }: StoredBlock): void {
   const found = sectionCid(bytes.subarray(from, Math.max(from, at)), size);
   if (!found || !Buffer.from(found.multihash.bytes).equals(multihash)) {
-    throw new Damage(`what stands before the block at byte ${position} is damaged`);
+    throw new Damage(`what is before the block at byte ${position} is damaged`);
   }
   const data = bytes.subarray(at, at + size);
   const { code, digest } = found.multihash;

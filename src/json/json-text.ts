@@ -1,6 +1,6 @@
 /**
  * JSON text in pieces. What PostgreSQL wrote stays the bytes that came from it, which may be cut anywhere, and
- * is decoded only where somebody reads it: decoding a page and encoding it again costs more than to send it.
+ * is decoded only where it is read: decoding a page and encoding it again costs more than to send it.
  */
 export class JsonText {
   readonly #pieces: (string | Buffer)[] = [];

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
 import { findChain } from "../chains.ts";
@@ -13,7 +13,8 @@ import {
   listedTokenColumns,
 } from "./columns.ts";
 import { cachedBase, contractRecordOf, isPresent, type Nft, type NftParts, toNft } from "./nft-record.ts";
-import { boundsOf, type Page, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+import { type Outcome, pagesForEach, readForEach, single } from "./read-for-each.ts";
 
 export interface ListChainNftsInput {
   chain: string;
@@ -28,16 +29,54 @@ export interface ListChainNftsInput {
  * no place in this order and are not in it. There is no total: it would cost more than the page.
  */
 export async function listChainNfts(services: Services, caller: Caller, input: ListChainNftsInput): Promise<Page<Nft>> {
-  const chain = findChain(services.chains, input.chain);
-  const list = `chain-nfts:${chain.id}:${input.creator?.toLowerCase() ?? ""}`;
-  const bounds = boundsOf(input.page, services.config.keyPepper, list, 16);
-  refuseTooDeep(bounds, input.page, null);
-  const direction = bounds.backward ? "asc" : "desc";
+  return single(await listNewestOfEach(services, caller, input, [input.creator]));
+}
 
+/** The same for several creators, in one statement. */
+export async function listNewestOfEach(
+  services: Services,
+  caller: Caller,
+  input: Omit<ListChainNftsInput, "creator">,
+  creators: readonly (string | undefined)[],
+): Promise<Outcome<Page<Nft>>[]> {
+  const chain = findChain(services.chains, input.chain);
+  const listOf = (creator: string | undefined) => `chain-nfts:${chain.id}:${creator?.toLowerCase() ?? ""}`;
+  const open = (creator: string | undefined) => {
+    const bounds = boundsOf(input.page, services.config.keyPepper, listOf(creator), 16);
+    refuseTooDeep(bounds, input.page, null);
+    return bounds;
+  };
+  const read = async (wanted: readonly (string | undefined)[], bounds: PageBounds) => {
+    const keys: { creator?: Buffer }[] = wanted.map((one) => (one === undefined ? {} : { creator: toBytes(one) }));
+    return await readForEach(
+      services,
+      keys as Record<string, Buffer>[],
+      ({ creator }) => newestOf(services, caller, chain.id, creator, input.parts, bounds),
+      "light",
+    );
+  };
+  return await pagesForEach(creators, open, read, (rows, creator, bounds) => {
+    for (const row of rows) services.demand.shown(chain.id, toHex(row.contract), row.token_id);
+    return pageOf(rows.filter(isPresent), bounds, (row) => ({
+      node: toNft(input.chain, cachedBase(services.config), row, contractRecordOf(input.chain, row)),
+      cursor: sealCursor(services.config.keyPepper, listOf(creator), positionOf(row)),
+    }));
+  });
+}
+
+function newestOf(
+  services: Services,
+  caller: Caller,
+  chainId: number,
+  creator: RawBuilder<Buffer> | undefined,
+  parts: NftParts,
+  bounds: PageBounds,
+) {
+  const direction = bounds.backward ? "asc" : "desc";
   let keys = services.index.db
     .selectFrom("nft.tokens as k")
     .select(["k.contract", "k.token_id", "k.mint_block", "k.mint_log_index", "k.mint_batch_index"])
-    .where("k.chain_id", "=", chain.id)
+    .where("k.chain_id", "=", chainId)
     .where("k.mint_block", "is not", null)
     .where("k.supply", ">", sql.lit("0"))
     .orderBy("k.mint_block", direction)
@@ -46,8 +85,8 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
     .limit(bounds.limit)
     .offset(bounds.offset);
   const { windowDays } = planOf(caller);
-  if (input.creator !== undefined) {
-    keys = keys.where("k.creator", "=", toBytes(input.creator));
+  if (creator) {
+    keys = keys.where("k.creator", "=", creator);
   } else if (windowDays !== null) {
     // The window as a block, so that one index gives both order and bound: filtering the walk by
     // time would read every older token to find that a short page ends.
@@ -55,7 +94,7 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
     keys = keys.where("k.mint_block", ">=", ({ selectFrom }) =>
       selectFrom("nft.tokens as w")
         .select("w.mint_block")
-        .where("w.chain_id", "=", chain.id)
+        .where("w.chain_id", "=", chainId)
         .where("w.mint_timestamp", ">=", since)
         .orderBy("w.mint_timestamp")
         .orderBy("w.mint_block")
@@ -70,43 +109,30 @@ export async function listChainNfts(services: Services, caller: Caller, input: L
     );
   }
 
-  const rows = await services.index.db
+  return services.index.db
     .selectFrom(keys.as("k"))
     .innerJoin("nft.tokens as t", (join) =>
-      join
-        .on("t.chain_id", "=", chain.id)
-        .onRef("t.contract", "=", "k.contract")
-        .onRef("t.token_id", "=", "k.token_id"),
+      join.on("t.chain_id", "=", chainId).onRef("t.contract", "=", "k.contract").onRef("t.token_id", "=", "k.token_id"),
     )
     .leftJoin("service.token_metadata as m", (join) =>
-      join
-        .on("m.chain_id", "=", chain.id)
-        .onRef("m.contract", "=", "k.contract")
-        .onRef("m.token_id", "=", "k.token_id"),
+      join.on("m.chain_id", "=", chainId).onRef("m.contract", "=", "k.contract").onRef("m.token_id", "=", "k.token_id"),
     )
     .select([...listedTokenColumns, fetchedAtMicros, "k.mint_block", "k.mint_log_index", "k.mint_batch_index"])
-    .$if(input.parts.metadata, (query) => query.select(listedMetadata))
-    .$if(input.parts.holders === true, (query) => query.select(holdersColumn))
-    .$if(input.parts.contract, (query) =>
+    .$if(parts.metadata, (query) => query.select(listedMetadata))
+    .$if(parts.holders === true, (query) => query.select(holdersColumn))
+    .$if(parts.contract, (query) =>
       query
         .leftJoin("nft.contracts as c", (join) =>
-          join.on("c.chain_id", "=", chain.id).onRef("c.address", "=", "k.contract"),
+          join.on("c.chain_id", "=", chainId).onRef("c.address", "=", "k.contract"),
         )
         .leftJoin("service.contract_metadata as cm", (join) =>
-          join.on("cm.chain_id", "=", chain.id).onRef("cm.address", "=", "k.contract"),
+          join.on("cm.chain_id", "=", chainId).onRef("cm.address", "=", "k.contract"),
         )
         .select(listedContractColumns),
     )
     .orderBy("k.mint_block", direction)
     .orderBy("k.mint_log_index", direction)
-    .orderBy("k.mint_batch_index", direction)
-    .execute();
-
-  for (const row of rows) services.demand.shown(chain.id, toHex(row.contract), row.token_id);
-  return pageOf(rows.filter(isPresent), bounds, (row) => ({
-    node: toNft(input.chain, cachedBase(services.config), row, contractRecordOf(input.chain, row)),
-    cursor: sealCursor(services.config.keyPepper, list, positionOf(row)),
-  }));
+    .orderBy("k.mint_batch_index", direction);
 }
 
 interface MintPosition {

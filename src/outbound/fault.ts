@@ -57,7 +57,7 @@ const growing = { factor: 4, jitter: 0.1, mostMs: Number.POSITIVE_INFINITY };
  * When to try again after a fault: in a minute, then four times as long each time.
  *
  * @param attempts how often it was tried, this time included.
- * @returns null after the last try: it is read again when somebody asks for it, or when the contract announces a change.
+ * @returns null after the last try: it is read again when a reader asks for it, or when the contract announces a change.
  */
 export function retryAfterMs(fault: FaultCode, attempts: number): number | null {
   // A silent node says nothing about the token; and a node that lags behind its siblings refuses a

@@ -30,7 +30,7 @@ export interface FetchOptions {
   maxBytes?: number;
 }
 
-/** Reads files from servers that nobody vouches for. */
+/** Reads files from untrusted servers. */
 export interface Fetcher {
   /** @throws Busy when the bounds do not allow the request now. */
   fetch(url: string, options?: FetchOptions): Promise<Fetched | Fault>;

@@ -25,7 +25,7 @@ export type ReadRun = (services: Services, caller: Caller) => Promise<Record<str
 
 const standards = { erc721: "ERC721", erc1155: "ERC1155" } as const;
 
-/** Checks the values of a path; their faults stand among those of the query, in their order. */
+/** Checks the values of a path; their faults are sorted among those of the query, in their order. */
 type PathCheck = (input: Input) => void;
 const checked: PathCheck = () => undefined;
 

@@ -33,7 +33,7 @@ import { addStorage } from "./storage.ts";
 import { addTransactions } from "./transactions.ts";
 import { addUnbuilt } from "./unbuilt.ts";
 
-/** The legacy REST API: every path but sign-up needs a key, and the key is looked at before anything else. */
+/** The legacy REST API: every path but sign-up needs a key, and the key is checked before anything else. */
 export function createV0(services: Services): Hono<V0Env> {
   const app = createV0App();
   addServiceInfo(app);

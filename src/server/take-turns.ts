@@ -61,7 +61,7 @@ export function takeTurns(services: Services, ordinary: Listener): Listener {
     const address = clientAddress(request, services.config.trustedProxies);
     const owner = documentOwner(services, rawHeaderValues(request, "authorization"), address);
     const run = () => {
-      // Whoever waited may have left.
+      // The client may have left.
       if (!response.destroyed) ordinary(request, response);
     };
     waiting.push(owner, AsyncResource.bind(run));

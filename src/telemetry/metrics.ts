@@ -31,7 +31,7 @@ export function createMetrics(process: string): Metrics {
   };
 }
 
-/** Whoever asks within this time shares one reading: a flood of scrapes costs no more than one. */
+/** Scrapes within this time share one reading: a flood of scrapes costs no more than one. */
 export function readCached<T>(keptMs: number, read: () => Promise<T>): () => Promise<T> {
   let kept: { until: number; reading: Promise<T> } | null = null;
   return async () => {

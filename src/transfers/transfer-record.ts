@@ -1,7 +1,7 @@
 import { toHex } from "../db/bytes.ts";
 import type { Standard, TransferView } from "../db/tables/nft.ts";
 
-/** `mint`: from nobody. `burn`: to nobody. */
+/** `mint`: from the zero address. `burn`: to it. */
 export type TransferKind = "transfer" | "mint" | "burn";
 
 /** One token that moved; a batch is a record for each of its token ids. Addresses and hashes are lower case. */

@@ -111,7 +111,7 @@ async function settle(): Promise<void> {
   const memory = createRelayMemory();
   for (let round = 0; round < 200; round += 1) {
     const { rows } = await h.database.pool.query(
-      "SELECT FROM service.intent WHERE state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'superseded')",
+      "SELECT FROM service.intent WHERE state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried')",
     );
     if (rows.length === 0) return;
     await relayRound(worker, goerli(worker), memory);

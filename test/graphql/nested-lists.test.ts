@@ -120,11 +120,14 @@ test("the lists of several accounts are one statement each", async () => {
     Buffer.from(`Account:${address}`).toString("base64url"),
   );
   const ofAccount = `address nfts(chain: "goerli", first: 3) { nodes { tokenId contract { address } } totalCount }
-    transfers(chain: "goerli", first: 2) { nodes { to tokenId } }`;
+    transfers(chain: "goerli", first: 2) { nodes { to tokenId } }
+    acquiredNfts(first: 3) { nodes { tokenId contractAddress } pageInfo { endCursor } }
+    createdNfts(chain: "goerli", first: 3) { nodes { tokenId } }
+    contracts(chain: "goerli", first: 3) { nodes { tokenCount contract { address } } totalCount pageInfo { endCursor } }`;
   const { data, sql } = await ask(`query ($ids: [ID!]!) { nodes(ids: $ids) { ... on Account { ${ofAccount} } } }`, {
     ids,
   });
-  expect(sql).toHaveLength(2);
+  expect(sql).toHaveLength(5);
   for (const account of data.nodes) {
     const alone = await ask(`{ account(address: "${account.address}") { ${ofAccount} } }`);
     expect(account).toEqual(alone.data.account);

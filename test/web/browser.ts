@@ -81,7 +81,7 @@ export async function addWallet(
     if (method === "eth_chainId") return { result: `0x${control.chainId.toString(16)}` };
     if (method === "wallet_switchEthereumChain") {
       const id = Number((params[0] as { chainId: Hex }).chainId);
-      if (!control.knows.includes(id)) return refuse(4902, "Unrecognized chain ID.");
+      if (!control.knows.includes(id)) return refuse(4902, "Unknown chain ID.");
       control.chainId = id;
       return { result: null };
     }

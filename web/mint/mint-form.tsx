@@ -28,11 +28,15 @@ export function MintForm({ sale, phase, connected }: { sale: Sale; phase: Phase;
   useEffect(() => {
     if (!wantsList) return;
     let ended = false;
-    readEligibility(target, wallet).then(
-      (answer) => !ended && setList(answer),
-      () => undefined,
-    );
+    const ask = () =>
+      void readEligibility(target, wallet).then(
+        (answer) => !ended && setList(answer),
+        () => undefined,
+      );
+    // What the server says of the contract may be two seconds old.
+    const timer = setTimeout(ask, done ? 3_000 : 0);
     return () => {
+      clearTimeout(timer);
       ended = true;
     };
   }, [target, wallet, wantsList, presaleOpen, done]);

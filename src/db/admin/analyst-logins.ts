@@ -48,7 +48,7 @@ async function makeLogin(client: pg.Client, role: string, verifier: string): Pro
   if (gaps.length > 0) throw new Error(gaps.join("; "));
 }
 
-/** @throws Error when somebody gave the login more than reading. */
+/** @throws Error when the login may do more than read. */
 async function checkLogin(client: pg.Client, role: string): Promise<void> {
   const { rowCount } = await client.query(
     `SELECT FROM pg_roles r WHERE rolname = $1 AND NOT (rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls)

@@ -15,7 +15,7 @@ const lockKey = 7_241_903_157;
  * user is allowed to. Safe at every start, from several processes and several databases of one cluster
  * (a role belongs to all of them): only what is missing is changed.
  *
- * @returns what is still open or missing, in words for an operator; empty when the wall stands.
+ * @returns what is still open or missing, in words for an operator; empty when nothing is open.
  */
 export async function ensureAnalystRole(databaseUrl: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-analyst-role" });
@@ -63,7 +63,7 @@ export async function applySettings(client: pg.Client, role: string): Promise<st
   return Object.keys(await missing(analystSettings)).map((name) => `role ${role}: ${name} is not set`);
 }
 
-/** Powers that somebody gave the role by hand, and other roles that it was put into. */
+/** Powers that the role was given by hand, and other roles that it was put into. */
 async function checkPowers(client: pg.Client): Promise<string[]> {
   const { rows } = await client.query<{ gap: string }>(
     `SELECT 'role ' || rolname || ' has an attribute that passes every wall' AS gap FROM pg_roles
@@ -78,7 +78,7 @@ async function checkPowers(client: pg.Client): Promise<string[]> {
 
 /**
  * 42501: not ours to do. 42710, 23505, XX000 ("tuple concurrently updated"): a process of another
- * database does the same right now. Whoever calls looks afterwards at what came of it.
+ * database does the same right now. The caller checks the result.
  */
 const expected = ["42501", "42710", "23505", "XX000"];
 

@@ -57,7 +57,7 @@ export async function findHinderingAnalysts(client: pg.ClientBase, transactionSe
   return { sessions, queueUsage: rows[0]?.usage ?? 0 };
 }
 
-/** Usually a few milliseconds; whoever does not read what it is sent takes longer, and goes all the same. */
+/** Usually a few milliseconds; a client that does not read its answers takes longer, and is ended all the same. */
 const endWithinMs = 2_000;
 
 /** Ends a session and waits until it is gone, two seconds at most. @returns false when this login may not end that session. */

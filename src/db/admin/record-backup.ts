@@ -1,7 +1,7 @@
 import type pg from "pg";
 
 /**
- * Notes in the database that a backup was taken, for `mintyard_backup_age_seconds`.
+ * Records in the database that a backup was taken, for `mintyard_backup_age_seconds`.
  *
  * @returns false: this server takes no writes, or the login may not write. The backup is whole all the same.
  */

@@ -34,7 +34,7 @@ export class AnalystWatch {
     const logOnce = new LogOnce(this.#log);
     while (!signal.aborted) {
       await this.look().catch((error: unknown) =>
-        logOnce.write("warn", causeOf(error), { err: error }, "the analysts' sessions could not be looked at"),
+        logOnce.write("warn", causeOf(error), { err: error }, "the analysts' sessions could not be read"),
       );
       await sleep(roundMs, undefined, { signal }).catch(() => undefined);
     }
@@ -70,7 +70,7 @@ export class AnalystWatch {
           );
         }
       }
-      // Asking how full the queue is also empties it of what nobody waits for any more: the next commit finds room.
+      // Asking how full the queue is also drops what is no longer waited for: the next commit finds room.
       if (sessions.some(({ reason }) => reason === "notification_queue"))
         this.queueUsage = (await findHinderingAnalysts(client, this.#transactionSeconds)).queueUsage;
     } finally {

@@ -88,7 +88,7 @@ export class PipelinedConnection {
     this.#questions.push(question);
     this.#unsent.push(...messages);
     this.#guarded(() => {
-      // Only what somebody waits for keeps the process.
+      // Only a pending read keeps the process running.
       if (this.#questions.length === 1) this.#stream?.ref();
       this.#flush();
     });
@@ -99,7 +99,7 @@ export class PipelinedConnection {
     this.#stream?.end(terminateMessage);
   }
 
-  /** Ends a connection that nobody uses, or that nobody answers. */
+  /** Ends a connection that is idle or whose server does not answer. */
   check(now: number): void {
     const [oldest] = this.#questions;
     if (oldest && now - oldest.askedAt > stuckMs) this.#stream?.destroy();
@@ -150,7 +150,7 @@ export class PipelinedConnection {
     for (const message of this.#unsent.splice(0)) stream.write(message);
   }
 
-  /** After a failure in between nobody knows which answer belongs to whom: the connection ends, with all that wait in it. */
+  /** After a failure in between, answers cannot be matched with reads: the connection ends, with all reads on it. */
   #guarded(run: () => void): void {
     try {
       run();

@@ -64,7 +64,7 @@ export function openPipelinedConnections(options: pg.ClientConfig): PipelinedCon
       const connection = pick();
       const question = connection && queue.shift();
       if (!question) return;
-      // Whoever asked has gone: it is not begun.
+      // The client has gone: its read is not begun.
       const gone = question.end?.reason;
       if (gone) question.reject(gone);
       else connection.ask(question);

@@ -4,7 +4,7 @@ import { lowerPriority } from "../../lower-priority.ts";
 
 /**
  * Lets the server's process behind a connection have the processor after everybody else, so that a statement that takes a
- * whole core for seconds keeps nobody from answering. Only for a server on this machine, under this login; never
+ * whole core for seconds delays no answer. Only for a server on this machine, under this login; never
  * fails. It still gets some of each core, since fast-path reads may wait for what it holds.
  */
 export async function lowerBackendPriority(client: pg.ClientBase): Promise<void> {

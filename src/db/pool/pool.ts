@@ -52,7 +52,7 @@ export function createPool(
   });
   // An idle connection that Postgres closes (restart, failover) raises here; the next query opens a new one.
   pool.on("error", () => undefined);
-  // While a connection is lent out, losing it raises here instead; whoever uses it sees its query fail.
+  // While a connection is lent out, losing it raises here instead; its user sees the query fail.
   pool.on("connect", (client) => client.on("error", () => undefined));
   if (options.tenants) pool.on("connect", bindToTenant);
   keepContext(pool);

@@ -24,7 +24,7 @@ const stuckMs = 2_000;
 
 /**
  * A small number of connections for reads of one kind. Further statements wait in a bounded queue in which accounts
- * take turns. A statement whose time is over, or whose request nobody waits for, is cancelled; one that still
+ * take turns. A statement whose time is over, or whose client has gone, is cancelled; one that still
  * waits is never begun.
  */
 export class ReadConnections implements StatementRunner {

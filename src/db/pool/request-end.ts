@@ -8,8 +8,8 @@ export interface Answer {
 }
 
 /**
- * Tells whether somebody still waits for a request's answer: until its client has gone, or its time is over. It costs
- * nothing until somebody listens.
+ * Tells whether a client still waits for a request's answer: until its client has gone, or its time is over. It costs
+ * nothing until it is listened to.
  */
 export class RequestEnd {
   readonly #answer: Answer | null;
@@ -22,7 +22,7 @@ export class RequestEnd {
     this.#answer = answer;
   }
 
-  /** Why nobody waits any more; null: somebody does. */
+  /** Why the client waits no more; null: it does. */
   get reason(): Error | null {
     return this.#reason ?? (this.#isGone() ? goneError() : null);
   }
@@ -39,7 +39,7 @@ export class RequestEnd {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Nobody waits from now on: every statement of the request that runs is cancelled. */
+  /** The client waits no more: every statement of the request that runs is cancelled. */
   end(reason: Error): void {
     if (this.#reason) return;
     this.#reason = reason;
@@ -52,5 +52,5 @@ export class RequestEnd {
   }
 }
 
-// Nobody reads it: the client has gone.
+// Never read: the client has gone.
 const goneError = () => new ServiceError("service_unavailable", "the client has gone");

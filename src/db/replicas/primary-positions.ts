@@ -14,7 +14,7 @@ const keptMs = 600_000;
 /**
  * Where the primary's log was at which time of this process's clock. A replica that has not replayed a
  * position yet is as old as that sample at least: no clock of another machine is believed, and a primary
- * where nothing is written lets nobody fall behind.
+ * where nothing is written lets no replica fall behind.
  */
 export class PrimaryPositions {
   readonly #probe: Probe<Row>;
@@ -31,7 +31,7 @@ export class PrimaryPositions {
     );
   }
 
-  /** Notes the position now. A primary that does not answer writes nothing that a replica could lack. */
+  /** Records the position now. A primary that does not answer writes nothing that a replica could lack. */
   async look(): Promise<void> {
     const row = await this.#probe.ask().catch(() => null);
     if (!row) return;

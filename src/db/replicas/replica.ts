@@ -114,7 +114,7 @@ export class Replica {
   #troubleOf(row: Row, system: string | null, lagSeconds: number | null): ReplicaTrouble | null {
     if (!row.standby) return "not_a_standby";
     if (system !== null && row.system !== system) return "another_database";
-    // Before the primary was seen once nobody knows who is behind it.
+    // Before the primary answered once, no replica can be compared with it.
     if (system === null || lagSeconds === null || lagSeconds > this.#options.maxLagSeconds) return "behind";
     return null;
   }

@@ -14,7 +14,7 @@ interface ListedContractTable {
   created_at: Generated<Date>;
 }
 
-/** The collections that stand, as of the last update that the service sent. */
+/** The collections that are on their chain, as of the last update that the service sent. */
 interface CollectionView {
   id: string;
   tenant_id: string;

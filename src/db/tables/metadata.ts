@@ -74,13 +74,13 @@ interface ContractMetadataTable {
   document: string | null;
   uri_error: string | null;
   announced_at: Date | null;
-  /** When somebody first looked at it; null: only its first tokens are read. */
+  /** When a reader first asked for it; null: only its first tokens are read. */
   demanded_at: Date | null;
   /** When all tokens that it had were queued because of that. */
   queued_at: Date | null;
 }
 
-/** What was looked at and is not yet queued. Key: all of it. */
+/** What readers asked for and is not yet queued. Key: all of it. */
 interface MetadataLookTable {
   chain_id: number;
   kind: "token" | "contract" | "account" | "chain";

@@ -89,7 +89,7 @@ interface IntentTable {
   predicted_addr: Buffer;
   state: Generated<IntentState>;
   hold_reason: Generated<string | null>;
-  /** The reason in words, with what the contract or the node said. */
+  /** The reason in words, with what the contract or the node answered. */
   hold_detail: Generated<string | null>;
   version: Generated<number>;
   reserved_wei: ColumnType<string, bigint | undefined, bigint>;

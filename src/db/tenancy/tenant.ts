@@ -35,7 +35,7 @@ export function requestAccount(): string {
   return running.getStore()?.account ?? "";
 }
 
-/** When nobody waits for the running request any more; null: it is no request. */
+/** When the client of the running request waits no more; null: it is no request. */
 export function requestEnd(): RequestEnd | null {
   return running.getStore()?.end ?? null;
 }

@@ -11,7 +11,7 @@ const overlapBlocks = 256n;
 /** Rows per statement, far below the statement time-out. */
 const portion = 10_000;
 
-/** Tokens of a contract that nobody asked for which are queued in all, those that moved included. */
+/** Tokens of a contract that no reader asked for which are queued in all, those that moved included. */
 const movedTokens = 1_000;
 
 /** How far the index has come; null while it has nothing of this chain. */
@@ -28,7 +28,7 @@ export async function readIndexHead(db: Kysely<Database>, chainId: number): Prom
  * Queues what is new and to be read (see `queueMinted`), and records what contracts announced as changed, up to a block of
  * the index.
  *
- * @param firstTokens of a contract that nobody asked for.
+ * @param firstTokens of a contract that no reader asked for.
  * @returns whether a token was queued.
  */
 export async function discover(
@@ -105,8 +105,8 @@ export async function applyRefreshes(db: Kysely<Database>, chainId: number): Pro
 }
 
 /**
- * Queues new tokens of collections of this installation and of those that somebody asked for, and of every other contract
- * the first ones, until it has `firstTokens` in the queue: a flood of tokens that nobody sees costs no row here.
+ * Queues new tokens of collections of this installation and of those that a reader asked for, and of every other contract
+ * the first ones, until it has `firstTokens` in the queue: a flood of tokens without readers costs no row here.
  *
  * @param from null: all tokens, contract by contract.
  */
@@ -159,16 +159,16 @@ async function queueMinted(
   return rows[0]?.count ?? 0n;
 }
 
-/** Queues what moved from holder to holder by a log of its own, up to `movedTokens` of a contract that nobody asked for. */
+/** Queues what moved from holder to holder by a log of its own, up to `movedTokens` of a contract that no reader asked for. */
 async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): Promise<void> {
-  const nobody = Buffer.alloc(20);
+  const zeroAddress = Buffer.alloc(20);
   await sql`
     INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
     SELECT ${chainId}::integer, f.contract, f.token_id, 1 FROM (
       SELECT x.*, row_number() OVER (PARTITION BY contract ORDER BY token_id) AS position FROM (
         SELECT DISTINCT x.contract, x.token_id FROM nft.transfers x
         WHERE x.chain_id = ${chainId} AND x.block_number >= ${from} AND x.batch_index = 0
-          AND x.from_address <> ${nobody} AND x.to_address <> ${nobody} AND NOT EXISTS (
+          AND x.from_address <> ${zeroAddress} AND x.to_address <> ${zeroAddress} AND NOT EXISTS (
             SELECT FROM service.token_metadata m
             WHERE m.chain_id = ${chainId} AND m.contract = x.contract AND m.token_id = x.token_id)) x) f
     CROSS JOIN LATERAL (SELECT count(*) AS queued FROM (SELECT FROM service.token_metadata q

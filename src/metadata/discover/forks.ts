@@ -19,7 +19,7 @@ export async function recordReadBlock(db: Kysely<Database>, chainId: number, blo
 }
 
 /**
- * Compares the blocks at which URIs were read with the chain, newest first, down to one that stands.
+ * Compares the blocks at which URIs were read with the chain, newest first, down to one that is still in the chain.
  * What was read above that came from a branch that is dead, and is read again: also where the living
  * branch announced its change at a lower block than the one that was read.
  *

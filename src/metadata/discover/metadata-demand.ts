@@ -12,7 +12,7 @@ const flushMs = 500;
 const quietMs: Record<DemandKind, number> = { token: 600_000, contract: 600_000, account: 5_000, chain: 5_000 };
 /** Demands in memory, and those that one statement stores. What is beyond is recorded when it is asked for again. */
 const most = 10_000;
-const nobody = `0x${"00".repeat(20)}`;
+const zeroAddress = `0x${"00".repeat(20)}`;
 
 interface Demand {
   chainId: number;
@@ -38,7 +38,7 @@ export class MetadataDemand {
     this.#log = log;
   }
 
-  /** Somebody asked for this token, and so for its collection. */
+  /** A reader asked for this token, and so for its collection. */
   token(chainId: number, contract: string, tokenId: bigint): void {
     this.shown(chainId, contract, String(tokenId));
     this.contract(chainId, contract);
@@ -58,7 +58,7 @@ export class MetadataDemand {
   }
 
   newest(chainId: number): void {
-    this.#record("chain", chainId, nobody, "0");
+    this.#record("chain", chainId, zeroAddress, "0");
   }
 
   #record(kind: DemandKind, chainId: number, anyCase: string, tokenId: string): void {

@@ -27,7 +27,7 @@ export async function readHead(client: PublicClient): Promise<PinnedBlock> {
 }
 
 /**
- * Calls a view function of a contract that nobody vouches for: at one block, with a gas limit, a
+ * Calls a view function of an untrusted contract: at one block, with a gas limit, a
  * time-out and a limit on what it returns. The client must not follow CCIP-Read.
  */
 export async function callContract(

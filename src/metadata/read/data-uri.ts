@@ -4,7 +4,7 @@ const maxLength = 262_144;
 
 /**
  * Decodes a `data:` URI, base64 or percent-encoded. Contracts write JSON into them by hand, so stray
- * `%` and `#` are taken as they stand.
+ * `%` and `#` are taken literally.
  */
 export function decodeDataUri(uri: string): { bytes: Uint8Array } | Fault {
   if (uri.length > maxLength) return { fault: "too_large" };

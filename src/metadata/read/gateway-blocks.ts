@@ -24,7 +24,7 @@ export interface Gateway {
 
 /**
  * Reads content from gateways block by block and checks each against its hash, from the root that the
- * contract named down to the file: whoever runs a gateway cannot change a byte.
+ * contract named down to the file: the operator of a gateway cannot change a byte.
  */
 export class GatewayBlocks {
   readonly #fetcher: Fetcher;

@@ -7,7 +7,7 @@ export interface IpfsLocation {
 }
 
 /**
- * Finds the IPFS content that a URI names, whoever's gateway it goes through: `ipfs://CID/path`,
+ * Finds the IPFS content that a URI names, through any gateway: `ipfs://CID/path`,
  * `ipfs://ipfs/CID`, `https://any.host/ipfs/CID/path`, `https://CID.ipfs.any.host/path`, or a bare CID.
  *
  * @returns null for a URI that names none.

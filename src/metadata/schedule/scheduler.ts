@@ -10,7 +10,7 @@ const mostClaimed = 256;
 const claimAhead = 8;
 /** A third of the lease: what has not begun by then goes back. */
 const overdueMs = 20_000;
-/** Every so often a contract is taken whatever its priority, so that a flood of mints starves nobody. */
+/** Every so often a contract is taken whatever its priority, so that a flood of mints starves no contract. */
 const outOfTurn = 0.125;
 const busyPause = { firstMs: 500, mostMs: 30_000 };
 /** One contract never has more than this part of all jobs, and one chain of several no more than that. */
