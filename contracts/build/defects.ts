@@ -4,7 +4,7 @@ export type Defect = { name: string; file: string; from: string; to: string; see
 /** The Solidity tests that look for defects, below contracts/test. */
 export const suites = {
   collection: ["Differential"],
-  products: ["products/Differential721", "products/Differential1155", "products/CidText"],
+  products: ["products/Differential721", "products/Differential1155", "products/CidText", "products/Products"],
   operator: ["products/Operator"],
 } as const;
 
