@@ -26,7 +26,7 @@ const eventsOfRequest = 100;
  * Events as they are committed, from a place in their order or from now on.
  *
  * @param after the sequence of the last event that the client has; null: it begins now.
- * @throws ServiceError with too many streams what `StreamSlots` throws. While it runs `service_unavailable` ends it for a
+ * @throws ServiceError with too many streams what `StreamPermits` throws. While it runs `service_unavailable` ends it for a
  *   client that reads too slowly; it resumes from what it has.
  */
 export async function openStream(
