@@ -99,7 +99,7 @@ export const devCommands: readonly DevCommand[] = [
   },
   {
     name: "fuzz contracts",
-    does: "the contracts beside their reference, 100,000 random calls",
+    does: "each kind of contract beside its reference, 100,000 random calls each",
     script: "contracts/build/long-fuzz.ts",
   },
   {

@@ -17,7 +17,7 @@ import { createLogger } from "../src/telemetry/log.ts";
 import { type Mistake, mistakes, type Place } from "./mistakes.ts";
 import { createTestDatabase, type TestDatabase } from "./setup/database.ts";
 import { startTestChain, type TestChain } from "./setup/local-chain.ts";
-import { unpackDump } from "./upgrade/dump.ts";
+import { unpackDump, unpackOlder } from "./upgrade/dump.ts";
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 300_000 });
 
@@ -71,8 +71,8 @@ beforeAll(async () => {
   await newer.connect();
   await newer.query("INSERT INTO service.migration (name, digest) VALUES ('9999_next.breaking.sql', 'x')");
   await newer.end();
-  await unpackDump("0.1.0", join(dir, "older"));
-  const manifest = await unpackDump("0.1.0", join(dir, "newer"));
+  await unpackOlder(join(dir, "older"));
+  const manifest = await unpackDump("0.2.0", join(dir, "newer"));
   manifest.migrations.push({ name: "9999_next.sql", digest: "x" });
   await writeFile(join(dir, "newer", "manifest.json"), JSON.stringify(manifest));
   await writeFile(join(dir, "one.car"), car);

@@ -1,8 +1,10 @@
 import { type Selectable, sql, type Transaction } from "kysely";
+import type { Address } from "viem";
 import { writeAudit } from "../auth/audit.ts";
 import type { Session } from "../auth/caller.ts";
 import { newSpellings } from "../auth/key-format.ts";
 import { insertKey } from "../auth/keys.ts";
+import { toHex } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
 import type { Scope } from "../db/tables/accounts.ts";
 import { ServiceError } from "../errors/errors.ts";
@@ -19,6 +21,8 @@ export interface ApiKey {
   revokedAt: Date | null;
   /** To about a second. */
   lastUsedAt: Date | null;
+  /** Of a browser's session: the wallet that signed in, lower case; null for a key. */
+  wallet: Address | null;
 }
 
 export interface CreatedKey {
@@ -99,6 +103,8 @@ export async function rotateKey(
       .selectAll()
       .where("id", "=", input.id)
       .where("account_id", "=", caller.accountId)
+      // A session is signed in anew; it is no secret that a client could be given.
+      .where("wallet", "is", null)
       .where("revoked_at", "is", null)
       .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
       .forUpdate()
@@ -154,6 +160,7 @@ async function addKey(
     .selectFrom("service.api_key")
     .select((query) => query.fn.countAll<bigint>().as("count"))
     .where("account_id", "=", caller.accountId)
+    .where("wallet", "is", null)
     .where("revoked_at", "is", null)
     .where(sql<boolean>`(expires_at IS NULL OR expires_at > clock_timestamp())`)
     .executeTakeFirstOrThrow();
@@ -198,5 +205,6 @@ function keyOfRow(row: Selectable<Database["service.api_key"]>): ApiKey {
     expiresAt: row.expires_at,
     revokedAt: row.revoked_at,
     lastUsedAt: row.last_used_at,
+    wallet: row.wallet ? (toHex(row.wallet) as Address) : null,
   };
 }

@@ -40,11 +40,9 @@ export async function signUp(
   input: SignUpInput,
   request: { address: string | null; requestId: string },
 ): Promise<SignedUp> {
-  const { signUpsPerHour } = services.config;
-  if (signUpsPerHour === 0) throw new ServiceError("sign_up_closed", "accounts are made by the operator here");
-  await services.disk.requireRoom(true);
+  requireOpen(services);
   const account = { name: checkName(input.name, "name"), email: checkEmail(input.email), tier: "free" as const };
-  await admitSignUp(services, addressBlock(request.address));
+  await admitSignUp(services, request.address);
   const { secret, uuid } = newSpellings();
   const id = randomUUID();
   setTenant(id);
@@ -64,9 +62,22 @@ export async function signUp(
   return { accountId, tier: account.tier, key: secret, legacyKey: uuid };
 }
 
-/** Takes from all buckets or from none: a refusal by one costs nothing of the others. */
-async function admitSignUp({ auth, config }: Services, block: string): Promise<void> {
+function requireOpen({ config }: Services): void {
+  if (config.signUpsPerHour === 0) throw new ServiceError("sign_up_closed", "accounts are made by the operator here");
+}
+
+/**
+ * Whether a client may open one more account. Takes from all buckets or from none: a refusal by one costs nothing of the
+ * others.
+ *
+ * @throws ServiceError `sign_up_closed`, `storage_full`, `rate_limit_exceeded`.
+ */
+export async function admitSignUp(services: Services, address: string | null): Promise<void> {
+  requireOpen(services);
+  await services.disk.requireRoom(true);
+  const { auth, config } = services;
   const { signUpsPerHour, signUpsPerDay } = config;
+  const block = addressBlock(address);
   const here = "accounts were opened from addresses like yours a moment ago";
   const buckets = [
     [`signup:${block}`, { perSecond: signUpsPerHour / 3600, burst: signUpsPerHour }, here],

@@ -4,15 +4,24 @@ import { ServiceError } from "../errors/errors.ts";
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 /** Published, so that scanners of leaked secrets can find our keys: prefix, 178 random bits, CRC-32. */
-export const secretPattern = /^mty_(live|test)_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
+export const secretPattern = /^mty_(live|test|session)_([0-9A-Za-z]{30})([0-9A-Za-z]{6})$/;
 const nil = "00000000-0000-0000-0000-000000000000";
 const maxKeyLength = 128;
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+/** The spelling of a browser's session: what its cookie holds. */
+export function newSessionSecret(): string {
+  return newSecret("mty_session_");
+}
+
 /** The two spellings of one new key: the secret, and a UUID for clients that know nothing else. */
 export function newSpellings(): { secret: string; uuid: string } {
-  const body = Array.from({ length: 30 }, () => base62[randomInt(62)]).join("");
-  return { secret: `mty_live_${body}${checksum(`mty_live_${body}`)}`, uuid: randomUUID() };
+  return { secret: newSecret("mty_live_"), uuid: randomUUID() };
+}
+
+function newSecret(prefix: string): string {
+  const text = prefix + Array.from({ length: 30 }, () => base62[randomInt(62)]).join("");
+  return text + checksum(text);
 }
 
 /**

@@ -157,7 +157,9 @@ export interface NewKey {
   scopes: readonly Scope[];
   expiresAt?: Date | null;
   /** Canonical; what is not given does not exist. */
-  spellings: { secret?: string; uuid?: string };
+  spellings: { secret?: string; uuid?: string; session?: string };
+  /** Of a session: the wallet that signed in, 20 bytes. */
+  wallet?: Buffer;
 }
 
 /** Stores a key by the digests of its spellings. @returns its public id. */
@@ -171,10 +173,11 @@ export async function insertKey(db: Kysely<Database>, pepper: string, key: NewKe
       expires_at: key.expiresAt ?? null,
       revoked_at: null,
       last_used_at: null,
+      ...(key.wallet ? { wallet: key.wallet } : {}),
     })
     .returning("id")
     .executeTakeFirstOrThrow();
-  for (const kind of ["secret", "uuid"] as const) {
+  for (const kind of ["secret", "uuid", "session"] as const) {
     const spelling = key.spellings[kind];
     if (spelling === undefined) continue;
     const digest = keyDigest(pepper, spelling);
@@ -241,11 +244,11 @@ export async function ensureDevAccount(db: Kysely<Database>, pepper: string, key
   });
 }
 
-/** Creates an account with its first key, and whatever belongs to the same transaction: all or nothing. */
+/** Creates an account with its first key, if one is given, and whatever belongs to the same transaction: all or nothing. */
 export async function createAccount(
   db: Kysely<Database>,
   pepper: string,
-  account: { id?: string; name: string; tier: Tier; key: string; email?: string | null; secret?: string },
+  account: { id?: string; name: string; tier: Tier; key?: string; email?: string | null; secret?: string },
   alongside?: (transaction: Kysely<Database>, id: string) => Promise<void>,
 ): Promise<string> {
   return await db.transaction().execute(async (transaction) => {
@@ -259,13 +262,14 @@ export async function createAccount(
       })
       .returning("id")
       .executeTakeFirstOrThrow();
-    const { secret } = account;
-    await insertKey(transaction, pepper, {
-      accountId: id,
-      name: "first",
-      scopes: allScopes,
-      spellings: { uuid: account.key.toLowerCase(), ...(secret === undefined ? {} : { secret }) },
-    });
+    const { secret, key } = account;
+    if (key !== undefined)
+      await insertKey(transaction, pepper, {
+        accountId: id,
+        name: "first",
+        scopes: allScopes,
+        spellings: { uuid: key.toLowerCase(), ...(secret === undefined ? {} : { secret }) },
+      });
     await alongside?.(transaction, id);
     return id;
   });

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { backoffMs } from "../backoff.ts";
 import { configuredSuffixes } from "../chains.ts";
 import { fewArenas, keepHeapSmall, returnMemory } from "../compact-heap.ts";
+import { buildPages } from "./build-pages.ts";
 import { ChainSetup, type FactoryRecord, type ServedChain } from "./chain-setup.ts";
 import { childEnvironment, rpcVariable } from "./child-environment.ts";
 import { compileCacheKept, keepCompileCache } from "./compile-cache.ts";
@@ -79,6 +80,7 @@ class EmbeddedStack implements Stack {
   #names: string[] = [];
   #stopping: Promise<void> | null = null;
   #setup: ChainSetup | null = null;
+  #pages: { end(): void } | null = null;
   #ready: ReadyInfo | null = null;
 
   constructor(
@@ -105,10 +107,7 @@ class EmbeddedStack implements Stack {
     return { ...(postgres ? { postgres } : {}), ...this.#supervisor.pids() };
   }
 
-  /**
-   * All processes at once: each loads its modules beside the others, and the programs wait there for what the embedded
-   * parts are.
-   */
+  /** All processes at once: each loads its modules beside the others, and waits there to be told of the embedded parts. */
   async start(): Promise<void> {
     const port = await this.#apiPort();
     const names = this.#localChainNames();
@@ -119,6 +118,7 @@ class EmbeddedStack implements Stack {
     for (const { promise } of [programEnv, signerEnv]) promise.catch(() => undefined);
     const database = this.#openDatabase();
     this.#database = database;
+    this.#pages = buildPages(this.#report);
     const setup = new ChainSetup(cache);
     this.#setup = setup;
     const locals = this.#startLocalChains(names, cache, setup);
@@ -214,7 +214,7 @@ class EmbeddedStack implements Stack {
   /** Who asks first, then who is asked, the database last: nobody loses it mid-sentence. */
   async #stopAll(): Promise<void> {
     this.#supervisor.beginStop();
-    this.#setup?.end();
+    for (const beside of [this.#setup, this.#pages]) beside?.end();
     const chains = this.#names.filter((name) => isLocalChainProcess(name) || name === "signer");
     const others = this.#names.filter((name) => !chains.includes(name));
     await this.#supervisor.stop(others, 5_000);

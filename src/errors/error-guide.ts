@@ -32,6 +32,10 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
     cause: "The key is for other purposes: keys have the scopes read, upload, deploy, admin.",
     fix: "Use a key with the scope that the message names.",
   },
+  csrf_token_invalid: {
+    cause: "A browser's session came along with a request of another page, or with a token that is not its own.",
+    fix: "Load the page again; programs send a key in the header Authorization instead of a cookie.",
+  },
   sign_up_closed: { cause: "This installation opens no accounts by itself.", fix: "Ask the operator for a key." },
   invalid_address: {
     cause: inputCause,

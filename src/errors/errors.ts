@@ -10,6 +10,7 @@ export const errorTable = {
   account_suspended: { status: 403, retryable: false },
   plan_limit_exceeded: { status: 403, retryable: false },
   scope_missing: { status: 403, retryable: false },
+  csrf_token_invalid: { status: 403, retryable: false },
   sign_up_closed: { status: 403, retryable: false },
   invalid_address: { status: 422, retryable: false },
   chain_not_supported: { status: 422, retryable: false },

@@ -30,6 +30,11 @@ export function addKeys(builder: Builder): void {
       expiresAt: t.expose("expiresAt", { type: "DateTime", nullable: true }),
       revokedAt: t.expose("revokedAt", { type: "DateTime", nullable: true }),
       lastUsedAt: t.expose("lastUsedAt", { type: "DateTime", nullable: true }),
+      wallet: t.expose("wallet", {
+        type: "Address",
+        nullable: true,
+        description: "Of a browser's session: the wallet that signed in; null for a key.",
+      }),
     }),
   });
   builder.objectField(viewerType(builder), "keys", (t) =>

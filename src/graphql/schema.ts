@@ -1,5 +1,5 @@
 import { mergeSchemas } from "@graphql-tools/schema";
-import type { GraphQLSchema } from "graphql";
+import { type GraphQLSchema, isObjectType } from "graphql";
 import { isRecording, withSpan } from "../telemetry/span.ts";
 import { addAccounts } from "./accounts.ts";
 import { createBuilder } from "./builder.ts";
@@ -36,10 +36,10 @@ export function createSchema(): GraphQLSchema {
   return schema;
 }
 
-/** A root field is a use case. */
+/** A root field is a use case, and so is one of the caller's account. */
 function traceRootFields(schema: GraphQLSchema): void {
-  for (const type of [schema.getQueryType(), schema.getMutationType()])
-    for (const field of Object.values(type?.getFields() ?? {})) {
+  for (const type of ["Query", "Mutation", "Viewer"].map((name) => schema.getType(name)))
+    for (const field of Object.values(isObjectType(type) ? type.getFields() : {})) {
       const { resolve, name } = field;
       if (resolve)
         field.resolve = (...args) =>

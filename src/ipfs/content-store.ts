@@ -9,7 +9,7 @@ import { type Config, ipfsDir } from "../config/config.ts";
 import type { Database } from "../db/database.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { createFetcher } from "../outbound/fetcher.ts";
-import { OutboundLimits } from "../outbound/outbound-limits.ts";
+import { HostLimits } from "../outbound/host-limits.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
 import { findCar, isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
@@ -231,13 +231,13 @@ export class ContentStore {
 export function openContentStore(config: Config, db: Kysely<Database>): ContentStore {
   const { gatewayFetch, fetchGateways: gateways } = config.ipfs;
   if (!gatewayFetch || gateways.length === 0) return new ContentStore(ipfsDir(config), db);
-  const fetcher = createFetcher({ allowPrivate: config.allowPrivateFetch }, new OutboundLimits(remoteBounds));
+  const fetcher = createFetcher({ allowPrivate: config.allowPrivateFetch }, new HostLimits(remoteBounds));
   const remote = new RemoteBlocks({ gateways, fetcher, requestBytes: config.limits.fileBytes });
   return new ContentStore(ipfsDir(config), db, remote);
 }
 
 /** Requests to the operator's gateways at the same time; a host that the operator named may have four times as many. */
-const remoteBounds = { perHost: 4, total: 16, perContractMinute: 1 };
+const remoteBounds = { perHost: 4, total: 16 };
 
 /** Of names below a CID that is looked for elsewhere. */
 const longestPath = 32;

@@ -5,7 +5,7 @@ import { byteBound, entryBound } from "../cache-bounds.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { isFault } from "../outbound/fault.ts";
 import type { Fetcher } from "../outbound/fetcher.ts";
-import { Busy } from "../outbound/outbound-limits.ts";
+import { Busy } from "../outbound/host-limits.ts";
 import type { BlockSource } from "./missing-block.ts";
 
 const sha256 = 0x12;

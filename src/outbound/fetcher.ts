@@ -1,7 +1,7 @@
 import { Agent, fetch, type Response } from "undici";
 import { AddressRefused, type GuardRules, guardedLookup, isAllowedUrl } from "./address-guard.ts";
 import type { Fault } from "./fault.ts";
-import { Busy, OutboundLimits } from "./outbound-limits.ts";
+import { Busy, HostLimits } from "./host-limits.ts";
 import { readSteadily, TooSlow } from "./read-steadily.ts";
 
 const limits = {
@@ -39,9 +39,9 @@ export interface Fetcher {
   close(): Promise<void>;
 }
 
-const unbounded = { perHost: 64, total: 64, perContractMinute: 1_000_000 };
+const unbounded = { perHost: 64, total: 64 };
 
-export function createFetcher(rules: GuardRules, bounds: OutboundLimits = new OutboundLimits(unbounded)): Fetcher {
+export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLimits(unbounded)): Fetcher {
   // undici's own fetch: the global one does not take this Agent, and agents of `node:http` do not guard fetch.
   const guarded = makeAgent(guardedLookup(rules));
   const open = makeAgent();

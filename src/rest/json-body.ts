@@ -42,11 +42,20 @@ export async function readBody(request: IncomingMessage, limitBytes: number): Pr
  * @throws ServiceError `value_error` for text that is not JSON, `invalid_type` for another JSON value.
  */
 export function parseJsonObject(text: string): Record<string, unknown> {
+  return parseObject(text, keepNumberText as (key: string, value: unknown) => unknown);
+}
+
+/** The same with numbers as numbers. */
+export function parsePlainObject(text: string): Record<string, unknown> {
+  return parseObject(text);
+}
+
+function parseObject(text: string, revive?: (key: string, value: unknown) => unknown): Record<string, unknown> {
   if (measureJson(text).depth > maxNesting)
     throw new ServiceError("value_error", `the body is nested over ${maxNesting} levels`);
   let value: unknown;
   try {
-    value = JSON.parse(text, keepNumberText as (key: string, value: unknown) => unknown);
+    value = JSON.parse(text, revive);
   } catch (cause) {
     // The engine names the position; what it quotes is the caller's own text.
     const fault = cause instanceof SyntaxError ? `: ${cause.message.slice(0, 120)}` : "";

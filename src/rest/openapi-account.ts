@@ -1,38 +1,52 @@
-type Json = Record<string, unknown>;
+import * as z from "zod";
+import {
+  anyObject,
+  errorSchema,
+  type Json,
+  jsonContent,
+  jsonSchemaOf,
+  type Members,
+  path,
+  success,
+  text,
+} from "./openapi-parts.ts";
+import { createKeyBody, rotateKeyBody, signUpBody } from "./own-bodies.ts";
 
-const text = { type: "string" };
-const moment = { type: ["string", "null"], format: "date-time" };
-const count = { type: ["integer", "null"] };
-const wei = { type: ["string", "null"], pattern: "^[0-9]+$" };
-const key = {
-  type: "object",
-  required: ["id", "name", "scopes"],
-  properties: {
-    id: { type: "string", pattern: "^key_[0-9a-f]{32}$" },
-    name: text,
-    scopes: { type: "array", items: { enum: ["read", "upload", "deploy", "admin"] } },
-    created_at: moment,
-    expires_at: moment,
-    revoked_at: moment,
-    last_used_at: moment,
-  },
-};
+const moment = z.string().nullable().meta({ format: "date-time" });
+const count = z.int().nullable();
+const wei = z
+  .string()
+  .regex(/^[0-9]+$/)
+  .nullable();
+const key = z.object({
+  id: z.string().regex(/^key_[0-9a-f]{32}$/),
+  name: text,
+  scopes: createKeyBody.shape.scopes.unwrap(),
+  created_at: moment.optional(),
+  expires_at: moment.optional(),
+  revoked_at: moment.optional(),
+  last_used_at: moment.optional(),
+  wallet: z
+    .string()
+    .nullable()
+    .meta({ description: "Of a browser's session: the wallet that signed in; null for a key." })
+    .optional(),
+});
 const spellings = {
-  api_key: { type: "string", description: "mty_live_…, shown this once" },
-  legacy_api_key: { type: "string", format: "uuid", description: "the same key for clients that only send a UUID" },
+  api_key: text.describe("mty_live_…, shown this once"),
+  legacy_api_key: text.meta({ format: "uuid", description: "the same key for clients that only send a UUID" }),
 };
-const minting = {
-  type: "object",
-  properties: {
+const minting = z
+  .object({
     minting_usage: counts("total_nfts_minted", "subscription_nfts_minted"),
     minting_limits: counts("subscription_mints_included", "max_mints"),
     contract_deployment_usage: counts("total_contracts_deployed", "subscription_contracts_deployed"),
     contract_deployment_limits: counts("subscription_contracts_included", "max_contracts"),
-    gas_usage: { type: "object", properties: { wei_today: wei } },
-    gas_limits: { type: "object", properties: { max_wei_per_day: wei } },
-  },
-};
-const keyId = { name: "id", in: "path", required: true, schema: text };
+    gas_usage: z.object({ wei_today: wei }).partial(),
+    gas_limits: z.object({ max_wei_per_day: wei }).partial(),
+  })
+  .partial();
+const keyId = path("id", text);
 
 /** The operations of `/v0` on accounts and their keys. */
 export function accountPaths(): Json {
@@ -42,25 +56,24 @@ export function accountPaths(): Json {
         ...operation(
           "Open a free account and get its first key",
           { account_id: text, tier: text, ...spellings },
-          { body: { name: text, email: text }, required: ["name"] },
+          { body: signUpBody },
         ),
         security: [],
       },
     },
     "/v0/me/settings": {
       get: operation("What the account may do and has used", {
-        profile: { type: "object", properties: { name: text, email: text, joined_date: text } },
-        subscription_period: { type: "object", properties: { start_date: text, end_date: text } },
-        data_usage_and_limits: { type: "object" },
-        storage_usage_and_limits: { type: "object" },
-        transaction_usage_and_limits: {
-          type: "object",
-          description: "deployments and updates on all chains together; days and months of UTC",
-          properties: {
+        profile: z.object({ name: text, email: text, joined_date: text }).partial(),
+        subscription_period: z.object({ start_date: text, end_date: text }).partial(),
+        data_usage_and_limits: anyObject,
+        storage_usage_and_limits: anyObject,
+        transaction_usage_and_limits: z
+          .object({
             transaction_usage: counts("transactions_made_today", "subscription_transactions_made"),
             transaction_limits: counts("max_transactions_per_day", "max_transactions_per_month"),
-          },
-        },
+          })
+          .partial()
+          .describe("deployments and updates on all chains together; days and months of UTC"),
         request_limits: counts(
           ...["max_deploy_requests_per_minute", "max_deploy_requests_per_day"],
           ...["max_upload_requests_per_minute", "max_upload_requests_per_day"],
@@ -68,25 +81,18 @@ export function accountPaths(): Json {
         deployment_limits: counts(
           ...["max_supply", "max_awaited_deployments", "max_allowlists", "max_allowlist_bytes"],
         ),
-        minting_usage_and_limits: { type: "object", additionalProperties: minting },
+        minting_usage_and_limits: z.record(z.string(), minting),
       }),
     },
     "/v0/me/keys": {
-      get: operation("Keys of the account", { keys: { type: "array", items: key } }),
-      post: operation(
-        "Make a further key",
-        { ...spellings, key },
-        { body: { name: text, scopes: key.properties.scopes, expires_at: text }, required: ["name"] },
-      ),
+      get: operation("Keys of the account", { keys: z.array(key) }),
+      post: operation("Make a further key", { ...spellings, key }, { body: createKeyBody }),
     },
     "/v0/me/keys/{id}/rotate": {
       post: operation(
         "Replace a key; the old one works on for a while",
         { ...spellings, key },
-        {
-          body: { overlap_seconds: { type: "integer", minimum: 0, maximum: 2_592_000, default: 86_400 } },
-          parameters: [keyId],
-        },
+        { body: rotateKeyBody, parameters: [keyId] },
       ),
     },
     "/v0/me/keys/{id}": {
@@ -95,31 +101,22 @@ export function accountPaths(): Json {
   };
 }
 
-function counts(...names: string[]): Json {
-  return { type: "object", properties: Object.fromEntries(names.map((name) => [name, count])) };
+function counts(...names: string[]): z.ZodType {
+  return z.object(Object.fromEntries(names.map((name) => [name, count]))).partial();
 }
 
 function operation(
   summary: string,
-  members: Json,
-  input: { body?: Json; required?: readonly string[]; parameters?: readonly Json[] } = {},
+  members: Members,
+  input: { body?: z.ZodType; parameters?: readonly Json[] } = {},
 ): Json {
-  const answer = {
-    type: "object",
-    required: ["response", ...Object.keys(members), "error"],
-    properties: { response: { const: "OK" }, ...members, error: { type: "null" } },
-  };
-  const body = { type: "object", required: [...(input.required ?? [])], properties: input.body };
   return {
     summary,
     ...(input.parameters ? { parameters: input.parameters } : {}),
-    ...(input.body ? { requestBody: { content: { "application/json": { schema: body } } } } : {}),
+    ...(input.body ? { requestBody: jsonContent(jsonSchemaOf(input.body)) } : {}),
     responses: {
-      200: { description: "OK", content: { "application/json": { schema: answer } } },
-      default: {
-        description: "What went wrong, by code",
-        content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
-      },
+      200: { description: "OK", ...jsonContent(success(members)) },
+      default: { description: "What went wrong, by code", ...jsonContent(errorSchema) },
     },
   };
 }

@@ -1,5 +1,7 @@
+import * as z from "zod";
 import {
   address,
+  anyObject,
   chainQuery,
   date,
   hash,
@@ -7,7 +9,6 @@ import {
   integer,
   type Json,
   nullableText,
-  object,
   operation,
   path,
   query,
@@ -16,42 +17,96 @@ import {
 
 /** Of a dry run only. */
 const planMembers = {
-  dry_run: { const: true },
-  idempotency_key: { type: "string", description: "deploy with this Idempotency-Key to get predicted_address" },
-  gas: integer,
-  max_fee_per_gas: { type: "string", description: "wei" },
-  cost: { type: "number", description: "at the fees of now, in the chain's native token" },
-  max_cost: { type: "number", description: "at most" },
-  warnings: { type: "array", items: text, description: "what may not be meant, such as members that are ignored" },
+  dry_run: z.literal(true).optional(),
+  idempotency_key: text.describe("deploy with this Idempotency-Key to get predicted_address").optional(),
+  gas: integer.optional(),
+  max_fee_per_gas: text.describe("wei").optional(),
+  cost: z.number().describe("at the fees of now, in the chain's native token").optional(),
+  max_cost: z.number().describe("at most").optional(),
+  warnings: z.array(text).describe("what may not be meant, such as members that are ignored").optional(),
 };
-const ownCollection = object(
-  {
-    name: text,
-    symbol: text,
-    transaction_hash: hash,
-    transaction_external_url: text,
-    chain: text,
-    address,
-    owner_address: address,
-    creation_date: text,
-    metadata_frozen: { type: "boolean" },
-    max_supply: integer,
-    team_reserve: integer,
-    mint_price: { type: "number" },
-    tokens_per_mint: integer,
-    treasury_address: address,
-    public_mint_start: text,
-    base_uri: text,
-    prereveal_token_uri: text,
-    presale_mint_start: nullableText,
-    presale_whitelisted_addresses: { type: "array", items: address },
-    presale_merkle_root: nullableText,
-    royalties_share: integer,
-    royalties_address: address,
-    merkle_proofs: { type: "object", additionalProperties: { type: "array", items: hash } },
-  },
-  ["merkle_proofs"],
-);
+const ownCollection = z.object({
+  name: text,
+  symbol: text,
+  transaction_hash: hash,
+  transaction_external_url: text,
+  chain: text,
+  address,
+  owner_address: address,
+  creation_date: text,
+  metadata_frozen: z.boolean(),
+  max_supply: integer,
+  team_reserve: integer,
+  mint_price: z.number(),
+  tokens_per_mint: integer,
+  treasury_address: address,
+  public_mint_start: text,
+  base_uri: text,
+  prereveal_token_uri: text,
+  presale_mint_start: nullableText,
+  presale_whitelisted_addresses: z.array(address),
+  presale_merkle_root: nullableText,
+  royalties_share: integer,
+  royalties_address: address,
+  merkle_proofs: z.record(z.string(), z.array(hash)).optional(),
+});
+
+const basisPoints = z.int().min(0).max(10_000);
+/** Older spellings of members of both bodies. */
+const olderSpellings = {
+  public_mint_start_date: date.describe("older spelling of public_mint_start").optional(),
+  presale_mint_start_date: date.describe("older spelling of presale_mint_start").optional(),
+  royalty_share: integer.describe("older spelling of royalties_share").optional(),
+  royalty_address: address.describe("older spelling of royalties_address").optional(),
+};
+
+const deployBody = z.object({
+  chain: text,
+  name: text,
+  symbol: text,
+  max_supply: z.int().min(1),
+  mint_price: z.number().min(0).describe("in the chain's native token"),
+  tokens_per_mint: z.int().min(1),
+  owner_address: address,
+  treasury_address: address,
+  // The older spelling satisfies it too, which `required` cannot say.
+  public_mint_start: date.optional(),
+  team_reserve: z.int().min(0).default(0),
+  presale_mint_price: z.number().min(0).optional(),
+  presale_mint_start: date.optional(),
+  presale_whitelisted_addresses: z.array(address).optional(),
+  metadata_updatable: z.boolean().default(true),
+  base_uri: text.optional(),
+  prereveal_token_uri: text.optional(),
+  royalties_share: basisPoints.describe("basis points").default(0),
+  royalties_address: address.optional(),
+  ...olderSpellings,
+});
+
+const updateBody = z.object({
+  chain: text,
+  contract_address: address,
+  base_uri: text.describe("reveals; an empty text hides again").optional(),
+  prereveal_token_uri: text.optional(),
+  public_mint_start: date.optional(),
+  presale_mint_start: date.optional(),
+  presale_whitelisted_addresses: z.array(address).describe("replaces the whole list").optional(),
+  royalties_share: basisPoints.describe("basis points").optional(),
+  royalties_address: address.optional(),
+  freeze_metadata: z.boolean().describe("true freezes for good").optional(),
+  ...olderSpellings,
+});
+
+const deployAnswer = {
+  chain: text,
+  transaction_hash: hash.optional(),
+  transaction_external_url: text.optional(),
+  owner_address: address.optional(),
+  name: text.optional(),
+  symbol: text.optional(),
+  predicted_address: address,
+  ...planMembers,
+};
 
 /** Deploying, changing and finding collections. */
 export function collectionPaths(): Json {
@@ -59,36 +114,27 @@ export function collectionPaths(): Json {
     "/v0/contracts/collections": {
       post: operation(
         "Deploy a collection, or with dry_run say what that would do",
-        [query("dry_run", { type: "boolean", default: false }, "check and simulate; nothing is stored or spent")],
-        deployAnswer(),
+        [query("dry_run", z.boolean().default(false), "check and simulate; nothing is stored or spent")],
+        deployAnswer,
         ["plan_limit_exceeded", "service_unavailable", "storage_full"],
-        deployBody(),
-        [
-          ...Object.keys(planMembers),
-          ...["transaction_hash", "transaction_external_url", "owner_address", "name", "symbol"],
-        ],
+        deployBody,
       ),
       put: operation(
         "Change a collection: reveal, mint starts, presale list, royalties, freeze",
         [],
         { chain: text, transaction_hash: hash, transaction_external_url: text },
         ["not_found", "metadata_frozen", "plan_limit_exceeded", "service_unavailable", "storage_full"],
-        updateBody(),
+        updateBody,
       ),
     },
     "/v0/me/contracts": {
-      get: operation(
-        "Product contracts of the account: none yet",
-        [],
-        { contracts: { type: "array", maxItems: 0 } },
-        [],
-      ),
+      get: operation("Product contracts of the account: none yet", [], { contracts: z.array(z.unknown()).max(0) }, []),
     },
     "/v0/me/contracts/collections": {
       get: operation(
         "Collections of the account, newest first",
         [chainQuery, include(["default", "merkle_proofs"])],
-        { contracts: { type: "array", items: ownCollection } },
+        { contracts: z.array(ownCollection) },
         [],
       ),
     },
@@ -96,7 +142,7 @@ export function collectionPaths(): Json {
       get: operation(
         "ABI of a collection of the account",
         [path("contract_address", address), chainQuery],
-        { abi: { type: "array", items: { type: "object" } } },
+        { abi: z.array(anyObject) },
         ["not_found"],
       ),
     },
@@ -108,67 +154,5 @@ export function collectionPaths(): Json {
         ["not_found", "transaction_pending", "transaction_failed"],
       ),
     },
-  };
-}
-
-function deployBody(): Json {
-  const required = {
-    chain: text,
-    name: text,
-    symbol: text,
-    max_supply: { type: "integer", minimum: 1 },
-    mint_price: { type: "number", minimum: 0, description: "in the chain's native token" },
-    tokens_per_mint: { type: "integer", minimum: 1 },
-    owner_address: address,
-    treasury_address: address,
-    public_mint_start: date,
-  };
-  const optional = {
-    team_reserve: { type: "integer", minimum: 0, default: 0 },
-    presale_mint_price: { type: "number", minimum: 0 },
-    presale_mint_start: date,
-    presale_whitelisted_addresses: { type: "array", items: address },
-    metadata_updatable: { type: "boolean", default: true },
-    base_uri: text,
-    prereveal_token_uri: text,
-    royalties_share: { type: "integer", minimum: 0, maximum: 10_000, default: 0, description: "basis points" },
-    royalties_address: address,
-    public_mint_start_date: { ...date, description: "older spelling of public_mint_start" },
-    presale_mint_start_date: { ...date, description: "older spelling of presale_mint_start" },
-    royalty_share: { type: "integer", description: "older spelling of royalties_share" },
-    royalty_address: { ...address, description: "older spelling of royalties_address" },
-  };
-  // The older spelling satisfies it too, which `required` cannot say.
-  return object({ ...required, ...optional }, [...Object.keys(optional), "public_mint_start"]);
-}
-
-function updateBody(): Json {
-  const optional = {
-    base_uri: { ...text, description: "reveals; an empty text hides again" },
-    prereveal_token_uri: text,
-    public_mint_start: date,
-    presale_mint_start: date,
-    presale_whitelisted_addresses: { type: "array", items: address, description: "replaces the whole list" },
-    royalties_share: { type: "integer", minimum: 0, maximum: 10_000, description: "basis points" },
-    royalties_address: address,
-    freeze_metadata: { type: "boolean", description: "true freezes for good" },
-    public_mint_start_date: { ...date, description: "older spelling of public_mint_start" },
-    presale_mint_start_date: { ...date, description: "older spelling of presale_mint_start" },
-    royalty_share: { type: "integer", description: "older spelling of royalties_share" },
-    royalty_address: { ...address, description: "older spelling of royalties_address" },
-  };
-  return object({ chain: text, contract_address: address, ...optional }, Object.keys(optional));
-}
-
-function deployAnswer(): Json {
-  return {
-    chain: text,
-    transaction_hash: hash,
-    transaction_external_url: text,
-    owner_address: address,
-    name: text,
-    symbol: text,
-    predicted_address: address,
-    ...planMembers,
   };
 }

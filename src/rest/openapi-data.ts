@@ -1,3 +1,4 @@
+import * as z from "zod";
 import {
   address,
   chainQuery,
@@ -8,9 +9,8 @@ import {
   integer,
   type Json,
   list,
-  metadataMembers,
   nullableText,
-  object,
+  optionalMetadata,
   pageQueries,
   path,
   query,
@@ -19,50 +19,44 @@ import {
   tokenKey,
 } from "./openapi-parts.ts";
 
-const quantity = { type: "number", description: "1 for ERC-721" };
-const transaction = object(
-  {
-    type: { enum: ["transfer", "mint", "burn"] },
-    transfer_from: address,
-    transfer_to: address,
-    owner_address: { ...address, description: "receiver of a mint, last owner of a burned token" },
-    contract_address: address,
-    token_id: text,
-    quantity,
-    transaction_hash: hash,
-    block_hash: hash,
-    block_number: integer,
-    transaction_date: text,
-  },
-  ["transfer_from", "transfer_to", "owner_address"],
-);
-const heldContract = object({
-  ...contractRecord.properties,
-  address,
-  num_nfts_owned: { ...integer, description: "token ids of the contract that the account holds" },
+const quantity = z.number().describe("1 for ERC-721");
+const transaction = z.object({
+  type: z.enum(["transfer", "mint", "burn"]),
+  transfer_from: address.optional(),
+  transfer_to: address.optional(),
+  owner_address: address.describe("receiver of a mint, last owner of a burned token").optional(),
+  contract_address: address,
+  token_id: text,
+  quantity,
+  transaction_hash: hash,
+  block_hash: hash,
+  block_number: integer,
+  transaction_date: text,
 });
-const createdItem = object(
-  {
-    ...tokenKey,
-    name: nullableText,
-    description: nullableText,
-    ...metadataMembers,
-    ...files,
-    contract: contractRecord,
-    owner_addresses: { type: "array", items: address, description: "up to 100" },
-  },
-  ["metadata", "metadata_url", "contract"],
-);
-const searchResult = object({
+const heldContract = z.object({
+  ...contractRecord.shape,
+  address,
+  num_nfts_owned: integer.describe("token ids of the contract that the account holds"),
+});
+const createdItem = z.object({
+  ...tokenKey,
+  name: nullableText,
+  description: nullableText,
+  ...optionalMetadata,
+  ...files,
+  contract: contractRecord.optional(),
+  owner_addresses: z.array(address).describe("up to 100"),
+});
+const searchResult = z.object({
   ...tokenKey,
   cached_file_url: nullableText,
   name: text,
   description: text,
   mint_date: nullableText,
 });
-const market = { type: ["number", "null"] };
+const market = z.number().nullable();
 const marketPeriods = ["one_day", "seven_day", "thirty_day"];
-const statistics = object({
+const statistics = z.object({
   ...Object.fromEntries(
     marketPeriods.flatMap((period) =>
       ["volume", "change", "sales", "average_price"].map((name) => [`${period}_${name}`, market]),
@@ -85,13 +79,13 @@ export function dataPaths(): Json {
   const contract = path("contract_address", address);
   const account = path("account_address", address);
   const [, , continuation] = pageQueries();
-  const words = ["transfer", "transfer_from", "transfer_to", "mint", "burn", "all"];
+  const words = ["transfer", "transfer_from", "transfer_to", "mint", "burn", "all"] as const;
   const market = ["buy", "sell", "sale", "list", "make_bid", "get_bid"];
   const transactions = (summary: string, parameters: readonly Json[]) =>
     read(
       summary,
       [...parameters, chainQuery, list("type", [...words, ...market]), ...pageQueries()],
-      { transactions: { type: "array", items: transaction }, continuation: nullableText },
+      { transactions: z.array(transaction), continuation: nullableText },
       [],
     );
   return {
@@ -101,10 +95,10 @@ export function dataPaths(): Json {
         [
           account,
           chainQuery,
-          query("type", { enum: ["owns_contract_nfts"] }, "what the account has to do with them"),
+          query("type", z.enum(["owns_contract_nfts"]), "what the account has to do with them"),
           ...pageQueries(),
         ],
-        { contracts: { type: "array", items: heldContract }, total: integer, continuation: nullableText },
+        { contracts: z.array(heldContract), total: integer, continuation: nullableText },
         [],
       ),
     },
@@ -112,7 +106,7 @@ export function dataPaths(): Json {
       get: read(
         "NFTs whose minting transaction an account sent, newest mint first",
         [account, chainQuery, ...pageQueries(), include(["default", "metadata", "contract_information"])],
-        { nfts: { type: "array", items: createdItem }, continuation: nullableText },
+        { nfts: z.array(createdItem), continuation: nullableText },
         [],
       ),
     },
@@ -135,11 +129,11 @@ export function dataPaths(): Json {
           query("text", text, "words; of three letters and more also the beginnings of words", true),
           query("chain", text, "a chain, or all of them: the default"),
           ...pageQueries().filter((parameter) => parameter !== continuation),
-          query("order_by", { enum: ["relevance", "mint_date"], default: "relevance" }, "what decides the order"),
-          query("sort_order", { enum: ["desc", "asc"], default: "desc" }, "which end comes first"),
+          query("order_by", z.enum(["relevance", "mint_date"]).default("relevance"), "what decides the order"),
+          query("sort_order", z.enum(["desc", "asc"]).default("desc"), "which end comes first"),
           query("filter_by_contract_address", address, "only this contract"),
         ],
-        { search_results: { type: "array", items: searchResult } },
+        { search_results: z.array(searchResult) },
         [],
       ),
     },

@@ -1,5 +1,7 @@
+import * as z from "zod";
 import {
   address,
+  anyObject,
   chainQuery,
   contractRecord,
   fileInformation,
@@ -10,7 +12,7 @@ import {
   list,
   metadataMembers,
   nullableText,
-  object,
+  optionalMetadata,
   pageQueries,
   path,
   query,
@@ -21,34 +23,28 @@ import {
 } from "./openapi-parts.ts";
 
 const refreshMembers = {
-  status: { enum: ["ADDED", "PROCESSING", "PENDING", "REFRESHED_RECENTLY"] },
-  status_message: text,
+  status: z.enum(["ADDED", "PROCESSING", "PENDING", "REFRESHED_RECENTLY"]).optional(),
+  status_message: text.optional(),
 };
-const accountItem = object(
-  {
-    ...tokenKey,
-    name: nullableText,
-    description: nullableText,
-    ...files,
-    creator_address: nullableText,
-    ...metadataMembers,
-    contract: contractRecord,
-  },
-  ["metadata", "metadata_url", "contract"],
-);
-const listItem = object(
-  {
-    ...tokenKey,
-    ...metadataMembers,
-    ...files,
-    file_information: fileInformation,
-    mint_date: nullableText,
-    updated_date: nullableText,
-    contract: contractRecord,
-  },
-  ["metadata", "metadata_url", ...Object.keys(files), "file_information", "mint_date", "updated_date", "contract"],
-);
-const nftDetail = object({
+const accountItem = z.object({
+  ...tokenKey,
+  name: nullableText,
+  description: nullableText,
+  ...files,
+  creator_address: nullableText,
+  ...optionalMetadata,
+  contract: contractRecord.optional(),
+});
+const listItem = z.object({
+  ...tokenKey,
+  ...optionalMetadata,
+  ...z.object(files).partial().shape,
+  file_information: fileInformation.optional(),
+  mint_date: nullableText.optional(),
+  updated_date: nullableText.optional(),
+  contract: contractRecord.optional(),
+});
+const nftDetail = z.object({
   ...tokenKey,
   ...metadataMembers,
   file_information: fileInformation,
@@ -56,7 +52,7 @@ const nftDetail = object({
   creator_address: nullableText,
   mint_date: nullableText,
   updated_date: nullableText,
-  rarity: { type: ["object", "null"] },
+  rarity: anyObject.nullable(),
   owner: nullableText,
 });
 
@@ -74,7 +70,7 @@ export function nftPaths(): Json {
           list("exclude", ["erc721", "erc1155"]),
           query("contract_address", address, "only this contract"),
         ],
-        { nfts: { type: "array", items: accountItem }, total: integer, continuation: nullableText },
+        { nfts: z.array(accountItem), total: integer, continuation: nullableText },
         [],
       ),
     },
@@ -86,7 +82,7 @@ export function nftPaths(): Json {
           ...pageQueries(),
           include(["default", "metadata", "file_information", "contract_information", "all"]),
         ],
-        { nfts: { type: "array", items: listItem }, continuation: nullableText },
+        { nfts: z.array(listItem), continuation: nullableText },
         [],
       ),
     },
@@ -101,30 +97,21 @@ export function nftPaths(): Json {
           refreshQuery,
         ],
         {
-          nfts: { type: "array", items: listItem },
+          nfts: z.array(listItem),
           contract: contractRecord,
           total: integer,
           continuation: nullableText,
           ...refreshMembers,
         },
         ["not_found"],
-        undefined,
-        Object.keys(refreshMembers),
       ),
     },
     "/v0/nfts/{contract_address}/{token_id}": {
       get: read(
         "One NFT",
-        [
-          path("contract_address", address),
-          path("token_id", { type: "string", pattern: "^\\d+$" }),
-          chainQuery,
-          refreshQuery,
-        ],
+        [path("contract_address", address), path("token_id", tokenKey.token_id), chainQuery, refreshQuery],
         { nft: nftDetail, owner: nullableText, contract: contractRecord, ...refreshMembers },
         ["not_found"],
-        undefined,
-        Object.keys(refreshMembers),
       ),
     },
   };

@@ -1,36 +1,37 @@
+import * as z from "zod";
 import { errorTable } from "../errors/errors.ts";
 
-/* The words of which the OpenAPI document is made. */
+/* The words of which the OpenAPI document is made: zod schemas, and the functions that render them. */
 
 export type Json = Record<string, unknown>;
+/** Members of an object by name. */
+export type Members = Record<string, z.ZodType>;
 
-export const text = { type: "string" };
-export const nullableText = { type: ["string", "null"] };
-export const integer = { type: "integer" };
-export const address = { type: "string", pattern: "^0x[0-9a-fA-F]{40}$" };
-export const hash = { type: "string", pattern: "^0x[0-9a-fA-F]{64}$" };
-export const date = { type: "string", description: "ISO 8601; UTC when it has no offset" };
+export const text = z.string();
+export const nullableText = text.nullable();
+export const integer = z.int();
+export const address = z.string().regex(/^0x[0-9a-fA-F]{40}$/);
+export const hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/);
+export const date = z.string().describe("ISO 8601; UTC when it has no offset");
+/** An object with any members. */
+export const anyObject = z.looseObject({});
 
 export const chainQuery = query(
   "chain",
-  { type: "string" },
+  text,
   "ethereum, polygon, goerli (rinkeby), or a chain this installation added",
   true,
 );
 export const continuationQuery = query("continuation", text, "the previous answer's continuation");
-export const pageNumberQuery = query("page_number", { type: "integer", minimum: 1, default: 1 }, "page, from 1");
-export const pageSizeQuery = query(
-  "page_size",
-  { type: "integer", minimum: 1, maximum: 50, default: 50 },
-  "items per page",
-);
-export const refreshQuery = query("refresh_metadata", { type: "boolean" }, "fetch the metadata again");
+export const pageNumberQuery = query("page_number", z.int().min(1).default(1), "page, from 1");
+export const pageSizeQuery = query("page_size", z.int().min(1).max(50).default(50), "items per page");
+export const refreshQuery = query("refresh_metadata", z.boolean(), "fetch the metadata again");
 
-export const contractRecord = object({
+export const contractRecord = z.object({
   name: nullableText,
   symbol: nullableText,
-  type: { enum: ["ERC721", "ERC1155"] },
-  metadata: object({
+  type: z.enum(["ERC721", "ERC1155"]),
+  metadata: z.object({
     description: nullableText,
     thumbnail_url: nullableText,
     cached_thumbnail_url: nullableText,
@@ -44,31 +45,28 @@ export const files = {
   cached_file_url: nullableText,
   cached_animation_url: nullableText,
 };
-export const metadataMembers = { metadata: { type: ["object", "null"] }, metadata_url: nullableText };
-export const fileInformation = {
-  anyOf: [object({ height: integer, width: integer, file_size: integer }), { type: "null" }],
+export const metadataMembers = { metadata: anyObject.nullable(), metadata_url: nullableText };
+export const optionalMetadata = {
+  metadata: metadataMembers.metadata.optional(),
+  metadata_url: metadataMembers.metadata_url.optional(),
 };
-export const tokenKey = { chain: text, contract_address: address, token_id: { type: "string", pattern: "^\\d+$" } };
-export function query(name: string, schema: Json, description: string, required = false): Json {
-  return { name, in: "query", required, description, schema };
+export const fileInformation = z.object({ height: integer, width: integer, file_size: integer }).nullable();
+export const tokenKey = { chain: text, contract_address: address, token_id: z.string().regex(/^\d+$/) };
+
+export function query(name: string, schema: z.ZodType, description: string, required = false): Json {
+  return { name, in: "query", required, description, schema: jsonSchemaOf(schema) };
 }
 
-export function path(name: string, schema: Json): Json {
-  return { name, in: "path", required: true, schema };
+export function path(name: string, schema: z.ZodType): Json {
+  return { name, in: "path", required: true, schema: jsonSchemaOf(schema) };
 }
 
-export function list(name: string, words: readonly string[]): Json {
-  return {
-    name,
-    in: "query",
-    required: false,
-    style: "form",
-    explode: true,
-    schema: { type: "array", items: { enum: words } },
-  };
+export function list(name: string, words: readonly [string, ...string[]], required = false): Json {
+  const schema = jsonSchemaOf(z.array(z.enum(words)));
+  return { name, in: "query", required, style: "form", explode: true, schema };
 }
 
-export function include(words: readonly string[]): Json {
+export function include(words: readonly [string, ...string[]]): Json {
   return list("include", words);
 }
 
@@ -76,33 +74,52 @@ export function pageQueries(): Json[] {
   return [pageNumberQuery, pageSizeQuery, continuationQuery];
 }
 
-export function object(
-  properties: Json,
-  optional: readonly string[] = [],
-): { type: "object"; required: string[]; properties: Json } {
-  return { type: "object", required: Object.keys(properties).filter((name) => !optional.includes(name)), properties };
+/**
+ * The JSON Schema of a value as it is on the wire. Objects stay open: a client must not fail at a member that a later
+ * version adds.
+ */
+export function jsonSchemaOf(schema: z.ZodType): Json {
+  const { $schema: _, ...made } = z.toJSONSchema(schema, { io: "input", override: simplify });
+  return made;
+}
+
+/** Leaves out what zod adds to say nothing more: the bounds of a JavaScript integer, and a second schema for null. */
+function simplify({ jsonSchema }: { jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+  const [value, none, ...more] = jsonSchema.anyOf ?? [];
+  if (typeof value !== "object" || typeof none !== "object" || none.type !== "null" || more.length > 0) return;
+  if (typeof value.type !== "string" || value.properties !== undefined || value.enum !== undefined) return;
+  delete jsonSchema.anyOf;
+  Object.assign(jsonSchema, value, { type: [value.type, "null"] });
+}
+
+/** The answer of a success: `response` first, `error` last. */
+export function success(members: Members): Json {
+  return jsonSchemaOf(z.object({ response: z.literal("OK"), ...members, error: z.null() }));
+}
+
+export const errorSchema = { $ref: "#/components/schemas/Error" };
+
+export function jsonContent(schema: Json): Json {
+  return { content: { "application/json": { schema } } };
 }
 
 export function operation(
   summary: string,
   parameters: readonly Json[],
-  members: Json,
+  members: Members,
   failures: readonly (keyof typeof errorTable)[],
-  body?: Json,
-  optional: readonly string[] = [],
+  body?: z.ZodType,
 ): Json {
-  const success = object({ response: { const: "OK" }, ...members, error: { type: "null" } }, optional);
   // What any request may meet: its key, its input, its rate, a failure of ours, a database or node that is away.
   const statuses = new Set([401, 403, 422, 429, 500, 503, ...failures.map((code) => errorTable[code].status)]);
-  const responses: Json = { "200": { description: "Done", content: { "application/json": { schema: success } } } };
+  const responses: Json = { "200": { description: "Done", ...jsonContent(success(members)) } };
   for (const status of [...statuses].sort()) {
     const codes = Object.entries(errorTable).filter(([, row]) => row.status === status);
-    responses[String(status)] = {
-      description: codes.map(([code]) => code).join(", "),
-      content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } },
-    };
+    responses[String(status)] = { description: codes.map(([code]) => code).join(", "), ...jsonContent(errorSchema) };
   }
-  const requestBody = body && { requestBody: { required: true, content: { "application/json": { schema: body } } } };
+  const requestBody = body && { requestBody: { required: true, ...jsonContent(jsonSchemaOf(body)) } };
   return { summary, ...(parameters.length > 0 ? { parameters } : {}), ...requestBody, responses };
 }
 

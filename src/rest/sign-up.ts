@@ -3,21 +3,16 @@ import { clientAddress } from "../http/client-address.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
-import { Input } from "./input.ts";
-import { parseJsonObject, readBody } from "./json-body.ts";
-
-const bodyBytes = 16_384;
+import { readOwnBody, signUpBody } from "./own-bodies.ts";
 
 /** POST /signup, the one operation without a key. */
 export function addSignUp(app: V0App, services: Services): void {
   app.post("/signup", async (c) => {
-    const input = Input.fromBody(parseJsonObject(await readBody(c.env.incoming, bodyBytes)));
-    const name = input.text("name", { required: true });
-    const email = input.text("email");
-    input.check();
+    const { name, email } = await readOwnBody(c.env.incoming, signUpBody);
     const { accountId, tier, key, legacyKey } = await signUp(
       services,
-      { name: name ?? "", email },
+      // A form sends an empty text for what was left out.
+      { name, email: email || undefined },
       {
         address: clientAddress(c.env.incoming, services.config.trustedProxies),
         requestId: c.get("requestId"),

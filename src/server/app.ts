@@ -16,10 +16,15 @@ import { createV1 } from "../rest/v1.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
+import { addConsole } from "./console-page.ts";
 import { addDocs } from "./docs.ts";
 import { FastFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
 import { addHealth } from "./health.ts";
+import { addLocalWallet } from "./local-wallet.ts";
+import { addMintPage } from "./mint-page.ts";
+import { addSignIn } from "./sign-in-routes.ts";
+import { WebPages } from "./web-pages.ts";
 
 /** What a process may share with its app. */
 export interface AppParts {
@@ -50,6 +55,12 @@ export function createApp(
   app.route("/ipfs", createGateway(services, files));
   app.all("/graphql", createGraphQLHandler(services, operations, streams));
   addHealth(app, services, drain, metrics);
+  addSignIn(app, services);
+  const pages = new WebPages();
+  pages.addAssets(app);
+  addMintPage(app, services, pages);
+  addConsole(app, services, pages);
+  addLocalWallet(app, services);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
   app.onError((error, c) => {

@@ -7,14 +7,14 @@ import { createOpenApi } from "../rest/openapi.ts";
 import { addExplorer } from "./explorer.ts";
 import { addStartPage } from "./start-page.ts";
 
-interface Operation {
+interface DocumentedOperation {
   summary: string;
 }
 
 /** `/docs`: what is served, for people; `/docs/openapi.json`: the same for programs. */
 export function addDocs(app: Hono<AppEnv>): void {
   const openApi = createOpenApi();
-  const operations = Object.entries(openApi["paths"] as Record<string, Record<string, Operation>>).flatMap(
+  const operations = Object.entries(openApi["paths"] as Record<string, Record<string, DocumentedOperation>>).flatMap(
     ([path, methods]) =>
       Object.entries(methods).map(([method, { summary }]) => ({ method: method.toUpperCase(), path, summary })),
   );
@@ -38,7 +38,7 @@ export function addDocs(app: Hono<AppEnv>): void {
 <h2>Error codes</h2>
 <table>${Object.entries(errorTable).map(([code, { status, retryable }]) => html`<tr><td><a href="/docs/errors/${code}"><code>${code}</code></a></td><td>${status}</td><td>${retryable ? "the same request may succeed later" : ""}</td></tr>`)}</table>
 </html>`;
-  app.get("/", (c) => c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.1.0" }));
+  app.get("/", (c) => c.json({ title: "Mintyard", description: "NFT launch and data service", version: "0.2.0" }));
   app.get("/docs", (c) => c.html(page));
   app.get("/docs/errors/:code", (c) => {
     const code = c.req.param("code");

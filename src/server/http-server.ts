@@ -13,6 +13,7 @@ import { createApp } from "./app.ts";
 import { FastFiles } from "./fast-files.ts";
 import { fastPath } from "./fast-path.ts";
 import { observeRequests } from "./observe.ts";
+import { acceptSessions } from "./session-cookie.ts";
 import { takeTurns } from "./take-turns.ts";
 
 /** The HTTP server, not listening yet: fast-path reads answered directly, everything else by the app; `drain` ends it. */
@@ -30,7 +31,9 @@ export function createHttpServer(
   const ordinary = takeTurns(services, (request, response) => void app(request, response));
   const server = createServer(
     serverOptions,
-    files.before(fastPath(services, operations, paceUncounted(services, new UncountedPace(), ordinary))),
+    files.before(
+      acceptSessions(services, fastPath(services, operations, paceUncounted(services, new UncountedPace(), ordinary))),
+    ),
   );
   limitServer(server);
   drain.watch(server);

@@ -5,7 +5,16 @@ type Node = Map<string, Node>;
 /** What is served beside the paths of the OpenAPI document; `{…}` stands for any one segment. */
 const others = [
   ...["/", "/graphql", "/ipfs/{cid}", "/docs", "/docs/{page}", "/docs/{page}/{name}"],
-  ...["/livez", "/readyz", "/status", "/metrics"],
+  ...[
+    "/auth/{step}",
+    "/mint/{chain}/{collection}",
+    "/mint/{chain}/{collection}/{part}",
+    "/console",
+    "/console/{page}",
+    "/console/{page}/{name}",
+    "/local-wallet/{chain}",
+  ],
+  ...["/assets/{file}", "/livez", "/readyz", "/status", "/metrics"],
 ];
 
 /**

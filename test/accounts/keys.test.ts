@@ -107,6 +107,33 @@ describe("keys", () => {
     expect(more.body.errors[0].extensions.code).toBe("scope_missing");
   });
 
+  test("a body is refused with all of its faults at once, the gravest first; null counts as absent", async () => {
+    const owner = await api.account("growth");
+    const refusal = async (path: string, body: unknown) => {
+      const { status, body: answer } = await api.send("POST", path, owner.key, body);
+      const { code, message } = answer.error;
+      return { status, code, message };
+    };
+    expect(await refusal("/v0/me/keys", { name: null, scopes: ["read", "all"], expires_at: "31 February" })).toEqual({
+      ...{ status: 422, code: "parameter_missing", message: "name is missing" },
+    });
+    expect(await refusal("/v0/me/keys", { name: "x", scopes: ["read", "all"] })).toMatchObject({
+      ...{ status: 422, code: "invalid_enumeration", message: expect.stringMatching(/^scopes\[1\]: /) },
+    });
+    expect(await refusal("/v0/me/keys", { name: 1, scopes: "read" })).toMatchObject({ code: "invalid_type" });
+    expect(await refusal("/v0/me/keys", { name: "x", expires_at: "2030-02-31" })).toMatchObject({
+      ...{ code: "invalid_date", message: expect.stringContaining("ISO 8601") },
+    });
+    const rotate = `/v0/me/keys/key_${"0".repeat(32)}/rotate`;
+    expect(await refusal(rotate, { overlap_seconds: 2_592_001 })).toMatchObject({ code: "value_error" });
+    expect(await refusal(rotate, { overlap_seconds: "60" })).toMatchObject({ code: "invalid_type" });
+    expect(await refusal(rotate, [])).toMatchObject({ code: "invalid_type" });
+    const made = await api.send("POST", "/v0/me/keys", owner.key, {
+      ...{ name: "app", scopes: null, expires_at: "2999-01-02T03:04:05+02:00", further: true },
+    });
+    expect(made.body.key).toMatchObject({ scopes: ["read"], expires_at: "2999-01-02T01:04:05.000Z" });
+  });
+
   test("a key cannot make one that may do more than itself", async () => {
     const owner = await api.account();
     const admin = await api.send("POST", "/v0/me/keys", owner.key, { name: "admin", scopes: ["admin"] });

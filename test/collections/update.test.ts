@@ -261,7 +261,7 @@ describe("GraphQL updateCollection", () => {
           state: expect.stringMatching(/CONFIRMED|FINALIZED/),
           transactionHash: result?.["transactionHash"],
           progress: null,
-          collection: { address },
+          collection: { address: address.toLowerCase() },
         },
       },
       collection: { baseUri: "ipfs://graph/", royaltiesBps: 100 },

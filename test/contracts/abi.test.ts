@@ -3,9 +3,12 @@ import { type Abi, type AbiEvent, type AbiParameter, parseAbi } from "viem";
 import { expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { collectionTemplateAbi } from "../../contracts/abi/collection-template.ts";
+import { erc721ProductAbi } from "../../contracts/abi/erc721-product.ts";
+import { erc1155ProductAbi } from "../../contracts/abi/erc1155-product.ts";
 import { abiModules, buildPublished } from "../../contracts/build/artifacts.ts";
 import { publishAbi } from "../../src/collections/contract-abi.ts";
 import { goldenAbi } from "./golden-abi.ts";
+import { golden721Abi, golden1155Abi } from "./golden-product-abi.ts";
 
 test("the committed ABI modules are what the sources compile to", async () => {
   for (const [file, fresh] of Object.entries(await abiModules())) {
@@ -37,6 +40,22 @@ for (const [artifact, abi] of Object.entries({
     expect(lines(abi)).toEqual(lines(parseAbi(goldenAbi)));
   });
 }
+
+test("the golden ABIs of products count 47 functions and 10 events, 50 and 11", () => {
+  const count = (abi: Abi, type: string) => abi.filter((item) => item.type === type).length;
+  const [one, many] = [parseAbi(golden721Abi) as Abi, parseAbi(golden1155Abi) as Abi];
+  expect([count(one, "function"), count(one, "event"), one.length]).toEqual([47, 10, 57]);
+  expect([count(many, "function"), count(many, "event"), many.length]).toEqual([50, 11, 61]);
+});
+
+test("products expose the ABIs of their specification, standalone and as clones", async () => {
+  const artifacts = await buildPublished();
+  const template = async (name: string) => (await artifacts.readArtifact(name)).abi as Abi;
+  for (const abi of [erc721ProductAbi, await template("ERC721NFTProductTemplate")])
+    expect(lines(abi)).toEqual(lines(parseAbi(golden721Abi)));
+  for (const abi of [erc1155ProductAbi, await template("ERC1155NFTProductTemplate")])
+    expect(lines(abi)).toEqual(lines(parseAbi(golden1155Abi)));
+});
 
 test("the comparison sees an extra error, a pure getter and a renamed struct field", () => {
   const golden = lines(parseAbi(goldenAbi));

@@ -6,7 +6,7 @@ import { runWithDefect } from "../../contracts/build/run-defect.ts";
 const rows: Promise<unknown>[] = [Promise.resolve(), Promise.resolve()];
 
 for (const [at, defect] of defects.entries()) {
-  test.concurrent(`the differential test sees that ${defect.name}`, { timeout: 600_000 }, async () => {
+  test.concurrent(`the tests see that ${defect.name}`, { timeout: 600_000 }, async () => {
     const before = rows[at % 2];
     const run = Promise.resolve(before).then(() => runWithDefect(defect, 64));
     rows[at % 2] = run.catch(() => undefined);

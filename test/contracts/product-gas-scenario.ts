@@ -46,7 +46,11 @@ export async function measureProductGas(network: "edr" | "osaka"): Promise<Produ
       return (code?.length ?? 2) / 2 - 1;
     };
     const report: ProductGas = {
-      operator: { operatorWithTemplates: made.gas, template721Bytes: await bytes(1n), template1155Bytes: await bytes(2n) },
+      operator: {
+        operatorWithTemplates: made.gas,
+        template721Bytes: await bytes(1n),
+        template1155Bytes: await bytes(2n),
+      },
       clone: {},
       standalone: {},
     };

@@ -65,6 +65,7 @@ const nasty: readonly unknown[] = [
 /** A value for a schema: often one that fits, often one that does not. */
 function value(random: Random, schema: Json, depth = 0): unknown {
   if (random() < 0.35 || depth > 4) return pick(random, nasty);
+  if (Array.isArray(schema["anyOf"])) return value(random, pick(random, schema["anyOf"] as Json[]), depth);
   if (Array.isArray(schema["enum"])) return pick(random, schema["enum"]);
   const type = Array.isArray(schema["type"]) ? pick(random, schema["type"] as string[]) : schema["type"];
   switch (type) {
@@ -111,11 +112,11 @@ export function restRequest(random: Random, openApi: Json, key: string): FuzzReq
     parameters?: { name: string; in: string; schema: Json }[];
     requestBody?: { content: Record<string, { schema: Json }> };
   };
-  let place = path;
+  let filled = path;
   const query: string[] = [];
   for (const parameter of operation.parameters ?? []) {
     const item = value(random, parameter.schema ?? {});
-    if (parameter.in === "path") place = place.replace(`{${parameter.name}}`, queryText(random, item) || "x");
+    if (parameter.in === "path") filled = filled.replace(`{${parameter.name}}`, queryText(random, item) || "x");
     else if (random() < 0.8)
       query.push(
         `${parameter.name}=${queryText(random, parameter.name === "chain" && random() < 0.8 ? "goerli" : item)}`,
@@ -127,7 +128,7 @@ export function restRequest(random: Random, openApi: Json, key: string): FuzzReq
   const [type, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? [];
   const request: FuzzRequest = {
     method: random() < 0.95 ? method.toUpperCase() : pick(random, ["PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"]),
-    path: query.length > 0 ? `${place}?${query.join("&")}` : place,
+    path: query.length > 0 ? `${filled}?${query.join("&")}` : filled,
     headers,
   };
   if (!content || ["HEAD", "GET"].includes(request.method)) return request;

@@ -129,7 +129,7 @@ test("the lists of several accounts are one statement each", async () => {
     const alone = await ask(`{ account(address: "${account.address}") { ${ofAccount} } }`);
     expect(account).toEqual(alone.data.account);
   }
-  expect(data.nodes.map((account: Json) => account.nfts.totalCount)).toEqual([21, 20, 15, 0]);
+  expect(data.nodes.map((account: Json) => account.nfts.totalCount)).toEqual([21, 21, 15, 0]);
 });
 
 test("a cursor goes on with the list it is of, and the lists beside refuse it", async () => {
@@ -169,13 +169,15 @@ test("a chain, its head and its newest tokens; a name of no chain is refused wit
   expect(data.chain).toMatchObject({ name: "rinkeby", chainId: 31337 });
   expect(data.chain.latestNfts.nodes).toEqual([{ chain: "rinkeby", contractAddress: potions }]);
   expect(data.chain.transfers.nodes).toEqual([{ chain: "rinkeby" }]);
-  expect(data.chains.map(({ name }: Json) => name)).toEqual(["goerli", "polygon"]);
+  expect(data.chains.map(({ name }: Json) => name).sort()).toEqual(["goerli", "polygon"]);
   expect((await apis.graphql('{ chain(name: "mars") { chainId } }')).code).toBe("invalid_enumeration");
   expect((await apis.graphql("{ chain(name: 5) { chainId } }")).code).toBe("value_error");
 });
 
 test("search results have their contracts, which the search does not read", async () => {
-  const { data, sql } = await ask('{ search(text: "1", first: 5) { tokenId contract { address standard } } }');
+  const { data, sql } = await ask(
+    '{ search(text: "1", chain: "goerli", first: 5) { tokenId contract { address standard } } }',
+  );
   expect(data.search).toHaveLength(5);
   expect(data.search.every((one: Json) => one.contract.standard === "ERC721")).toBe(true);
   expect(sql).toHaveLength(2);

@@ -206,7 +206,7 @@ test.each(operations)(
   },
 );
 
-test("a known operation that fails this time is charged once and told like any other", async () => {
+test("a precompiled operation that fails this time is charged once and reported like any other", async () => {
   const query = `query ($c: Address!) { nft(chain: "goerli", contract: $c, tokenId: 1) { tokenId } }`;
   const { key } = await api.account("enterprise");
   await raw(ordinary, post(JSON.stringify({ query, variables: { c: keys } }), key));

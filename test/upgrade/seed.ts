@@ -5,7 +5,7 @@ const digest = (text: string) => createHash("sha256").update(text).digest();
 const address = (text: string) => digest(text).subarray(0, 20);
 
 /**
- * Fills schema `service` with rows of every kind that an installation has. Only columns that version 0.1.0 had are named,
+ * Fills schema `service` with rows of every kind that an installation has. Only columns that version 0.2.0 had are named,
  * so it fills the schema of any version since.
  */
 export async function seed(client: pg.ClientBase): Promise<void> {
@@ -55,7 +55,10 @@ async function seedUploads(client: pg.ClientBase, accounts: readonly string[]): 
     await client.query("INSERT INTO service.block (multihash, car_id, position, size) VALUES ($1, $2, 59, $3)", [
       ...[digest(cid), id, 40 + index],
     ]);
-    await client.query("INSERT INTO service.content_entry VALUES ($1, '', $2, $3, 'image/png')", [id, cid, 40 + index]);
+    await client.query(
+      "INSERT INTO service.content_entry (car_id, path, cid, size, content_type) VALUES ($1, '', $2, $3, 'image/png')",
+      [id, cid, 40 + index],
+    );
     await client.query(
       `INSERT INTO service.upload (account_id, kind, cid, car_id, file_name, content_type, size, profile, pin_state, pin_error)
        VALUES ($1, $2, $3, $4, $5, 'image/png', $6, 'unixfs-v1-2025', $7, $8)`,
@@ -89,14 +92,18 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
   for (const [state, path] of paths) {
     const id = randomUUID();
     await insertIntent(client, id, accounts[1 + (nonce % 3)] ?? "", state, nonce === 0 ? list : null);
-    await client.query("INSERT INTO service.budget_entry VALUES ($1, 'chain:137', '2026-01-01', 1000, false)", [id]);
+    await client.query(
+      "INSERT INTO service.budget_entry (intent_id, scope, period, amount) VALUES ($1, 'chain:137', '2026-01-01', 1000)",
+      [id],
+    );
     if (path.some((step) => step === "assigned")) {
       await client.query(
         "INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind) VALUES (137, $1, $2, $3, 'deploy')",
         [...[wallet, nonce, id]],
       );
       await client.query(
-        "INSERT INTO service.attempt VALUES ($1, 137, $2, $3, 'deploy', '\\x02', 1e11, 3e10, 500000, clock_timestamp())",
+        `INSERT INTO service.attempt (hash, chain_id, addr, nonce, kind, raw, max_fee, tip, gas, head_block)
+         VALUES ($1, 137, $2, $3, 'deploy', '\\x02', 1e11, 3e10, 500000, 1000)`,
         [digest(`hash ${nonce}`), wallet, nonce],
       );
       await client.query(
@@ -114,6 +121,11 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
       await client.query("UPDATE service.intent SET state = $2, version = version + 1 WHERE id = $1", [id, step]);
     nonce += 1;
   }
+  await client.query("INSERT INTO service.wallet_role (chain_id, addr, has_role) VALUES (137, $1, true)", [wallet]);
+  await client.query(
+    "INSERT INTO service.external_transaction (chain_id, addr, nonce, hash, kind) VALUES (137, $1, 999, $2, 'update')",
+    [wallet, digest("external")],
+  );
   await client.query(
     `INSERT INTO service.self_deployment (id, tenant_id, chain_id, req_hash, payload, owner, init_code_hash, init_code_bytes, scanned_to)
      SELECT gen_random_uuid(), tenant_id, 137, req_hash, payload, owner, req_hash, 9000, 10 FROM service.intent LIMIT 1`,
@@ -123,7 +135,7 @@ async function seedDeployments(client: pg.ClientBase, accounts: readonly string[
 /** From `queued` to each state. */
 function shortestPaths(edges: readonly { from_state: string; to_state: string }[]): Map<string, string[]> {
   const paths = new Map<string, string[]>([["queued", []]]);
-  // What was found on the chain was not sent by us; it needs columns that came later.
+  // What was found on the chain was not sent by us; it needs the transaction that was found.
   for (const [state, path] of paths)
     for (const { from_state, to_state } of edges)
       if (from_state === state && !paths.has(to_state) && !(unsigned.includes(state) && isOnChain(to_state)))
@@ -181,8 +193,12 @@ async function seedMetadata(client: pg.ClientBase): Promise<void> {
   await client.query(
     "INSERT INTO service.metadata_cursor (chain_id, mint_block, update_block) VALUES (137, 1300, 1300)",
   );
-  await client.query("INSERT INTO service.metadata_announcement VALUES (137, $1, 1, 300, 1200, -1)", [
-    address("contract"),
+  await client.query(
+    "INSERT INTO service.metadata_announcement (chain_id, contract, from_token_id, to_token_id, block, applied_block) VALUES (137, $1, 1, 300, 1200, -1)",
+    [address("contract")],
+  );
+  await client.query("INSERT INTO service.metadata_read_block (chain_id, number, hash) VALUES (137, 1200, $1)", [
+    digest("read block"),
   ]);
   await client.query("INSERT INTO service.raw_document (hash, size_bytes, head) VALUES ($1, 70000, '\\x7b')", [
     digest("document"),
@@ -202,5 +218,8 @@ async function seedChains(client: pg.ClientBase): Promise<void> {
   await client.query(
     "INSERT INTO service.chain_reorg (chain_id, fork_block, depth, old_head, new_head) VALUES (137, 1100, 2, '0xa', '0xb')",
   );
-  await client.query("INSERT INTO service.final_range VALUES (137, 'index_137_a', 1000, 1200, 900, 12345)");
+  await client.query("INSERT INTO service.listed_contract (chain_id, address) VALUES (137, $1)", [address("contract")]);
+  await client.query(
+    "INSERT INTO service.final_range (chain_id, schema_name, from_block, to_block, row_count, digest) VALUES (137, 'index_137_a', 1000, 1200, 900, 12345)",
+  );
 }

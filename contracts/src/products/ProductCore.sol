@@ -96,12 +96,14 @@ abstract contract ProductCore is ProductRoles {
         return _hot & ProductWord.TOKENS_BURNABLE != 0;
     }
 
-    function royaltiesBasisPoints() external view returns (uint256 bps) {
-        (bps,) = _royalties(_hot, _args());
+    function royaltiesBasisPoints() external view returns (uint256) {
+        (uint256 bps,) = _royalties(_hot, _args());
+        return bps;
     }
 
-    function royaltiesAddress() external view returns (address receiver) {
-        (, receiver) = _royalties(_hot, _args());
+    function royaltiesAddress() external view returns (address) {
+        (, address receiver) = _royalties(_hot, _args());
+        return receiver;
     }
 
     function royaltyInfo(uint256, uint256 salePrice) external view returns (address, uint256) {

@@ -11,6 +11,8 @@ export interface AccountTables {
   "service.account": AccountTable;
   "service.api_key": ApiKeyTable;
   "service.key_secret": KeySecretTable;
+  "service.wallet_login": WalletLoginTable;
+  "service.sign_in_nonce": SignInNonceTable;
   "service.plan": PlanTable;
   "service.usage_month": UsageMonthTable;
   "service.charge": ChargeTable;
@@ -36,6 +38,8 @@ interface ApiKeyTable {
   expires_at: Date | null;
   revoked_at: Date | null;
   last_used_at: Date | null;
+  /** The wallet that signed in; null: a key, no session. */
+  wallet: ColumnType<Buffer | null, Buffer | undefined, never>;
   created_at: Generated<Date>;
 }
 
@@ -44,9 +48,24 @@ interface KeySecretTable {
   digest: Buffer;
   account_id: string;
   key_id: string;
-  kind: "uuid" | "secret";
+  kind: "uuid" | "secret" | "session";
   revoked_at: Date | null;
   created_at: Generated<Date>;
+}
+
+/** `chain_id` is 0 for a wallet that signs by its own private key. */
+interface WalletLoginTable {
+  address: Buffer;
+  chain_id: number;
+  account_id: string;
+  created_at: Generated<Date>;
+}
+
+/** SHA-256 of the nonce, and of the cookie of the browser that asked for it. */
+interface SignInNonceTable {
+  digest: Buffer;
+  browser: Buffer;
+  expires_at: Date;
 }
 
 /** The policy of a tier; null is no limit. See the migration for what each means. */

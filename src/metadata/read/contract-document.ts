@@ -1,5 +1,5 @@
 import { type Fault, type FaultCode, isFault } from "../../outbound/fault.ts";
-import { Busy } from "../../outbound/outbound-limits.ts";
+import { Busy } from "../../outbound/host-limits.ts";
 import { decodeText } from "./call-contract.ts";
 import { parseDocument, textOf, urlOf } from "./parse-document.ts";
 import { type RawDocument, readDocument, type Sources } from "./read-document.ts";

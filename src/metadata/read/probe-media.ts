@@ -3,7 +3,7 @@ import { LRUCache } from "lru-cache";
 import { sniffType } from "../../ipfs/sniff-type.ts";
 import { type Fault, isFault } from "../../outbound/fault.ts";
 import { readCapped } from "../../outbound/fetcher.ts";
-import { Busy } from "../../outbound/outbound-limits.ts";
+import { Busy } from "../../outbound/host-limits.ts";
 import { decodeDataUri } from "./data-uri.ts";
 import { gatewayPath, type IpfsLocation, parseIpfsUri } from "./ipfs-location.ts";
 import { gatewaysFor, type Sources, webUrlOf } from "./read-document.ts";

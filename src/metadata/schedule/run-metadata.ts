@@ -1,20 +1,19 @@
 import { createFetcher } from "../../outbound/fetcher.ts";
-import { OutboundLimits } from "../../outbound/outbound-limits.ts";
+import { HostLimits } from "../../outbound/host-limits.ts";
 import type { MetadataContext } from "../context.ts";
-import { ChainReader } from "../discover/chain-reader.ts";
 import { GatewayBlocks } from "../read/gateway-blocks.ts";
 import { MediaProbe } from "../read/probe-media.ts";
-import { JobPool } from "./job-pool.ts";
+import { ChainReader } from "./chain-reader.ts";
+import { Scheduler } from "./scheduler.ts";
 import type { Shared } from "./token-reader.ts";
 
 /** Reads the metadata of all chains' tokens and contracts until `signal` aborts. Outages are waited out. */
 export async function runMetadata(services: MetadataContext, signal: AbortSignal): Promise<void> {
   const { allowPrivateFetch, metadata, ipfs } = services.config;
-  const limits = new OutboundLimits({ ...metadata, total: metadata.concurrency });
+  const limits = new HostLimits({ perHost: metadata.perHost, total: metadata.concurrency });
   const fetcher = createFetcher({ allowPrivate: allowPrivateFetch }, limits);
   const shared: Shared = {
-    limits,
-    pool: new JobPool(metadata.concurrency, services.chains.length),
+    scheduler: new Scheduler({ ...metadata, chains: services.chains.length }),
     media: new MediaProbe(),
     sources: {
       content: services.content,

@@ -2,20 +2,17 @@ import type { PublicClient } from "viem";
 import type { Chain } from "../../chains.ts";
 import { toHex } from "../../db/bytes.ts";
 import type { Fetcher } from "../../outbound/fetcher.ts";
-import { Busy, type OutboundLimits } from "../../outbound/outbound-limits.ts";
+import { Busy } from "../../outbound/host-limits.ts";
 import type { MetadataContext } from "../context.ts";
-import type { PinnedBlock } from "../read/call-contract.ts";
 import type { MediaProbe } from "../read/probe-media.ts";
 import type { Sources } from "../read/read-document.ts";
 import { readToken } from "../read/read-token.ts";
-import { dropToken, finishFile, finishToken, releaseToken, type TokenJob } from "../store/queue.ts";
-import type { JobPool } from "./job-pool.ts";
-import type { WaitingJobs } from "./waiting-jobs.ts";
+import { dropToken, finishFile, finishToken, releaseToken } from "../store/queue.ts";
+import type { Scheduled, Scheduler } from "./scheduler.ts";
 
 /** What the chains of one process share. */
 export interface Shared {
-  limits: OutboundLimits;
-  pool: JobPool;
+  scheduler: Scheduler;
   media: MediaProbe;
   sources: Sources;
 }
@@ -26,27 +23,18 @@ export class TokenReader {
   readonly #chain: Chain;
   readonly #client: PublicClient;
   readonly #shared: Shared;
-  readonly #waiting: WaitingJobs;
   readonly #signal: AbortSignal;
 
-  constructor(
-    services: MetadataContext,
-    chain: Chain,
-    client: PublicClient,
-    shared: Shared,
-    waiting: WaitingJobs,
-    signal: AbortSignal,
-  ) {
+  constructor(services: MetadataContext, chain: Chain, client: PublicClient, shared: Shared, signal: AbortSignal) {
     this.#services = services;
     this.#chain = chain;
     this.#client = client;
     this.#shared = shared;
-    this.#waiting = waiting;
     this.#signal = signal;
   }
 
-  /** @param key names the contract to the bounds. */
-  async read(job: TokenJob, key: string, head: PinnedBlock): Promise<void> {
+  async read(scheduled: Scheduled): Promise<void> {
+    const { job, head } = scheduled;
     const { db, log } = this.#services;
     if (job.standard === null) return await dropToken(db, job);
     if (job.mintBlock !== null && job.mintBlock > head.number) return await releaseToken(db, job, 1_000);
@@ -55,14 +43,14 @@ export class TokenReader {
       tokenId: BigInt(job.tokenId),
       standard: job.standard,
     };
-    const { media, sources } = this.#shared;
-    const charged = this.#charge(key);
+    const { media, scheduler, sources } = this.#shared;
+    const charged = this.#charge(scheduled);
     const own = { ...sources, fetcher: charged.fetcher };
     try {
       const reading = await readToken(this.#client, own, media, head, token, this.#signal);
       if (this.#signal.aborted) return await releaseToken(db, job, 0);
       await finishToken(db, job, head, reading);
-      this.#waiting.succeeded(key, charged.wasUsed());
+      scheduler.succeeded(scheduled, charged.wasUsed());
       const image = reading.outcome === "read" && reading.file === null ? reading.document.image : null;
       if (image === null) return;
       // The document is there to be read; its image's server may take its time.
@@ -70,7 +58,7 @@ export class TokenReader {
       if (!this.#signal.aborted) await finishFile(db, job, image, file);
     } catch (error) {
       if (error instanceof Busy) {
-        const pauseMs = this.#waiting.pause(key, error.retryMs);
+        const pauseMs = scheduler.pause(scheduled, error.retryMs);
         return await releaseToken(db, job, pauseMs);
       }
       log.error(
@@ -83,11 +71,11 @@ export class TokenReader {
   }
 
   /** A fetcher that counts the token with its contract at the first request. */
-  #charge(key: string): { fetcher: Fetcher; wasUsed: () => boolean } {
-    const { limits, sources } = this.#shared;
+  #charge(scheduled: Scheduled): { fetcher: Fetcher; wasUsed: () => boolean } {
+    const { scheduler, sources } = this.#shared;
     let used = false;
     const count = () => {
-      if (!used) limits.charge(key);
+      if (!used) scheduler.charge(scheduled);
       used = true;
     };
     const fetcher: Fetcher = {

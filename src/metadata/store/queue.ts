@@ -9,7 +9,6 @@ import type { PinnedBlock } from "../read/call-contract.ts";
 import { hashOf } from "../read/parse-document.ts";
 import type { MediaInformation } from "../read/probe-media.ts";
 import type { TokenReading } from "../read/read-token.ts";
-import type { DueContract } from "../schedule/due-contracts.ts";
 
 /** A token this process has to read now; the lease tells its writes from those of a later claim. */
 export interface TokenJob {
@@ -38,20 +37,54 @@ const queueOf = (chainId: number): WorkQueue => ({
   named: true,
 });
 
+/** A contract that has tokens due, of one priority. */
+export interface DueContract {
+  contract: Buffer;
+  priority: number;
+}
+
+/**
+ * Contracts of a chain that have tokens due, up to `most`: the most urgent first, equals in no order. It costs one index
+ * probe for each contract, however many tokens each has.
+ */
+export async function listDueContracts(db: Kysely<Database>, chainId: number, most: number): Promise<DueContract[]> {
+  const { rows } = await sql<DueContract>`
+    WITH RECURSIVE pair AS (
+      (SELECT priority, contract, next_attempt_at FROM service.token_metadata
+       WHERE chain_id = ${chainId} AND next_attempt_at IS NOT NULL
+       ORDER BY priority, contract, next_attempt_at LIMIT 1)
+      UNION ALL
+      SELECT n.priority, n.contract, n.next_attempt_at FROM pair p CROSS JOIN LATERAL (
+        SELECT priority, contract, next_attempt_at FROM service.token_metadata
+        WHERE chain_id = ${chainId} AND next_attempt_at IS NOT NULL
+          AND (priority, contract) > (p.priority, p.contract)
+        ORDER BY priority, contract, next_attempt_at LIMIT 1
+      ) n
+    )
+    SELECT priority, contract FROM (
+      SELECT priority, contract FROM pair WHERE next_attempt_at <= clock_timestamp() LIMIT ${most}) due
+    ORDER BY priority, random()`.execute(db);
+  return rows;
+}
+
 /** How many tokens of a contract to take. */
-export interface Pick extends DueContract {
+export interface ContractClaim extends DueContract {
   count: number;
 }
 
 /** Takes due tokens of the given contracts, per contract those that wait longest. Other workers skip them for a minute. */
-export async function claimTokens(db: Kysely<Database>, chainId: number, picks: readonly Pick[]): Promise<TokenJob[]> {
+export async function claimTokens(
+  db: Kysely<Database>,
+  chainId: number,
+  claims: readonly ContractClaim[],
+): Promise<TokenJob[]> {
   const leaseId = randomUUID();
   const queue = queueOf(chainId);
   const ofContract = sql<SqlBool>`q.contract = w.contract AND q.priority = w.priority`;
   const due = sql`
     SELECT d.contract, d.token_id
-    FROM unnest(${picks.map(({ contract }) => contract)}::bytea[], ${picks.map(({ priority }) => priority)}::smallint[],
-      ${picks.map(({ count }) => count)}::integer[]) AS w (contract, priority, count)
+    FROM unnest(${claims.map(({ contract }) => contract)}::bytea[], ${claims.map(({ priority }) => priority)}::smallint[],
+      ${claims.map(({ count }) => count)}::integer[]) AS w (contract, priority, count)
     CROSS JOIN LATERAL (${dueRows(queue, sql<number>`w.count`, ofContract)}) d`;
   const columns = sql`m.contract, m.token_id, m.attempts`;
   const { rows } = await sql<ClaimedRow>`

@@ -1,0 +1,122 @@
+// Builds the pages of web/ into web/dist, where the API finds them. Does nothing when they are as new as their sources.
+//   node bin/build-web.ts
+import { createHash } from "node:crypto";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join, relative } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import type { PageFiles, WebManifest } from "../src/server/web-manifest.ts";
+
+const root = join(import.meta.dirname, "..");
+const web = join(root, "web");
+const dist = join(web, "dist");
+const entries = { mint: "mint/main.tsx", console: "console/main.tsx" };
+
+/** Files that the pages are made of, with what decides how they are made. */
+async function sources(): Promise<string[]> {
+  const files = await readdir(web, { recursive: true, withFileTypes: true });
+  const own = files
+    .filter((file) => file.isFile())
+    .map((file) => join(file.parentPath, file.name))
+    .filter((path) => !path.startsWith(dist));
+  return [...own.sort(), join(root, "package-lock.json"), join(root, "bin/build-web.ts")];
+}
+
+/** The same for the same sources, on every machine. */
+async function stampOfSources(): Promise<string> {
+  const hash = createHash("sha256");
+  for (const path of await sources()) hash.update(`${relative(root, path)}\0`).update(await readFile(path));
+  return hash.digest("hex");
+}
+
+async function builtStamp(): Promise<string | null> {
+  const text = await readFile(join(dist, "manifest.json"), "utf8").catch(() => null);
+  return text === null ? null : (JSON.parse(text) as WebManifest).stamp;
+}
+
+interface ViteEntry {
+  file: string;
+  css?: string[];
+  imports?: string[];
+}
+
+/** Several may build at once: whatever is written has its content in its name, and the list of files comes last. */
+async function buildWeb(): Promise<"built" | "kept"> {
+  const stamp = await stampOfSources();
+  if ((await builtStamp()) === stamp) return "kept";
+  // The libraries have other code for development, and whoever starts this may say so of itself.
+  process.env["NODE_ENV"] = "production";
+  const { build } = await import("vite");
+  await mkdir(join(dist, "assets"), { recursive: true });
+  const out = await mkdtemp(join(dist, "build-"));
+  try {
+    const result = await build({
+      root: web,
+      configFile: false,
+      base: "/",
+      logLevel: "error",
+      define: { "process.env.NODE_ENV": '"production"' },
+      build: {
+        outDir: out,
+        manifest: "vite.json",
+        modulePreload: { polyfill: false },
+        assetsInlineLimit: 0,
+        reportCompressedSize: false,
+        rolldownOptions: {
+          input: Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, join(web, file)])),
+        },
+      },
+    });
+    if (!result) throw new Error("the build made nothing");
+    const made = JSON.parse(await readFile(join(out, "vite.json"), "utf8")) as Record<string, ViteEntry>;
+    const names = await readdir(join(out, "assets"));
+    for (const name of names) await keep(out, name);
+    const pages = Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, filesOf(made, file)]));
+    const manifest: WebManifest = { stamp, pages, files: names.sort() };
+    await writeFile(join(out, "manifest.json"), JSON.stringify(manifest));
+    await rename(join(out, "manifest.json"), join(dist, "manifest.json"));
+    await removeOthers(names);
+  } finally {
+    await rm(out, { recursive: true, force: true });
+  }
+  return "built";
+}
+
+/** Compressed here, once and as well as possible, instead of for each visitor. */
+async function keep(out: string, name: string): Promise<void> {
+  const bytes = await readFile(join(out, "assets", name));
+  const best = { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length } };
+  const copies = {
+    [`${name}.br`]: await promisify(brotliCompress)(bytes, best),
+    [`${name}.gz`]: await promisify(gzip)(bytes, { level: 9 }),
+    [name]: bytes,
+  };
+  for (const [file, content] of Object.entries(copies)) {
+    await writeFile(join(out, file), content);
+    await rename(join(out, file), join(dist, "assets", file));
+  }
+}
+
+/** What the page has to load before it starts; what it may load later is not among them. */
+function filesOf(made: Record<string, ViteEntry>, file: string): PageFiles {
+  const seen = new Set<string>();
+  const visit = (key: string): void => {
+    if (seen.has(key)) return;
+    seen.add(key);
+    for (const next of made[key]?.imports ?? []) visit(next);
+  };
+  visit(file);
+  const own = [...seen].flatMap((key) => (made[key] ? [made[key]] : []));
+  const base = (path: string) => path.replace("assets/", "");
+  const [main, ...shared] = own.map((entry) => base(entry.file));
+  if (!main) throw new Error(`nothing was built of ${file}`);
+  return { script: main, preloads: shared, styles: [...new Set(own.flatMap(({ css }) => css ?? []))].map(base) };
+}
+
+async function removeOthers(names: readonly string[]): Promise<void> {
+  const wanted = new Set(names.flatMap((name) => [name, `${name}.br`, `${name}.gz`]));
+  for (const file of await readdir(join(dist, "assets")))
+    if (!wanted.has(file)) await rm(join(dist, "assets", file), { force: true });
+}
+
+process.stdout.write(`web pages: ${await buildWeb()}\n`);

@@ -1,0 +1,124 @@
+import { randomBytes } from "node:crypto";
+import { sql } from "kysely";
+import { type Address, type Hex, isAddressEqual, recoverMessageAddress } from "viem";
+import { newBrowserSecret, sha256Of } from "../auth/session-secret.ts";
+import { ServiceError } from "../errors/errors.ts";
+import type { Services } from "../services.ts";
+import { admitAddress } from "./admit-address.ts";
+import { type OpenedSession, openSession } from "./sessions.ts";
+import { readSignInMessage, type SignInClaim, signInMs, signInStatement } from "./sign-in-message.ts";
+import { accountOfWallet, joinWallet, openWalletAccount } from "./wallet-accounts.ts";
+
+/** Who asks, as far as that is known without an account. */
+export interface SignInRequest {
+  address: string | null;
+  requestId: string;
+}
+
+/** What a wallet needs for a message to sign. */
+export interface SignInChallenge {
+  /** 128 bits in letters and digits. */
+  nonce: string;
+  statement: string;
+  expiresAt: Date;
+}
+
+export interface SignInInput {
+  /** The EIP-4361 message, letter by letter as it was signed. */
+  message: string;
+  signature: Hex;
+  /** The secret that the browser got with its nonce. */
+  browser: string;
+  /** An account that the caller has opened with a key already: the wallet opens it from now on. */
+  joinTo?: string | undefined;
+}
+
+/** A signature of a contract wallet has the bytes that its contract takes; more than this is none. */
+const maxSignature = 16_384;
+
+/** The secret of a browser that asks for a nonce. */
+export function newBrowser(): string {
+  return newBrowserSecret();
+}
+
+/**
+ * Makes a nonce that one message may use once, within five minutes, from the browser that asked for it.
+ *
+ * @param browser a secret of that browser; at least 128 random bits.
+ * @throws ServiceError `rate_limit_exceeded`.
+ */
+export async function newChallenge(
+  services: Services,
+  browser: string,
+  request: SignInRequest,
+): Promise<SignInChallenge> {
+  await admitAddress(services, request.address, 1, () => undefined);
+  const nonce = randomBytes(16).toString("hex");
+  await services.db.deleteFrom("service.sign_in_nonce").where(sql<boolean>`expires_at < clock_timestamp()`).execute();
+  const { expires_at } = await services.db
+    .insertInto("service.sign_in_nonce")
+    .values({
+      digest: sha256Of(nonce),
+      browser: sha256Of(browser),
+      expires_at: sql<Date>`clock_timestamp() + make_interval(secs => ${signInMs / 1_000})`,
+    })
+    .returning("expires_at")
+    .executeTakeFirstOrThrow();
+  return { nonce, statement: signInStatement, expiresAt: expires_at };
+}
+
+/**
+ * Opens a session for the wallet that signed. A wallet that never came before opens a free account where sign-up is
+ * open. A nonce is used up by its first message, also by one whose signature is wrong.
+ *
+ * @throws ServiceError `value_error` for a message that does not hold, `invalid_credentials` for a used nonce or a
+ *   wrong signature, `sign_up_closed`, `account_suspended`, `rate_limit_exceeded`.
+ */
+export async function signIn(services: Services, input: SignInInput, request: SignInRequest): Promise<OpenedSession> {
+  await admitAddress(services, request.address, 2, () => undefined);
+  const { config, chains } = services;
+  const claim = readSignInMessage(input.message, { publicUrl: config.publicUrl, chains, now: Date.now() });
+  if (!/^0x([0-9a-f]{2})+$/i.test(input.signature) || input.signature.length > maxSignature)
+    throw new ServiceError("value_error", "signature must be 0x and hex digits", { field: "signature" });
+  const used = await services.db
+    .deleteFrom("service.sign_in_nonce")
+    .where("digest", "=", sha256Of(claim.nonce))
+    .where("browser", "=", sha256Of(input.browser))
+    .where(sql<boolean>`expires_at > clock_timestamp()`)
+    .returning("digest")
+    .executeTakeFirst();
+  if (!used) throw new ServiceError("invalid_credentials", "this nonce was used, has expired, or is another browser's");
+  // The chain tells contract wallets apart; a private key is the same on each.
+  const chainId = (await signedByKey(claim.address, input)) ? 0 : await signedByContract(services, claim, input);
+  const wallet = { address: claim.address, chainId };
+  if (input.joinTo !== undefined) {
+    await joinWallet(services, wallet, input.joinTo, request.requestId);
+    return await openSession(services, input.joinTo, wallet, request.requestId);
+  }
+  const known = await accountOfWallet(services, wallet);
+  const accountId = known ?? (await openWalletAccount(services, wallet, request));
+  return { ...(await openSession(services, accountId, wallet, request.requestId)), isNew: known === null };
+}
+
+async function signedByKey(address: Address, { message, signature }: SignInInput): Promise<boolean> {
+  if (signature.length !== 132) return false;
+  const signer = await recoverMessageAddress({ message, signature }).catch(() => null);
+  return signer !== null && isAddressEqual(signer, address);
+}
+
+/** ERC-1271, and ERC-6492 for a wallet that does not stand yet. @returns the chain that the contract is on. */
+async function signedByContract(
+  services: Services,
+  { address, chain }: SignInClaim,
+  { message, signature }: SignInInput,
+): Promise<number> {
+  const client = services.rpc(chain);
+  // The library takes a node that does not answer for a contract that says no.
+  const right = await client.verifyMessage({ address, message, signature }).catch(() => false);
+  if (!right)
+    throw new ServiceError(
+      "invalid_credentials",
+      `the signature is not this wallet's, nor does a contract at its address on ${chain.name} take it`,
+    );
+  return chain.id;
+}

@@ -1,0 +1,57 @@
+import type { Chain } from "../chains.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { askNode } from "../relay/chain/node-failure.ts";
+import type { RpcResult } from "../rpc/batch.ts";
+import type { Services } from "../services.ts";
+
+/** What a page asks of a wallet and of its node. The node's own commands are not among it: they change the chain itself. */
+const methods: ReadonlySet<string> = new Set([
+  ...[
+    "eth_accounts",
+    "eth_blockNumber",
+    "eth_call",
+    "eth_chainId",
+    "eth_estimateGas",
+    "eth_feeHistory",
+    "eth_gasPrice",
+  ],
+  ...["eth_getBalance", "eth_getBlockByNumber", "eth_getCode", "eth_getTransactionByHash", "eth_getTransactionCount"],
+  ...["eth_getTransactionReceipt", "eth_maxPriorityFeePerGas", "eth_sendTransaction", "personal_sign"],
+]);
+
+/** The node's first account pays for relayers and factories. */
+const firstAccount = 1;
+const accounts = 5;
+
+/**
+ * Answers one request of a page's wallet on a local chain by the chain's node, which holds the keys of its test accounts.
+ *
+ * @param text one JSON-RPC request: `method` and `params`.
+ * @throws ServiceError `not_found` on a chain that is not local, `value_error`, `service_unavailable`.
+ */
+export async function askLocalWallet(services: Services, chain: Chain, text: string): Promise<RpcResult> {
+  if (!chain.local) throw new ServiceError("not_found", `${chain.name} is no local chain; use a wallet of your own`);
+  const { method, params } = parseCall(text);
+  const answer = await askNode(chain, async () => {
+    const [result] = await services.relay.nodes(chain).first((node) => node.ask([{ method, params }]));
+    return result;
+  });
+  if (!answer) throw new ServiceError("service_unavailable", `the ${chain.name} node does not answer`);
+  if (method !== "eth_accounts" || !("result" in answer)) return answer;
+  return { result: (answer.result as string[]).slice(firstAccount, firstAccount + accounts) };
+}
+
+function parseCall(text: string): { method: string; params: readonly unknown[] } {
+  const { method, params = [] } = parse(text);
+  if (typeof method !== "string" || !methods.has(method) || !Array.isArray(params))
+    throw new ServiceError("value_error", "this is no request that a page's wallet makes", { field: "method" });
+  return { method, params };
+}
+
+function parse(text: string): { method?: unknown; params?: unknown } {
+  try {
+    return (JSON.parse(text) as object | null) ?? {};
+  } catch {
+    return {};
+  }
+}

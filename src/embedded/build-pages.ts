@@ -1,0 +1,43 @@
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { lowerPriority } from "../lower-priority.ts";
+import { withoutKeys } from "./without-keys.ts";
+
+const script = join(import.meta.dirname, "../../bin/build-web.ts");
+
+/**
+ * Builds the console and the mint page beside the start, in a process of its own: the bundler takes a hundred megabytes,
+ * which no process of the service shall hold. An installed package has its pages built and no bundler.
+ *
+ * @param report gets one line when that failed; the service works without its pages.
+ */
+export function buildPages(report: (line: string) => void): { end(): void } {
+  try {
+    createRequire(script).resolve("vite/package.json");
+  } catch {
+    return { end: () => undefined };
+  }
+  // A group of its own: Ctrl-C reaches the launcher alone.
+  const child = spawn(process.execPath, [script], {
+    env: withoutKeys(process.env),
+    stdio: ["ignore", "ignore", "pipe"],
+    detached: true,
+  });
+  if (child.pid !== undefined) void lowerPriority(child.pid);
+  let said = "";
+  let stopped = false;
+  child.stderr.on("data", (piece: Buffer) => {
+    said = (said + piece.toString("utf8")).slice(-2_000);
+  });
+  child.once("error", (error) => report(`mintyard: the pages were not built: ${error.message}`));
+  child.once("exit", (code) => {
+    if (code !== 0 && !stopped) report(`mintyard: the pages were not built (code ${code}): ${said.trim()}`);
+  });
+  return {
+    end: () => {
+      stopped = true;
+      child.kill("SIGTERM");
+    },
+  };
+}

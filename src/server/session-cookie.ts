@@ -1,0 +1,100 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { isWriteOfSession, sessionSeconds } from "../accounts/sessions.ts";
+import { isLoopback, signInMs } from "../accounts/sign-in-message.ts";
+import { guideOf } from "../errors/error-guide.ts";
+import { errorTable } from "../errors/errors.ts";
+import { corsHeaders } from "../http/common-headers.ts";
+import { newRequestId } from "../http/request-id.ts";
+import type { Services } from "../services.ts";
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => void;
+
+/** `session` is the key of a signed-in browser; `browser` ties a nonce to the browser that asked for it. */
+type CookieName = "session" | "browser";
+
+const lifeSeconds = { session: sessionSeconds, browser: signInMs / 1_000 };
+
+/** Off loopback a cookie is for HTTPS alone, and no other host of the domain can set one of its name. */
+function fullName({ config }: Services, name: CookieName): { full: string; secure: boolean } {
+  const secure = !isLoopback(new URL(config.publicUrl).hostname);
+  return { full: `${secure ? "__Host-" : ""}mintyard_${name}`, secure };
+}
+
+/** @param value null: the browser forgets it. */
+export function cookieOf(services: Services, name: CookieName, value: string | null): string {
+  const { full, secure } = fullName(services, name);
+  const age = value === null ? 0 : lifeSeconds[name];
+  return `${full}=${value ?? ""}; Path=/; Max-Age=${age}; HttpOnly; SameSite=Strict${secure ? "; Secure" : ""}`;
+}
+
+/** @returns null when the request has none, or two: then one of them is not ours. */
+export function readCookie(services: Services, request: IncomingMessage, name: CookieName): string | null {
+  const { full } = fullName(services, name);
+  const values = (request.headers.cookie ?? "").split(";").flatMap((pair) => {
+    const at = pair.indexOf("=");
+    return pair.slice(0, at).trim() === full ? [pair.slice(at + 1).trim()] : [];
+  });
+  return values.length === 1 && values[0] ? values[0] : null;
+}
+
+/**
+ * Whether a request may come from a page of this server. Browsers say where a request comes from; programs without
+ * cookies need not.
+ */
+export function isSameOrigin({ config }: Services, { headers }: IncomingMessage): boolean {
+  const site = headers["sec-fetch-site"];
+  if (site !== undefined && site !== "same-origin" && site !== "none") return false;
+  const { origin, host } = headers;
+  if (origin === undefined) return true;
+  // A proxy in front may send a host of its own.
+  return URL.canParse(origin) && [host, new URL(config.publicUrl).host].includes(new URL(origin).host);
+}
+
+/**
+ * Lets a session be the key of a request to the APIs that has none. A write needs the session's token besides: cookies
+ * go along with requests of other pages on the same host too. A write without any token stays a request without a key,
+ * as pages send it that know of no session; one with a wrong token is refused.
+ */
+export function acceptSessions(services: Services, ordinary: Listener): Listener {
+  return (request, response) => {
+    const { url = "", method = "GET", headers } = request;
+    if (headers.cookie === undefined || headers.authorization !== undefined || !/^\/(graphql|v0)\b/.test(url))
+      return ordinary(request, response);
+    const secret = readCookie(services, request, "session");
+    if (secret === null) return ordinary(request, response);
+    const isRead = method === "GET" || method === "HEAD";
+    if (method === "OPTIONS" || (!isRead && headers["x-csrf-token"] === undefined)) return ordinary(request, response);
+    if (!mayUseSession(services, request, secret)) return refuse(url, response);
+    // What reads the key reads the header, in either form.
+    request.rawHeaders.push("Authorization", secret);
+    request.headers.authorization = secret;
+    ordinary(request, response);
+  };
+}
+
+/** Reads need no token: a page of another origin cannot see their answers. */
+export function mayUseSession(services: Services, request: IncomingMessage, secret: string): boolean {
+  if (!isSameOrigin(services, request)) return false;
+  if (request.method === "GET" || request.method === "HEAD") return true;
+  const token = request.headers["x-csrf-token"];
+  return typeof token === "string" && isWriteOfSession(services, secret, token);
+}
+
+function refuse(url: string, response: ServerResponse): void {
+  const requestId = newRequestId();
+  const code = "csrf_token_invalid";
+  const guide = guideOf(code);
+  const docs = `/docs/errors/${code}`;
+  const { status } = errorTable[code];
+  const message = "X-CSRF-Token is not this session's, or the request comes from a page of another site";
+  const body = url.startsWith("/graphql")
+    ? { errors: [{ message, extensions: { code, ...guide, docs, requestId } }] }
+    : { response: "NOK", error: { status_code: status, code, message, request_id: requestId, fix: guide.fix, docs } };
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    ...corsHeaders,
+    ...{ "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), "X-Request-Id": requestId },
+    Connection: "close",
+  });
+  response.end(text);
+}

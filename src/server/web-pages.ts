@@ -1,0 +1,94 @@
+import type { Context, Hono } from "hono";
+import { html, raw } from "hono/html";
+import type { AppEnv } from "../http/app-env.ts";
+import { WebFiles } from "./web-manifest.ts";
+
+const types: Record<string, string> = {
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
+
+/**
+ * Pages run the code and styles of this server's files and nothing else, ask this server alone, and stand in no frame: a
+ * wallet's prompt must not be drawn over. Wallets reach a page from the browser, past this policy.
+ */
+const policy =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; " +
+  "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+export const pageHeaders = {
+  "Content-Security-Policy": policy,
+  "Cache-Control": "no-cache",
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "strict-origin-when-cross-origin",
+  "Cross-Origin-Opener-Policy": "same-origin-allow-popups",
+  "Permissions-Policy": "camera=(), microphone=(), geolocation=(), payment=()",
+};
+
+/** What one page says of itself, to browsers and to who shows its link. */
+export interface PageHead {
+  title: string;
+  description: string;
+  /** Absolute. */
+  image?: string | null;
+  url?: string;
+}
+
+/** The built pages, their files, and the frame around each. */
+export class WebPages {
+  readonly #files = new WebFiles();
+
+  /** `/assets/{name}`: names have a hash of the content, so an answer holds for ever. */
+  addAssets(app: Hono<AppEnv>): void {
+    app.get("/assets/:file", async (c) => {
+      const name = c.req.param("file");
+      const accepted = c.req.header("Accept-Encoding") ?? "";
+      const encoding = /\bbr\b/.test(accepted) ? "br" : /\bgzip\b/.test(accepted) ? "gz" : null;
+      const bytes = await this.#files.read(name, encoding);
+      return c.body(bytes, 200, {
+        "Content-Type": types[name.split(".").at(-1) ?? ""] ?? "application/octet-stream",
+        "Content-Length": String(bytes.length),
+        "Cache-Control": "public, max-age=31536000, immutable",
+        "X-Content-Type-Options": "nosniff",
+        Vary: "Accept-Encoding",
+        ...(encoding === null ? {} : { "Content-Encoding": encoding === "gz" ? "gzip" : "br" }),
+      });
+    });
+  }
+
+  /**
+   * @param name of the page in `bin/build-web.ts`.
+   * @throws ServiceError `service_unavailable` until the pages are built.
+   */
+  async page(c: Context<AppEnv>, name: string, { title, description, image, url }: PageHead): Promise<Response> {
+    const { pages } = await this.#files.manifest();
+    const { script, preloads, styles } = pages[name] ?? { script: "", preloads: [], styles: [] };
+    return await c.html(
+      html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8" />
+<title>${title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1" />
+<meta name="color-scheme" content="light dark" />
+<meta name="description" content="${description}" />
+<meta property="og:title" content="${title}" />
+<meta property="og:description" content="${description}" />
+<meta property="og:type" content="website" />
+${url ? html`<meta property="og:url" content="${url}" />` : raw("")}
+${image ? html`<meta property="og:image" content="${image}" /><meta name="twitter:card" content="summary_large_image" />` : raw("")}
+<link rel="icon" href="data:," />
+${styles.map((file) => html`<link rel="stylesheet" href="/assets/${file}" />`)}
+${preloads.map((file) => html`<link rel="modulepreload" href="/assets/${file}" />`)}
+<script type="module" src="/assets/${script}"></script>
+</head>
+<body>
+<div id="page"><noscript>This page needs JavaScript.</noscript></div>
+</body>
+</html>`,
+      200,
+      pageHeaders,
+    );
+  }
+}

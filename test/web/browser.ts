@@ -1,0 +1,141 @@
+import { existsSync } from "node:fs";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { Hex } from "viem";
+import type { Wallet } from "../../bin/demo-wallets.ts";
+
+/** Debian's, or the one that `CHROMIUM` names. */
+const program = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
+
+/** Without a browser the tests of pages are skipped. */
+export const hasBrowser = existsSync(program);
+if (!hasBrowser) process.stdout.write(`no browser at ${program}: the tests of pages are skipped\n`);
+
+export async function openBrowser(): Promise<Browser> {
+  // No sandbox: tests run as root in containers, and load pages of this repository alone.
+  return await chromium.launch({ executablePath: program, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
+
+/** A page that fails its test for whatever a visitor's browser would complain about. */
+export interface WatchedPage {
+  page: Page;
+  context: BrowserContext;
+  /** Errors in the console, refused by the policy, requests to other hosts. */
+  complaints: string[];
+  close(): Promise<void>;
+}
+
+/** @param origin of the only host that the page may ask. */
+export async function openPage(
+  browser: Browser,
+  origin: string,
+  options: { width?: number; height?: number; dark?: boolean } = {},
+): Promise<WatchedPage> {
+  const { width = 1280, height = 900, dark = false } = options;
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: dark ? "dark" : "light",
+    reducedMotion: "reduce",
+    locale: "en-GB",
+    timezoneId: "UTC",
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (message.type() === "error") complaints.push(`console: ${message.text()}`);
+  });
+  page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
+  page.on("request", (request) => {
+    const url = new URL(request.url());
+    if (url.protocol.startsWith("http") && url.origin !== origin) complaints.push(`request to ${url.origin}`);
+  });
+  await context.addInitScript(() => {
+    addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective}`));
+  });
+  return { page, context, complaints, close: () => context.close() };
+}
+
+/** What a test decides about its wallet while it runs. */
+export interface WalletControl {
+  chainId: number;
+  /** What the person says to the next prompts. */
+  answer: "yes" | "no";
+  /** Called before a transaction is sent, after the page has checked it. */
+  beforeSend?: () => Promise<void>;
+  /** Networks that the wallet can change to. */
+  knows: number[];
+}
+
+/** A browser wallet (EIP-6963) whose key and signatures stay in this process. */
+export async function addWallet(
+  { page }: WatchedPage,
+  wallet: Wallet,
+  rpcUrl: string,
+  chainId: number,
+): Promise<WalletControl> {
+  const control: WalletControl = { chainId, answer: "yes", knows: [chainId] };
+  const refuse = (code: number, message: string) => ({ error: { code, message } });
+  const request = async (method: string, params: unknown[]): Promise<object> => {
+    const prompts = /^(eth_requestAccounts|eth_sendTransaction|personal_sign|wallet_)/.test(method);
+    if (prompts && control.answer === "no") return refuse(4001, "User rejected the request.");
+    if (method === "eth_requestAccounts" || method === "eth_accounts") return { result: [wallet.account.address] };
+    if (method === "eth_chainId") return { result: `0x${control.chainId.toString(16)}` };
+    if (method === "wallet_switchEthereumChain") {
+      const id = Number((params[0] as { chainId: Hex }).chainId);
+      if (!control.knows.includes(id)) return refuse(4902, "Unrecognized chain ID.");
+      control.chainId = id;
+      return { result: null };
+    }
+    if (method === "personal_sign") {
+      const sign = wallet.account.signMessage;
+      return { result: await sign?.({ message: { raw: params[0] as Hex } }) };
+    }
+    if (method === "eth_sendTransaction") {
+      await control.beforeSend?.();
+      const { to, data, value } = params[0] as { to?: Hex; data?: Hex; value?: Hex };
+      // Wallets send what they are told to, also what will fail.
+      return { result: await wallet.sendTransaction({ to, data, value: BigInt(value ?? 0), gas: 3_000_000n }) };
+    }
+    const response = await fetch(rpcUrl, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+    });
+    return (await response.json()) as object;
+  };
+  await page.exposeFunction("askTestWallet", async (method: string, params: unknown[]) => {
+    try {
+      return await request(method, params);
+    } catch (error) {
+      return refuse(-32_000, (error as Error).message);
+    }
+  });
+  await page.addInitScript(() => {
+    const ask = (
+      globalThis as unknown as {
+        askTestWallet(method: string, params: unknown[]): Promise<{ result?: unknown; error?: object }>;
+      }
+    ).askTestWallet;
+    const listeners = new Map<string, ((value: unknown) => void)[]>();
+    const provider = {
+      request: async ({ method, params = [] }: { method: string; params?: unknown[] }) => {
+        const { result, error } = await ask(method, params);
+        if (error) throw error;
+        return result;
+      },
+      on: (event: string, listener: (value: unknown) => void) =>
+        listeners.set(event, [...(listeners.get(event) ?? []), listener]),
+      removeListener: () => undefined,
+    };
+    const info = {
+      uuid: "00000000-0000-4000-8000-00000000abcd",
+      name: "Own wallet",
+      icon: "data:,",
+      rdns: "test.wallet",
+    };
+    const announce = () =>
+      dispatchEvent(new CustomEvent("eip6963:announceProvider", { detail: Object.freeze({ info, provider }) }));
+    addEventListener("eip6963:requestProvider", announce);
+    announce();
+  });
+  return control;
+}

@@ -1,0 +1,89 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { drawImage } from "../../bin/demo-images.ts";
+import { connect } from "../../bin/demo-wallets.ts";
+import { patient } from "../setup/poll-timeout.ts";
+import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
+import { buildPages } from "./web-fixture.ts";
+
+describe.skipIf(!hasBrowser)("the console", () => {
+  let stack: LeasedStack;
+  let browser: Browser;
+  let folder: string;
+  beforeAll(async () => {
+    [stack] = await Promise.all([leaseStack(), buildPages()]);
+    browser = await openBrowser();
+    folder = join(await mkdtemp(join(tmpdir(), "mintyard-art-")), "art");
+    await mkdir(folder);
+    for (let id = 0; id < 3; id += 1) await writeFile(join(folder, `${id}.png`), drawImage(id + 50));
+    await writeFile(join(folder, "7.txt"), "not a picture");
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stack?.release();
+    await rm(join(folder, ".."), { recursive: true, force: true });
+  });
+
+  test("a wallet signs in, a folder is launched, and the collection's page changes it", async () => {
+    const origin = new URL(stack.ready.rest).origin;
+    const watched = await openPage(browser, origin);
+    const { page, complaints } = watched;
+    page.setDefaultTimeout(patient.timeout / 5);
+    const chainId = stack.ready.chainId ?? 0;
+    const creator = await connect(stack.ready.rpcUrl ?? "", chainId).createWallet();
+    await addWallet(watched, creator, stack.ready.rpcUrl ?? "", chainId);
+    const next = () => page.getByRole("button", { name: "Next" }).click();
+
+    await page.goto(`${origin}/console/launch`);
+    await page.getByRole("button", { name: "Own wallet" }).click();
+    await page.getByRole("heading", { name: "Launch a collection" }).waitFor();
+    await page.getByLabel("Name of the collection").fill("Console keys");
+    await page.locator("input[type=file]").setInputFiles(folder);
+    await page.getByText("is neither a picture nor JSON").waitFor();
+    await rm(join(folder, "7.txt"));
+    await page.locator("input[type=file]").setInputFiles(folder);
+    await page.getByRole("button", { name: "Store 3 pictures" }).click();
+    await page.getByText("3 tokens are stored at").waitFor();
+    await next();
+    await page.getByLabel("Symbol").fill("CKEY");
+    // The tab goes away and comes back: the launch is where it was.
+    await page.reload();
+    expect(await page.getByLabel("Symbol").inputValue()).toBe("CKEY");
+    await next();
+    await page.getByLabel("Presale opens").fill("2036-01-01T00:00");
+    await page
+      .getByLabel("Wallets of the presale")
+      .fill(`${creator.account.address}\n${creator.account.address}\nnobody`);
+    await page.getByText("1 repeated rows left out, 1 rows are no address").waitFor();
+    expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
+    await page.getByLabel("Wallets of the presale").fill(creator.account.address);
+    await next();
+    expect(await page.getByLabel("Owner").inputValue()).toBe(creator.account.address.toLowerCase());
+    await next();
+    // What the dry run warns of stands above the button.
+    await page.getByText("the presale starts no earlier than the public sale").waitFor();
+    await page.getByRole("button", { name: "Deploy", exact: true }).click();
+    await page.getByRole("link", { name: "Open the collection" }).click();
+
+    await page.getByRole("heading", { name: "Console keys", level: 1 }).waitFor();
+    await page.getByText("0 of 3").waitFor();
+    await page.getByText("Change settings").click();
+    await page.getByLabel("Royalties, per cent").fill("7.5");
+    await page.getByRole("button", { name: "Change one setting" }).click();
+    await page.getByText("The change is on the chain.").waitFor();
+    await page.getByRole("button", { name: "Withdraw with Own wallet" }).click();
+    await page.getByText("There is nothing to withdraw.").waitFor();
+
+    // The session is among the keys, and ends when its owner says so.
+    await page.getByRole("link", { name: "Account" }).click();
+    await page.getByText(/^Browser of 0x/).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect(complaints.filter((text) => !/\b40[34]\b/.test(text))).toEqual([]);
+    await watched.close();
+  });
+});

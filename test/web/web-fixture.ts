@@ -1,0 +1,45 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Address } from "viem";
+import { drawImage } from "../../bin/demo-images.ts";
+import { Client } from "../setup/client.ts";
+import { patient } from "../setup/poll-timeout.ts";
+import type { LeasedStack } from "../setup/shared-stack.ts";
+
+export interface SaleOptions {
+  name?: string;
+  supply?: number;
+  perMint?: number;
+  listed?: readonly string[];
+  /** Milliseconds from now; negative: open since then. */
+  publicIn?: number;
+  presaleIn?: number;
+}
+
+/** What a start does beside it: here it has to be over before a page is opened. */
+export async function buildPages(): Promise<void> {
+  await promisify(execFile)(process.execPath, [join(import.meta.dirname, "../../bin/build-web.ts")]);
+}
+
+/** Deploys a collection over REST with a picture that the page can show. @returns its address once it stands. */
+export async function deploySale(stack: LeasedStack, owner: Address, options: SaleOptions = {}): Promise<Address> {
+  const { name = "Pages", supply = 20, perMint = 3, listed, publicIn = -3_600_000, presaleIn } = options;
+  const client = new Client(stack.ready);
+  const cid = (answer: { body: Record<string, unknown> }) => String(answer.body["ipfs_url"]).split("/").at(-1);
+  const image = cid(await client.form("/files", [["file", new Blob([new Uint8Array(drawImage(7))]), "7.png"]]));
+  const text = JSON.stringify({ name: `${name} key`, description: "Opens a page.", image: `ipfs://${image}` });
+  const document = cid(await client.form("/files", [["file", new Blob([text]), "key.json"]]));
+  const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+  const { status, body } = await client.json("/contracts/collections", {
+    ...{ chain: "goerli", name, symbol: "PAGE", max_supply: supply, tokens_per_mint: perMint },
+    ...{ mint_price: 0.01, presale_mint_price: 0.005, owner_address: owner, treasury_address: owner },
+    ...{ public_mint_start: at(publicIn), prereveal_token_uri: `ipfs://${document}` },
+    ...(presaleIn === undefined ? {} : { presale_mint_start: at(presaleIn) }),
+    ...(listed ? { presale_whitelisted_addresses: listed } : {}),
+  });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  const path = `/contracts/${body["transaction_hash"]}?chain=goerli`;
+  const { body: deployed } = await client.until(path, (answer) => answer.status === 200, patient.timeout);
+  return String(deployed["contract_address"]).toLowerCase() as Address;
+}

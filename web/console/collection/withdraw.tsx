@@ -1,0 +1,79 @@
+import { useMutation } from "@tanstack/react-query";
+import { useState } from "react";
+import { formatEther } from "../../shared/amounts.ts";
+import { isRejection, type Wallet } from "../../shared/wallets.ts";
+import type { Collection } from "../collections.ts";
+import { useInstallation, useWallets } from "../installation.ts";
+import { ErrorNotice } from "../notices.tsx";
+
+/** Selector of `withdrawFees()`. */
+const withdrawFees = "0x476343ee";
+
+/** The collection's balance goes to its treasury, sent by a wallet that is an admin of it. */
+export function Withdraw({ collection }: { collection: Collection }) {
+  const wallets = useWallets();
+  const chain = useInstallation()?.chains.find(({ name }) => name === collection.chain);
+  const [said, setSaid] = useState<string | null>(null);
+  const withdraw = useMutation({
+    mutationFn: async (wallet: Wallet) => {
+      setSaid(null);
+      try {
+        setSaid(await withdrawWith(wallet, collection.address, chain?.id ?? 0, setSaid));
+      } catch (error) {
+        setSaid(null);
+        throw isRejection(error) ? new Error("You declined in your wallet. Nothing was sent.") : error;
+      }
+    },
+  });
+  return (
+    <section className="card stack" aria-labelledby="withdraw">
+      <h2 id="withdraw">Withdraw</h2>
+      <p className="quiet">
+        What buyers paid goes to the treasury <code>{collection.treasury_address}</code>. The owner's wallet sends the
+        transaction.
+      </p>
+      <div className="row">
+        {wallets
+          .filter(({ local, id }) => !local || id === `local-${chain?.id}`)
+          .map((wallet) => (
+            <button type="button" key={wallet.id} disabled={withdraw.isPending} onClick={() => withdraw.mutate(wallet)}>
+              Withdraw with {wallet.name}
+            </button>
+          ))}
+      </div>
+      {said && <p role="status">{said}</p>}
+      <ErrorNotice error={withdraw.error} />
+    </section>
+  );
+}
+
+async function withdrawWith(
+  { provider }: Wallet,
+  to: string,
+  chainId: number,
+  say: (text: string) => void,
+): Promise<string> {
+  const ask = async <T,>(method: string, ...params: unknown[]) => (await provider.request({ method, params })) as T;
+  const [from] = await ask<string[]>("eth_requestAccounts");
+  if (Number(await ask<string>("eth_chainId")) !== chainId)
+    await ask("wallet_switchEthereumChain", { chainId: `0x${chainId.toString(16)}` });
+  const balance = BigInt(await ask<string>("eth_getBalance", to, "latest"));
+  if (balance === 0n) return "There is nothing to withdraw.";
+  const call = { from, to, data: withdrawFees };
+  try {
+    await ask("eth_call", call, "latest");
+  } catch {
+    throw new Error("This wallet is no admin of the collection. Use the owner's wallet.");
+  }
+  say(`Confirm in your wallet: ${formatEther(balance)} to the treasury.`);
+  const hash = await ask<string>("eth_sendTransaction", call);
+  for (;;) {
+    say(`Sent; waiting for a block. Transaction ${hash}`);
+    const receipt = await ask<{ status: string } | null>("eth_getTransactionReceipt", hash).catch(() => null);
+    if (receipt) {
+      if (BigInt(receipt.status) !== 1n) throw new Error("The transaction failed; the money is still in the contract.");
+      return `${formatEther(balance)} are in the treasury. Transaction ${hash}`;
+    }
+    await new Promise((done) => setTimeout(done, 1_000));
+  }
+}

@@ -1,0 +1,69 @@
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { get } from "./api.ts";
+import { useInstallation } from "./installation.ts";
+
+/** One of the account's collections, as `/v0/me/contracts/collections` has it. */
+export interface Collection {
+  name: string;
+  symbol: string;
+  chain: string;
+  address: string;
+  owner_address: string;
+  metadata_frozen: boolean;
+  max_supply: number;
+  mint_price: number;
+  tokens_per_mint: number;
+  treasury_address: string;
+  public_mint_start: string;
+  presale_mint_start: string | null;
+  base_uri: string;
+  prereveal_token_uri: string;
+  presale_whitelisted_addresses: string[];
+  royalties_share: number;
+}
+
+export interface SaleBody {
+  chain: { name: string; id: number; local: boolean };
+  max_supply: string;
+  minted: string;
+  reserved: string;
+  public_price_wei: string;
+  public_start: string | null;
+  presale_start: string | null;
+  block_time: string;
+  preview: { name: string | null; description: string | null; image: string | null } | null;
+}
+
+/** Of all chains of the installation. */
+export function useCollections() {
+  const chains = useInstallation()?.chains.filter(({ deploys }) => deploys) ?? [];
+  const queries = useQueries({
+    queries: chains.map(({ name }) => ({
+      queryKey: ["collections", name],
+      queryFn: () => get<{ contracts: Collection[] }>(`/v0/me/contracts/collections?chain=${name}`),
+      refetchInterval: 15_000,
+    })),
+  });
+  return {
+    isPending: chains.length === 0 || queries.some(({ isPending }) => isPending),
+    error: queries.find(({ error }) => error)?.error ?? null,
+    collections: queries.flatMap(({ data }) => data?.contracts ?? []),
+  };
+}
+
+/** What the contract says now. */
+export function useSale(chain: string, address: string) {
+  return useQuery({
+    queryKey: ["sale", chain, address.toLowerCase()],
+    queryFn: () => get<SaleBody>(`/mint/${chain}/${address}/sale`),
+    refetchInterval: 4_000,
+  });
+}
+
+/** The sale in one word. */
+export function saleWord(sale: SaleBody): "sold out" | "public sale" | "presale" | "not open" {
+  if (BigInt(sale.minted) + BigInt(sale.reserved) >= BigInt(sale.max_supply)) return "sold out";
+  const now = Math.max(Number(sale.block_time), Math.floor(Date.now() / 1000));
+  const open = (start: string | null) => start !== null && Number(start) < now;
+  return open(sale.public_start) ? "public sale" : open(sale.presale_start) ? "presale" : "not open";
+}

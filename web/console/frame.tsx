@@ -1,0 +1,54 @@
+import { Link, Outlet, useRouterState } from "@tanstack/react-router";
+import { useEffect, useRef } from "react";
+import { shortAddress } from "../shared/amounts.ts";
+import { useIdentity } from "./identity.tsx";
+import { Loading } from "./notices.tsx";
+import { SignInPage } from "./pages/sign-in.tsx";
+
+const pages = [
+  { to: "/", name: "Overview" },
+  { to: "/launch", name: "Launch" },
+  { to: "/data", name: "Data" },
+  { to: "/account", name: "Account" },
+] as const;
+
+/** What stands around every page. */
+export function Frame() {
+  const { identity, signOut } = useIdentity();
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const main = useRef<HTMLElement>(null);
+  // A screen reader starts at the new page, not at the link that led there.
+  useEffect(() => {
+    if (path) main.current?.focus();
+  }, [path]);
+  return (
+    <>
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <header className="top">
+        <span className="brand">Mintyard</span>
+        {identity && (
+          <nav aria-label="Console">
+            {pages.map(({ to, name }) => (
+              <Link key={to} to={to} activeOptions={{ exact: to === "/" }}>
+                {name}
+              </Link>
+            ))}
+          </nav>
+        )}
+        {identity && (
+          <span className="row small">
+            <span className="quiet">{identity.kind === "session" ? shortAddress(identity.wallet) : "API key"}</span>
+            <button type="button" onClick={() => void signOut()}>
+              Sign out
+            </button>
+          </span>
+        )}
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        {identity === undefined ? <Loading what="the console" /> : identity === null ? <SignInPage /> : <Outlet />}
+      </main>
+    </>
+  );
+}

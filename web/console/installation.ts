@@ -1,0 +1,40 @@
+import { useQuery } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { localWallet, type Wallet, watchWallets } from "../shared/wallets.ts";
+import { get } from "./api.ts";
+
+export interface InstalledChain {
+  name: string;
+  id: number;
+  local: boolean;
+  explorer_tx_url: string | null;
+  deploys: boolean;
+}
+
+export interface Installation {
+  chains: InstalledChain[];
+  sign_up: boolean;
+  public_url: string;
+  limits: { file_bytes: number; directory_files: number };
+}
+
+export function useInstallation(): Installation | undefined {
+  const { data } = useQuery({
+    queryKey: ["installation"],
+    queryFn: () => get<Installation>("/console/installation.json"),
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  return data;
+}
+
+/** The wallets of this browser, and the test wallet where there is a local chain. */
+export function useWallets(): Wallet[] {
+  const installation = useInstallation();
+  const [found, setFound] = useState<Wallet[]>([]);
+  useEffect(
+    () => watchWallets((wallet) => setFound((known) => [...known.filter(({ id }) => id !== wallet.id), wallet])),
+    [],
+  );
+  const locals = installation?.chains.filter(({ local }) => local) ?? [];
+  return [...found, ...locals.map(localWallet)];
+}

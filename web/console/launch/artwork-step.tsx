@@ -1,0 +1,155 @@
+import { type DragEvent, useEffect, useRef, useState } from "react";
+import { formatBytes } from "../../shared/amounts.ts";
+import { useIdentity } from "../identity.tsx";
+import { useInstallation } from "../installation.ts";
+import { ErrorNotice } from "../notices.tsx";
+import { Field, type StepProps } from "./fields.tsx";
+import { type Folder, filesOfDrop, filesOfInput, readFolder } from "./read-folder.ts";
+import { StoredFiles } from "./stored-files.ts";
+import { storeFile, type UploadProgress, uploadFolder } from "./upload.ts";
+
+/** A folder becomes stored pictures and metadata. What is wrong with it is said before anything is sent. */
+export function ArtworkStep({ draft, change }: StepProps) {
+  const { identity } = useIdentity();
+  const limit = useInstallation()?.limits.file_bytes ?? 20_971_520;
+  const [folder, setFolder] = useState<Folder | null>(null);
+  const [progress, setProgress] = useState<UploadProgress | null>(null);
+  const [error, setError] = useState<unknown>(null);
+  const [over, setOver] = useState(false);
+  const picker = useRef<HTMLInputElement>(null);
+  const abort = useRef(new AbortController());
+  useEffect(() => {
+    const controller = new AbortController();
+    abort.current = controller;
+    picker.current?.setAttribute("webkitdirectory", "");
+    return () => controller.abort();
+  }, []);
+
+  const read = async (files: Parameters<typeof readFolder>[0]) => {
+    setError(null);
+    setFolder((await readFolder(files, limit).catch((failure: unknown) => void setError(failure))) ?? null);
+  };
+  const drop = (event: DragEvent) => {
+    event.preventDefault();
+    setOver(false);
+    void filesOfDrop(event.dataTransfer.items).then(read, setError);
+  };
+  const store = async () => {
+    if (!folder || !identity) return;
+    setError(null);
+    const { signal } = abort.current;
+    const account = identity.kind === "session" ? identity.accountId : identity.key.slice(-12);
+    try {
+      const placeholderUri = draft.hidden ? await storePlaceholder(draft.name, draft.description, signal) : "";
+      setProgress({ files: 0, bytes: 0, kept: 0, waiting: null });
+      const { baseUri } = await uploadFolder({
+        ...{ tokens: folder.tokens, collection: draft.name, account, signal },
+        stored: await StoredFiles.open(),
+        report: setProgress,
+      });
+      const supply = folder.tokens.length;
+      const perMint = String(Math.min(Number(draft.perMint) || 1, supply));
+      change({ baseUri, placeholderUri, supply, perMint, idempotencyKey: "" });
+    } catch (failure) {
+      if (!signal.aborted) setError(failure);
+    } finally {
+      setProgress(null);
+    }
+  };
+  return (
+    <div className="stack">
+      <div className="fields">
+        <Field draft={draft} change={change} member="name" label="Name of the collection" />
+        <Field draft={draft} change={change} member="description" label="Description" optional />
+      </div>
+      <label className="check">
+        <input type="checkbox" checked={draft.hidden} onChange={(event) => change({ hidden: event.target.checked })} />
+        Hide the artwork until I reveal it
+      </label>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the button inside does the same by keyboard */}
+      <div
+        className={`drop stack ${over ? "over" : ""}`}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={drop}
+      >
+        <p>
+          Drop a folder here: pictures named by number (<code>0.png</code>), and beside them, if you have it, metadata
+          of the same numbers (<code>0.json</code>).
+        </p>
+        <p>
+          <button type="button" onClick={() => picker.current?.click()}>
+            Choose a folder
+          </button>
+          <input
+            ref={picker}
+            type="file"
+            multiple
+            hidden
+            aria-label="Folder of artwork"
+            onChange={(event) => event.target.files && void read(filesOfInput(event.target.files))}
+          />
+        </p>
+      </div>
+      {folder && <FolderReport folder={folder} />}
+      {folder && folder.problems.length === 0 && (
+        <button
+          type="button"
+          className="main"
+          disabled={progress !== null || draft.name.trim() === ""}
+          onClick={() => void store()}
+        >
+          {draft.name.trim() === "" ? "Name the collection first" : `Store ${folder.tokens.length} pictures`}
+        </button>
+      )}
+      {progress && folder && (
+        <div role="status">
+          <progress value={progress.bytes} max={Math.max(folder.bytes, 1)} aria-label="Stored" />
+          <p className="small">
+            {progress.files} of {folder.tokens.length} files, {formatBytes(progress.bytes)} of{" "}
+            {formatBytes(folder.bytes)}
+            {progress.kept > 0 ? `; ${progress.kept} were stored already` : ""}
+            {progress.waiting ? `. ${progress.waiting}` : ""}
+          </p>
+        </div>
+      )}
+      {draft.baseUri && !progress && (
+        <p className="notice" role="status">
+          {draft.supply} tokens are stored at <code>{draft.baseUri}</code>.
+        </p>
+      )}
+      <ErrorNotice error={error} />
+    </div>
+  );
+}
+
+function FolderReport({ folder }: { folder: Folder }) {
+  const shown = folder.problems.slice(0, 50);
+  return (
+    <div className={`notice ${folder.problems.length > 0 ? "wrong" : ""}`} role="status">
+      <p>
+        {folder.tokens.length} pictures, {formatBytes(folder.bytes)}
+        {folder.problems.length > 0
+          ? `; ${folder.problems.length} to mend before anything is sent:`
+          : ". Nothing is wrong with them."}
+      </p>
+      {shown.length > 0 && (
+        <ul>
+          {shown.map(({ file, text }) => (
+            <li key={`${file} ${text}`}>
+              {file && <code>{file}</code>} {text}
+            </li>
+          ))}
+        </ul>
+      )}
+    </div>
+  );
+}
+
+async function storePlaceholder(name: string, description: string, signal: AbortSignal): Promise<string> {
+  const text = JSON.stringify({ name, description: description || "Not revealed yet." });
+  return `ipfs://${await storeFile(new Blob([text], { type: "application/json" }), "placeholder.json", signal)}`;
+}

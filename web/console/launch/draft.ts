@@ -1,0 +1,107 @@
+import { useCallback, useState } from "react";
+
+/** A launch that is not done yet: kept by the browser, so that it can be left and taken up again. */
+export interface Draft {
+  step: number;
+  chain: string;
+  name: string;
+  symbol: string;
+  description: string;
+  reserve: string;
+  /** Metadata is shown at once, or after a reveal. */
+  hidden: boolean;
+  price: string;
+  presalePrice: string;
+  perMint: string;
+  /** `datetime-local`, of this browser's zone. */
+  publicStart: string;
+  presaleStart: string;
+  allowlist: string;
+  owner: string;
+  treasury: string;
+  royalties: string;
+  /** Once the folder is stored. */
+  supply: number;
+  baseUri: string;
+  placeholderUri: string;
+  /** What makes two deployments one; it is here before the request leaves. */
+  idempotencyKey: string;
+  transactionHash: string;
+}
+
+const name = "mintyard-launch";
+
+function emptyDraft(): Draft {
+  return {
+    ...{ step: 0, chain: "", name: "", symbol: "", description: "", reserve: "0", hidden: false },
+    ...{ price: "0.01", presalePrice: "", perMint: "5", publicStart: localTime(new Date()), presaleStart: "" },
+    ...{ allowlist: "", owner: "", treasury: "", royalties: "5", supply: 0, baseUri: "", placeholderUri: "" },
+    ...{ idempotencyKey: "", transactionHash: "" },
+  };
+}
+
+/** As an input of type `datetime-local` has it. */
+export function localTime(date: Date): string {
+  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+export function useDraft() {
+  const [draft, setDraft] = useState<Draft>(() => {
+    const kept = localStorage.getItem(name);
+    return kept === null ? emptyDraft() : { ...emptyDraft(), ...(JSON.parse(kept) as Partial<Draft>) };
+  });
+  const change = useCallback((part: Partial<Draft>) => {
+    setDraft((before) => {
+      const after = { ...before, ...part };
+      localStorage.setItem(name, JSON.stringify(after));
+      return after;
+    });
+  }, []);
+  const clear = useCallback(() => {
+    localStorage.removeItem(name);
+    setDraft(emptyDraft());
+  }, []);
+  return { draft, change, clear };
+}
+
+/** What the deployment asks for, as `POST /v0/contracts/collections` takes it. */
+export function requestOf(draft: Draft): Record<string, unknown> {
+  const time = (text: string) => new Date(text).toISOString();
+  const { wallets } = readAllowlist(draft.allowlist);
+  return {
+    ...{ chain: draft.chain, name: draft.name.trim(), symbol: draft.symbol.trim(), max_supply: draft.supply },
+    ...{ team_reserve: Number(draft.reserve), tokens_per_mint: Number(draft.perMint), mint_price: draft.price.trim() },
+    ...{ owner_address: draft.owner.trim(), treasury_address: (draft.treasury || draft.owner).trim() },
+    ...{ public_mint_start: time(draft.publicStart), royalties_share: Math.round(Number(draft.royalties) * 100) },
+    ...(draft.hidden ? { prereveal_token_uri: draft.placeholderUri } : { base_uri: draft.baseUri }),
+    ...(draft.presaleStart === ""
+      ? {}
+      : {
+          presale_mint_start: time(draft.presaleStart),
+          presale_mint_price: (draft.presalePrice || draft.price).trim(),
+          presale_whitelisted_addresses: wallets,
+        }),
+  };
+}
+
+export interface ReadAllowlist {
+  wallets: string[];
+  duplicates: number;
+  /** Rows that are no address, with their line. */
+  wrong: { line: number; text: string }[];
+}
+
+/** Wallets from pasted lines or a CSV file: the first address of each row. */
+export function readAllowlist(text: string): ReadAllowlist {
+  const wallets = new Map<string, string>();
+  const wrong: ReadAllowlist["wrong"] = [];
+  let duplicates = 0;
+  for (const [at, row] of text.split(/\r?\n/).entries()) {
+    if (row.trim() === "" || (at === 0 && /address|wallet/i.test(row) && !/0x/i.test(row))) continue;
+    const address = /(?:^|[\s,;"'])(0x[0-9a-f]{40})(?=$|[\s,;"'])/i.exec(row)?.[1];
+    if (!address) wrong.push({ line: at + 1, text: row.trim().slice(0, 80) });
+    else if (wallets.has(address.toLowerCase())) duplicates += 1;
+    else wallets.set(address.toLowerCase(), address);
+  }
+  return { wallets: [...wallets.values()], duplicates, wrong };
+}

@@ -1,0 +1,160 @@
+import { useEffect } from "react";
+import { useIdentity } from "../identity.tsx";
+import { useInstallation } from "../installation.ts";
+import { readAllowlist } from "./draft.ts";
+import { addressPattern, Field, type StepProps } from "./fields.tsx";
+
+/** What the collection is; none of it can be changed after the deployment. */
+export function CollectionStep({ draft, change }: StepProps) {
+  const chains = useInstallation()?.chains.filter(({ deploys }) => deploys) ?? [];
+  const first = chains[0]?.name;
+  useEffect(() => {
+    if (draft.chain === "" && first) change({ chain: first });
+  }, [draft.chain, first, change]);
+  return (
+    <div className="stack">
+      <p className="quiet">None of this can be changed after the deployment.</p>
+      <div className="fields">
+        <label>
+          Network
+          <select value={draft.chain} onChange={(event) => change({ chain: event.target.value })}>
+            {chains.map(({ name, id, local }) => (
+              <option key={id} value={name}>
+                {name}
+                {local ? " (local chain, no real money)" : ""}
+              </option>
+            ))}
+          </select>
+        </label>
+        <Field
+          draft={draft}
+          change={change}
+          member="symbol"
+          label="Symbol"
+          hint="Three to five letters, as wallets show it"
+        />
+        <label>
+          Supply
+          <span className="hint">The number of pictures that you stored</span>
+          <input value={draft.supply} readOnly />
+        </label>
+        <Field
+          draft={draft}
+          change={change}
+          member="reserve"
+          label="Reserve"
+          hint="Tokens that only you mint"
+          type="number"
+        />
+      </div>
+    </div>
+  );
+}
+
+export function SaleStep({ draft, change }: StepProps) {
+  const list = readAllowlist(draft.allowlist);
+  return (
+    <div className="stack">
+      <div className="fields">
+        <Field
+          draft={draft}
+          change={change}
+          member="price"
+          label="Price of one token"
+          hint="In the network's coin"
+          type="number"
+        />
+        <Field draft={draft} change={change} member="perMint" label="Most tokens in one mint" type="number" />
+        <Field
+          draft={draft}
+          change={change}
+          member="publicStart"
+          label="Public sale opens"
+          hint={zone()}
+          type="datetime-local"
+        />
+        <Field
+          draft={draft}
+          change={change}
+          member="presaleStart"
+          label="Presale opens"
+          hint="Empty: no presale"
+          type="datetime-local"
+          optional
+        />
+      </div>
+      {draft.presaleStart !== "" && (
+        <>
+          <Field
+            draft={draft}
+            change={change}
+            member="presalePrice"
+            label="Presale price"
+            hint="Empty: the same"
+            type="number"
+            optional
+          />
+          <label>
+            Wallets of the presale
+            <span className="hint">One address in a line, or the rows of a CSV file</span>
+            <textarea
+              value={draft.allowlist}
+              spellCheck={false}
+              onChange={(event) => change({ allowlist: event.target.value })}
+            />
+          </label>
+          <div role="status" className={`notice ${list.wrong.length > 0 ? "wrong" : ""}`}>
+            <p>
+              {list.wallets.length} wallets
+              {list.duplicates > 0 ? `, ${list.duplicates} repeated rows left out` : ""}
+              {list.wrong.length > 0 ? `, ${list.wrong.length} rows are no address:` : ""}
+            </p>
+            <ul>
+              {list.wrong.slice(0, 20).map(({ line, text }) => (
+                <li key={line}>
+                  line {line}: <code>{text}</code>
+                </li>
+              ))}
+            </ul>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+export function MoneyStep({ draft, change }: StepProps) {
+  const { identity } = useIdentity();
+  const wallet = identity?.kind === "session" ? identity.wallet : "";
+  useEffect(() => {
+    if (draft.owner === "" && wallet) change({ owner: wallet });
+  }, [draft.owner, wallet, change]);
+  return (
+    <div className="fields">
+      <Field
+        draft={draft}
+        change={change}
+        member="owner"
+        label="Owner"
+        hint="The wallet that the collection belongs to"
+        pattern={addressPattern}
+      />
+      <Field
+        {...{ draft, change, member: "treasury", label: "Treasury", optional: true, pattern: addressPattern }}
+        hint="Where the money goes, for ever. Empty: the owner"
+      />
+      <Field
+        draft={draft}
+        change={change}
+        member="royalties"
+        label="Royalties"
+        hint="Per cent of later sales"
+        type="number"
+      />
+    </div>
+  );
+}
+
+function zone(): string {
+  return `In your time zone, ${Intl.DateTimeFormat().resolvedOptions().timeZone}`;
+}

@@ -1,0 +1,29 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { createRoot } from "react-dom/client";
+import "../shared/theme.css";
+import "./console.css";
+import { ApiError } from "./api.ts";
+import { IdentityProvider } from "./identity.tsx";
+import { router } from "./routes.tsx";
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // What was refused for a reason is refused again.
+      retry: (failures, error) => failures < 3 && !(error instanceof ApiError && error.status < 500),
+      staleTime: 5_000,
+    },
+  },
+});
+const root = document.getElementById("page");
+if (root) {
+  root.replaceChildren();
+  createRoot(root).render(
+    <QueryClientProvider client={client}>
+      <IdentityProvider>
+        <RouterProvider router={router} />
+      </IdentityProvider>
+    </QueryClientProvider>,
+  );
+}

@@ -1,0 +1,31 @@
+import { ApiError } from "./api.ts";
+
+/** A failure in words, with what to do about it and what is wrong with which member. */
+export function ErrorNotice({ error }: { error: unknown }) {
+  if (!error) return null;
+  const known = error instanceof ApiError;
+  const message = error instanceof TypeError ? "The server does not answer." : (error as Error).message;
+  return (
+    <div className="notice wrong" role="alert">
+      <p>{message}</p>
+      {known && error.problems.length > 0 && (
+        <ul>
+          {error.problems.map(({ field, message: text }) => (
+            <li key={`${field} ${text}`}>
+              {field && <code>{field}</code>} {text}
+            </li>
+          ))}
+        </ul>
+      )}
+      {known && error.fix && <p className="small">{error.fix}</p>}
+    </div>
+  );
+}
+
+export function Loading({ what }: { what: string }) {
+  return (
+    <p role="status" className="quiet">
+      Loading {what}…
+    </p>
+  );
+}

@@ -1,0 +1,169 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { formatBytes, shortAddress } from "../../shared/amounts.ts";
+import { get, send } from "../api.ts";
+import { ErrorNotice, Loading } from "../notices.tsx";
+
+interface ApiKey {
+  id: string;
+  name: string;
+  scopes: string[];
+  created_at: string;
+  expires_at: string | null;
+  revoked_at: string | null;
+  last_used_at: string | null;
+  wallet: string | null;
+}
+
+interface Settings {
+  profile: { name: string; email: string };
+  data_usage_and_limits: {
+    data_usage: { subscription_data_requests_made: number };
+    data_limits: { max_data_requests_per_month: number | null };
+  };
+  storage_usage_and_limits: {
+    storage_usage: { stored_bytes: number };
+    storage_limits: { max_stored_bytes: number | null };
+  };
+  transaction_usage_and_limits: {
+    transaction_usage: { transactions_made_today: number };
+    transaction_limits: { max_transactions_per_day: number | null };
+  };
+}
+
+const time = (text: string | null) => (text === null ? "–" : new Date(text).toLocaleString());
+
+export function AccountPage() {
+  const settings = useQuery({ queryKey: ["settings"], queryFn: () => get<Settings>("/v0/me/settings") });
+  return (
+    <div className="stack">
+      <h1>Account</h1>
+      <ErrorNotice error={settings.error} />
+      {settings.data ? <Usage settings={settings.data} /> : settings.isPending && <Loading what="your account" />}
+      <Keys />
+    </div>
+  );
+}
+
+function Usage({ settings }: { settings: Settings }) {
+  const { data_usage: reads, data_limits: most } = settings.data_usage_and_limits;
+  const { storage_usage: stored, storage_limits: room } = settings.storage_usage_and_limits;
+  const { transaction_usage: sent, transaction_limits: allowed } = settings.transaction_usage_and_limits;
+  const of = (limit: number | null, text = (value: number) => value.toLocaleString()) =>
+    limit === null ? ", without a limit" : ` of ${text(limit)}`;
+  return (
+    <section className="card" aria-labelledby="usage">
+      <h2 id="usage">{settings.profile.name}</h2>
+      <dl className="facts">
+        <dt>Requests this month</dt>
+        <dd>
+          {reads.subscription_data_requests_made.toLocaleString()}
+          {of(most.max_data_requests_per_month)}
+        </dd>
+        <dt>Stored</dt>
+        <dd>
+          {formatBytes(stored.stored_bytes)}
+          {of(room.max_stored_bytes, formatBytes)}
+        </dd>
+        <dt>Transactions today</dt>
+        <dd>
+          {sent.transactions_made_today.toLocaleString()}
+          {of(allowed.max_transactions_per_day)}
+        </dd>
+      </dl>
+    </section>
+  );
+}
+
+function Keys() {
+  const client = useQueryClient();
+  const keys = useQuery({ queryKey: ["keys"], queryFn: () => get<{ keys: ApiKey[] }>("/v0/me/keys") });
+  const [secret, setSecret] = useState<string | null>(null);
+  const again = () => client.invalidateQueries({ queryKey: ["keys"] });
+  const create = useMutation({
+    mutationFn: (input: { name: string; scopes: string[] }) => send<{ api_key: string }>("POST", "/v0/me/keys", input),
+    onSuccess: ({ api_key }) => {
+      setSecret(api_key);
+      void again();
+    },
+  });
+  const revoke = useMutation({ mutationFn: (id: string) => send("DELETE", `/v0/me/keys/${id}`), onSuccess: again });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    create.mutate({ name: String(form.get("name")), scopes: form.getAll("scope").map(String) });
+  };
+  const working = keys.data?.keys.filter(
+    ({ revoked_at, expires_at }) => !revoked_at && !(expires_at && new Date(expires_at) < new Date()),
+  );
+  return (
+    <section className="card stack" aria-labelledby="keys">
+      <h2 id="keys">Keys and sessions</h2>
+      <ErrorNotice error={keys.error ?? create.error ?? revoke.error} />
+      {secret && (
+        <div className="notice" role="status">
+          <p>The new key. It can be seen this once:</p>
+          <code>{secret}</code>
+        </div>
+      )}
+      {working && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
+        <section className="scroll" tabIndex={0} aria-label="Keys">
+          <table>
+            <thead>
+              <tr>
+                <th>Name</th>
+                <th>May</th>
+                <th>Last used</th>
+                <th>Ends</th>
+                <th>
+                  <span className="hidden">Actions</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {working.map((key) => (
+                <tr key={key.id}>
+                  <td>{key.wallet ? `Browser of ${shortAddress(key.wallet)}` : key.name}</td>
+                  <td>{key.scopes.join(", ")}</td>
+                  <td>{time(key.last_used_at)}</td>
+                  <td>{time(key.expires_at)}</td>
+                  <td>
+                    <button
+                      type="button"
+                      className="danger"
+                      aria-label={`Revoke ${key.name}`}
+                      onClick={() => revoke.mutate(key.id)}
+                    >
+                      Revoke
+                    </button>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+      <form className="stack" onSubmit={submit} aria-label="New key">
+        <div className="fields">
+          <label>
+            Name of a new key
+            <input name="name" required maxLength={100} autoComplete="off" />
+          </label>
+          <fieldset className="row">
+            <legend className="label">It may</legend>
+            {["read", "upload", "deploy", "admin"].map((scope) => (
+              <label key={scope} className="check">
+                <input type="checkbox" name="scope" value={scope} defaultChecked={scope === "read"} />
+                {scope}
+              </label>
+            ))}
+          </fieldset>
+        </div>
+        <p>
+          <button type="submit">Make a key</button>
+        </p>
+      </form>
+    </section>
+  );
+}

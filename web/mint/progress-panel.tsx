@@ -1,0 +1,106 @@
+/** @jsxImportSource preact */
+import { useEffect, useState } from "preact/hooks";
+import type { Provider } from "../shared/wallets.ts";
+import { readTokenUri } from "./calls.ts";
+import type { Sale } from "./sale.ts";
+import type { Progress } from "./send-mint.ts";
+
+const steps = ["checking", "confirm", "sent", "done"] as const;
+const words = { checking: "Check", confirm: "Confirm in your wallet", sent: "Sent", done: "In a block" };
+
+/** Where the mint is: said to screen readers as it changes. */
+export function ProgressPanel({ progress, sale, provider }: { progress: Progress; sale: Sale; provider: Provider }) {
+  const { step } = progress;
+  return (
+    <div aria-live="polite" class="stack">
+      {step !== "idle" && step !== "refused" && (
+        <ol class="steps">
+          {steps.map((name, at) => (
+            <li
+              key={name}
+              aria-current={name === step ? "step" : undefined}
+              class={steps.indexOf(step) >= at ? "reached" : ""}
+            >
+              {words[name]}
+            </li>
+          ))}
+        </ol>
+      )}
+      {step === "sent" && <p>Waiting for a block. You may close this page: the transaction goes on without it.</p>}
+      {step === "refused" && (
+        <p class="notice wrong" role="alert" data-refusal={progress.refusal.kind}>
+          {progress.refusal.text}
+        </p>
+      )}
+      {"hash" in progress && progress.hash && <Transaction hash={progress.hash} sale={sale} />}
+      {step === "done" && <Minted tokens={progress.tokens} block={progress.block} sale={sale} provider={provider} />}
+    </div>
+  );
+}
+
+function Transaction({ hash, sale }: { hash: string; sale: Sale }) {
+  const base = sale.chain.explorer_tx_url;
+  return (
+    <p class="small quiet">
+      Transaction{" "}
+      {base && !sale.chain.local ? (
+        <a href={`${base}/${hash}`} target="_blank" rel="noreferrer">
+          <code>{hash}</code>
+        </a>
+      ) : (
+        <code>{hash}</code>
+      )}
+    </p>
+  );
+}
+
+interface MintedProps {
+  tokens: readonly bigint[];
+  block: bigint;
+  sale: Sale;
+  provider: Provider;
+}
+
+function Minted({ tokens, block, sale, provider }: MintedProps) {
+  return (
+    <div class="notice">
+      <h2>{tokens.length === 1 ? "Here is your token" : `Here are your ${tokens.length} tokens`}</h2>
+      <p class="small">Minted in block {block.toString()}.</p>
+      <ul class="tokens">
+        {tokens.slice(0, 12).map((id) => (
+          <Token key={String(id)} id={id} sale={sale} provider={provider} />
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function Token({ id, sale, provider }: { id: bigint; sale: Sale; provider: Provider }) {
+  const [image, setImage] = useState<string | null>(sale.preview?.image ?? null);
+  const [name, setName] = useState(`${sale.name} #${id}`);
+  const { address } = sale;
+  useEffect(() => {
+    void (async () => {
+      const uri = await readTokenUri(provider, address, id);
+      const path = uri && ipfsPath(uri);
+      if (!path) return;
+      const document = (await fetch(path).then((answer) => answer.json())) as { name?: unknown; image?: unknown };
+      if (typeof document.name === "string") setName(document.name);
+      const picture = typeof document.image === "string" ? ipfsPath(document.image) : null;
+      if (picture) setImage(picture);
+    })().catch(() => undefined);
+  }, [id, address, provider]);
+  return (
+    <li>
+      {image ? <img src={image} alt="" width="120" height="120" /> : <div class="no-picture">#{String(id)}</div>}
+      <span>{name}</span>
+      <span class="small quiet">Token {String(id)}</span>
+    </li>
+  );
+}
+
+/** Content on IPFS comes through this server; nothing is loaded from elsewhere. */
+function ipfsPath(uri: string): string | null {
+  const match = /^ipfs:\/*(?:ipfs\/)?(.+)$/.exec(uri);
+  return match ? `/ipfs/${match[1]}` : null;
+}

@@ -1,0 +1,101 @@
+import type { Provider } from "../shared/wallets.ts";
+import { type MintCall, mintedTokens, quantity, type Receipt } from "./calls.ts";
+import { lacking, type Refusal, refusalOf } from "./refusals.ts";
+
+type Hex = `0x${string}`;
+
+/** A mint's way, as far as it is known. `done` is said of a receipt and of nothing else. */
+export type Progress =
+  | { step: "idle" }
+  | { step: "checking" }
+  | { step: "confirm" }
+  | { step: "sent"; hash: Hex }
+  | { step: "done"; hash: Hex; block: bigint; tokens: bigint[] }
+  | { step: "refused"; refusal: Refusal; hash?: Hex };
+
+const pollMs = 1_000;
+/** A transaction that its node has forgotten for so long was dropped. */
+const droppedMs = 60_000;
+
+/**
+ * Checks, sends and follows a mint through the visitor's own wallet.
+ *
+ * @param unit of the chain's coin.
+ * @param report is called with each step; the last one is `done` or `refused`.
+ */
+export async function sendMint(
+  provider: Provider,
+  call: MintCall,
+  unit: string,
+  report: (progress: Progress) => void,
+): Promise<void> {
+  let hash: Hex | undefined;
+  try {
+    report({ step: "checking" });
+    const missing = await missingFunds(provider, call);
+    if (missing > 0n) return report({ step: "refused", refusal: lacking(missing, unit) });
+    // Reverts here cost nothing.
+    await provider.request({ method: "eth_call", params: [call, "latest"] });
+    const nonce = await quantity(provider, "eth_getTransactionCount", [call.from, "latest"]);
+    report({ step: "confirm" });
+    hash = (await provider.request({ method: "eth_sendTransaction", params: [call] })) as Hex;
+    report({ step: "sent", hash });
+    report(await follow(provider, call, hash, nonce));
+  } catch (error) {
+    report({ step: "refused", refusal: refusalOf(error), ...(hash ? { hash } : {}) });
+  }
+}
+
+/** What the wallet lacks for the price and, as far as a node tells it, for the fee. */
+async function missingFunds(provider: Provider, call: MintCall): Promise<bigint> {
+  const [balance, price] = await Promise.all([
+    quantity(provider, "eth_getBalance", [call.from, "latest"]),
+    quantity(provider, "eth_gasPrice").catch(() => 0n),
+  ]);
+  const value = BigInt(call.value);
+  if (balance < value) return value - balance + price * roughGas;
+  const gas = await quantity(provider, "eth_estimateGas", [call]).catch(() => 0n);
+  const needed = value + gas * price;
+  return needed > balance ? needed - balance : 0n;
+}
+
+/** Of a mint of one token; only to say how much is missing when nothing can be estimated. */
+const roughGas = 100_000n;
+
+async function follow(provider: Provider, call: MintCall, hash: Hex, nonce: bigint): Promise<Progress> {
+  for (let lost = 0; ; await new Promise((done) => setTimeout(done, pollMs))) {
+    const receipt = await ask<Receipt>(provider, "eth_getTransactionReceipt", hash);
+    if (receipt) return ended(receipt, call, hash);
+    const known = await ask<object>(provider, "eth_getTransactionByHash", hash);
+    if (known) {
+      lost = 0;
+      continue;
+    }
+    lost += pollMs;
+    const used = await quantity(provider, "eth_getTransactionCount", [call.from, "latest"]).catch(() => nonce);
+    // Its receipt may have come between the two questions.
+    if (used > nonce && lost > 3 * pollMs) return gone("replaced", hash);
+    if (lost > droppedMs) return gone("dropped", hash);
+  }
+}
+
+/** A node that does not answer now may do so in a second; what was sent stays sent. */
+async function ask<T>(provider: Provider, method: string, hash: Hex): Promise<T | null> {
+  return (await provider.request({ method, params: [hash] }).catch(() => null)) as T | null;
+}
+
+function ended(receipt: Receipt, call: MintCall, hash: Hex): Progress {
+  const block = BigInt(receipt.blockNumber);
+  if (BigInt(receipt.status) === 1n)
+    return { step: "done", hash, block, tokens: mintedTokens(receipt, call.to.toLowerCase() as Hex) };
+  const text = `The transaction failed in block ${block}: the state of the sale changed while you signed. You paid the network's fee, not the price.`;
+  return { step: "refused", hash, refusal: { kind: "failed", text, again: true } };
+}
+
+function gone(kind: "replaced" | "dropped", hash: Hex): Progress {
+  const text =
+    kind === "replaced"
+      ? "Another transaction of this wallet took this one's place: you sped it up or cancelled it. Your wallet shows what became of it."
+      : "The network has dropped the transaction. Nothing was paid. Your wallet may send it again.";
+  return { step: "refused", hash, refusal: { kind, text, again: true } };
+}

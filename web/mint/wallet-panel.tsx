@@ -1,0 +1,54 @@
+/** @jsxImportSource preact */
+import { shortAddress } from "../shared/amounts.ts";
+import type { Sale } from "./sale.ts";
+import type { WalletState } from "./use-wallet.ts";
+
+export function WalletPanel({ sale, wallet }: { sale: Sale; wallet: WalletState }) {
+  const { wallets, connected, trouble } = wallet;
+  return (
+    <>
+      {connected ? (
+        <p class="row apart">
+          <span>
+            {connected.wallet.name} <code title={connected.account}>{shortAddress(connected.account)}</code>
+          </span>
+          <button type="button" onClick={wallet.disconnect}>
+            Disconnect
+          </button>
+        </p>
+      ) : (
+        <>
+          <h2>Connect a wallet</h2>
+          {wallets.length === 0 && (
+            <p class="quiet">
+              This browser has no wallet. Install one, or open this link in your wallet's own browser.
+            </p>
+          )}
+          <div class="row">
+            {wallets.map((one) => (
+              <button type="button" key={one.id} onClick={() => void wallet.connect(one)}>
+                {one.name}
+                {one.local && <span class="badge warn">local chain only</span>}
+              </button>
+            ))}
+          </div>
+        </>
+      )}
+      {connected && connected.chainId !== sale.chain.id && (
+        <div class="notice warn stack">
+          <p>
+            Your wallet is on another network (chain id {connected.chainId}). This collection is on {sale.chain.name}.
+          </p>
+          <button type="button" class="main" onClick={() => void wallet.switchChain()}>
+            Switch to {sale.chain.name}
+          </button>
+        </div>
+      )}
+      {trouble && (
+        <p class="notice wrong" role="alert">
+          {trouble}
+        </p>
+      )}
+    </>
+  );
+}

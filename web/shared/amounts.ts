@@ -1,0 +1,34 @@
+/** Whole units of a token with 18 decimals, as people write them; the exact number of wei belongs beside it. */
+export function formatEther(wei: bigint): string {
+  const sign = wei < 0n ? "-" : "";
+  const digits = (wei < 0n ? -wei : wei).toString().padStart(19, "0");
+  const fraction = digits.slice(-18).replace(/0+$/, "");
+  return `${sign}${digits.slice(0, -18)}${fraction ? `.${fraction}` : ""}`;
+}
+
+/** @returns null for a text that is no amount, or has more than 18 decimals. */
+export function parseEther(text: string): bigint | null {
+  const match = /^(\d{1,40})(?:\.(\d{0,18}))?$/.exec(text.trim());
+  return match ? BigInt((match[1] ?? "") + (match[2] ?? "").padEnd(18, "0")) : null;
+}
+
+/** A fee to two digits: nobody reads the fifteenth. */
+export function formatFee(wei: bigint): string {
+  const text = formatEther(wei);
+  const [, whole = "", fraction = ""] = /^(\d+)\.?(\d*)$/.exec(text) ?? [];
+  const kept = /^0*\d{0,2}/.exec(fraction)?.[0] ?? "";
+  return `${whole}${kept ? `.${kept}` : ""}`;
+}
+
+export function shortAddress(address: string): string {
+  return `${address.slice(0, 6)}…${address.slice(-4)}`;
+}
+
+const binary = ["B", "KiB", "MiB", "GiB"];
+
+export function formatBytes(bytes: number): string {
+  let value = bytes;
+  let unit = 0;
+  for (; value >= 1024 && unit < binary.length - 1; unit += 1) value /= 1024;
+  return `${unit === 0 ? value : value.toFixed(1)} ${binary[unit]}`;
+}

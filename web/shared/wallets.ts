@@ -1,0 +1,57 @@
+/** What every wallet of a browser has (EIP-1193). */
+export interface Provider {
+  request(call: { method: string; params?: readonly unknown[] }): Promise<unknown>;
+  on?(event: string, listener: (value: never) => void): void;
+  removeListener?(event: string, listener: (value: never) => void): void;
+}
+
+export interface Wallet {
+  id: string;
+  name: string;
+  provider: Provider;
+  /** Of this installation's local chains: its keys are known to everybody. */
+  local: boolean;
+}
+
+interface Announcement {
+  info: { uuid: string; name: string; rdns: string };
+  provider: Provider;
+}
+
+/** Listens for the wallets of this browser (EIP-6963), each of which announces itself. @returns ends it. */
+export function watchWallets(found: (wallet: Wallet) => void): () => void {
+  const hear = (event: Event) => {
+    const { info, provider } = (event as CustomEvent<Announcement>).detail;
+    found({ id: info.uuid, name: info.name, provider, local: false });
+  };
+  addEventListener("eip6963:announceProvider", hear);
+  dispatchEvent(new Event("eip6963:requestProvider"));
+  return () => removeEventListener("eip6963:announceProvider", hear);
+}
+
+/** The test wallet of a local chain: the chain's own node holds its keys. */
+export function localWallet(chain: { name: string; id: number }): Wallet {
+  const provider: Provider = {
+    request: async ({ method, params = [] }) => {
+      if (method === "eth_requestAccounts") return (await ask("eth_accounts", [])) as string[];
+      if (method === "wallet_switchEthereumChain" || method === "wallet_addEthereumChain") return null;
+      return await ask(method, params);
+    },
+  };
+  const ask = async (method: string, params: readonly unknown[]): Promise<unknown> => {
+    const response = await fetch(`/local-wallet/${chain.name}`, {
+      method: "POST",
+      body: JSON.stringify({ method, params }),
+    });
+    const answer = (await response.json()) as { result?: unknown; error?: { message: string; code?: number } };
+    if (answer.error) throw Object.assign(new Error(answer.error.message), answer.error);
+    return answer.result;
+  };
+  return { id: `local-${chain.id}`, name: "Test wallet", provider, local: true };
+}
+
+/** EIP-1193's number for a person who said no. */
+export function isRejection(error: unknown): boolean {
+  const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
+  return code === 4001 || code === "ACTION_REJECTED" || /user (rejected|denied)/i.test(message);
+}
