@@ -1,6 +1,5 @@
 import * as z from "zod";
-import { filterBounds } from "../outbox/event-filter.ts";
-import { eventFamilies } from "../outbox/event-types.ts";
+import { eventTypeNames, mostInFilter } from "../events/event-input.ts";
 import {
   date,
   errorSchema,
@@ -17,11 +16,11 @@ import {
 const finality = z.enum(["latest", "safe", "finalized"]);
 const texts = (most: number) => z.array(text).max(most);
 const filter = {
-  types: texts(filterBounds.types).describe(`names or beginnings of names: ${Object.keys(eventFamilies).join(", ")}`),
-  chains: texts(filterBounds.chains),
-  contracts: texts(filterBounds.contracts),
-  accounts: texts(filterBounds.accounts).describe("sender or receiver of a movement"),
-  tokenIds: texts(filterBounds.tokenIds).describe("whole numbers as text"),
+  types: texts(mostInFilter.types).describe(`names or beginnings of names: ${eventTypeNames.join(", ")}`),
+  chains: texts(mostInFilter.chains),
+  contracts: texts(mostInFilter.contracts),
+  accounts: texts(mostInFilter.accounts).describe("sender or receiver of a movement"),
+  tokenIds: texts(mostInFilter.tokenIds).describe("whole numbers as text"),
   finality,
 };
 const input = z.object({ url: text, description: text, ...filter }).partial();
