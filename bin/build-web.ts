@@ -6,11 +6,13 @@ import { join, relative } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 import type { PageFiles, WebManifest } from "../src/server/web-manifest.ts";
+import { buildGuides } from "./build-guides.ts";
 
 const root = join(import.meta.dirname, "..");
 const web = join(root, "web");
 const dist = join(web, "dist");
-const entries = { mint: "mint/main.tsx", console: "console/main.tsx" };
+const docs = join(root, "docs");
+const entries = { mint: "mint/main.tsx", console: "console/main.tsx", docs: "docs/main.ts" };
 
 /** Files that the pages are made of, with what decides how they are made. */
 async function sources(): Promise<string[]> {
@@ -19,7 +21,9 @@ async function sources(): Promise<string[]> {
     .filter((file) => file.isFile())
     .map((file) => join(file.parentPath, file.name))
     .filter((path) => !path.startsWith(dist));
-  return [...own.sort(), join(root, "package-lock.json"), join(root, "bin/build-web.ts")];
+  const guides = (await readdir(docs)).filter((name) => name.endsWith(".md")).map((name) => join(docs, name));
+  const builders = ["package-lock.json", "bin/build-web.ts", "bin/build-guides.ts"].map((path) => join(root, path));
+  return [...own.sort(), ...guides.sort(), ...builders];
 }
 
 /** The same for the same sources, on every machine. */
@@ -72,6 +76,8 @@ async function buildWeb(): Promise<"built" | "kept"> {
     const names = await readdir(join(out, "assets"));
     for (const name of names) await keep(out, name);
     const pages = Object.fromEntries(Object.entries(entries).map(([name, file]) => [name, filesOf(made, file)]));
+    await writeFile(join(out, "guides.json"), JSON.stringify(await buildGuides(docs)));
+    await rename(join(out, "guides.json"), join(dist, "guides.json"));
     const manifest: WebManifest = { stamp, pages, files: names.sort() };
     await writeFile(join(out, "manifest.json"), JSON.stringify(manifest));
     await rename(join(out, "manifest.json"), join(dist, "manifest.json"));

@@ -133,6 +133,16 @@ export const commands: readonly Command[] = [
     options: chain,
     run: async (_, values) => await (await import("./factory.ts")).deployFactoryCommand(values.chain),
   }),
+  command("operator deploy", {
+    does: "deploy the operator of product contracts, and the contract of easy mints, from the relayer wallet",
+    options: {
+      ...chain,
+      name: { type: "string", default: "Mintyard Mints", shown: "NAME" },
+      symbol: { type: "string", default: "MINT", shown: "SYMBOL" },
+    },
+    run: async (_, { chain: on, name, symbol }) =>
+      await (await import("./product-operator.ts")).deployOperatorCommand(on, { name, symbol }),
+  }),
   command("deployments show", {
     does: "all that is known of one: its id, transaction hash or address",
     words: ["ID"],

@@ -15,8 +15,8 @@ interface Nft {
   owner: string | null;
 }
 
-/** The typical launch of a collection, over public interfaces only. @throws Error at the first thing that is not right. */
-export async function launchCollection(ready: ReadyInfo): Promise<void> {
+/** The typical launch of a collection, over public interfaces only. @returns its address. @throws Error at the first thing that is not right. */
+export async function launchCollection(ready: ReadyInfo): Promise<string> {
   if (ready.rpcUrl === null || ready.chainId === null) throw new Error("the demo needs a local chain");
   const client = new DemoClient(ready);
   const { node, createWallet } = connect(ready.rpcUrl, ready.chainId);
@@ -117,6 +117,7 @@ export async function launchCollection(ready: ReadyInfo): Promise<void> {
     },
     (gain) => [`treasury ${treasury.account.address} received ${formatEther(gain)} ETH`],
   );
+  return address;
 }
 
 async function step<T>(title: string, work: () => Promise<T>, show: (value: T) => string[]): Promise<T> {

@@ -35,10 +35,14 @@ export async function runDemo(options: { keep?: boolean }): Promise<number> {
       const interrupted = stopAsked.then(() => {
         throw new Error("stopped before the end");
       });
-      await Promise.race([launchCollection(stack.ready), interrupted]);
+      const collection = await Promise.race([launchCollection(stack.ready), interrupted]);
       process.stdout.write(`\nDone in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);
+      if (!options.keep) process.stdout.write("`npm run demo -- --keep` leaves its console and its mint page open.\n");
       if (options.keep) {
-        process.stdout.write(`\nMINTYARD_READY ${JSON.stringify(stack.ready)}\nStill running; Ctrl-C ends it.\n`);
+        const { console, chains } = stack.ready;
+        const mint = console.replace(/console$/, `mint/${chains[0]?.name}/${collection}`);
+        process.stdout.write(`\nMINTYARD_READY ${JSON.stringify(stack.ready)}\n`);
+        process.stdout.write(`\n  console    ${console}\n  mint page  ${mint}\n\nStill running; Ctrl-C ends it.\n`);
         await stopAsked;
       }
     } finally {

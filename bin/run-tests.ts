@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { changedFiles, testsReachedBy } from "./tests/reach.ts";
 import { type Outcome, outcomeOf } from "./tests/report.ts";
-import { contracts, lint, runStep, type Step, type StepResult, types, vitest } from "./tests/steps.ts";
+import { contracts, lint, runStep, type Step, type StepResult, types, vitest, webTypes } from "./tests/steps.ts";
 import { listTestFiles, runsBesideOthers, type Tier, tierOf } from "./tests/tiers.ts";
 
 const options = {
@@ -81,10 +81,10 @@ function planOf(
     const reached = testsReachedBy(changedFiles(since), long ? of("long") : of("default"));
     process.stdout.write(`${reached.length} test files can be reached by what changed since ${since}\n`);
     const tests = long ? longTier(reached) : reached.length > 0 ? [[service(reached)]] : [];
-    return [[lint, types], ...tests];
+    return [[lint, types, webTypes], ...tests];
   }
   if (words.length > 0 || testNamePattern !== undefined) {
-    const steps: Plan = [[lint], [types], [contracts], [service(of("default"))], ...longTier(of("long"))];
+    const steps: Plan = [[lint], [types], [webTypes], [contracts], [service(of("default"))], ...longTier(of("long"))];
     const names = new Set(steps.flat().map(({ name }) => name));
     if (words.length > 0 && words.every((word) => names.has(word)))
       return steps.filter((row) => row.some(({ name }) => words.includes(name)));
@@ -98,7 +98,7 @@ function planOf(
     return [...(quick.length > 0 ? [[service([...quick, ...only])]] : []), ...longTier(slow, only)];
   }
   if (long) return longTier(of("long"));
-  return [[lint, types, contracts], [service(of("default"))]];
+  return [[lint, types, webTypes, contracts], [service(of("default"))]];
 }
 
 function printTiers(): number {

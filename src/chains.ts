@@ -15,6 +15,11 @@ export interface Chain {
   explorerTxUrl: string;
   /** Collection factory of the service and the block it was deployed in; null: no deployments on this chain. */
   factory: { address: Address; block: bigint } | null;
+  /**
+   * Operator of the product contracts, the block it was deployed in, and the contract of easy mints; null: no minting on
+   * a client's behalf on this chain.
+   */
+  operator: { address: Address; block: bigint; easyContract: Address | null } | null;
   /** Private key of the wallet that pays deployments; null: no deployments on this chain. */
   relayerKey: Hex | null;
   /** Blocks until a deployment counts as confirmed, the one that holds it included: 1 is as soon as it is mined. */

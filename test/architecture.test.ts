@@ -15,6 +15,7 @@ processes                                    the programs, and what they are bui
 server                                       routes, pages, the fast path, health
 graphql rest                                 the two APIs
 admission                                    whether a request may begin: keys, rates, load
+products                                     use cases on contracts that the service mints in
 accounts collections events transfers uploads  use cases
 nfts                                         reads of tokens and contracts
 services.ts                                  what a use case is given

@@ -28,6 +28,9 @@ export const lint: Step = {
 
 export const types: Step = { name: "types", command: [bin("typescript/bin/tsc"), "--noEmit", "-p", "."] };
 
+/** The pages, which run in a browser and know other globals. */
+export const webTypes: Step = { name: "web-types", command: [bin("typescript/bin/tsc"), "--noEmit", "-p", "web"] };
+
 export const contracts: Step = {
   name: "contracts",
   command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"],

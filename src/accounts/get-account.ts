@@ -79,10 +79,10 @@ export async function getAccount(services: Services, caller: Session): Promise<A
         WHERE b.scope = ANY (${scopes}::text[]) AND b.period = date_trunc('day', clock_timestamp())) g), '[]') AS gas,
       coalesce((SELECT json_agg(c) FROM (
         SELECT i.chain_id,
-          count(*) FILTER (WHERE i.kind = 'deploy') AS contracts,
-          count(*) FILTER (WHERE i.kind = 'deploy' AND i.created_at >= p.start) AS contracts_now,
-          count(*) FILTER (WHERE i.kind <> 'deploy') AS mints,
-          count(*) FILTER (WHERE i.kind <> 'deploy' AND i.created_at >= p.start) AS mints_now
+          count(*) FILTER (WHERE i.kind IN ('deploy', 'contract')) AS contracts,
+          count(*) FILTER (WHERE i.kind IN ('deploy', 'contract') AND i.created_at >= p.start) AS contracts_now,
+          coalesce(sum(service.actions_of(i.kind, i.payload)), 0)::float8 AS mints,
+          coalesce(sum(service.actions_of(i.kind, i.payload)) FILTER (WHERE i.created_at >= p.start), 0)::float8 AS mints_now
         FROM service.intent i
         WHERE i.tenant_id = a.id AND i.retry_number = 0 AND i.kind <> 'update'
           AND i.state NOT IN ('failed_onchain', 'cancelled', 'expired')

@@ -97,7 +97,7 @@ export async function draftIntent(
  * The id of the deployment that an account asks for under a key, and with it the collection's address:
  * both are known before anything is stored, so a dry run can name them.
  */
-function idOfKey(caller: Caller, { stored }: IntentKey): string {
+export function idOfKey(caller: Caller, { stored }: IntentKey): string {
   const hex = createHash("sha256")
     .update(`deployment ${caller.accountId} ${stored.replace(/^client:/, "")}`)
     .digest("hex");

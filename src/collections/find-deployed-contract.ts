@@ -53,7 +53,7 @@ export async function findDeployedContract(
 }
 
 /** What was found at a nonce is that of the request whose intent id it deployed, not of the one that has the nonce. */
-function rootsOf(chain: Chain, hash: Buffer) {
+export function rootsOf(chain: Chain, hash: Buffer) {
   return sql<string>`(
     SELECT CASE WHEN s.intent_id IS NULL OR (s.state = 'external' AND a.kind = 'imported') THEN s.found_root
       ELSE signed.root_id END

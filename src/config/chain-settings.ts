@@ -83,6 +83,7 @@ function loadChain(env: Env, suffix: string): Chain {
       address: factory.toLowerCase() as Address,
       block: BigInt(read(env, `FACTORY_BLOCK_${suffix}`, count, 0)),
     },
+    operator: readOperator(env, suffix),
     relayerKey,
     relay: {
       ...loadRelayPolicy(env, suffix, id, local),
@@ -102,6 +103,18 @@ function loadChain(env: Env, suffix: string): Chain {
     requestsPerSecond: read(env, `RPC_RATE_${suffix}`, count, 0),
     paidTierOnly: (env[`PAID_TIER_ONLY_${suffix}`] ?? String(known?.paidTierOnly ?? false)) === "true",
   };
+}
+
+function readOperator(env: Env, suffix: string): Chain["operator"] {
+  const address = read<Address | null>(env, `OPERATOR_${suffix}`, evmAddress, null);
+  const easy = read<Address | null>(env, `EASY_CONTRACT_${suffix}`, evmAddress, null);
+  return (
+    address && {
+      address: address.toLowerCase() as Address,
+      block: BigInt(read(env, `OPERATOR_BLOCK_${suffix}`, count, 0)),
+      easyContract: easy && (easy.toLowerCase() as Address),
+    }
+  );
 }
 
 function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): RelayPolicy {

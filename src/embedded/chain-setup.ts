@@ -10,14 +10,16 @@ export interface FactoryRecord {
   address: Address;
   /** Decimal. */
   block: string;
+  /** Of the product contracts; absent in records of before. */
+  operator?: { address: Address; block: string; easyContract: Address };
 }
 
 /** What the setup process is asked for, and what it answers. */
 export interface SetupCalls {
-  /** Funds the relayer wallet and deploys the factory; what is there already stays. */
+  /** Funds the relayer wallet, deploys the factory and the operator; what is there already stays. */
   prepare: {
     ask: { node: LocalNode; relayerKeyFile: string; record: FactoryRecord | null; logLevel: string };
-    answer: { relayer: Address; factory: FactoryRecord };
+    answer: { relayer: Address; factory: Required<FactoryRecord> };
   };
   /** The chains that an environment configures. */
   chains: { ask: Record<string, string | undefined>; answer: ServedChain[] };

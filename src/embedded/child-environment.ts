@@ -53,6 +53,9 @@ export function childEnvironment({
     env[`PAID_TIER_ONLY_${suffix}`] = given[`PAID_TIER_ONLY_${suffix}`] ?? String(local.name === "ethereum");
     env[`FACTORY_${suffix}`] = local.factory.address;
     env[`FACTORY_BLOCK_${suffix}`] = String(local.factory.block);
+    env[`OPERATOR_${suffix}`] = local.operator.address;
+    env[`OPERATOR_BLOCK_${suffix}`] = local.operator.block;
+    env[`EASY_CONTRACT_${suffix}`] = local.operator.easyContract;
     env[`RELAYER_ADDRESS_${suffix}`] = local.relayer;
   }
   return env;

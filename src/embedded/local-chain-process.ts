@@ -17,6 +17,8 @@ export interface LocalChain extends LocalNode {
   relayer: Address;
   relayerKeyFile: string;
   factory: { address: Address; block: bigint };
+  /** Of the product contracts; `block` in decimal. */
+  operator: { address: Address; block: string; easyContract: Address };
 }
 
 const script = join(import.meta.dirname, "../../bin/local-chain.ts");

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { type Address, createWalletClient, type Hex, http, parseEther } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { type Chain, defaultRelayPolicy, knownChains } from "../chains.ts";
+import { deployOperatorAndEasy } from "../relay/operator/deploy-easy-contract.ts";
 import { deployFactory } from "../relay/operator/deploy-factory.ts";
 import { createRpcClients } from "../rpc/clients.ts";
 import type { Logger } from "../telemetry/log.ts";
@@ -45,6 +46,7 @@ function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): 
     rpcUrls: [rpcUrl],
     explorerTxUrl: knownChains[name]?.explorerTxUrl ?? "",
     factory: null,
+    operator: null,
     relayerKey,
     relay: defaultRelayPolicy(id, true),
     confirmations: 1,
@@ -67,9 +69,19 @@ async function fundRelayer(chain: Chain, relayer: Address): Promise<void> {
   await client.waitForTransactionReceipt({ hash });
 }
 
-async function ensureFactory(chain: Chain, record: FactoryRecord | null, log: Logger): Promise<FactoryRecord> {
+async function ensureFactory(
+  chain: Chain,
+  record: FactoryRecord | null,
+  log: Logger,
+): Promise<Required<FactoryRecord>> {
   const client = createRpcClients()(chain);
-  if (record && (await client.getCode({ address: record.address }))) return record;
-  const { address, block } = await deployFactory(chain, log);
-  return { address, block: String(block) };
+  const stands = async (address: Address | undefined) =>
+    address !== undefined && (await client.getCode({ address })) !== undefined;
+  const factory = record && (await stands(record.address)) ? record : await deployFactory(chain, log);
+  const place = { address: factory.address, block: String(factory.block) };
+  if (record?.operator && (await stands(record.operator.easyContract))) return { ...place, operator: record.operator };
+  const { address, block, easyContract } = await deployOperatorAndEasy(chain, easyNames, log);
+  return { ...place, operator: { address, block: String(block), easyContract } };
 }
+
+const easyNames = { name: "Mintyard Mints", symbol: "MINT" };

@@ -6,6 +6,8 @@ export interface ReadyInfo {
   graphql: string;
   rest: string;
   gateway: string;
+  /** For people, in a browser. */
+  console: string;
   rpcUrl: string | null;
   chainId: number | null;
   databaseUrl: string;
@@ -37,6 +39,7 @@ export function readyInfo(
     graphql: `${base}/graphql`,
     rest: `${base}/v0`,
     gateway: `${base}/ipfs`,
+    console: `${base}/console`,
     rpcUrl: first?.rpcUrl ?? null,
     chainId: first?.id ?? null,
     databaseUrl,

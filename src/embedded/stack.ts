@@ -291,7 +291,8 @@ class EmbeddedStack implements Stack {
           const relayerKeyFile = this.#folder.relayerKeyFile(name);
           const { relayer, factory } = await setup.ask("prepare", { node, relayerKeyFile, record, logLevel });
           this.#folder.writeJson(file, factory);
-          return { ...node, relayer, relayerKeyFile, factory: { ...factory, block: BigInt(factory.block) } };
+          const { address, block, operator } = factory;
+          return { ...node, relayer, relayerKeyFile, factory: { address, block: BigInt(block) }, operator };
         }),
       ),
     );

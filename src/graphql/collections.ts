@@ -7,6 +7,8 @@ import { addDeployCollection } from "./deploy-collection.ts";
 import { deploymentType, stateType } from "./deployment-type.ts";
 import { addDeploymentChanges, addDeployments } from "./deployments.ts";
 import { addEligibility } from "./eligibility.ts";
+import { addMints } from "./mint.ts";
+import { addMintRequests } from "./mint-request.ts";
 import { nftTypes } from "./nft-types.ts";
 import { addReportDeployment } from "./report-deployment.ts";
 import { addUpdateCollection } from "./update-collection.ts";
@@ -24,6 +26,8 @@ export function addCollections(builder: Builder): void {
   addCollectionType(builder);
   addCollectionReads(builder);
   addUpdateCollection(builder, state);
+  addMintRequests(builder, state);
+  addMints(builder);
 }
 
 function addCollectionReads(builder: Builder): void {

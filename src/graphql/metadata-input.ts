@@ -1,9 +1,9 @@
 import { ServiceError } from "../errors/errors.ts";
 import { type DisplayType, displayTypes, type MetadataInput, type Trait } from "../uploads/metadata-document.ts";
-import type { Builder } from "./builder.ts";
+import { type Builder, oncePerBuilder } from "./builder.ts";
 
-/** The input of `uploadMetadata`. */
-export function addMetadataInput(builder: Builder) {
+/** A metadata document as an input, of uploads and mints. */
+export const metadataInputType = oncePerBuilder((builder: Builder) => {
   const displayType = builder.enumType("TraitDisplayType", { values: displayTypes });
   const trait = builder.inputType("TraitInput", {
     fields: (t) => ({
@@ -24,7 +24,7 @@ export function addMetadataInput(builder: Builder) {
       customFields: t.field({ type: "JSON", description: "An object; its members are added to the document." }),
     }),
   });
-}
+});
 
 interface GivenMetadata {
   name: string;

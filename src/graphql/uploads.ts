@@ -8,7 +8,7 @@ import { uploadMetadataDirectory } from "../uploads/upload-metadata-directory.ts
 import type { FileInput } from "../uploads/upload-record.ts";
 import type { Builder } from "./builder.ts";
 import { connectionCost, pageArgs, pageInfoOf, pageRequestOf } from "./connection.ts";
-import { addMetadataInput, readMetadata } from "./metadata-input.ts";
+import { metadataInputType, readMetadata } from "./metadata-input.ts";
 import { addDirectoryPayload, addPayload, addStoredUpload, type DirectoryPayload } from "./upload-types.ts";
 import type { UploadedFile } from "./uploaded-file.ts";
 import { withUserErrors } from "./user-errors.ts";
@@ -20,7 +20,7 @@ export function addUploads(builder: Builder): void {
   const { upload } = stored;
   const payload = addPayload(builder, upload);
   const directoryPayload = addDirectoryPayload(builder, upload);
-  const metadataInput = addMetadataInput(builder);
+  const metadataInput = metadataInputType(builder);
   builder.mutationFields((t) => ({
     uploadFile: t.field({
       type: payload,

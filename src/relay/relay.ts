@@ -5,7 +5,7 @@ import { NodeFault } from "../rpc/batch.ts";
 import type { Signer } from "../signing/signer.ts";
 import type { SigningBackend } from "../signing/signing-backend.ts";
 import type { FactoryContext, Relay } from "./chain/context.ts";
-import { requireDeployable } from "./chain/deployable.ts";
+import { requireDeployable, requireOperator } from "./chain/deployable.ts";
 import { askNode } from "./chain/node-failure.ts";
 import { calls, parseBlock, parseHex } from "./chain/reads.ts";
 import { WalletRoles } from "./chain/roles.ts";
@@ -31,6 +31,7 @@ export function createRelay(signing: SigningBackend): Relay {
     return known;
   };
   const roles = new WalletRoles(nodes);
+  const operatorRoles = new WalletRoles(nodes);
   return {
     nodes,
     roles,
@@ -38,6 +39,15 @@ export function createRelay(signing: SigningBackend): Relay {
       const { factory } = requireDeployable(chain);
       const wallets = signers(chain).map(({ address }) => address.toLowerCase() as Address);
       return await askNode(chain, () => roles.holders(chain, factory.address, wallets));
+    },
+    operating: async (chain) => {
+      const { operator } = requireOperator(chain);
+      const wallets = signers(chain).map(({ address }) => address.toLowerCase() as Address);
+      return await askNode(chain, () => operatorRoles.holders(chain, operator.address, wallets));
+    },
+    forgetRoles: (chain) => {
+      roles.forget(chain);
+      operatorRoles.forget(chain);
     },
     order: new SendingOrder(),
     basis: new NonceBasis(),

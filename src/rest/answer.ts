@@ -7,6 +7,9 @@ export function ok(c: Context, members: Record<string, unknown>): Response {
   return c.json({ response: "OK", ...members, error: null }, 200);
 }
 
+/** What clients of the original service switch on after a 429. */
+export const legacyRateCode = "too_many_requests";
+
 /** A failure body: `NOK` with the HTTP status, a code that clients switch on, and a text for people. */
 export function nok(c: Context, error: ServiceError, requestId: string): Response {
   if (error.retryAfterSeconds !== undefined) c.header("Retry-After", String(error.retryAfterSeconds));
@@ -15,7 +18,7 @@ export function nok(c: Context, error: ServiceError, requestId: string): Respons
     response: "NOK",
     error: {
       status_code: status,
-      code,
+      code: code === "rate_limit_exceeded" ? legacyRateCode : code,
       message,
       request_id: requestId,
       fix: guideOf(code).fix,

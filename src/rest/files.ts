@@ -9,8 +9,8 @@ import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 
 /** What a form may hold beside the file; it is ignored. */
-const otherParts = 100;
-const otherBytes = 1_048_576;
+export const otherParts = 100;
+export const otherBytes = 1_048_576;
 
 /** POST /files */
 export function addFiles(app: V0App, services: Services): void {
@@ -40,7 +40,7 @@ export function fileSizeMb(bytes: number): number {
   return Math.round((bytes / 1_048_576) * 10_000) / 10_000;
 }
 
-async function firstFile(parts: AsyncGenerator<Part>): Promise<FileInput> {
+export async function firstFile(parts: AsyncGenerator<Part>): Promise<FileInput> {
   for (;;) {
     const { value: part, done } = await parts.next();
     if (done) throw new ServiceError("parameter_missing", "send the file as the part file", { field: "file" });

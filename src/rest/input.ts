@@ -49,6 +49,15 @@ export class Input {
     return this.#sent.filter((name) => !this.#asked.has(name));
   }
 
+  has(name: string): boolean {
+    return this.#first(name)[1] !== undefined;
+  }
+
+  isEmptyList(name: string): boolean {
+    const [, value] = this.#first(name);
+    return Array.isArray(value) && value.length === 0;
+  }
+
   /** A text member under the first of `names` that was sent. An empty text counts as absent. */
   text(names: string | readonly string[], need: TextNeed = {}): string | undefined {
     const [name, value] = this.#first(names);
@@ -92,7 +101,7 @@ export class Input {
     const [name] = this.#first(names);
     const text = this.text(names, need);
     if (text === undefined) return undefined;
-    return isAddressText(text) ? text : this.#fault("invalid_address", name, "0x and 40 hex digits");
+    return isAddressText(text) ? text : this.fail("invalid_address", name, invalidAddress(name));
   }
 
   addresses(name: string): string[] | undefined {
@@ -100,7 +109,8 @@ export class Input {
     if (value === undefined) return undefined;
     if (!Array.isArray(value)) return this.#fault("invalid_type", name, "an array of addresses");
     const bad = value.findIndex((item) => typeof item !== "string" || !isAddressText(item));
-    return bad < 0 ? value : this.#fault("invalid_address", `${name}[${bad}]`, "0x and 40 hex digits");
+    const at = `${name}[${bad}]`;
+    return bad < 0 ? value : this.fail("invalid_address", at, invalidAddress(at));
   }
 
   /** ISO 8601; without an offset it is UTC, as clients of the original service mean it. */
@@ -109,6 +119,33 @@ export class Input {
     const text = this.text(names, need);
     if (text === undefined) return undefined;
     return parseIsoDate(text) ?? this.#fault("invalid_date", name, "an ISO 8601 date, 2022-07-12T11:30:48+00:00");
+  }
+
+  /** The objects of a list, each an input of its own; what is wrong in them is this input's fault, under their place. */
+  items<T>(name: string, most: number, read: (item: Input) => T): T[] {
+    const [, value] = this.#first(name);
+    if (value === undefined) {
+      this.#absent(name, { required: true });
+      return [];
+    }
+    if (!Array.isArray(value)) {
+      this.#fault("invalid_type", name, "an array of objects");
+      return [];
+    }
+    if (value.length === 0 || value.length > most)
+      this.fail("value_error", name, `${name} must hold 1 to ${most} items`);
+    return value.slice(0, most).flatMap((item: unknown, index) => {
+      const at = `${name}[${index}]`;
+      if (item === null || typeof item !== "object" || Array.isArray(item) || item instanceof JsonNumber) {
+        this.#fault("invalid_type", at, "an object");
+        return [];
+      }
+      const input = Input.fromBody(item as Record<string, unknown>);
+      const given = read(input);
+      for (const { code, field = "", message } of input.faults())
+        this.fail(code as ProblemCode, `${at}.${field}`, message.replace(field, `${at}.${field}`));
+      return [given];
+    });
   }
 
   /** What was found so far, the gravest first. */
@@ -148,6 +185,11 @@ export class Input {
   #fault(code: ProblemCode, name: string, wanted: string): undefined {
     return this.fail(code, name, `${name} must be ${wanted}`);
   }
+}
+
+/** In the words of the original service, which clients show. */
+export function invalidAddress(member: string): string {
+  return `Invalid address: ${member}.`;
 }
 
 export function isAddressText(text: string): boolean {

@@ -18,9 +18,6 @@ const wallets = 500;
 
 /** What the caller's account has deployed. */
 export function addMeContracts(app: V0App, services: Services): void {
-  // Product contracts only, and those are not built yet; collections have the list below.
-  app.get("/me/contracts", (c) => ok(c, { contracts: [] }));
-
   app.get("/me/contracts/collections", async (c) => {
     const query = queryOf(c);
     const input = Input.fromQuery(query);

@@ -13,8 +13,13 @@ export function readMetadata(body: Record<string, unknown>): MetadataInput {
     if (value === null || typeof value === "string") return value;
     return input.fail("invalid_type", name, `${name} must be a string`) ?? null;
   };
+  /** Scripts that number their tokens send the bare number. */
+  const nameText = () => {
+    const value = member(body, "name");
+    return value instanceof JsonNumber ? value.source : text("name");
+  };
   const needed = (name: string, emptyAllowed = false) => {
-    const value = text(name);
+    const value = name === "name" ? nameText() : text(name);
     if (member(body, name) === null || (value === "" && !emptyAllowed)) {
       input.fail("parameter_missing", name, `${name} is missing`);
     }
@@ -63,7 +68,9 @@ function readTrait(input: Input, item: unknown, at: string): Trait {
     if (value === null) input.fail("parameter_missing", `${at}.value`, `${at}.value is missing`);
   }
   const isText = (given: unknown) => given === null || typeof given === "string";
-  const isNumber = (given: unknown) => given === null || given instanceof JsonNumber;
+  // Digits in a text are kept as they came.
+  const isNumber = (given: unknown) =>
+    given === null || given instanceof JsonNumber || (typeof given === "string" && /^-?\d+(\.\d+)?$/.test(given));
   if (!isText(traitType)) input.fail("invalid_type", `${at}.trait_type`, `${at}.trait_type must be a string`);
   if (!isText(value) && !isNumber(value)) {
     input.fail("invalid_type", `${at}.value`, `${at}.value must be a string or a number`);
@@ -97,7 +104,7 @@ function member(body: Record<string, unknown>, name: string): unknown {
 }
 
 /** Numbers become JSON's own again. One that a double cannot hold keeps its digits. */
-function plainJson(value: unknown): unknown {
+export function plainJson(value: unknown): unknown {
   if (value instanceof JsonNumber) return isExact(value.value) ? value.value : rawJson(value.source);
   if (Array.isArray(value)) return value.map(plainJson);
   if (value === null || typeof value !== "object") return value;

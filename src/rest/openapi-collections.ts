@@ -127,9 +127,6 @@ export function collectionPaths(): Json {
         updateBody,
       ),
     },
-    "/v0/me/contracts": {
-      get: operation("Product contracts of the account: none yet", [], { contracts: z.array(z.unknown()).max(0) }, []),
-    },
     "/v0/me/contracts/collections": {
       get: operation(
         "Collections of the account, newest first",

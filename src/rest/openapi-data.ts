@@ -110,6 +110,12 @@ export function dataPaths(): Json {
         [],
       ),
     },
+    "/v0/transactions": {
+      get: transactions("Movements of NFTs on a whole chain, newest first", [
+        query("from_block", z.int().min(0), "this block and later ones"),
+        query("to_block", z.int().min(0), "this block and earlier ones"),
+      ]),
+    },
     "/v0/transactions/accounts/{account_address}": {
       get: transactions("Movements of NFTs from and to an account, newest first", [account]),
     },

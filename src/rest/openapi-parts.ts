@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { errorTable } from "../errors/errors.ts";
+import { legacyRateCode } from "./answer.ts";
 
 /* The words of which the OpenAPI document is made: zod schemas, and the functions that render them. */
 
@@ -117,7 +118,10 @@ export function operation(
   const responses: Json = { "200": { description: "Done", ...jsonContent(success(members)) } };
   for (const status of [...statuses].sort()) {
     const codes = Object.entries(errorTable).filter(([, row]) => row.status === status);
-    responses[String(status)] = { description: codes.map(([code]) => code).join(", "), ...jsonContent(errorSchema) };
+    responses[String(status)] = {
+      description: codes.map(([code]) => (code === "rate_limit_exceeded" ? legacyRateCode : code)).join(", "),
+      ...jsonContent(errorSchema),
+    };
   }
   const requestBody = body && { requestBody: { required: true, ...jsonContent(jsonSchemaOf(body)) } };
   return { summary, ...(parameters.length > 0 ? { parameters } : {}), ...requestBody, responses };

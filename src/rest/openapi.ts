@@ -1,9 +1,11 @@
 import * as z from "zod";
 import { type ErrorCode, errorTable } from "../errors/errors.ts";
+import { legacyRateCode } from "./answer.ts";
 import { accountPaths } from "./openapi-account.ts";
 import { collectionPaths } from "./openapi-collections.ts";
 import { dataPaths } from "./openapi-data.ts";
 import { eventPaths } from "./openapi-events.ts";
+import { mintPaths } from "./openapi-mints.ts";
 import { nftPaths } from "./openapi-nfts.ts";
 import { integer, type Json, jsonSchemaOf, text } from "./openapi-parts.ts";
 import { directoryWarning, uploadPaths } from "./openapi-uploads.ts";
@@ -12,7 +14,9 @@ const errorBody = z.object({
   response: z.literal("NOK"),
   error: z.object({
     status_code: integer,
-    code: z.enum(Object.keys(errorTable) as ErrorCode[]),
+    code: z.enum(
+      (Object.keys(errorTable) as ErrorCode[]).map((code) => (code === "rate_limit_exceeded" ? legacyRateCode : code)),
+    ),
     message: text,
     request_id: text.describe("names this request in the server's log"),
     fix: text.describe("what to do about it"),
@@ -48,6 +52,7 @@ function makeOpenApi(): Json {
       ...nftPaths(),
       ...dataPaths(),
       ...eventPaths(),
+      ...mintPaths(),
     },
     components: {
       securitySchemes: {

@@ -2,7 +2,7 @@ import type { Context } from "hono";
 import { type Chain, findChain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { PageRequest } from "../nfts/page.ts";
-import { type Input, isAddressText } from "./input.ts";
+import { type Input, invalidAddress, isAddressText } from "./input.ts";
 
 const defaultPageSize = 50;
 /** Include words that some endpoint or some later version of the original knows; accepted everywhere. */
@@ -63,8 +63,13 @@ export function wordsParameter<W extends string>(
 }
 
 /** One word of a fixed list; absent when it was not sent. */
-export function wordParameter<W extends string>(input: Input, name: string, allowed: readonly W[]): W | undefined {
-  const word = input.text(name);
+export function wordParameter<W extends string>(
+  input: Input,
+  name: string,
+  allowed: readonly W[],
+  required = false,
+): W | undefined {
+  const word = input.text(name, { required });
   if (word === undefined) return undefined;
   const found = allowed.find((candidate) => candidate === word);
   return found ?? input.fail("invalid_enumeration", name, `${name} must be one of: ${allowed.join(", ")}`);
@@ -81,7 +86,7 @@ export function includeParameter<W extends string>(
 
 /** An address of the path, in any letter case. */
 export function addressParameter(input: Input, name: string, text: string): string {
-  if (!isAddressText(text)) input.fail("invalid_address", name, `${name} must be 0x and 40 hex digits`);
+  if (!isAddressText(text)) input.fail("invalid_address", name, invalidAddress(name));
   return text;
 }
 

@@ -15,12 +15,18 @@ import { addAccounts } from "./accounts.ts";
 import { createV0App, type V0Env } from "./app.ts";
 import { addCollections } from "./collections.ts";
 import { addContracts } from "./contracts.ts";
+import { addEasyMints } from "./easy-mints.ts";
 import { addFiles } from "./files.ts";
 import { addKeys } from "./keys.ts";
 import { addMeContracts } from "./me-contracts.ts";
 import { addMetadata } from "./metadata.ts";
+import { addMinted } from "./minted.ts";
+import { addMints } from "./mints.ts";
 import { addNfts } from "./nfts.ts";
+import { addProductContracts } from "./product-contracts.ts";
+import { addReports } from "./reports.ts";
 import { addSearch } from "./search.ts";
+import { addServiceInfo } from "./service-info.ts";
 import { addSettings } from "./settings.ts";
 import { addSignUp } from "./sign-up.ts";
 import { addStorage } from "./storage.ts";
@@ -30,6 +36,7 @@ import { addUnbuilt } from "./unbuilt.ts";
 /** The legacy REST API: every path but sign-up needs a key, and the key is looked at before anything else. */
 export function createV0(services: Services): Hono<V0Env> {
   const app = createV0App();
+  addServiceInfo(app);
   addSignUp(app, services);
   app.use(async (c, next) => {
     const address = clientAddress(c.env.incoming, services.config.trustedProxies);
@@ -42,6 +49,8 @@ export function createV0(services: Services): Hono<V0Env> {
     await admitOnce(c.env.incoming, services, session, operation, cost, (admission) => setRateHeaders(c, admission));
     await withSpan("use case", {}, next);
   });
+  // Before what costs something: scripts repeat such requests without a pause.
+  addUnbuilt(app);
   addKeys(app, services);
   addSettings(app, services);
   app.use(async (c, next) => {
@@ -57,14 +66,18 @@ export function createV0(services: Services): Hono<V0Env> {
   addFiles(app, services);
   addMetadata(app, services);
   addCollections(app, services);
+  addProductContracts(app, services);
   addContracts(app, services);
+  addMints(app, services);
+  addEasyMints(app, services);
+  addMinted(app, services);
   addMeContracts(app, services);
   addAccounts(app, services);
   addNfts(app, services);
   addTransactions(app, services);
+  addReports(app, services);
   addSearch(app, services);
   addStorage(app, services);
-  addUnbuilt(app);
   app.all("*", (c) => {
     const known = app.routes.some((route) => route.method !== "ALL" && matches(route.path, c.req.path));
     if (known) throw new ServiceError("method_not_allowed", `${c.req.method} is not served at ${c.req.path}`);

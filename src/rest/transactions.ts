@@ -21,6 +21,15 @@ const marketWords = ["buy", "sell", "sale", "list", "make_bid", "get_bid"] as co
 const words = ["transfer", "transfer_from", "transfer_to", "mint", "burn", ...marketWords, "all"] as const;
 
 export function addTransactions(app: V0App, services: Services): void {
+  app.get("/transactions", async (c) =>
+    answer(c, services, (input) => {
+      const range = { fromBlock: blockParameter(input, "from_block"), toBlock: blockParameter(input, "to_block") };
+      return {
+        ...(range.fromBlock === undefined ? {} : { fromBlock: range.fromBlock }),
+        ...(range.toBlock === undefined ? {} : { toBlock: range.toBlock }),
+      };
+    }),
+  );
   app.get("/transactions/accounts/:account_address", async (c) =>
     answer(c, services, (input) => ({
       account: addressParameter(input, "account_address", c.req.param("account_address")),
@@ -58,7 +67,7 @@ export function addTransactions(app: V0App, services: Services): void {
 async function answer(
   c: Context<V0Env>,
   services: Services,
-  keyOf: (input: Input) => Pick<ListTransfersInput, "account" | "contract" | "tokenId">,
+  keyOf: (input: Input) => Pick<ListTransfersInput, "account" | "contract" | "tokenId" | "fromBlock" | "toBlock">,
 ): Promise<Response> {
   const query = queryOf(c);
   const input = Input.fromQuery(query);
@@ -77,6 +86,12 @@ async function answer(
     transactions: found.items.map(({ node }) => transactionBody(node)),
     continuation: found.continuation,
   });
+}
+
+function blockParameter(input: Input, name: string): bigint | undefined {
+  const block = input.integer(name);
+  if (block === undefined || (block >= 0n && block < 2n ** 63n)) return block;
+  return input.fail("value_error", name, `${name} must be 0 or more`);
 }
 
 function isOther(word: string): boolean {

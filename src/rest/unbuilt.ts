@@ -1,35 +1,23 @@
 import { ServiceError } from "../errors/errors.ts";
 import type { V0App } from "./app.ts";
 
-/** Operations of the original service that are not built yet: a client learns that, not `not_found`. */
-const operations: readonly [method: string, path: string][] = [
-  ["GET", "/me/mints"],
-  ["GET", "/transactions"],
-  ["GET", "/reports/:type"],
-  ["POST", "/contracts"],
-  ["PUT", "/contracts"],
-  ["POST", "/mints/customizable"],
-  ["PUT", "/mints/customizable"],
-  ["DELETE", "/mints/customizable"],
-  ["POST", "/mints/customizable/batch"],
-  ["DELETE", "/mints/customizable/batch"],
-  ["POST", "/mints/transfers"],
-  ["POST", "/mints/transfers/batch"],
-  ["POST", "/mints/easy/urls"],
-  ["POST", "/mints/easy/files"],
-  ["GET", "/mints/batch/:hash"],
-  ["GET", "/mints/:hash"],
-  ["POST", "/recommendations/similar_nfts/urls"],
-  ["POST", "/recommendations/similar_nfts/files"],
-  ["POST", "/duplicates/urls"],
-  ["POST", "/duplicates/files"],
-  ["POST", "/duplicates/tokens"],
+const noImages = "this service keeps no index of what pictures look like; compare metadata with GET /v0/search";
+const noMarket = "this service indexes no market, so it knows no volumes and sales to rank contracts by";
+
+/** Operations of the original service that this one does not have, and why: a client learns that, not `not_found`. */
+const operations: readonly [method: string, path: string, why: string][] = [
+  ["POST", "/recommendations/similar_nfts/urls", noImages],
+  ["POST", "/recommendations/similar_nfts/files", noImages],
+  ["POST", "/duplicates/urls", noImages],
+  ["POST", "/duplicates/files", noImages],
+  ["POST", "/duplicates/tokens", noImages],
+  ["GET", "/contracts/top", noMarket],
 ];
 
 export function addUnbuilt(app: V0App): void {
-  for (const [method, path] of operations) {
+  for (const [method, path, why] of operations) {
     app.on(method, path, () => {
-      throw new ServiceError("not_implemented", `${method} /v0${path} is not built yet`);
+      throw new ServiceError("not_implemented", `${method} /v0${path} is not served: ${why}`);
     });
   }
 }

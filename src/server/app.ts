@@ -20,6 +20,7 @@ import { addConsole } from "./console-page.ts";
 import { addDocs } from "./docs.ts";
 import { FastFiles } from "./fast-files.ts";
 import { createGateway } from "./gateway.ts";
+import { addGuides } from "./guides.ts";
 import { addHealth } from "./health.ts";
 import { addLocalWallet } from "./local-wallet.ts";
 import { addMintPage } from "./mint-page.ts";
@@ -60,6 +61,7 @@ export function createApp(
   pages.addAssets(app);
   addMintPage(app, services, pages);
   addConsole(app, services, pages);
+  addGuides(app, pages);
   addLocalWallet(app, services);
   addDocs(app);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));

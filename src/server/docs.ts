@@ -27,7 +27,7 @@ export function addDocs(app: Hono<AppEnv>): void {
   code { background: #8882; padding: 0 0.25em; } td { padding: 0.2rem 1rem 0.2rem 0; vertical-align: top; }
 </style>
 <h1>Mintyard API</h1>
-<p><a href="/docs/start">Quick start</a> for frontends, clients of the former services, creators, analysts, operators.</p>
+<p><a href="/docs/start">Quick start</a> for frontends, clients of the former services, creators, analysts, operators. <a href="/docs/guide">The guides</a>, with a search.</p>
 <p>Send your key in the header <code>Authorization</code>. Two APIs, the same functions behind them:</p>
 <ul>
   <li><a href="/graphql">GraphQL</a>, with GraphiQL in a browser</li>

@@ -19,6 +19,14 @@ export interface WebManifest {
   files: readonly string[];
 }
 
+/** A document of `docs/` as a page, and what a search finds of it. */
+export interface GuidePage {
+  name: string;
+  title: string;
+  html: string;
+  sections: { anchor: string; title: string; text: string }[];
+}
+
 export const webFolder = join(import.meta.dirname, "../../web/dist");
 
 /** The list of built files, read again when another build has replaced it. */
@@ -43,6 +51,12 @@ export class WebFiles {
       this.#found = { at, manifest };
     }
     return this.#found.manifest;
+  }
+
+  /** Read each time: they are asked for seldom, and the process need not hold them. */
+  async guides(): Promise<GuidePage[]> {
+    await this.manifest();
+    return JSON.parse(await readFile(join(webFolder, "guides.json"), "utf8")) as GuidePage[];
   }
 
   /** @throws ServiceError `not_found` for a name that is not in the list: no path is ever made of anything else. */

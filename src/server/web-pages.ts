@@ -1,7 +1,8 @@
 import type { Context, Hono } from "hono";
 import { html, raw } from "hono/html";
+import type { HtmlEscapedString } from "hono/utils/html";
 import type { AppEnv } from "../http/app-env.ts";
-import { WebFiles } from "./web-manifest.ts";
+import { type GuidePage, WebFiles } from "./web-manifest.ts";
 
 const types: Record<string, string> = {
   js: "text/javascript; charset=utf-8",
@@ -57,11 +58,21 @@ export class WebPages {
     });
   }
 
+  async guides(): Promise<GuidePage[]> {
+    return await this.#files.guides();
+  }
+
   /**
    * @param name of the page in `bin/build-web.ts`.
+   * @param body absent: the page's script makes it.
    * @throws ServiceError `service_unavailable` until the pages are built.
    */
-  async page(c: Context<AppEnv>, name: string, { title, description, image, url }: PageHead): Promise<Response> {
+  async page(
+    c: Context<AppEnv>,
+    name: string,
+    { title, description, image, url }: PageHead,
+    body: HtmlEscapedString | Promise<HtmlEscapedString> = raw("<noscript>This page needs JavaScript.</noscript>"),
+  ): Promise<Response> {
     const { pages } = await this.#files.manifest();
     const { script, preloads, styles } = pages[name] ?? { script: "", preloads: [], styles: [] };
     return await c.html(
@@ -84,7 +95,7 @@ ${preloads.map((file) => html`<link rel="modulepreload" href="/assets/${file}" /
 <script type="module" src="/assets/${script}"></script>
 </head>
 <body>
-<div id="page"><noscript>This page needs JavaScript.</noscript></div>
+<div id="page">${body}</div>
 </body>
 </html>`,
       200,

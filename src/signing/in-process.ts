@@ -38,5 +38,5 @@ export function inProcessSigning(admin: boolean): SigningBackend {
 
 /** The rules where the same process compares the factory with the request's own (src/relay/submit/signing-policy.ts). */
 export function callersPolicy({ id, relay }: Chain): SigningPolicy {
-  return { chainId: id, maxFeeWei: relay.maxFeeWei, factories: null, wallets: relay.wallets };
+  return { chainId: id, maxFeeWei: relay.maxFeeWei, factories: null, operators: null, wallets: relay.wallets };
 }

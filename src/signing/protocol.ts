@@ -46,7 +46,7 @@ export function readOrders(text: string): (() => WalletOrder)[] {
   return orders.map((order: unknown) => () => checkedOrder(order));
 }
 
-const kinds: readonly SigningKind[] = ["deploy", "update", "cancellation", "grant"];
+const kinds: readonly SigningKind[] = ["deploy", "update", "operate", "cancellation", "grant"];
 const members = [
   ...["kind", "wallet", "chainId", "nonce", "to", "data"],
   ...["value", "gas", "maxFeePerGas", "maxPriorityFeePerGas"],

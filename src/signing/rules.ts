@@ -11,6 +11,8 @@ export interface SigningPolicy {
    * in the process that accepted the request.
    */
   factories: readonly Address[] | null;
+  /** Operators of product contracts that may be called, lower case; null as `factories`. */
+  operators: readonly Address[] | null;
   /** All wallets of the chain here, lower case: the only ones that can be given the right to deploy. */
   wallets: readonly Address[];
 }
@@ -24,6 +26,13 @@ export const deploySelector = "0x2781212e";
 export const updateSelector = "0xd761aa48";
 /** `grantRole(bytes32,address)` of the factory. */
 export const grantSelector = "0x2f2ff15d";
+/** What the operator of product contracts is called for: to deploy one, and to act on one. */
+export const operatorSelectors = {
+  deployERC721: "0x28cfc8db",
+  deployERC1155: "0x65bcd503",
+  execute: "0xa05aa016",
+  executeBatch: "0x2daf1148",
+} as const;
 /** keccak256 of `RELAYER_ROLE`. */
 export const relayerRole = "0xe2b7fb3b832174769106daebcfd6d1970523240dda11281102db9363b83b0dc4";
 
@@ -33,8 +42,8 @@ export class SigningRefused extends Error {
 }
 
 /**
- * The rules of signing: a deployment by a factory, a configuration update of a collection, a transfer of nothing to
- * oneself, or the right to deploy for another wallet of this installation. No value, no other chain, no fee over
+ * The rules of signing: a deployment by a factory, a configuration update of a collection, a call of the operator of
+ * product contracts, a transfer of nothing to oneself, or the right to deploy for another wallet of this installation. No value, no other chain, no fee over
  * the operator's cap, whoever asks.
  *
  * @param admin the order came from an operator's command, which alone may hand out roles.
@@ -54,6 +63,7 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
   const data = transaction.data.toLowerCase();
   const selector = data.slice(0, 10);
   const isFactory = policy.factories?.includes(to) ?? true;
+  const isOperator = policy.operators?.includes(to) ?? true;
   switch (kind) {
     case "cancellation":
       if (data !== "0x") deny("an empty call has no data");
@@ -64,12 +74,18 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
       if (selector !== deploySelector) deny(`call ${selector} of the factory`);
       return;
     case "update":
-      if (policy.factories?.includes(to) || policy.wallets.includes(to)) deny(`${to} is no collection`);
+      if (policy.factories?.includes(to) || policy.operators?.includes(to) || policy.wallets.includes(to))
+        deny(`${to} is no collection`);
       if (selector !== updateSelector) deny(`call ${selector} of a collection`);
+      return;
+    case "operate":
+      // Which contracts it acts on, and that no money moves, is bound by the operator itself.
+      if (!isOperator) deny(`${to} is no operator of this signer`);
+      if (!(Object.values(operatorSelectors) as string[]).includes(selector)) deny(`call ${selector} of the operator`);
       return;
     case "grant":
       if (!admin) deny("roles are given by the operator's own command only");
-      if (!isFactory) deny(`${to} is no factory of this signer`);
+      if (!isFactory && !isOperator) deny(`${to} is neither a factory nor an operator of this signer`);
       if (!policy.wallets.some((wallet) => data === grantCall(wallet)))
         deny("roles are given to wallets of this signer only, and no other role than that of a relayer");
       return;

@@ -128,7 +128,13 @@ function loadChainKeys(env: Env, suffix: string, keysElsewhere: boolean): ChainK
   const wallets = keysElsewhere ? parseAddresses(`RELAYER_ADDRESS_${suffix}`, env[`RELAYER_ADDRESS_${suffix}`]) : [];
   return {
     chain,
-    policy: { chainId, maxFeeWei: readMaxFee(env, suffix, chainId), factories: readFactories(env, suffix), wallets },
+    policy: {
+      chainId,
+      maxFeeWei: readMaxFee(env, suffix, chainId),
+      factories: readAddresses(env, `FACTORY_${suffix}`, `FACTORIES_BEFORE_${suffix}`),
+      operators: readAddresses(env, `OPERATOR_${suffix}`, `OPERATORS_BEFORE_${suffix}`),
+      wallets,
+    },
     keys: keysElsewhere ? [] : keys,
     keystores: keysElsewhere ? [] : paths.map((path) => ({ path, passwordFile })),
   };
@@ -141,9 +147,8 @@ function readMaxFee(env: Env, suffix: string, chainId: number): bigint {
   return parseUnits(text, 9);
 }
 
-/** Requests keep the factory that they were accepted with, so earlier ones may still be called. */
-function readFactories(env: Env, suffix: string): Address[] {
-  const names = [`FACTORY_${suffix}`, `FACTORIES_BEFORE_${suffix}`];
+/** Requests keep the factory or operator that they were accepted with, so earlier ones may still be called. */
+function readAddresses(env: Env, ...names: string[]): Address[] {
   return names.flatMap((name) => parseAddresses(name, env[name]));
 }
 

@@ -2,7 +2,7 @@ import type { Address, Hash, Hex } from "viem";
 import { keccak256, recoverAddress, serializeTransaction } from "viem/utils";
 
 /** What a signature is for; what each may hold is in rules.ts. */
-export type SigningKind = "deploy" | "update" | "cancellation" | "grant";
+export type SigningKind = "deploy" | "update" | "operate" | "cancellation" | "grant";
 
 /** An EIP-1559 transaction without access list. Amounts in wei. */
 export interface Unsigned {

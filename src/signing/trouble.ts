@@ -18,7 +18,7 @@ export const signerActions: Record<SignerTrouble, string> = {
     "WEB3SIGNER_URL; accepted requests wait, and are signed when it is back",
   unauthorized: "give this process the signer's token: SIGNER_TOKEN or SIGNER_TOKEN_FILE",
   refused:
-    "compare FACTORY_<CHAIN>, MAX_FEE_GWEI_<CHAIN> and CHAIN_ID_<CHAIN> of the signer with those of this process",
+    "compare FACTORY_<CHAIN>, OPERATOR_<CHAIN>, MAX_FEE_GWEI_<CHAIN> and CHAIN_ID_<CHAIN> of the signer with those of this process",
   wrong_answer:
     "compare the signer's wallets with RELAYER_ADDRESS_<CHAIN>; nothing of such an answer was stored or sent",
 };

@@ -22,6 +22,7 @@ import type { DeployCollectionInput } from "../../src/collections/deployment-inp
 import { loadConfig } from "../../src/config/config.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createServices } from "../../src/processes/create-services.ts";
+import { deployOperatorAndEasy } from "../../src/relay/operator/deploy-easy-contract.ts";
 import { deployFactory } from "../../src/relay/operator/deploy-factory.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
@@ -41,11 +42,13 @@ export class RelayHarness {
   readonly proxy: RpcProxy;
   readonly relayerKey: Hex;
   readonly factory: { address: Address; block: bigint };
+  /** Of product contracts; null unless it was asked for. */
+  readonly operator: { address: Address; block: bigint; easyContract: Address } | null;
   readonly #dir: string;
   readonly #opened: Services[] = [];
 
   private constructor(
-    parts: Pick<RelayHarness, "database" | "node" | "proxy" | "relayerKey" | "factory">,
+    parts: Pick<RelayHarness, "database" | "node" | "proxy" | "relayerKey" | "factory" | "operator">,
     dir: string,
   ) {
     this.database = parts.database;
@@ -53,11 +56,18 @@ export class RelayHarness {
     this.proxy = parts.proxy;
     this.relayerKey = parts.relayerKey;
     this.factory = parts.factory;
+    this.operator = parts.operator;
     this.#dir = dir;
   }
 
-  /** @param make the database, where it is to have more than the migrations make. */
-  static async start(make: () => Promise<TestDatabase> = createTestDatabase): Promise<RelayHarness> {
+  /**
+   * @param make the database, where it is to have more than the migrations make.
+   * @param options `withOperator`: also the operator of product contracts.
+   */
+  static async start(
+    make: () => Promise<TestDatabase> = createTestDatabase,
+    { withOperator = false } = {},
+  ): Promise<RelayHarness> {
     const [database, node, dir] = await Promise.all([
       make(),
       startTestChain(),
@@ -68,25 +78,26 @@ export class RelayHarness {
     const relayer = privateKeyToAccount(relayerKey);
     const chain = directClient(node);
     await chain.setBalance({ address: relayer.address, value: parseEther("1000") });
-    const factory = await deployFactory(
-      {
-        name: "goerli",
-        id: node.id,
-        local: true,
-        rpcUrls: [node.url],
-        explorerTxUrl: "https://goerli.etherscan.io/tx",
-        factory: null,
-        relayerKey,
-        relay: defaultRelayPolicy(node.id, true),
-        confirmations: 1,
-        startBlock: 0,
-        indexScope: "all",
-        verification: "proofs",
-        requestsPerSecond: 0,
-        paidTierOnly: false,
-      },
-      createLogger("test", logLevel),
-    );
+    const own: Chain = {
+      name: "goerli",
+      id: node.id,
+      local: true,
+      rpcUrls: [node.url],
+      explorerTxUrl: "https://goerli.etherscan.io/tx",
+      factory: null,
+      operator: null,
+      relayerKey,
+      relay: defaultRelayPolicy(node.id, true),
+      confirmations: 1,
+      startBlock: 0,
+      indexScope: "all",
+      verification: "proofs",
+      requestsPerSecond: 0,
+      paidTierOnly: false,
+    };
+    const log = createLogger("test", logLevel);
+    const factory = await deployFactory(own, log);
+    const operator = withOperator ? await deployOperatorAndEasy(own, { name: "Easy", symbol: "EZ" }, log) : null;
     // Pausing needs an admin whose transactions do not take the relayer's nonces.
     const wallet = createWalletClient({ account: relayer, transport: http(node.url) });
     const [admin = relayer.address] = await chain
@@ -100,7 +111,7 @@ export class RelayHarness {
       chain: null,
     });
     await chain.waitForTransactionReceipt({ hash });
-    return new RelayHarness({ database, node, proxy, relayerKey, factory }, dir);
+    return new RelayHarness({ database, node, proxy, relayerKey, factory, operator }, dir);
   }
 
   /** The node itself, past the proxy: the judge of what happened. */
@@ -126,6 +137,13 @@ export class RelayHarness {
       FACTORY_GOERLI: this.factory.address,
       FACTORY_BLOCK_GOERLI: String(this.factory.block),
       RELAYER_KEY_GOERLI: this.relayerKey,
+      ...(this.operator
+        ? {
+            OPERATOR_GOERLI: this.operator.address,
+            OPERATOR_BLOCK_GOERLI: String(this.operator.block),
+            EASY_CONTRACT_GOERLI: this.operator.easyContract,
+          }
+        : {}),
     };
   }
 

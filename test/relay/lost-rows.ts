@@ -31,6 +31,7 @@ export async function loseRows(
     if (keep === "requests") {
       await client.query("UPDATE service.intent SET state = 'queued', version = 0 WHERE id = ANY($1)", [ids]);
     } else {
+      await client.query("DELETE FROM service.token_claim WHERE root_id = ANY($1)", [ids]);
       await client.query("DELETE FROM service.charge WHERE root_id = ANY($1)", [ids]);
       await client.query(
         `UPDATE service.budget b SET reserved = b.reserved - e.amount FROM (

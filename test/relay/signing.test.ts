@@ -5,6 +5,7 @@ import { generatePrivateKey, privateKeyToAccount, setSignEntropy, sign } from "v
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
 import { bumpFees } from "../../src/relay/chain/fees.ts";
+import { callKind } from "../../src/relay/chain/operation.ts";
 import type { Intent } from "../../src/relay/store/intents.ts";
 import { checkProposal } from "../../src/relay/submit/signing-policy.ts";
 import { decryptKeystore } from "../../src/signing/keystore.ts";
@@ -113,7 +114,7 @@ describe("a paying wallet signs nothing but", () => {
   const check = (changes: Partial<Unsigned>, of: Partial<Intent> = {}) => {
     if (!chain) throw new Error("no chain");
     const asked = { ...intent, ...of };
-    const kind: SigningKind = changes.data === "0x" ? "cancellation" : asked.kind;
+    const kind: SigningKind = changes.data === "0x" ? "cancellation" : callKind(asked.kind);
     return () => checkProposal(chain, asked, self, { kind, transaction: { ...deploy, ...changes } });
   };
   const deployData = `${keccak256(Buffer.from("deploy(bytes32,address,bytes)")).slice(0, 10)}00` as Hex;

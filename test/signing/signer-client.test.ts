@@ -59,7 +59,7 @@ async function close(): Promise<void> {
 
 /** The signer's own server over a wallet that signs as it is told here. */
 function serverOf(sign: Signer["sign"]): Server {
-  const policy = { chainId: 31337, maxFeeWei: 100n, factories: [factory], wallets: [wallet.address] };
+  const policy = { chainId: 31337, maxFeeWei: 100n, factories: [factory], operators: [], wallets: [wallet.address] };
   const signers = [{ ...wallet, sign }];
   return createSignerServer({ keyrings: [{ chain: "goerli", policy, signers }], token, adminToken: `${token}a`, log });
 }

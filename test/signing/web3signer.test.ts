@@ -13,7 +13,13 @@ import { type Misbehaviour, Web3SignerStandIn } from "./web3signer-stand-in.ts";
 const key = generatePrivateKey();
 const wallet = privateKeyToAccount(key).address.toLowerCase() as Address;
 const factory: Address = `0x${"11".repeat(20)}`;
-const policy: SigningPolicy = { chainId: 31337, maxFeeWei: 100n, factories: [factory], wallets: [wallet] };
+const policy: SigningPolicy = {
+  chainId: 31337,
+  maxFeeWei: 100n,
+  factories: [factory],
+  operators: [],
+  wallets: [wallet],
+};
 const order: SigningOrder = {
   kind: "deploy",
   transaction: {

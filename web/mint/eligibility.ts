@@ -5,7 +5,7 @@ export interface Eligibility {
   proof: `0x${string}`[] | null;
 }
 
-const query = `query ($chain: String!, $collection: Address!, $wallet: Address!) {
+const query = `query ($chain: ChainName!, $collection: Address!, $wallet: Address!) {
   eligibility(chain: $chain, collection: $collection, wallet: $wallet) { eligible reason proof }
 }`;
 

@@ -9,11 +9,27 @@ export interface RelayTables {
   "service.nonce_reservation": NonceReservationTable;
   "service.attempt": AttemptTable;
   "service.attempt_event": AttemptEventTable;
+  "service.token_claim": TokenClaimTable;
+  "service.easy_counter": { chain_id: number; contract: Buffer; last_id: bigint };
   "service.wallet_role": WalletRoleTable;
   "service.external_transaction": ExternalTransactionTable;
   "service.budget": BudgetTable;
   "service.budget_entry": BudgetEntryTable;
 }
+
+/** What a request asks for: a collection or its update, or an act on a product contract (src/relay/chain/operation.ts). */
+export type IntentKind =
+  | "deploy"
+  | "update"
+  | "contract"
+  | "contract_update"
+  | "mint"
+  | "token_update"
+  | "burn"
+  | "transfer";
+
+/** What a transaction of ours calls: a factory, a collection, or the operator of product contracts. */
+export type CallKind = "deploy" | "update" | "operate";
 
 /** The edges between these lie in service.intent_edge; a trigger refuses all others. */
 export type IntentState =
@@ -60,8 +76,8 @@ interface IntentTable {
   idem_derived: boolean;
   req_hash: Buffer;
   chain_id: number;
-  kind: "deploy" | "update";
-  /** The request as accepted: see `DeploymentPayload`; of an update `{contract, changes}`. */
+  kind: IntentKind;
+  /** The request as accepted: see `DeploymentPayload` and `OperationPayload`; of an update `{contract, changes}`. */
   payload: ColumnType<unknown, string, never>;
   allowlist_id: string | null;
   factory: Buffer;
@@ -69,7 +85,7 @@ interface IntentTable {
   owner: Buffer;
   init_data: Buffer;
   salt: Buffer;
-  /** Where CREATE2 puts the collection, or the one that is updated; not to be shown as its address before `confirmed`. */
+  /** Where CREATE2 puts the collection or product contract, or the one that is acted on; not to be shown as its address before `confirmed`. */
   predicted_addr: Buffer;
   state: Generated<IntentState>;
   hold_reason: Generated<string | null>;
@@ -128,7 +144,7 @@ interface ExternalTransactionTable {
   addr: Buffer;
   nonce: bigint;
   hash: Buffer;
-  kind: "deploy" | "update";
+  kind: CallKind;
   root_id: string | null;
   seen_at: Generated<Date>;
 }
@@ -138,7 +154,7 @@ interface NonceReservationTable {
   addr: Buffer;
   nonce: bigint;
   intent_id: string | null;
-  kind: "deploy" | "update" | "cancellation";
+  kind: CallKind | "cancellation";
   state: Generated<"open" | "mined" | "external">;
   mined_block: Generated<bigint | null>;
   mined_block_hash: Generated<Buffer | null>;
@@ -157,7 +173,7 @@ interface AttemptTable {
   chain_id: number;
   addr: Buffer;
   nonce: bigint;
-  kind: "deploy" | "update" | "cancellation" | "imported";
+  kind: CallKind | "cancellation" | "imported";
   raw: Buffer;
   max_fee: Wei;
   tip: Wei;
@@ -165,6 +181,16 @@ interface AttemptTable {
   created_at: Generated<Date>;
   /** The newest block when it was signed. */
   head_block: Generated<bigint | null>;
+}
+
+/** Which mint a token id belongs to; written by triggers. */
+interface TokenClaimTable {
+  chain_id: number;
+  contract: Buffer;
+  /** Decimal text. */
+  token_id: ColumnType<string, string, never>;
+  tenant_id: string;
+  root_id: string;
 }
 
 interface AttemptEventTable {

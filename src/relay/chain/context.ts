@@ -60,7 +60,11 @@ export interface Relay {
    * @throws ServiceError `chain_not_supported`; `service_unavailable` while the node does not tell.
    */
   deployers(chain: Chain): Promise<readonly Address[]>;
+  /** The same of the operator of product contracts. @throws as `deployers`. */
+  operating(chain: Chain): Promise<readonly Address[]>;
   roles: WalletRoles;
+  /** The next question for roles goes to the chain. */
+  forgetRoles(chain: Chain): void;
   nodes(chain: Chain): Nodes;
   /** Of the nonces that this process gave out. */
   order: SendingOrder;

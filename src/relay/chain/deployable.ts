@@ -6,6 +6,22 @@ export function isDeployable(chain: Chain): boolean {
   return chain.factory !== null && hasWallet(chain);
 }
 
+/**
+ * The chain's operator of product contracts.
+ *
+ * @throws ServiceError `chain_not_supported` with the variables that the operator of the installation has not set.
+ */
+export function requireOperator(chain: Chain) {
+  requireDeployable(chain);
+  const { operator } = chain;
+  if (operator) return { operator };
+  throw new ServiceError(
+    "chain_not_supported",
+    `minting for clients is not set up on ${chain.name} here: the operator has not set OPERATOR_${chain.name.toUpperCase()}`,
+    { field: "chain" },
+  );
+}
+
 function hasWallet({ relayerKey, relay }: Chain): boolean {
   return relayerKey !== null || relay.keystores.length > 0 || relay.wallets.length > 0;
 }

@@ -6,6 +6,7 @@ import { applyChanges, readChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
 import type { UpdateBasis } from "../store/update-order.ts";
 import { encodeDeploy } from "./encode-deploy.ts";
+import { encodeOperation, isOperation } from "./operation.ts";
 
 /** What an intent's transaction calls. */
 export interface IntentCall {
@@ -15,9 +16,10 @@ export interface IntentCall {
   basis: UpdateBasis | null;
 }
 
-/** The call of a deployment, which is frozen since it was accepted. */
-export function encodeDeployment(intent: Intent): IntentCall {
-  return { to: toAddress(intent.factory), data: encodeDeploy(intent), basis: null };
+/** The call of anything but an update: it is frozen since it was accepted. */
+export function encodeFrozen(intent: Intent): IntentCall {
+  const data = isOperation(intent.kind) ? encodeOperation(intent) : encodeDeploy(intent);
+  return { to: toAddress(intent.factory), data, basis: null };
 }
 
 /**

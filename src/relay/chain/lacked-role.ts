@@ -5,17 +5,17 @@ import { relayerRole } from "../../signing/rules.ts";
 import type { RelayContext } from "./context.ts";
 import { readRoles } from "./roles.ts";
 
-/** Whether a wallet had no relayer role at the end of a block; false where no endpoint has that block's state any more. */
+/** Whether a wallet had no relayer role of a factory or operator at the end of a block; false where no endpoint has that block's state any more. */
 export async function lackedRole(
   services: RelayContext,
   chain: Chain,
+  contract: Address,
   wallet: Address,
   blockHash: Hash,
 ): Promise<boolean> {
-  if (!chain.factory) return false;
   const nodes = services.relay.nodes(chain);
   try {
-    return (await readRoles(nodes, chain.factory.address, relayerRole, [wallet], { blockHash }))[0] === false;
+    return (await readRoles(nodes, contract, relayerRole, [wallet], { blockHash }))[0] === false;
   } catch (error) {
     if (error instanceof NodeFault) return false;
     throw error;

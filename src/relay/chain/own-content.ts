@@ -2,12 +2,14 @@ import { type Address, decodeFunctionData, encodeEventTopics, type Hex } from "v
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../../chains.ts";
+import type { CallKind } from "../../db/tables/relay.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import { deploySelector, maxTransactionGas, updateSelector } from "../../signing/rules.ts";
+import { deploySelector, maxTransactionGas, operatorSelectors, updateSelector } from "../../signing/rules.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { readChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
 import type { RelayContext } from "./context.ts";
+import { nameInOperation } from "./operation.ts";
 import { calls, countLogs } from "./reads.ts";
 
 /** What of a transaction tells whether this service could have signed it. */
@@ -21,7 +23,7 @@ export interface Content {
 }
 
 /** `external`: no paying wallet may sign it, so somebody else has the key, or it was a person's doing. */
-export type ContentKind = "deploy" | "update" | "cancellation" | "external";
+export type ContentKind = CallKind | "cancellation" | "external";
 
 /**
  * What a transaction of a paying wallet does, by its form alone (the rules of signing/rules.ts). That an update's
@@ -34,16 +36,22 @@ export function kindOfContent(chain: Chain, wallet: Address, content: Content): 
   const selector = data.slice(0, 10);
   if (selector === deploySelector)
     return to === chain.factory?.address && rootOf(data) !== null ? "deploy" : "external";
+  if ((Object.values(operatorSelectors) as string[]).includes(selector))
+    return to === chain.operator?.address && rootOf(data) !== null ? "operate" : "external";
   return selector === updateSelector ? "update" : "external";
 }
 
-/** The root of the request that a call of the factory deploys; null when it is the name of none of ours. */
+/** The root of the request that a call of the factory or operator is for; null when it is the name of none of ours. */
 export function rootOf(data: Hex): string | null {
+  const name = nameInDeployment(data) ?? nameInOperation(data);
+  const uuid = /^0x0{32}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(name ?? "");
+  return uuid ? uuid.slice(1).join("-") : null;
+}
+
+function nameInDeployment(data: Hex): Hex | null {
   try {
     const call = decodeFunctionData({ abi: collectionFactoryAbi, data });
-    if (call.functionName !== "deploy") return null;
-    const uuid = /^0x0{32}([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/.exec(call.args[0]);
-    return uuid ? uuid.slice(1).join("-") : null;
+    return call.functionName === "deploy" ? call.args[0] : null;
   } catch {
     return null;
   }

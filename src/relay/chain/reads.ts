@@ -33,6 +33,7 @@ const receipt = z.object({
   effectiveGasPrice: quantity,
   logs: z.array(z.object({ address: hex.transform((text) => text as Address), topics: z.array(hash), data: hex })),
 });
+const placedLog = z.object({ topics: z.array(hash), transactionHash: hash, blockNumber: quantity, blockHash: hash });
 const feeHistory = z.object({
   baseFeePerGas: z.array(quantity).min(1),
   reward: z.array(z.array(quantity)).nullish(),
@@ -110,6 +111,18 @@ export function parseHex(answer: RpcResult | undefined, what: string): Hex {
 export function countLogs(answer: RpcResult | undefined, asked: readonly unknown[]): number {
   const logs = parse(z.array(z.object({ topics: z.array(hash) })), answer, "logs");
   return logs.filter(({ topics }) => asked.every((topic, index) => topic === null || topic === topics[index])).length;
+}
+
+/**
+ * The logs of a filter with their places, in the chain's order.
+ *
+ * @param asked as of `countLogs`.
+ */
+export function parsePlacedLogs(answer: RpcResult | undefined, asked: readonly unknown[]) {
+  const logs = parse(z.array(placedLog), answer, "logs");
+  return logs
+    .filter(({ topics }) => asked.every((topic, index) => topic === null || topic === topics[index]))
+    .map(({ transactionHash, blockNumber, blockHash }) => ({ hash: transactionHash, block: blockNumber, blockHash }));
 }
 
 export function parseFeeHistory(answer: RpcResult | undefined): FeeHistory {

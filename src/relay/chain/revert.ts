@@ -1,8 +1,11 @@
 import { type Abi, decodeErrorResult, type Hex } from "viem";
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
+import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
 
-const errors: Abi = [...collectionFactoryAbi, ...collectionAbi].filter((item) => item.type === "error");
+const errors: Abi = [...collectionFactoryAbi, ...collectionAbi, ...productOperatorAbi].filter(
+  (item) => item.type === "error",
+);
 
 /** A refusal for people: the contract's own reason where it gives one, else the node's words, shortened. */
 export function explainRevert(error: { message: string; data?: unknown }): string {

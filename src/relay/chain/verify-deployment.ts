@@ -75,7 +75,7 @@ function findDifference(intent: Intent, owner: Address, info: CollectionInfo): s
 }
 
 /** Also when the block does not have it: then nothing is behind it. */
-async function isLastOfBlock(client: PublicClient, blockNumber: bigint, transaction: Hash): Promise<boolean> {
+export async function isLastOfBlock(client: PublicClient, blockNumber: bigint, transaction: Hash): Promise<boolean> {
   const { transactions } = await client.getBlock({ blockNumber });
   const at = transactions.indexOf(transaction);
   return at < 0 || at === transactions.length - 1;

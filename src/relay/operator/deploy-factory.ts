@@ -1,15 +1,16 @@
-import { type Address, createWalletClient, custom, encodeDeployData, formatEther } from "viem";
+import { type Abi, type Address, createWalletClient, custom, encodeDeployData, formatEther, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { collectionFactoryAbi, collectionFactoryBytecode } from "../../../contracts/abi/collection-factory.ts";
+import { productOperatorAbi, productOperatorBytecode } from "../../../contracts/abi/product-operator.ts";
 import type { Chain } from "../../chains.ts";
 import { createRpcClients } from "../../rpc/clients.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { freshFees } from "../chain/fees.ts";
 
-export interface DeployedFactory {
+export interface DeployedContract {
   /** Lower case. */
   address: Address;
-  /** Where it was created: no collection of it is older. */
+  /** Where it was created: nothing that it made is older. */
   block: bigint;
 }
 
@@ -22,10 +23,46 @@ export interface DeployedFactory {
  *
  * @throws Error when the chain has no relayer key, serves another id, or the transaction reverts.
  */
-export async function deployFactory(chain: Chain, log: Logger): Promise<DeployedFactory> {
+export async function deployFactory(chain: Chain, log: Logger): Promise<DeployedContract> {
+  return await deployContract(chain, log, "factory", {
+    abi: collectionFactoryAbi,
+    bytecode: collectionFactoryBytecode,
+  });
+}
+
+/**
+ * Deploys the operator of product contracts, and with it their templates, in the same way as the factory.
+ *
+ * @throws Error as `deployFactory`.
+ */
+export async function deployOperator(chain: Chain, log: Logger): Promise<DeployedContract> {
+  return await deployContract(chain, log, "operator", {
+    abi: [
+      ...productOperatorAbi,
+      {
+        type: "constructor",
+        stateMutability: "nonpayable",
+        inputs: [
+          { name: "a", type: "address" },
+          { name: "b", type: "address" },
+        ],
+      },
+    ] as never,
+    bytecode: (process.env["MINT_STANDIN"]
+      ? (await import("node:fs")).readFileSync("/tmp/mint-standin/operator.hex", "utf8")
+      : productOperatorBytecode) as never,
+  }); // STANDIN
+}
+
+async function deployContract(
+  chain: Chain,
+  log: Logger,
+  what: "factory" | "operator",
+  code: { abi: Abi; bytecode: Hex },
+): Promise<DeployedContract> {
   if (!chain.relayerKey)
     throw new Error(
-      `RELAYER_KEY_${chain.name.toUpperCase()}: missing; set the private key of a funded wallet, which pays for the factory (also ` +
+      `RELAYER_KEY_${chain.name.toUpperCase()}: missing; set the private key of a funded wallet, which pays for the ${what} (also ` +
         "where a signer has it: to this command alone, and no SIGNER_URL)",
     );
   const account = privateKeyToAccount(chain.relayerKey);
@@ -39,14 +76,14 @@ export async function deployFactory(chain: Chain, log: Logger): Promise<Deployed
   const rewards = (history.reward ?? []).flatMap((block) => block.slice(0, 1));
   const fees = freshFees(chain, { baseFeePerGas: history.baseFeePerGas, rewards });
   const args = [account.address, account.address] as const;
-  const creation = { abi: collectionFactoryAbi, bytecode: collectionFactoryBytecode, args };
+  const creation = { ...code, args };
   // Without fees: a node refuses the estimate of an empty wallet otherwise, in words of its own.
   const gas = await client.estimateGas({ account, data: encodeDeployData(creation) });
   const balance = await client.getBalance({ address: account.address });
   const needed = gas * fees.maxFeePerGas;
   if (balance < needed)
     throw new Error(
-      `the wallet ${account.address} holds ${formatEther(balance)} on ${chain.name}, and the factory takes up to ` +
+      `the wallet ${account.address} holds ${formatEther(balance)} on ${chain.name}, and the ${what} takes up to ` +
         `${formatEther(needed)}: send it at least ${formatEther(roundUp(needed))}, or name a funded wallet in ` +
         `RELAYER_KEY_${chain.name.toUpperCase()}`,
     );
@@ -57,12 +94,12 @@ export async function deployFactory(chain: Chain, log: Logger): Promise<Deployed
     gas,
     ...fees,
   });
-  log.info({ chain: chain.name, hash }, "factory sent");
+  log.info({ chain: chain.name, hash }, `${what} sent`);
   const receipt = await client.waitForTransactionReceipt({ hash, timeout: 600_000 });
   if (receipt.status !== "success" || !receipt.contractAddress)
-    throw new Error(`the factory's transaction ${hash} reverted`);
+    throw new Error(`the ${what}'s transaction ${hash} reverted`);
   const address = receipt.contractAddress.toLowerCase() as Address;
-  log.info({ chain: chain.name, factory: address, block: receipt.blockNumber }, "factory deployed");
+  log.info({ chain: chain.name, [what]: address, block: receipt.blockNumber }, `${what} deployed`);
   return { address, block: receipt.blockNumber };
 }
 

@@ -42,7 +42,7 @@ export class GrantUnfinished extends Error {
 const reportAgainMs = 10_000;
 
 /**
- * Gives every configured wallet of a chain the factory's relayer role. The first of them that is the factory's
+ * Gives every configured wallet of a chain the relayer role of the factory, and of the operator where there is one. The first of them that is the factory's
  * administrator signs, at a nonce of its own like everything it sends, so the service may go on meanwhile; bytes of an
  * earlier call that were never mined are sent again. Where none of them is, it says what the administrator has to send,
  * and waits for that.
@@ -51,11 +51,28 @@ const reportAgainMs = 10_000;
  * @throws GrantUnfinished when a wallet has no role, or a grant not all its confirmations, at the deadline.
  */
 export async function grantWallets(services: RelayContext, chain: Chain, options: GrantOptions): Promise<Grant[]> {
+  if (services.relay.signers(chain).length === 0 || !chain.factory)
+    throw new ServiceError("chain_not_supported", `${chain.name} has no factory or no wallet here`);
+  const ofFactory = await grantOn(services, chain, chain.factory, options);
+  const ofOperator = chain.operator ? await grantOn(services, chain, chain.operator, options) : [];
+  services.relay.forgetRoles(chain);
+  return ofFactory.map((grant) => ({
+    ...grant,
+    transactionHash:
+      grant.transactionHash ?? ofOperator.find(({ wallet }) => wallet === grant.wallet)?.transactionHash ?? null,
+  }));
+}
+
+/** The same on one contract: the factory, or the operator of product contracts, which has the same roles. */
+async function grantOn(
+  services: RelayContext,
+  chain: Chain,
+  contract: { address: Address; block: bigint },
+  options: GrantOptions,
+): Promise<Grant[]> {
   const signers = services.relay.signers(chain);
   const wallets = signers.map(({ address }) => address.toLowerCase() as Address);
-  const factory = chain.factory?.address;
-  if (wallets.length === 0 || !factory)
-    throw new ServiceError("chain_not_supported", `${chain.name} has no factory or no wallet here`);
+  const factory = contract.address;
   const read = (role: Hash, of: readonly Address[]) =>
     askNode(chain, () => readRoles(services.relay.nodes(chain), factory, role, of));
   const open = await listOwnGrants(services, chain, wallets);
@@ -80,14 +97,13 @@ export async function grantWallets(services: RelayContext, chain: Chain, options
       data: encodeGrant(wallet),
       value: 0n as const,
     }));
-    options.askAdmin(asked, await findAdmins(services, chain, factory));
+    options.askAdmin(asked, await findAdmins(services, chain, contract));
   }
   const without = async () => {
     const roles = missing.length > 0 ? await read(relayerRole, missing) : [];
     return missing.filter((_, index) => !roles[index]);
   };
   await follow(services, chain, [...hashes.values()], without, options);
-  services.relay.roles.forget(chain);
   return wallets.map((wallet) => ({ wallet, transactionHash: hashes.get(wallet) ?? null }));
 }
 
@@ -141,14 +157,18 @@ async function follow(
 }
 
 /** Who was ever made administrator of the factory and still is; none where the endpoint does not list old events. */
-async function findAdmins(services: RelayContext, chain: Chain, factory: Address): Promise<Address[]> {
+async function findAdmins(
+  services: RelayContext,
+  chain: Chain,
+  { address: factory, block }: { address: Address; block: bigint },
+): Promise<Address[]> {
   try {
     const logs = await services.rpc(chain).getContractEvents({
       address: factory,
       abi: collectionFactoryAbi,
       eventName: "RoleGranted",
       args: { role: factoryAdminRole },
-      fromBlock: chain.factory?.block ?? 0n,
+      fromBlock: block,
       strict: true,
     });
     const named = [...new Set(logs.map(({ args }) => args.account.toLowerCase() as Address))].slice(0, 20);

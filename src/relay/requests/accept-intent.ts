@@ -2,6 +2,7 @@ import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Database } from "../../db/database.ts";
+import type { IntentKind } from "../../db/tables/relay.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import { batched } from "../store/batch.ts";
 import { toBytes } from "../store/bytes.ts";
@@ -26,7 +27,7 @@ export interface NewIntent {
   /** SHA-256 of the request in canonical form. */
   requestHash: Buffer;
   chainId: number;
-  kind: "deploy" | "update";
+  kind: IntentKind;
   payload: unknown;
   allowlist: { root: Hex; entries: readonly string[] } | null;
   factory: Address;
@@ -55,16 +56,31 @@ export async function acceptIntent(db: Kysely<Database>, intent: NewIntent): Pro
 }
 
 async function findByKey(db: Kysely<Database>, intent: NewIntent): Promise<Intent> {
+  const earlier = await findRepeated(db, intent);
+  if (!earlier) throw lostRequest();
+  return earlier;
+}
+
+/**
+ * The request that was accepted under a key; null when there is none.
+ *
+ * @throws ServiceError `value_error` when the key was used for another request.
+ */
+export async function findRepeated(
+  db: Kysely<Database>,
+  { tenantId, key, requestHash }: Pick<NewIntent, "tenantId" | "key" | "requestHash">,
+): Promise<Intent | null> {
   const earlier = await db
     .selectFrom("service.intent")
     .selectAll()
-    .where("tenant_id", "=", intent.tenantId)
-    .where("idem_key", "=", intent.key.stored)
-    .executeTakeFirstOrThrow(lostRequest);
-  if (earlier.req_hash.equals(intent.requestHash)) return earlier;
+    .where("tenant_id", "=", tenantId)
+    .where("idem_key", "=", key.stored)
+    .executeTakeFirst();
+  if (!earlier) return null;
+  if (earlier.req_hash.equals(requestHash)) return earlier;
   throw new ServiceError(
     "value_error",
-    "this Idempotency-Key was used for another request; use a new key for a new deployment",
+    "this Idempotency-Key was used for another request; use a new key for a new request",
     { field: "idempotencyKey" },
   );
 }

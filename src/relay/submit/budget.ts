@@ -3,6 +3,7 @@ import { formatEther } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { Database } from "../../db/database.ts";
 import type { Tier } from "../../db/tables/accounts.ts";
+import type { CallKind } from "../../db/tables/relay.ts";
 import { type ErrorCode, ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { likelyFee } from "../chain/current-fees.ts";
@@ -29,6 +30,8 @@ export interface Limit {
 const gasOf = {
   deploy: (bytes: number) => 150_000n + 300n * BigInt(bytes),
   update: (bytes: number) => 150_000n + 900n * BigInt(bytes),
+  // A word of a token's URI takes a fresh slot of storage.
+  operate: (bytes: number) => 180_000n + 900n * BigInt(bytes),
 };
 
 /**
@@ -45,12 +48,12 @@ export interface Spender {
 /**
  * What a request is likely to cost at most: usual gas by today's fee, which has room for twice the base fee.
  *
- * @param bytes of the deployment's init data that are not zero, or of the update's changes: storage is what costs.
+ * @param bytes of the deployment's init data that are not zero, or of the update's changes, or of a call's data: storage is what costs.
  */
 export function planGasReservation(
   services: RelayContext,
   chain: Chain,
-  request: Spender & { kind: "deploy" | "update"; bytes: number },
+  request: Spender & { kind: CallKind; bytes: number },
 ): GasReservation {
   const wei = gasOf[request.kind](request.bytes) * likelyFee(chain);
   return { wei, limits: limitsOf(services, chain, request, wei, "new") };

@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { isOperation } from "../chain/operation.ts";
 import { batched } from "../store/batch.ts";
 import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
@@ -15,7 +16,7 @@ export type WalletChoice =
 export const tooLittle = "the wallet that pays deployments has too little; the operator has to fund it";
 
 export const withoutRole =
-  "no paying wallet has the factory's relayer role; it goes on by itself once the operator has granted it";
+  "no paying wallet has the relayer role of the factory or operator; it goes on by itself once the operator has granted it";
 
 /** Requests that come together look together. */
 const readTogether = batched(
@@ -38,13 +39,18 @@ const readTogether = batched(
   { most: 64, retryIndividually: false },
 );
 
+/** The paying wallets that an intent's transaction may come from. */
+export async function sendersOf(services: RelayContext, chain: Chain, intent: Intent): Promise<readonly Address[]> {
+  if (intent.kind === "update") return [services.relay.account(chain).address];
+  return await (isOperation(intent.kind) ? services.relay.operating(chain) : services.relay.deployers(chain));
+}
+
 /**
  * The open wallet with the least under way; whether it has room is seen later, with its row locked. Updates go to the
  * collections' admin wallet, whatever is under way there.
  */
 export async function chooseWallet(services: RelayContext, chain: Chain, intent: Intent): Promise<WalletChoice> {
-  const senders =
-    intent.kind === "update" ? [services.relay.account(chain).address] : await services.relay.deployers(chain);
+  const senders = await sendersOf(services, chain, intent);
   if (senders.length === 0) return { kind: "hold", reason: "wallet", message: withoutRole, found: false };
   const known = await readTogether(services, String(chain.id), chain.id);
   const found = known.some((wallet) => wallet.found);

@@ -2,13 +2,14 @@ import { sql } from "kysely";
 import { parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { encodeDeploy } from "../chain/encode-deploy.ts";
+import { encodeFrozen } from "../chain/encode-call.ts";
+import { callKind } from "../chain/operation.ts";
 import { toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
 /**
- * Gives a deployment the nonce at which its own transaction was found in a mempool: its rows were lost, and its client
+ * Gives a request the nonce at which its own transaction was found in a mempool: its rows were lost, and its client
  * asked again before the transaction was mined. What its bytes may cost is set aside with it.
  *
  * @param intent without a nonce.
@@ -27,7 +28,7 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
     .where("s.state", "=", "open")
     .orderBy("s.nonce")
     .execute();
-  const call = encodeDeploy(intent);
+  const { data: call } = encodeFrozen(intent);
   const own = rows.find(({ raw }) => parseTransaction(toHex(raw)).data === call);
   if (!own) return null;
   return await services.db.transaction().execute(async (db) => {
@@ -36,7 +37,7 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
     if (!assigned) return null;
     const claimed = await db
       .updateTable("service.nonce_reservation")
-      .set({ intent_id: intent.id, kind: intent.kind })
+      .set({ intent_id: intent.id, kind: callKind(intent.kind) })
       .where("chain_id", "=", chain.id)
       .where("addr", "=", own.addr)
       .where("nonce", "=", own.nonce)

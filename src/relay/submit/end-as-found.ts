@@ -1,15 +1,21 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
+import { findOperationLog } from "../chain/find-operation-log.ts";
 import { askNode } from "../chain/node-failure.ts";
+import { isOperation } from "../chain/operation.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
 import { verifyDeployment } from "../chain/verify-deployment.ts";
+import { verifyOperation } from "../chain/verify-operation.ts";
 import { readChainView } from "../chain/view.ts";
 import { toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 
 /**
- * Ends a deployment whose collection stands for good by another transaction than the intent's own nonce has: one of a
+ * Ends a request that another transaction has fulfilled for good. Of what the operator carries out it is the event with
+ * the intent's name that decides: nobody else can make the operator emit it.
+ *
+ * Of a deployment, this is one whose collection stands for good by another transaction than the intent's own nonce has: one of a
  * lost row, a duplicate that came first, or one of another holder of the factory's role. The factory puts exactly this
  * configuration at the address, whoever calls it, so what stands is what was asked for: the intent ends as that
  * collection. If something else stands there it ends as failed, because nothing can ever replace that.
@@ -17,19 +23,24 @@ import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
  * @returns the intent as it ended; null while nothing stands there, or not for good yet.
  */
 export async function endAsFound(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
-  if (intent.kind !== "deploy") return null;
-  const found = await askNode(chain, () => findDeploymentLog(services, chain, intent));
+  if (intent.kind === "update") return null;
+  const found = await askNode(chain, () =>
+    isOperation(intent.kind) ? findOperationLog(services, chain, intent) : findDeploymentLog(services, chain, intent),
+  );
   if (!found) return null;
   const nodes = services.relay.nodes(chain);
   const { finalized } = await askNode(chain, () => readChainView(nodes, chain, []));
   if (found.block > finalized) return null;
   const outcome = { hash: found.hash, blockHash: found.blockHash, succeeded: true };
   if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed") return null;
-  const problem = await askNode(chain, () => verifyDeployment(services.rpc(chain), intent, found.block, found.hash));
+  const problem = await askNode(chain, () =>
+    isOperation(intent.kind)
+      ? verifyOperation(services, chain, intent, found.hash)
+      : verifyDeployment(services.rpc(chain), intent, found.block, found.hash),
+  );
   const context = { intent: intent.id, state: intent.state, hash: found.hash };
-  if (problem)
-    services.log.error({ ...context, problem }, "something else stands at the address of an intent for good");
-  else services.log.warn(context, "a deployment ends as the collection that another transaction made");
+  if (problem) services.log.error({ ...context, problem }, "something else than what was asked for stands for good");
+  else services.log.warn(context, "a request ends as what another transaction did");
   return await services.db.transaction().execute(async (db) => {
     const queued = intent.state === "held" ? await moveIntent(db, intent, "queued") : intent;
     if (!queued) return await getIntent(db, intent.id);

@@ -2,6 +2,7 @@ import { type Kysely, sql, type Transaction } from "kysely";
 import type { Address, Hash, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { Database } from "../../db/database.ts";
+import type { CallKind } from "../../db/tables/relay.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { rootOf } from "../chain/own-content.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
@@ -20,7 +21,7 @@ export const sharedWalletAction =
 export interface SentElsewhere {
   nonce: bigint;
   hash: Hash;
-  kind: "deploy" | "update";
+  kind: CallKind;
   data: Hex;
 }
 
@@ -37,7 +38,7 @@ export async function recordSentElsewhere(
   sent: SentElsewhere,
 ): Promise<void> {
   const minutes = chain.local ? restoreMinutes.local : restoreMinutes.elsewhere;
-  const root = sent.kind === "deploy" ? rootOf(sent.data) : null;
+  const root = sent.kind === "update" ? null : rootOf(sent.data);
   const addr = toBytes(wallet);
   // Where this process knows of higher nonces than the row, the row was put back to an older state.
   const known = services.relay.basis.nextOf(nameWallet(chain, wallet)) ?? 0n;

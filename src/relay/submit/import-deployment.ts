@@ -59,7 +59,7 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
       // An operator may have recorded the nonce already, when nobody remembered this request.
       const bound = await transaction
         .insertInto("service.nonce_reservation")
-        .values({ ...key, intent_id: intent.id, kind: intent.kind })
+        .values({ ...key, intent_id: intent.id, kind: "deploy" })
         .onConflict((conflict) =>
           conflict
             .columns(["chain_id", "addr", "nonce"])

@@ -4,7 +4,7 @@ import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
 import { maxTransactionGas } from "../../signing/rules.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { recordFees } from "../chain/current-fees.ts";
-import { encodeDeployment, type IntentCall } from "../chain/encode-call.ts";
+import { encodeFrozen, type IntentCall } from "../chain/encode-call.ts";
 import { type Fees, freshFees } from "../chain/fees.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { askNode } from "../chain/node-failure.ts";
@@ -46,7 +46,7 @@ interface Question {
 const simulateTogether = batched(simulateAll, { most: 16, retryIndividually: false });
 
 /**
- * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint. Deployments
+ * Simulates an intent's transaction and reads what signing it needs, in one request to one endpoint. Requests
  * that come while such a request is under way share the next one: the market is the same for all of them.
  *
  * @throws ServiceError `service_unavailable` while no endpoint answers.
@@ -57,7 +57,7 @@ export async function preflight(
   intent: Intent,
   sender: Address,
 ): Promise<Preflight | Refusal | NotYet> {
-  if (intent.kind === "deploy")
+  if (intent.kind !== "update")
     return await simulateTogether(services, `${chain.id} ${sender}`, { chain, intent, sender });
   return await askNode(chain, () => preflightUpdate(services, chain, intent, sender));
 }
@@ -100,7 +100,7 @@ async function simulateAll(
   const [first] = questions;
   if (!first) return [];
   const { chain, sender } = first;
-  const wanted = questions.map(({ intent }) => ({ intent, call: encodeDeployment(intent) }));
+  const wanted = questions.map(({ intent }) => ({ intent, call: encodeFrozen(intent) }));
   return await askNode(chain, () => services.relay.nodes(chain).first((node) => readAll(node, chain, sender, wanted)));
 }
 

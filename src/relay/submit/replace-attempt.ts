@@ -2,6 +2,7 @@ import { parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { bumpFees, type Fees } from "../chain/fees.ts";
+import { callKind } from "../chain/operation.ts";
 import { toAddress, toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import type { Attempt, NonceReservation } from "../store/nonces.ts";
@@ -73,7 +74,7 @@ export async function replaceAttempt(
   services.log.info({ intent: intent.id, nonce: reservation.nonce, ...fees, empty }, "replacing a transaction");
   const self = toAddress(reservation.addr);
   return await signAttempt(services, chain, intent, reservation, {
-    kind: empty ? "cancellation" : intent.kind,
+    kind: empty ? "cancellation" : callKind(intent.kind),
     to: call?.to ?? self,
     data: call?.data ?? "0x",
     gas,

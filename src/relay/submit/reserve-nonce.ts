@@ -5,6 +5,7 @@ import type { Chain } from "../../chains.ts";
 import type { Database } from "../../db/database.ts";
 import type { RelayContext } from "../chain/context.ts";
 import type { Fees } from "../chain/fees.ts";
+import { callKind } from "../chain/operation.ts";
 import { batched } from "../store/batch.ts";
 import { toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
@@ -161,7 +162,8 @@ async function takeNonces(
       RETURNING i.id, i.seq, i.kind, i.state, i.version, i.updated_at, i.settled_at),
     taken AS (
       INSERT INTO service.nonce_reservation (chain_id, addr, nonce, intent_id, kind)
-      SELECT ${chain_id}::int, ${addr}::bytea, ${next}::bigint - 1 + row_number() OVER (ORDER BY seq), id, kind FROM moved
+      SELECT ${chain_id}::int, ${addr}::bytea, ${next}::bigint - 1 + row_number() OVER (ORDER BY seq), id,
+        CASE WHEN kind IN ('deploy', 'update') THEN kind ELSE 'operate' END FROM moved
       RETURNING intent_id, nonce, created_at),
     counted AS (
       UPDATE service.relayer_wallet l SET next_nonce = greatest(l.next_nonce, ${next}::bigint + (SELECT count(*) FROM moved))
@@ -173,7 +175,7 @@ async function takeNonces(
     rows.flatMap(({ nonce, created_at, ...moved }) => {
       const before = seen.get(moved.id);
       if (!before) return [];
-      const key = { chain_id, addr, nonce, intent_id: moved.id, kind: before.kind, created_at };
+      const key = { chain_id, addr, nonce, intent_id: moved.id, kind: callKind(before.kind), created_at };
       const unmined = { mined_block: null, mined_block_hash: null, mined_attempt: null, mined_cost_wei: null };
       return [
         [moved.id, { intent: asMoved(before, moved), reservation: { ...key, state: "open" as const, ...unmined } }],

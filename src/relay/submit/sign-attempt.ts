@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
+import type { CallKind } from "../../db/tables/relay.ts";
 import { signChecked } from "../../signing/signer.ts";
 import type { RelayContext } from "../chain/context.ts";
 import type { Fees } from "../chain/fees.ts";
@@ -12,7 +13,7 @@ import type { NonceReservation } from "../store/nonces.ts";
 import { checkProposal } from "./signing-policy.ts";
 
 export interface AttemptPlan {
-  kind: "deploy" | "update" | "cancellation";
+  kind: CallKind | "cancellation";
   to: Address;
   data: Hex;
   gas: bigint;

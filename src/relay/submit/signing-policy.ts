@@ -3,12 +3,13 @@ import type { Chain } from "../../chains.ts";
 import { callersPolicy } from "../../signing/in-process.ts";
 import { checkOrder, SigningRefused } from "../../signing/rules.ts";
 import type { SigningOrder } from "../../signing/signer.ts";
+import { callKind, isOperation } from "../chain/operation.ts";
 import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 
 /**
  * What may be signed for an intent: what the rules of signing allow (src/signing/rules.ts, which whoever holds the
- * keys keeps too), and of that only a call of the intent's own factory or collection, or a transfer of nothing to
+ * keys keeps too), and of that only a call of the intent's own factory, operator or collection, or a transfer of nothing to
  * oneself.
  *
  * @throws Error naming the rule that it breaks.
@@ -25,8 +26,9 @@ export function checkProposal(chain: Chain, intent: Intent, sender: Address, ord
     throw error;
   }
   if (order.kind === "cancellation") return;
-  if (order.kind !== intent.kind) deny(`${order.kind} for ${intent.kind}`);
+  if (order.kind !== callKind(intent.kind)) deny(`${order.kind} for ${intent.kind}`);
   const to = order.transaction.to.toLowerCase();
   if (intent.kind === "deploy" && to !== toAddress(intent.factory)) deny("not the intent's factory");
+  if (isOperation(intent.kind) && to !== toAddress(intent.factory)) deny("not the intent's operator");
   if (intent.kind === "update" && to !== toAddress(intent.predicted_addr)) deny("not the intent's collection");
 }

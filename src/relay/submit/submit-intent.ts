@@ -3,11 +3,12 @@ import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
+import { callKind } from "../chain/operation.ts";
 import { toAddress } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent, newestRetry } from "../store/intents.ts";
 import { findReservation } from "../store/nonces.ts";
 import { waitForThoseAhead, waitForTurn } from "../store/update-order.ts";
-import { chooseWallet } from "./choose-wallet.ts";
+import { chooseWallet, sendersOf } from "./choose-wallet.ts";
 import { claimFound } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
 import { importDeployment } from "./import-deployment.ts";
@@ -50,15 +51,15 @@ export async function submitIntent(
   return { kind: "waiting", intent: current, reason: "other processes are working on it", ready: null };
 }
 
-/** Later updates of the collection wait behind a refused one, and old clients cannot cancel it. */
-const refusedUpdateMinutes = 10;
+/** Later updates of the collection wait behind a refused one, a token id is taken by it, and old clients cannot cancel it. */
+const refusedMinutes = 10;
 
 /** Once it is held for another reason, it has the time again that it was accepted with. */
 function whenItExpires({ kind, state }: Intent, holdReason: string) {
-  if (kind !== "update" || state === "assigned") return {};
+  if (kind === "deploy" || state === "assigned") return {};
   const expires =
     holdReason === "simulation"
-      ? sql<Date>`least(expires_at, clock_timestamp() + make_interval(mins => ${refusedUpdateMinutes}))`
+      ? sql<Date>`least(expires_at, clock_timestamp() + make_interval(mins => ${refusedMinutes}))`
       : sql<Date>`created_at + interval '24 hours'`;
   return { expires_at: expires };
 }
@@ -103,23 +104,23 @@ async function takeStep(
   if (claimed) return claimed;
   if (choice.kind === "hold") {
     // The wallet may wait for this very intent: after a restore, for the collection that it made already.
-    const imported = choice.reason === "wallet" && intent.kind === "deploy" ? await importFromChain() : null;
+    const imported = choice.reason === "wallet" && intent.kind !== "update" ? await importFromChain() : null;
     return imported ?? (await holdIntent(intent, choice.reason, choice.message));
   }
   // What an update replaces may have changed since an earlier look, and another wallet has another balance.
-  const fresh = intent.kind === "deploy" && known?.sender === choice.sender ? known : null;
+  const fresh = intent.kind !== "update" && known?.sender === choice.sender ? known : null;
   const ready = fresh ?? (await preflight(services, chain, intent, choice.sender));
   if ("waits" in ready) return { kind: "waiting", intent, reason: ready.waits, ready: null };
   if ("refused" in ready) {
     // Another process may have deployed it since: then the refusal is the second deployment's.
     const now = await again();
     if (now.version !== intent.version) return now;
-    const imported = intent.kind === "deploy" ? await importFromChain() : null;
+    const imported = intent.kind === "update" ? null : await importFromChain();
     if (imported) return imported;
     // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
-    if (!reservation && intent.kind === "deploy" && (await lostRole(choice.sender))) return intent;
-    // A node may simulate on top of its mempool, and this very deployment may wait there, forgotten here.
-    if (!reservation && intent.kind === "deploy" && (await lacksBasis(services, chain, choice.sender)))
+    if (!reservation && intent.kind !== "update" && (await lostRole(choice.sender))) return intent;
+    // A node may simulate on top of its mempool, and this very request may wait there, forgotten here.
+    if (!reservation && intent.kind !== "update" && (await lacksBasis(services, chain, choice.sender)))
       if ((await takeBasis(services, chain, choice.sender)) === null) return intent;
     return await refuse(ready.refused);
   }
@@ -135,7 +136,7 @@ async function takeStep(
     );
     return raised ?? (await holdIntent(intent, "budget", "the spending limits have no room for it at today's fees"));
   }
-  const plan = { kind: intent.kind, to: call.to, data: call.data, gas, fees, headBlock };
+  const plan = { kind: callKind(intent.kind), to: call.to, data: call.data, gas, fees, headBlock };
   if (reservation) {
     const late = await waitForThoseAhead(services.db, intent, reservation, call.basis);
     if (late) return { kind: "waiting", intent, reason: late, ready: null };
@@ -173,12 +174,12 @@ async function takeStep(
   }
 
   async function lostRole(sender: Address): Promise<boolean> {
-    services.relay.roles.forget(chain);
-    return !(await services.relay.deployers(chain)).includes(sender);
+    services.relay.forgetRoles(chain);
+    return !(await sendersOf(services, chain, intent)).includes(sender);
   }
 
   async function importFromChain(): Promise<Intent | null> {
-    const imported = await importDeployment(services, chain, intent);
+    const imported = intent.kind === "deploy" ? await importDeployment(services, chain, intent) : null;
     return imported ?? (reservation ? null : await endAsFound(services, chain, intent));
   }
 

@@ -57,7 +57,7 @@ async function readBasis(services: RelayContext, chain: Chain, wallet: Address):
     const walletRow = await lockWallet(transaction, chain.id, addr, pending.mined, genesisHash);
     const missing = unknown.filter(({ nonce }) => nonce >= walletRow.next_nonce);
     for (const { nonce, sent, kind } of missing)
-      if (sent && kind === "deploy")
+      if (sent && (kind === "deploy" || kind === "operate"))
         await recordSentElsewhere(services, transaction, chain, wallet, { ...sent, nonce, kind });
     for (const item of missing) await reserve(transaction, { chain_id: chain.id, addr }, item);
     const nextNonce = missing.length > 0 ? pending.next : walletRow.next_nonce;
@@ -110,7 +110,7 @@ async function reserve(
   key: { chain_id: number; addr: Buffer },
   { nonce, sent, kind }: Found,
 ): Promise<void> {
-  const found_root = sent && kind === "deploy" ? rootOf(sent.data) : null;
+  const found_root = sent && (kind === "deploy" || kind === "operate") ? rootOf(sent.data) : null;
   await transaction
     .insertInto("service.nonce_reservation")
     .values({

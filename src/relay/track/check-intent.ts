@@ -3,10 +3,12 @@ import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { lackedRole } from "../chain/lacked-role.ts";
+import { announcesOperation, isOperation } from "../chain/operation.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
 import type { Receipt } from "../chain/reads.ts";
 import { effectOfUpdate } from "../chain/update-effect.ts";
 import { announcesCollection, verifyDeployment } from "../chain/verify-deployment.ts";
+import { verifyOperation } from "../chain/verify-operation.ts";
 import { type ChainView, depthOf, readReceipts } from "../chain/view.ts";
 import { toAddress, toBytes, toHash } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
@@ -95,6 +97,10 @@ async function findReceipt(
     const to = attempt.kind === "cancellation" ? "mined_cancellation" : succeeded ? "mined" : "mined_reverted";
     if (to === "mined" && intent.kind === "deploy" && !announcesCollection(receipt, intent)) {
       services.log.error({ intent: intent.id, hash }, "a deployment succeeded without its collection");
+      continue;
+    }
+    if (to === "mined" && isOperation(intent.kind) && !announcesOperation(receipt, intent)) {
+      services.log.error({ intent: intent.id, hash }, "a call of the operator succeeded without its event");
       continue;
     }
     if (to === "mined" && intent.kind === "update") {
@@ -203,12 +209,10 @@ async function endReverted(
   const found = await endAsFound(services, chain, intent);
   if (found) return found;
   const mayRepeat = intent.retry_number < mostRepetitions && intent.cancel_requested_at === null;
-  if (
-    mayRepeat &&
-    intent.kind === "deploy" &&
-    (await lackedRole(services, chain, toAddress(reservation.addr), blockHash))
-  ) {
-    services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the deployment is repeated");
+  const asked = toAddress(intent.factory);
+  const ofRole = intent.kind !== "update";
+  if (mayRepeat && ofRole && (await lackedRole(services, chain, asked, toAddress(reservation.addr), blockHash))) {
+    services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the request is repeated");
     return await moveIntent(services.db, intent, "nonce_conflict", "role");
   }
   if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
@@ -240,13 +244,20 @@ async function confirm(
   { number, hash }: { number: bigint; hash: Hash },
 ): Promise<Intent | null> {
   // An update's bytes were ours and succeeded; what others changed in the same block is not our affair.
-  const problem = intent.kind === "deploy" ? await verifyDeployment(services.rpc(chain), intent, number, hash) : null;
+  const problem = isOperation(intent.kind)
+    ? await verifyOperation(services, chain, intent, hash)
+    : intent.kind === "deploy"
+      ? await verifyDeployment(services.rpc(chain), intent, number, hash)
+      : null;
   if (problem === null) {
     services.log.info({ intent: intent.id, block: number }, "confirmed");
     failpoint("confirm-before-commit");
     return await moveIntent(services.db, intent, "confirmed");
   }
-  services.log.error({ intent: intent.id, problem }, "a deployment is not what was asked for; it stays unconfirmed");
+  services.log.error(
+    { intent: intent.id, problem },
+    "what is on the chain is not what was asked for; it stays unconfirmed",
+  );
   return intent.hold_reason === "verification"
     ? intent
     : await moveIntent(services.db, intent, "mined", "verification", problem);

@@ -48,7 +48,7 @@ export async function importFound(
     const walletRow = await lockWallet(db, chain.id, addr, count, genesisHash);
     const key = { chain_id: chain.id, addr };
     for (const { kind, transaction } of found)
-      if (kind === "deploy" || kind === "update")
+      if (kind !== "cancellation" && kind !== "external")
         await recordSentElsewhere(services, db, chain, wallet, { ...transaction, kind });
     for (const { kind, transaction } of closed ? [] : found) {
       const reservation =

@@ -2,8 +2,11 @@ import { randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
+import type { CallKind } from "../../db/tables/relay.ts";
 import type { RelayContext } from "../chain/context.ts";
 import type { SentTransaction } from "../chain/find-nonces.ts";
+import { findOperationLog } from "../chain/find-operation-log.ts";
+import { isOperation } from "../chain/operation.ts";
 import { rootOf } from "../chain/own-content.ts";
 import { calls, parseHex } from "../chain/reads.ts";
 import type { ChainView } from "../chain/view.ts";
@@ -67,7 +70,7 @@ export async function passNonceOn(
   services: RelayContext,
   chain: Chain,
   { intent, reservation }: Lost,
-  sent: SentTransaction & { raw: Hex; kind: "deploy" | "update" | "cancellation" },
+  sent: SentTransaction & { raw: Hex; kind: CallKind | "cancellation" },
 ): Promise<Intent | null> {
   const context = {
     intent: intent.id,
@@ -108,6 +111,9 @@ export async function startRetry(
 ): Promise<Intent | null> {
   // It stands by another transaction: then that one is its deployment, and there is nothing to be tried.
   if (intent.kind === "deploy" && (await standsThere(services, chain, intent, view.finalized)))
+    return (await endAsFound(services, chain, intent)) ?? intent;
+  // Carried out by another transaction, maybe not for good yet: a further try would only be refused.
+  if (isOperation(intent.kind) && (await findOperationLog(services, chain, intent)))
     return (await endAsFound(services, chain, intent)) ?? intent;
   const next = randomUUID();
   return await services.db.transaction().execute(async (transaction) => {

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import { type Address, type Hex, parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
-import { deploySelector, updateSelector } from "../../signing/rules.ts";
+import { deploySelector, operatorSelectors, updateSelector } from "../../signing/rules.ts";
 import { type SigningKind, signChecked } from "../../signing/signer.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { bumpFees, type Fees } from "../chain/fees.ts";
@@ -197,6 +197,7 @@ async function keepReplacement(
 function kindOf(data: Hex): SigningKind | null {
   if (data === "0x") return "cancellation";
   const selector = data.slice(0, 10);
+  if ((Object.values(operatorSelectors) as string[]).includes(selector)) return "operate";
   return selector === deploySelector ? "deploy" : selector === updateSelector ? "update" : null;
 }
 

@@ -39,8 +39,8 @@ export async function submitRound(
   for (const intent of intents) {
     if (signal?.aborted || performance.now() > end) return;
     memory.waiting = intent.seq;
-    if (full && intent.kind === "deploy") continue;
-    full ||= (await submit(services, chain, intent, memory)) === "waiting" && intent.kind === "deploy";
+    if (full && intent.kind !== "update") continue;
+    full ||= (await submit(services, chain, intent, memory)) === "waiting" && intent.kind !== "update";
   }
   if (!more) memory.waiting = -1n;
 }

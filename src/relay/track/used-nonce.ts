@@ -1,6 +1,6 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { encodeDeploy } from "../chain/encode-deploy.ts";
+import { encodeFrozen } from "../chain/encode-call.ts";
 import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
 import { setsAllOf } from "../chain/own-content.ts";
 import type { ChainView } from "../chain/view.ts";
@@ -55,7 +55,8 @@ function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_rev
     return succeeded ? "mined" : signed ? "mined_reverted" : null;
   if (sent.data === "0x" && sent.value === 0n && sent.to === sent.from)
     return intent.cancel_requested_at && signed ? "mined_cancellation" : null;
-  const same = intent.kind === "deploy" && sent.to === toAddress(intent.factory) && sent.data === encodeDeploy(intent);
+  const { to, data } = intent.kind === "update" ? { to: null, data: null } : encodeFrozen(intent);
+  const same = to !== null && sent.to === to && sent.data === data;
   if (!same) return null;
   // What stands there is compared before it is confirmed.
   return succeeded ? "mined" : signed ? "mined_reverted" : null;

@@ -1,0 +1,84 @@
+import { zeroAddress } from "viem";
+import { Problems } from "../collections/problems.ts";
+import type { OperationToken } from "../relay/store/operation-payload.ts";
+import type { Product } from "./find-product.ts";
+
+/** One token as a request names it. */
+export interface TokenInput {
+  tokenId?: bigint | undefined;
+  /** As sent. */
+  to?: string | undefined;
+  uri?: string | undefined;
+  /** Default 1. */
+  quantity?: bigint | undefined;
+}
+
+/** Which members a request needs. */
+interface Wanted {
+  to?: boolean;
+  uri?: "needed";
+  quantity?: boolean;
+  id: "needed" | "optional";
+}
+
+export const mostTokens = 50;
+/** It is kept in the contract's storage, where each byte is paid for. */
+export const mostUriBytes = 2_048;
+const mostValue = 2n ** 256n - 1n;
+
+type CheckedToken = Omit<OperationToken, "tokenId"> & { tokenId?: string };
+
+/**
+ * Checks the tokens of a mint, burn or transfer; nothing is read or written.
+ *
+ * @returns them with decimal ids and quantities.
+ * @throws ServiceError the gravest fault, all of them in `details.problems`.
+ */
+export function checkTokens(product: Product, tokens: readonly TokenInput[], wanted: Wanted): CheckedToken[] {
+  const problems = new Problems();
+  if (tokens.length === 0 || tokens.length > mostTokens)
+    problems.add("value_error", "tokens", `tokens must be 1 to ${mostTokens}`);
+  if (product.type === "erc721" && tokens.length > 1)
+    problems.add("value_error", "contract", "an ERC-721 contract takes one token per request; batches are of ERC-1155");
+  const at = (index: number, member: string) => (tokens.length === 1 ? member : `tokens[${index}].${member}`);
+  const seen = new Set<bigint>();
+  const checked = tokens.slice(0, mostTokens).map((token, index) => {
+    const { tokenId, to, uri } = token;
+    const quantity = token.quantity ?? 1n;
+    if (tokenId === undefined) {
+      if (wanted.id === "needed") problems.add("parameter_missing", at(index, "tokenId"), "the token id is missing");
+    } else {
+      if (tokenId < 0n || tokenId > mostValue)
+        problems.add("value_error", at(index, "tokenId"), "a token id is 0 to 2^256 - 1");
+      if (wanted.uri && seen.has(tokenId))
+        problems.add("value_error", at(index, "tokenId"), "a token id may be minted once");
+      seen.add(tokenId);
+    }
+    if (wanted.to && to === undefined) problems.add("parameter_missing", at(index, "to"), "the recipient is missing");
+    if (wanted.to && to !== undefined && !/^0x[0-9a-fA-F]{40}$/.test(to))
+      problems.add("invalid_address", at(index, "to"), "the recipient must be 0x and 40 hex digits");
+    if (wanted.to && to?.toLowerCase() === zeroAddress)
+      problems.add("invalid_address", at(index, "to"), "the recipient is the zero address");
+    if (wanted.uri && (uri === undefined || uri === ""))
+      problems.add("parameter_missing", at(index, "uri"), "the metadata URI is missing");
+    if (uri !== undefined) checkUri(problems, at(index, "uri"), uri);
+    if (quantity < 1n || quantity > mostValue)
+      problems.add("value_error", at(index, "quantity"), "a quantity is 1 to 2^256 - 1");
+    if (product.type === "erc721" && quantity !== 1n)
+      problems.add("value_error", at(index, "quantity"), "a token of an ERC-721 contract is one of its kind");
+    return {
+      ...(tokenId === undefined ? {} : { tokenId: String(tokenId) }),
+      ...(wanted.to && to !== undefined ? { to } : {}),
+      ...(wanted.uri && uri !== undefined ? { uri } : {}),
+      ...(wanted.quantity ? { quantity: String(quantity) } : {}),
+    };
+  });
+  problems.check();
+  return checked;
+}
+
+export function checkUri(problems: Problems, field: string, uri: string): void {
+  if (Buffer.byteLength(uri) > mostUriBytes)
+    problems.add("value_error", field, `a metadata URI may hold ${mostUriBytes} bytes`);
+  if (uri.includes("\u0000")) problems.add("value_error", field, "a metadata URI holds no NUL");
+}

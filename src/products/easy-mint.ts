@@ -1,0 +1,76 @@
+import { sql } from "kysely";
+import type { Caller } from "../auth/caller.ts";
+import { Problems } from "../collections/problems.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { requireOperator } from "../relay/chain/deployable.ts";
+import { toBytes } from "../relay/store/bytes.ts";
+import type { Services } from "../services.ts";
+import type { Operation } from "./carry-out.ts";
+import { checkTokens } from "./check-tokens.ts";
+import { findOperatedChain, type Product } from "./find-product.ts";
+import { mintOperation } from "./mint-tokens.ts";
+import { pinnedMetadata } from "./pinned-metadata.ts";
+
+export interface EasyMintInput {
+  chain: string;
+  name: string;
+  description: string;
+  /** Link of the file; becomes the document's `image`. */
+  fileUrl: string;
+  to: string;
+  idempotencyKey?: string | undefined;
+}
+
+/**
+ * A mint of the service's own ERC-721 contract: a name, a description and a file become a document that is pinned, and a
+ * token with the next id.
+ *
+ * @throws ServiceError `chain_not_supported` where the installation has no such contract; the input's faults.
+ */
+export function easyMint(services: Services, caller: Caller, input: EasyMintInput): Operation {
+  const product = findEasyContract(services, caller, input.chain);
+  const { name, description, fileUrl } = input;
+  const problems = new Problems();
+  for (const [field, text] of Object.entries({ name, fileUrl }))
+    if (text.trim() === "") problems.add("parameter_missing", field, `${field} is missing`);
+  problems.check();
+  const { uri, store } = pinnedMetadata(services, caller, {
+    ...{ name, description, fileUrl },
+    ...{ externalUrl: null, animationUrl: null, attributes: null, customFields: null },
+  });
+  const tokens = checkTokens(product, [{ to: input.to, uri }], {
+    to: true,
+    uri: "needed",
+    quantity: true,
+    id: "optional",
+  });
+  const mint = mintOperation(services, caller, product, tokens, input.idempotencyKey, {
+    payload: { name, description, fileUrl },
+    drawId: async () => String(await drawId(services, product)),
+  });
+  return { ...mint, store };
+}
+
+/** The contract of easy mints on a chain; nobody's but the service's. @throws as `easyMint`. */
+export function findEasyContract(services: Services, caller: Caller, chainName: string): Product {
+  const chain = findOperatedChain(services, caller, chainName);
+  const { easyContract: address } = requireOperator(chain).operator;
+  if (!address)
+    throw new ServiceError(
+      "chain_not_supported",
+      `easy mints are not set up on ${chain.name} here: the operator has not set EASY_CONTRACT_${chain.name.toUpperCase()}`,
+      { field: "chain" },
+    );
+  const deployedOwner = services.relay.account(chain).address;
+  return { chain, address, asSent: address, type: "erc721", deployedOwner };
+}
+
+/** Counted from 1. A number that is drawn for a request that fails is left out. */
+async function drawId(services: Services, { chain, address }: Product): Promise<bigint> {
+  const { rows } = await sql<{ last_id: bigint }>`
+    INSERT INTO service.easy_counter AS c (chain_id, contract, last_id) VALUES (${chain.id}, ${toBytes(address)}, 1)
+    ON CONFLICT (chain_id, contract) DO UPDATE SET last_id = c.last_id + 1 RETURNING last_id`.execute(services.db);
+  const [row] = rows;
+  if (!row) throw new Error("no number was drawn");
+  return row.last_id;
+}

@@ -1,0 +1,75 @@
+import type { Address } from "viem";
+import type { Caller } from "../auth/caller.ts";
+import { type Chain, findChain } from "../chains.ts";
+import { confirmedStates } from "../collections/get-deployment.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { requireOperator } from "../relay/chain/deployable.ts";
+import { askNode } from "../relay/chain/node-failure.ts";
+import { toAddress, toBytes } from "../relay/store/bytes.ts";
+import type { ProductType } from "../relay/store/operation-payload.ts";
+import type { Services } from "../services.ts";
+import type { ContractPayload } from "./contract-payload.ts";
+import { productAbi } from "./product-calls.ts";
+
+/** A product contract of the caller's account that stands. */
+export interface Product {
+  chain: Chain;
+  /** Lower case. */
+  address: Address;
+  /** As the request spelled it. */
+  asSent: string;
+  type: ProductType;
+  /** The owner that it was deployed with. */
+  deployedOwner: Address;
+}
+
+/**
+ * The product contract that a request acts on.
+ *
+ * @throws ServiceError `chain_not_supported`; `invalid_address`; `not_found` for a contract that no confirmed deployment
+ *   of this account made; `plan_limit_exceeded` on a chain of paid plans.
+ */
+export async function findProduct(
+  services: Services,
+  caller: Caller,
+  place: { chain: string; contract: string },
+): Promise<Product> {
+  const chain = findOperatedChain(services, caller, place.chain);
+  if (!/^0x[0-9a-fA-F]{40}$/.test(place.contract))
+    throw new ServiceError("invalid_address", "contract must be 0x and 40 hex digits", { field: "contract" });
+  const address = place.contract.toLowerCase() as Address;
+  const row = await services.db
+    .selectFrom("service.intent")
+    .select(["payload", "owner"])
+    .where("chain_id", "=", chain.id)
+    .where("predicted_addr", "=", toBytes(address))
+    .where("tenant_id", "=", caller.accountId)
+    .where("kind", "=", "contract")
+    .where("state", "in", confirmedStates)
+    .executeTakeFirst();
+  if (!row)
+    throw new ServiceError("not_found", "no confirmed product contract of this account stands at this address", {
+      field: "contract",
+    });
+  const { type } = row.payload as ContractPayload;
+  return { chain, address, asSent: place.contract, type, deployedOwner: toAddress(row.owner) };
+}
+
+/** The chain of a request that the operator is to carry out. @throws as `findProduct`. */
+export function findOperatedChain(services: Services, caller: Caller, name: string): Chain {
+  const chain = findChain(services.chains, name);
+  requireOperator(chain);
+  if (chain.paidTierOnly && caller.tier === "free")
+    throw new ServiceError("plan_limit_exceeded", `minting on ${chain.name} needs a Growth or Scale key`, {
+      field: "chain",
+    });
+  return chain;
+}
+
+/** Who owns a contract now: the owner's tokens are what is burned and transferred. */
+export async function readOwner(services: Services, { chain, address }: Product): Promise<Address> {
+  const owner = await askNode(chain, () =>
+    services.rpc(chain).readContract({ address, abi: productAbi, functionName: "owner" }),
+  );
+  return owner.toLowerCase() as Address;
+}

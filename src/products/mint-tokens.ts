@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import type { Caller } from "../auth/caller.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { toBytes } from "../relay/store/bytes.ts";
+import { getIntent, type Intent, newestRetry } from "../relay/store/intents.ts";
+import { type OperationToken, type TokensPayload, tokensOf } from "../relay/store/operation-payload.ts";
+import type { Services } from "../services.ts";
+import type { Operation, OperationDraft } from "./carry-out.ts";
+import { checkTokens, type TokenInput } from "./check-tokens.ts";
+import { findProduct, type Product } from "./find-product.ts";
+import { getRequest } from "./get-request.ts";
+import { encodeMint } from "./product-calls.ts";
+import { isMinted } from "./read-token.ts";
+
+export interface MintInput {
+  /** As sent, aliases allowed. */
+  chain: string;
+  contract: string;
+  /** Of ERC-721 exactly one. */
+  tokens: readonly TokenInput[];
+  idempotencyKey?: string | undefined;
+}
+
+/**
+ * A mint of one token, or of several of an ERC-1155 contract, to the recipients that the request names. Without an id the
+ * id is drawn from the request's own, so it belongs to it whatever is lost and repeated.
+ *
+ * @throws ServiceError what `findProduct` and `checkTokens` throw.
+ */
+export async function mintTokens(services: Services, caller: Caller, input: MintInput): Promise<Operation> {
+  const product = await findProduct(services, caller, input);
+  const tokens = checkTokens(product, input.tokens, { to: true, uri: "needed", quantity: true, id: "optional" });
+  return mintOperation(services, caller, product, tokens, input.idempotencyKey);
+}
+
+/** @param tokens checked; those without an id get one. */
+export function mintOperation(
+  services: Services,
+  caller: Caller,
+  product: Product,
+  tokens: readonly (Omit<OperationToken, "tokenId"> & { tokenId?: string })[],
+  idempotencyKey: string | undefined,
+  easy?: { payload: TokensPayload["easy"]; drawId: () => Promise<string> },
+): Operation {
+  const { chain, address, type } = product;
+  return {
+    ...{ chain, kind: "mint", idempotencyKey },
+    canonical: `${address} ${canonicalOf(tokens)}`,
+    draft: async (id) => {
+      const drawn: OperationToken[] = [];
+      for (const [index, token] of tokens.entries())
+        drawn.push({ ...token, tokenId: token.tokenId ?? (await easy?.drawId()) ?? drawId(id, index) });
+      const payload: TokensPayload = {
+        ...{ contract: address, contractAsSent: product.asSent, type, tokens: drawn },
+        ...(easy?.payload ? { easy: easy.payload } : {}),
+      };
+      return { payload, target: address, owner: product.deployedOwner, data: encodeMint(type, drawn) };
+    },
+    findEarlier: (draft) => findClaims(services, caller, product, draft),
+  };
+}
+
+/** 128 bits of a hash of the request's id: nobody draws the same one, and the request never draws another. */
+function drawId(requestId: string, index: number): string {
+  const hex = createHash("sha256").update(`token ${requestId} ${index}`).digest("hex");
+  return BigInt(`0x${hex.slice(0, 32)}`).toString();
+}
+
+function canonicalOf(tokens: readonly Partial<OperationToken>[]): string {
+  return JSON.stringify(
+    tokens.map(({ tokenId, to, uri, quantity }) => [tokenId ?? null, to?.toLowerCase(), uri, quantity]),
+  );
+}
+
+/**
+ * Mints that have token ids of this one, as far as this service knows.
+ *
+ * @returns the mint that this one repeats.
+ * @throws ServiceError `value_error` naming the transaction that took an id for something else.
+ */
+async function findClaims(
+  services: Services,
+  caller: Caller,
+  product: Product,
+  { payload }: OperationDraft,
+): Promise<Intent | null> {
+  const { tokens } = payload as TokensPayload;
+  const claims = await services.db
+    .selectFrom("service.token_claim")
+    .select(["token_id", "root_id"])
+    .where("chain_id", "=", product.chain.id)
+    .where("contract", "=", toBytes(product.address))
+    .where(
+      "token_id",
+      "in",
+      tokens.map(({ tokenId }) => tokenId),
+    )
+    .execute();
+  for (const { token_id, root_id } of claims) {
+    const earlier = await newestRetry(services.db, await getIntent(services.db, root_id));
+    if (canonicalOf(tokensOf(earlier).tokens) === canonicalOf(tokens)) return earlier;
+    const request = await getRequest(services, caller, { id: earlier.id });
+    // Burned since: then the id may be minted again.
+    if (request.confirmed && !(await isMinted(services, product, BigInt(token_id)))) {
+      await services.db.deleteFrom("service.token_claim").where("root_id", "=", root_id).execute();
+      continue;
+    }
+    const by = request.transactionHash ? `transaction ${request.transactionHash}` : `request ${request.id}`;
+    throw new ServiceError("value_error", `token ${token_id} is taken: ${by} mints it`, {
+      field: "tokenId",
+      details: { tokenId: token_id, transactionHash: request.transactionHash, request: request.id },
+    });
+  }
+  return null;
+}

@@ -1,0 +1,76 @@
+import { decodeFunctionData, encodeEventTopics, encodeFunctionData, type Hex, type Log, parseEventLogs } from "viem";
+import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
+import type { CallKind, IntentKind } from "../../db/tables/relay.ts";
+import { toAddress, toHex } from "../store/bytes.ts";
+import type { Intent } from "../store/intents.ts";
+import { intentName } from "./encode-deploy.ts";
+import type { Receipt } from "./reads.ts";
+
+/** Requests that the operator of product contracts carries out: it deploys a contract or calls one. */
+export type OperationKind = Exclude<IntentKind, "deploy" | "update">;
+
+/** What the operator's transaction of an intent is, in the eyes of whoever signs it. */
+export function callKind(kind: IntentKind): CallKind {
+  return kind === "deploy" || kind === "update" ? kind : "operate";
+}
+
+export function isOperation(kind: IntentKind): kind is OperationKind {
+  return callKind(kind) === "operate";
+}
+
+/**
+ * The call of the operator, from what was frozen when the intent was accepted. It carries the intent's name, and the
+ * operator refuses a name the second time.
+ */
+export function encodeOperation(intent: Pick<Intent, "kind" | "root_id" | "predicted_addr" | "init_data">): Hex {
+  const data = toHex(intent.init_data);
+  // A deployment's data is the operator's whole call: the address follows from it.
+  if (intent.kind === "contract") return data;
+  return encodeFunctionData({
+    abi: productOperatorAbi,
+    functionName: "execute",
+    args: [intentName(intent.root_id), toAddress(intent.predicted_addr), data],
+  });
+}
+
+/** The name of the intent that a call of the operator is for; null for any other call. */
+export function nameInOperation(data: Hex): Hex | null {
+  try {
+    const call = decodeFunctionData({ abi: productOperatorAbi, data });
+    const named = ["execute", "deployERC721", "deployERC1155"].includes(call.functionName);
+    return named ? (call.args?.[0] as Hex) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Topics of the operator's event that an intent was carried out. */
+export function operationTopics(intent: Intent): readonly unknown[] {
+  const name = intentName(intent.root_id);
+  const target = toAddress(intent.predicted_addr);
+  return intent.kind === "contract"
+    ? encodeEventTopics({
+        abi: productOperatorAbi,
+        eventName: "ProductDeployed",
+        args: { product: target, intent: name },
+      })
+    : encodeEventTopics({ abi: productOperatorAbi, eventName: "IntentExecuted", args: { intent: name, target } });
+}
+
+/** True when the operator says in this receipt that it did what the intent asks for. */
+export function announcesOperation(receipt: Pick<Receipt, "logs">, intent: Intent): boolean {
+  const name = intentName(intent.root_id);
+  const target = toAddress(intent.predicted_addr);
+  const logs = parseEventLogs({
+    abi: productOperatorAbi,
+    logs: receipt.logs.filter((log) => log.address === toAddress(intent.factory)) as unknown as Log[],
+  });
+  return logs.some((log) =>
+    intent.kind === "contract"
+      ? log.eventName === "ProductDeployed" &&
+        log.args.intent === name &&
+        log.args.product.toLowerCase() === target &&
+        log.args.owner.toLowerCase() === toAddress(intent.owner)
+      : log.eventName === "IntentExecuted" && log.args.intent === name && log.args.target.toLowerCase() === target,
+  );
+}

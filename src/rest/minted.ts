@@ -1,0 +1,85 @@
+import type { Caller } from "../auth/caller.ts";
+import { readProgress } from "../collections/confirmation-progress.ts";
+import { ServiceError } from "../errors/errors.ts";
+import { getRequest, type ProductRequest } from "../products/get-request.ts";
+import { listMints } from "../products/list-requests.ts";
+import { countMoved } from "../products/moved-tokens.ts";
+import type { TokensPayload } from "../relay/store/operation-payload.ts";
+import type { Services } from "../services.ts";
+import { ok } from "./answer.ts";
+import type { V0App } from "./app.ts";
+import { naiveMicros } from "./dates.ts";
+import { explorerUrl } from "./explorer-url.ts";
+import { Input } from "./input.ts";
+import { chainParameter, pageParameters, queryOf } from "./query.ts";
+import { okRaw, RawJson } from "./raw-json.ts";
+
+/** What the account has minted: GET /mints/{hash}, /mints/batch/{hash}, /me/mints. */
+export function addMinted(app: V0App, services: Services): void {
+  app.get("/mints/batch/:hash", async (c) => {
+    const { request, chain } = await findMint(services, c.get("caller"), queryOf(c), c.req.param("hash"));
+    const { contractAsSent, tokens } = request.payload as TokensPayload;
+    return ok(c, { chain, contract_address: contractAsSent, token_ids: tokens.map(({ tokenId }) => tokenId) });
+  });
+  app.get("/mints/:hash", async (c) => {
+    const { request, chain } = await findMint(services, c.get("caller"), queryOf(c), c.req.param("hash"));
+    const { contractAsSent, tokens } = request.payload as TokensPayload;
+    return ok(c, { chain, contract_address: contractAsSent, token_id: tokens[0]?.tokenId });
+  });
+  app.get("/me/mints", async (c) => {
+    const query = queryOf(c);
+    const input = Input.fromQuery(query);
+    const chain = query.get("chain") ? chainParameter(input, services.chains) : undefined;
+    const { number: pageNumber, size: pageSize } = pageParameters(input);
+    input.check();
+    const caller = c.get("caller");
+    const { mints, total } = await listMints(services, caller, { chain, pageNumber, pageSize });
+    const moved = await countMoved(services, mints);
+    return okRaw(c, {
+      total,
+      minted_nfts: mints.flatMap((mint) =>
+        (mint.payload as TokensPayload).tokens.map((token) => {
+          const { contractName, frozen, count } = moved(mint, token.tokenId);
+          const hash = mint.transactionHash;
+          return {
+            chain: chain ?? mint.chain.name,
+            transaction_hash: hash,
+            transaction_external_url: hash && explorerUrl(mint.chain, chain ?? mint.chain.name, hash),
+            contract_name: contractName,
+            contract_address: (mint.payload as TokensPayload).contractAsSent,
+            type: (mint.payload as TokensPayload).type,
+            token_id: token.tokenId,
+            mint_to_address: token.to,
+            metadata_uri: token.uri ?? null,
+            quantity: new RawJson(token.quantity ?? "1"),
+            num_burned_or_transferred: new RawJson(String(count)),
+            burned_transferred_amount: new RawJson(String(count)),
+            metadata_frozen: frozen,
+            mint_date: naiveMicros(mint.createdMicros),
+          };
+        }),
+      ),
+    });
+  });
+}
+
+async function findMint(
+  services: Services,
+  caller: Caller,
+  query: URLSearchParams,
+  hash: string,
+): Promise<{ request: ProductRequest; chain: string }> {
+  const input = Input.fromQuery(query);
+  const chain = chainParameter(input, services.chains);
+  input.check();
+  const request = await getRequest(services, caller, { chain, hash });
+  if (request.kind !== "mint") throw new ServiceError("not_found", "no mint of this account has this transaction hash");
+  if (request.confirmed) return { request, chain };
+  if (request.error !== null)
+    throw new ServiceError("transaction_failed", `the transaction failed, and nothing was minted: ${request.error}`);
+  const { text, confirmations, required } = await readProgress(services, request.chain, request.block);
+  throw new ServiceError("transaction_pending", `the transaction is not confirmed yet: ${text}`, {
+    retryAfterSeconds: 2,
+    details: { confirmations: confirmations === null ? null : String(confirmations), required },
+  });
+}
