@@ -134,6 +134,7 @@ function ensurePackages(node, env) {
     const added = completedLockfile();
     if (added.length > 0) process.stderr.write(`mintyard: added ${added.join(", ")} to package-lock.json\n`);
     process.stderr.write("mintyard: installing packages (about a minute, once)\n");
+    // An installed package has no packages for developers, and names none.
     runNpm(node, ["ci", "--include=dev", "--no-audit", "--no-fund"], env);
     writeFileSync(stamp, wanted());
   });

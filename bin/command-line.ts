@@ -1,141 +1,214 @@
-import { type ParseArgsConfig, parseArgs } from "node:util";
+import type { Command, Option } from "@commander-js/extra-typings";
+import { CommanderError, InvalidArgumentError } from "commander";
 
-/** An argument that is unknown, missing or malformed. The usage of the command is printed below the message. */
+/** An argument whose fault only the command itself could find. It is reported like a mistyped option. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-interface Option {
-  type: "string" | "boolean";
-  /** What stands for the value in the usage: `N` of `--name N`. */
-  shown?: string;
-  required?: boolean;
-  default?: string;
-}
-type Options = Record<string, Option>;
-type Value<O extends Option> = O["type"] extends "boolean"
-  ? boolean
-  : O extends { required: true } | { default: string }
-    ? string
-    : string | undefined;
-type Values<S extends Options> = { [K in keyof S]: Value<S[K]> };
-type Words<P extends readonly string[]> = {
-  [K in keyof P]: P[K] extends `[${string}` ? string | undefined : string;
-};
+// The parameters are what commander infers from arguments and options, which differ for each command.
+// biome-ignore lint/suspicious/noExplicitAny: any command, as commander types it
+export type AnyCommand = Command<any, any, any>;
 
-export interface Command {
-  /** What follows `mintyard`: one word or two. */
-  name: string;
-  /** The arguments as the usage shows them; what may be left out is in brackets. */
-  takes: string;
-  does: string;
-  /** Brings its own parts, so it is not pointed at the stack that runs in MINTYARD_DATA_DIR. */
-  alone: boolean;
-  /** Reads its own arguments, `--help` included. */
-  raw: boolean;
-  /** @returns the work, which has not begun. @throws UsageError before anything has been done. */
-  parse(args: readonly string[]): () => Promise<number>;
+/** The commands that stand alone: they bring their own parts, so they are not pointed at the stack that runs here. */
+const alone = new WeakSet<AnyCommand>();
+/** What a group of actions does when no action is named. */
+const withoutAction = new WeakMap<AnyCommand, () => Promise<number>>();
+
+export function standsAlone<C extends AnyCommand>(command: C): C {
+  alone.add(command);
+  return command;
 }
 
-interface Spec<P extends readonly string[], S extends Options> {
-  does: string;
-  /** Positional arguments in their order, optional ones in brackets and last. */
-  words?: P;
-  options?: S;
-  alone?: boolean;
-  run(words: Words<P>, values: Values<S>): Promise<number>;
+/** True when the command works on the service that the environment names, or that runs in MINTYARD_DATA_DIR. */
+export function needsService(command: AnyCommand): boolean {
+  return !alone.has(command) && (command.parent === null || needsService(command.parent));
 }
 
-/** A command whose arguments are checked before it runs: nothing unknown, nothing missing, nothing superfluous. */
-export function command<const P extends readonly string[] = [], const S extends Options = Record<string, never>>(
-  name: string,
-  { does, words = [] as unknown as P, options = {} as S, alone = false, run }: Spec<P, S>,
-): Command {
-  const shownOptions = Object.entries(options).map(([option, { shown, required }]) => {
-    const text = shown ? `--${option} ${shown}` : `--${option}`;
-    return required ? text : `[${text}]`;
-  });
-  return {
-    name,
-    takes: [...words, ...shownOptions].join(" "),
-    does,
-    alone,
-    raw: false,
-    parse(args) {
-      const { values, positionals } = parseStrictly(args, options);
-      const faults = [...missing(words, positionals, options, values), ...superfluous(words, positionals)];
-      if (faults.length > 0) throw new UsageError(faults.join("; "));
-      return () => run(positionals as unknown as Words<P>, values as Values<S>);
-    },
-  };
+/** Adds a command that has actions of its own. `run` is what it does without one; otherwise an action is required. */
+export function addGroup(program: AnyCommand, name: string, does: string, run?: () => Promise<number>): Command {
+  const group = program.command(name).description(does) as Command;
+  if (run) withoutAction.set(group, run);
+  return group;
 }
 
-/** A command that reads its own arguments and needs no running service. */
-export function rawCommand(
-  name: string,
-  { takes, does, run }: { takes: string; does: string; run(args: readonly string[]): Promise<number> },
-): Command {
-  return { name, takes, does, alone: true, raw: true, parse: (args) => () => run(args) };
+/** A command that hands on its arguments unread, `--help` included. */
+export function handOn(command: AnyCommand, run: (args: readonly string[]) => Promise<number>): void {
+  standsAlone(command)
+    .helpOption(false)
+    .allowUnknownOption()
+    .passThroughOptions()
+    .argument("[arguments...]")
+    .action(async () => await exitWith(run(command.args)));
 }
 
-function parseStrictly(args: readonly string[], options: Options) {
-  // The parser itself stops at members that it does not know.
-  const known = Object.fromEntries(
-    Object.entries(options).map(([name, { type, default: fallback }]) => [
-      name,
-      type === "boolean"
-        ? { type, default: false }
-        : { type, ...(fallback === undefined ? {} : { default: fallback }) },
-    ]),
-  ) satisfies ParseArgsConfig["options"];
-  try {
-    return parseArgs({ args, options: known, allowPositionals: true });
-  } catch (error) {
-    if (!(error instanceof TypeError)) throw error;
-    // Its second sentence explains how to write a positional argument that begins with a dash.
-    throw new UsageError(error.message.split(". ")[0]);
+/** The result of a command becomes the exit code of the process. */
+export async function exitWith(work: Promise<number>): Promise<void> {
+  process.exitCode = await work;
+}
+
+/** Parses an address, for `argument` and `option`. */
+export function parseAddress(text: string): string {
+  if (/^0x[0-9a-f]{40}$/i.test(text)) return text;
+  throw new InvalidArgumentError("An address is 0x and 40 hex digits.");
+}
+
+/** Parses a whole number, for `argument` and `option`. */
+export function parseWhole(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("It is a whole number.");
+}
+
+/** The words that call a command, without the program's name. */
+export function pathOf(command: AnyCommand): string {
+  if (!command.parent) return "";
+  return [pathOf(command.parent), command.name()].filter(Boolean).join(" ");
+}
+
+const childrenOf = (command: AnyCommand) => command.commands as readonly AnyCommand[];
+
+/** The command that the first words name; null when there is none. */
+export function findCommand(program: AnyCommand, words: readonly string[]): AnyCommand | null {
+  let found = program;
+  for (const word of words) {
+    if (childrenOf(found).length === 0) break;
+    const next = childrenOf(found).find((one) => one.name() === word);
+    if (!next) return null;
+    found = next;
   }
-}
-
-function missing(words: readonly string[], given: readonly string[], options: Options, values: object): string[] {
-  const absentWords = words.slice(given.length).filter((word) => !word.startsWith("["));
-  const absentOptions = Object.entries(options)
-    .filter(([name, { required }]) => required && !(name in values))
-    .map(([name, { shown }]) => `--${name} ${shown}`);
-  const absent = [...absentWords, ...absentOptions];
-  if (absent.length === 0) return [];
-  return [`${absent.join(" and ")} ${absent.length === 1 ? "is" : "are"} missing`];
-}
-
-function superfluous(words: readonly string[], given: readonly string[]): string[] {
-  return given.slice(words.length).map((word) => `unexpected argument ${JSON.stringify(word)}`);
+  return found === program ? null : found;
 }
 
 /**
- * The command that the first words name, and what is left for it.
+ * Runs the command that the arguments name and sets the exit code of the process. An unknown, missing or superfluous
+ * argument is named on stderr with the help of its command; the code is 2 then, and nothing has been done.
  *
- * @throws UsageError for a name that does not exist; it lists those that do.
+ * @param before is called once the arguments are right, before the command runs.
  */
-export function findCommand(commands: readonly Command[], argv: readonly string[]): [Command, readonly string[]] {
-  const [first = "", second] = argv;
-  const pair = commands.find(({ name }) => name === `${first} ${second}`);
-  if (pair) return [pair, argv.slice(2)];
-  const single = commands.find(({ name }) => name === first);
-  const actions = commands.flatMap(({ name }) => (name.startsWith(`${first} `) ? [name.slice(first.length + 1)] : []));
-  const asksForAction = actions.length > 0 && (!single || (second !== undefined && !second.startsWith("-")));
-  if (single && !asksForAction) return [single, argv.slice(1)];
-  if (actions.length === 0) {
-    const names = [...new Set(commands.map(({ name }) => name.split(" ")[0]))];
-    throw new UsageError(`there is no command ${JSON.stringify(first)}; there are ${names.join(", ")}`);
+export async function runProgram(
+  program: AnyCommand,
+  argv: readonly string[],
+  before: (command: AnyCommand) => void,
+): Promise<void> {
+  let reached = program;
+  const prepare = (command: AnyCommand): void => {
+    deferRequired(command);
+    command
+      .exitOverride()
+      .showHelpAfterError(command === program ? "`mintyard help` says what each command does" : true)
+      .configureOutput({
+        outputError: (text, write) => write(`mintyard ${pathOf(command) || argv[0]}: ${text.replace(/^error: /, "")}`),
+      })
+      .hook("preSubcommand", (_, next) => {
+        reached = next;
+      });
+    const children = childrenOf(command);
+    if (children.length > 0 && command !== program) chooseAction(command);
+    for (const child of children) prepare(child);
+  };
+  prepare(program);
+  program.hook("preAction", (_, command) => {
+    checkRequired(command);
+    before(command);
+  });
+  try {
+    await program.parseAsync(argv, { from: "user" });
+  } catch (error) {
+    process.exitCode = await report(error, reached);
   }
-  const fault =
-    second === undefined || second.startsWith("-") ? "an action is missing" : `there is no ${first} ${second}`;
-  throw new UsageError(`${fault}; ${first} takes ${actions.join(", ")}`);
 }
 
-/** One line for each command, with what stands in front of its name. */
-export function usageLines(commands: readonly Command[], before = ""): string {
-  const left = commands.map(({ name, takes }) => `${before}${name} ${takes}`.trimEnd());
-  const width = Math.max(...left.map((text) => text.length));
-  return commands.map(({ does }, index) => `  ${left[index]?.padEnd(width)}  ${does}\n`).join("");
+/** @returns the exit code. */
+async function report(error: unknown, command: AnyCommand): Promise<number> {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
+  if (error instanceof UsageError) {
+    try {
+      command.error(`error: ${error.message}`);
+    } catch {
+      return 2;
+    }
+  }
+  const { describeFailure } = await import("../src/config/config.ts");
+  process.stderr.write(`mintyard ${pathOf(command)}: ${describeFailure(error)}\n`);
+  return 1;
+}
+
+/** What happens when the words after a group name none of its actions. */
+function chooseAction(group: AnyCommand): void {
+  const path = pathOf(group);
+  const run = withoutAction.get(group);
+  group
+    .allowExcessArguments()
+    .allowUnknownOption(!run)
+    .action(async () => {
+      const word = group.args[0];
+      if (run && word === undefined) return await exitWith(run());
+      const fault = word === undefined || word.startsWith("-") ? "an action is missing" : `there is no ${path} ${word}`;
+      const actions = childrenOf(group).map((action) => action.name());
+      group.error(`error: ${fault}; ${path} takes ${actions.join(", ")}`);
+    });
+}
+
+/** The options that commands cannot do without. */
+const required = new WeakSet<Option>();
+
+/**
+ * Takes the check for missing options from commander, which makes it before the one for unknown options: a misspelt
+ * option would be reported as a missing one.
+ */
+function deferRequired(command: AnyCommand): void {
+  for (const option of command.options.filter(({ mandatory }) => mandatory)) {
+    required.add(option);
+    option.makeOptionMandatory(false);
+  }
+}
+
+function checkRequired(command: AnyCommand): void {
+  const missing = command.options.filter(
+    (option) => required.has(option) && command.getOptionValue(option.attributeName()) === undefined,
+  );
+  if (missing.length === 0) return;
+  const flags = missing.map(({ flags }) => flags);
+  command.error(`error: ${flags.join(" and ")} ${flags.length === 1 ? "is" : "are"} missing`);
+}
+
+/** Adds `help`, which shows every command with its arguments, or the help of the command that is named. */
+export function addHelp(program: AnyCommand): void {
+  program
+    .configureHelp({
+      helpWidth: 120,
+      commandUsage: (command) => `mintyard ${usageOf(command)}`,
+      visibleCommands: (command) => [...listed(command)],
+      subcommandTerm: usageOf,
+    })
+    .helpCommand(false);
+  standsAlone(program.command("help"))
+    .description("help for one command, or this list")
+    .argument("[command...]", "the command")
+    .action((words) => {
+      const command = words.length === 0 ? program : findCommand(program, words);
+      if (!command) program.error(`error: unknown command '${words.join(" ")}'`);
+      else command.outputHelp();
+    });
+}
+
+function usageOf(command: AnyCommand): string {
+  if (command.parent === null) return "<command>";
+  const needed = command.options.flatMap((option) => (required.has(option) ? [option.flags] : []));
+  const usage = command
+    .usage()
+    .replace(/\[command\]|\[arguments\.\.\.\]/, "")
+    .trim();
+  const action = childrenOf(command).length > 0 && !withoutAction.has(command) ? "<action>" : "";
+  const optional = command.options.some((option) => !required.has(option));
+  const rest = optional ? usage : usage.replace(/^\[options\] ?/, "");
+  return [pathOf(command), action, ...needed, rest].filter(Boolean).join(" ");
+}
+
+/** Groups are listed by their actions, but the developers' commands only by their group. */
+function listed(command: AnyCommand): readonly AnyCommand[] {
+  return childrenOf(command).flatMap((child) => {
+    if (childrenOf(child).length === 0 || child.name() === "dev") return [child];
+    return withoutAction.has(child) ? [child, ...listed(child)] : listed(child);
+  });
 }

@@ -50,7 +50,7 @@ function addMissing(packages) {
 }
 
 /** Where Node would find a package from the folder of another. */
-function findPackage(packages, parent, name) {
+export function findPackage(packages, parent, name) {
   for (let from = parent && `${parent}/`; ; from = folderAbove(from.slice(0, -1))) {
     if (packages[`${from}node_modules/${name}`]) return `${from}node_modules/${name}`;
     if (from === "") return undefined;

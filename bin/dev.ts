@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { type AnyCommand, addGroup, handOn, standsAlone } from "./command-line.ts";
 
 const root = join(import.meta.dirname, "..");
 const vitest = "node_modules/vitest/vitest.mjs";
@@ -122,32 +123,29 @@ export const devCommands: readonly DevCommand[] = [
 ];
 
 /**
- * `mintyard dev GROUP NAME …`: runs one developer command. The group alone runs all of it for `generate`, which takes
- * no further arguments; without arguments the commands are listed.
- *
- * @returns the exit code of the command, or 2 for one that does not exist.
+ * Adds `mintyard dev GROUP NAME …`; what follows the name goes to the developer command. `dev generate` alone runs all of
+ * its group, and `dev` alone lists the commands.
  */
-export async function runDev(argv: readonly string[]): Promise<number> {
-  const [group = "", name = ""] = argv;
-  if (["", "help", "--help"].includes(group)) {
-    process.stdout.write(`usage: mintyard dev <command> [its options]\n\n${list(devCommands)}`);
-    return 0;
+export function addDevCommands(program: AnyCommand): void {
+  const dev: AnyCommand = addGroup(
+    program,
+    "dev",
+    "benchmarks, chaos runs, generated files; alone it lists them",
+    async () => {
+      dev.outputHelp();
+      return 0;
+    },
+  );
+  standsAlone(dev);
+  const groups = Map.groupBy(devCommands, ({ name }) => name.split(" ")[0] ?? "");
+  for (const [name, commands] of groups) {
+    const runsAll = name === "generate" ? async () => await runAll(commands) : undefined;
+    const group = addGroup(dev, name, name === "generate" ? "all generated files" : `the commands of ${name}`, runsAll);
+    for (const command of commands) {
+      const action = group.command(command.name.slice(name.length + 1)).description(command.does);
+      handOn(action, async (args) => await runDevCommand(command, args));
+    }
   }
-  const single = devCommands.find((command) => command.name === `${group} ${name}`);
-  if (single) return await runDevCommand(single, argv.slice(2));
-  const ofGroup = devCommands.filter((command) => command.name.startsWith(`${group} `));
-  if (group === "generate" && argv.length === 1) return await runAll(ofGroup);
-  const wanted = [group, name].filter(Boolean).join(" ");
-  const known = list(ofGroup.length > 0 ? ofGroup : devCommands);
-  process.stderr.write(`mintyard dev: there is no developer command ${JSON.stringify(wanted)}; there are\n${known}`);
-  return 2;
-}
-
-function list(commands: readonly DevCommand[]): string {
-  const all = commands.some(({ name }) => name.startsWith("generate "))
-    ? [{ name: "generate", does: "all generated files" }]
-    : [];
-  return [...all, ...commands].map(({ name, does }) => `  ${name.padEnd(20)}  ${does}\n`).join("");
 }
 
 async function runAll(commands: readonly DevCommand[]): Promise<number> {

@@ -28,48 +28,54 @@ let connected: NetworkConnection | undefined;
 // Requests that change the chain take turns, so that the journal has the order in which they took effect.
 let turn: Promise<unknown> = Promise.resolve();
 
-const hre = await createHardhatRuntimeEnvironment({
-  networks: {
-    local: {
-      type: "edr-simulated",
-      chainType: "l1",
-      chainId,
-      hardfork: "prague",
-      initialDate: genesisDate(dir),
-    },
-  },
-  plugins: [
-    {
-      id: "mintyard-journal",
-      hookHandlers: {
-        network: async () => ({
-          default: async () => ({
-            newConnection: async (context, next) => {
-              const connection = await next(context);
-              connected = connection as unknown as NetworkConnection;
-              return connection;
-            },
-            onRequest: async (context, connection, request, next) => {
-              if (replaying || !changesChain(request.method)) return await next(context, connection, request);
-              const ask = (method: string, params: unknown = []) =>
-                connection.provider.request({ method, params: params as unknown[] });
-              if (request.method === "evm_setIntervalMining") {
-                // Blocks that nobody asked for cannot be replayed.
-                const error = { code: -32004, message: "interval mining is off on this node; use evm_mine" };
-                return { jsonrpc: "2.0", id: request.id, error };
-              }
-              const entry = { method: request.method, params: request.params ?? [] };
-              const run = () => next(context, connection, request);
-              const mine = turn.then(() => journal.record(ask, entry, run, (response) => "error" in response));
-              turn = mine.catch(() => undefined);
-              return await mine;
-            },
-          }),
-        }),
+// Without it Hardhat looks for a package around the folder that this process was started in.
+const project = join(import.meta.dirname, "..");
+const hre = await createHardhatRuntimeEnvironment(
+  {
+    networks: {
+      local: {
+        type: "edr-simulated",
+        chainType: "l1",
+        chainId,
+        hardfork: "prague",
+        initialDate: genesisDate(dir),
       },
     },
-  ],
-});
+    plugins: [
+      {
+        id: "mintyard-journal",
+        hookHandlers: {
+          network: async () => ({
+            default: async () => ({
+              newConnection: async (context, next) => {
+                const connection = await next(context);
+                connected = connection as unknown as NetworkConnection;
+                return connection;
+              },
+              onRequest: async (context, connection, request, next) => {
+                if (replaying || !changesChain(request.method)) return await next(context, connection, request);
+                const ask = (method: string, params: unknown = []) =>
+                  connection.provider.request({ method, params: params as unknown[] });
+                if (request.method === "evm_setIntervalMining") {
+                  // Blocks that nobody asked for cannot be replayed.
+                  const error = { code: -32004, message: "interval mining is off on this node; use evm_mine" };
+                  return { jsonrpc: "2.0", id: request.id, error };
+                }
+                const entry = { method: request.method, params: request.params ?? [] };
+                const run = () => next(context, connection, request);
+                const mine = turn.then(() => journal.record(ask, entry, run, (response) => "error" in response));
+                turn = mine.catch(() => undefined);
+                return await mine;
+              },
+            }),
+          }),
+        },
+      },
+    ],
+  },
+  {},
+  project,
+);
 const server = await hre.network.createServer("local", "127.0.0.1", port);
 if (!connected) throw new Error("the node made no connection");
 const { provider } = connected;

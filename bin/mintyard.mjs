@@ -1,5 +1,10 @@
 #!/usr/bin/env node
-// The command `mintyard`, for `./bin/mintyard.mjs …`, `npm link` and packages that depend on this one: the same as
+// The command `mintyard`, for `./bin/mintyard.mjs …`, `npx mintyard …` and packages that depend on this one: the same as
 // `npm run -s mintyard -- …`, on whatever Node the machine has.
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { programFolder } from "./installed-package.mjs";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 process.argv.splice(2, 0, "bin/mintyard.ts");
-await import("./bootstrap.mjs");
+await import(pathToFileURL(join(programFolder(root), "bin/bootstrap.mjs")).href);

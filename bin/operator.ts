@@ -19,19 +19,15 @@ import { createDatabase, createPool } from "../src/db/pool/pool.ts";
 import type { ChargeState, Scope, Tier } from "../src/db/tables/accounts.ts";
 import { UsageError } from "./command-line.ts";
 
-const tiers: readonly Tier[] = ["free", "growth", "scale", "enterprise"];
-const states: readonly ChargeState[] = ["open", "settled", "void", "refund_due", "refunded"];
-
 /** Opens an account and prints its first key, which is shown this once. */
-export async function createAccount(values: {
-  name: string;
-  tier: string;
-  email: string | undefined;
-}): Promise<number> {
-  const tier = oneOf(tiers, values.tier, "--tier");
+export async function createAccount(values: { name: string; tier: Tier; email?: string | undefined }): Promise<number> {
   return await asOperator(async (services, actor) => {
     requireOwnPepper(services.config);
-    const made = await openAccount(services, actor, { name: values.name, tier, email: values.email ?? null });
+    const made = await openAccount(services, actor, {
+      name: values.name,
+      tier: values.tier,
+      email: values.email ?? null,
+    });
     return [{ ...made, key: made.legacyKey, secret: made.key }];
   });
 }
@@ -40,8 +36,7 @@ export async function printAccounts(): Promise<number> {
   return await asOperator(async (services) => await listAccounts(services));
 }
 
-export async function setTier(id: string, text: string): Promise<number> {
-  const tier = oneOf(tiers, text, "T");
+export async function setTier(id: string, tier: Tier): Promise<number> {
   return await asOperator(async (services, actor) => {
     await changeAccount(services, actor, id, { tier });
     return [{ id, tier }];
@@ -75,9 +70,8 @@ export async function revokeKey(id: string, revoked: "uuid" | "all"): Promise<nu
   });
 }
 
-export async function printCharges(text: string | undefined): Promise<number> {
-  const state = text === undefined ? null : oneOf(states, text, "--state");
-  return await asOperator(async (services) => await listAllCharges(services, state));
+export async function printCharges(state: ChargeState | undefined): Promise<number> {
+  return await asOperator(async (services) => await listAllCharges(services, state ?? null));
 }
 
 export async function changeCharge(

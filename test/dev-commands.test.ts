@@ -18,9 +18,9 @@ const dev = (...args: string[]) =>
 test("dev lists the developer commands, and names them when one is misspelt", () => {
   const all = dev();
   expect(all.status).toBe(0);
-  expect(all.stdout).toMatch(/^ {2}bench reads +\S.*$/m);
+  expect(all.stdout).toMatch(/^ {2}dev bench reads +\S.*$/m);
   const wrong = dev("bench", "raeds");
-  expect(wrong.stderr).toMatch(/there is no developer command "bench raeds"; there are\n {2}bench attacks /);
+  expect(wrong.stderr).toMatch(/there is no dev bench raeds; dev bench takes attacks, /);
   expect(wrong.stderr).not.toContain("chaos");
   expect(wrong.status).toBe(2);
   expect(dev("generate", "everything").status).toBe(2);

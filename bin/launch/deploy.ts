@@ -1,0 +1,140 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { DeployInput, Journal } from "./journal.ts";
+import { LaunchError } from "./launch-error.ts";
+import type { Reporter } from "./reporter.ts";
+import { RefusedError, type ServiceClient } from "./service-client.ts";
+import { amountOf } from "./wei.ts";
+
+export interface Parts {
+  client: ServiceClient;
+  journal: Journal;
+  reporter: Reporter;
+}
+
+export interface Plan {
+  gas: string;
+  costWei: string;
+  maxCostWei: string;
+  predictedAddress: string;
+}
+
+const planMutation = `mutation ($input: DeployCollectionInput!) {
+  deployCollection(input: $input, dryRun: true) {
+    plan { gas costWei maxCostWei predictedAddress } warnings userErrors { code field message }
+  }
+}`;
+const deployMutation = `mutation ($input: DeployCollectionInput!) {
+  deployCollection(input: $input) { deployment { id transactionHash predictedAddress } userErrors { code field message } }
+}`;
+const existingQuery = `query ($chain: String!, $collection: Address!) {
+  deployment(chain: $chain, collection: $collection) { id transactionHash predictedAddress }
+}`;
+
+interface Sent {
+  id: string;
+  transactionHash: string | null;
+  predictedAddress: string;
+}
+
+/** Checks and simulates the request; nothing is stored or paid. @throws RefusedError with every fault. */
+export async function planDeployment({ client, reporter }: Parts, input: DeployInput): Promise<Plan> {
+  const { deployCollection } = await client.graphql<{ deployCollection: { plan: Plan; warnings: string[] } }>(
+    planMutation,
+    { input },
+  );
+  const { plan, warnings } = deployCollection;
+  for (const warning of warnings) reporter.warn(warning);
+  const cost = `about ${amountOf(plan.costWei)}, at most ${amountOf(plan.maxCostWei)}`;
+  reporter.step("dry_run", `dry run: ${plan.gas} gas, ${cost}; the address will be ${plan.predictedAddress}`, {
+    ...plan,
+  });
+  return plan;
+}
+
+/** The key of the next deployment request: the same for every process that launches this folder. */
+export function nextDeploymentKey(journal: Journal): string {
+  return `launch-${journal.last("begun")?.id}-${journal.all("deploy_refused").length + 1}`;
+}
+
+/** The request that may have been paid for: it is on record, and nothing shows that the service refused it. */
+export function openIntent(journal: Journal) {
+  const intent = journal.last("deploy_intent");
+  const refused = journal.all("deploy_refused").some((step) => step.idempotencyKey === intent?.input.idempotencyKey);
+  return refused ? undefined : intent;
+}
+
+/**
+ * Sends the recorded request. Its key makes it one deployment, however often it is sent.
+ *
+ * @throws LaunchError when the service refused it and nothing was paid.
+ */
+export async function sendDeployment({ client, journal, reporter }: Parts, input: DeployInput, predicted: string) {
+  try {
+    const { deployCollection } = await client.graphql<{ deployCollection: { deployment: Sent } }>(deployMutation, {
+      input,
+    });
+    record(deployCollection.deployment);
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    // An earlier try of the same request may have been accepted, whatever this one was answered.
+    const existing = await findDeployment(client, input.chain, predicted);
+    if (existing) return record(existing);
+    journal.writeSynced({ step: "deploy_refused", idempotencyKey: input.idempotencyKey, reason: error.message });
+    throw new LaunchError(`the service refused the deployment; nothing was paid\n  ${error.message}`);
+  }
+
+  function record({ id, transactionHash, predictedAddress }: Sent): void {
+    journal.writeSynced({ step: "deployment", id, transactionHash, predictedAddress });
+    reporter.step("sent", `deployment ${id} is signed and stored (${transactionHash ?? "no hash yet"})`, {
+      id,
+      transactionHash,
+    });
+  }
+}
+
+async function findDeployment(client: ServiceClient, chain: string, collection: string): Promise<Sent | null> {
+  try {
+    const { deployment } = await client.graphql<{ deployment: Sent | null }>(existingQuery, { chain, collection });
+    return deployment;
+  } catch (error) {
+    if (error instanceof RefusedError && error.code === "not_found") return null;
+    throw error;
+  }
+}
+
+const ended = new Set(["CANCELLED", "EXPIRED", "FAILED_ONCHAIN"]);
+
+interface Following {
+  state: string;
+  progress: string | null;
+  holdReason: string | null;
+  transactionHash: string | null;
+  transactionUrl: string | null;
+  collection?: string | null;
+}
+
+/** Follows a deployment or an update until it is confirmed, and reports each new state. */
+export async function untilConfirmed(
+  { client, reporter }: Omit<Parts, "journal">,
+  kind: "deployment" | "collectionUpdate",
+  id: string,
+): Promise<Following> {
+  const query = `query ($id: ID!) {
+    ${kind}(id: $id) { state progress holdReason transactionHash transactionUrl ${kind === "deployment" ? "collection" : ""} }
+  }`;
+  let shown = "";
+  for (let pauseMs = 200; ; pauseMs = Math.min(pauseMs * 1.5, 5_000)) {
+    const found = (await client.graphql<Record<string, Following | null>>(query, { id }))[kind];
+    if (!found) throw new LaunchError(`the service does not know ${kind} ${id}`);
+    const { state, progress, holdReason } = found;
+    if (state === "CONFIRMED" || state === "FINALIZED") return found;
+    if (ended.has(state))
+      throw new LaunchError(
+        `${id} ended as ${state.toLowerCase()}: ${holdReason ?? found.transactionUrl ?? found.transactionHash}`,
+      );
+    const text = `${state.toLowerCase().replaceAll("_", " ")}${progress ? `, ${progress}` : ""}${holdReason ? `: ${holdReason}` : ""}`;
+    if (text !== shown) reporter.step("state", text, { id, state, progress, holdReason });
+    shown = text;
+    await sleep(pauseMs);
+  }
+}

@@ -1,0 +1,160 @@
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  linkSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { LaunchError } from "./launch-error.ts";
+
+/** One line of the journal. A line is written once what it says has happened; an `intent` before its request leaves. */
+export type Step =
+  | { step: "begun"; at: string; id: string; service: string; account: string }
+  | { step: "file"; path: string; sha256: string; sizeBytes: number; cid: string }
+  /** `documents` has the beginning of each document's SHA-256, by its path. */
+  | { step: "directory"; uri: string; documents: Record<string, string> }
+  | { step: "placeholder"; sha256: string; uri: string }
+  | { step: "deploy_intent"; at: string; input: DeployInput; predictedAddress: string }
+  /** The service refused the request whole: nothing was signed or paid. */
+  | { step: "deploy_refused"; idempotencyKey: string; reason: string }
+  | { step: "deployment"; id: string; transactionHash: string | null; predictedAddress: string }
+  | { step: "deployed"; at: string; address: string; transactionHash: string; transactionUrl: string | null }
+  | { step: "verified"; at: string }
+  | { step: "update_intent"; at: string; kind: UpdateKind; input: UpdateInput }
+  | { step: "update_refused"; idempotencyKey: string; reason: string }
+  | { step: "updated"; at: string; kind: UpdateKind; idempotencyKey: string; transactionHash: string | null };
+
+export type UpdateKind = "reveal" | "allowlist";
+export type DeployInput = Record<string, unknown> & { chain: string; idempotencyKey: string };
+export type UpdateInput = Record<string, unknown> & { chain: string; collection: string; idempotencyKey: string };
+type StepOf<K extends Step["step"]> = Extract<Step, { step: K }>;
+
+/**
+ * The record of one launch beside its folder: append-only, one JSON line a step. A launch that was killed goes on from
+ * it. Only one process may have it open.
+ */
+export class Journal {
+  readonly path: string;
+  readonly #steps: Step[];
+  readonly #file: number;
+  readonly #lock: string;
+
+  private constructor(path: string, lock: string) {
+    this.path = path;
+    this.#lock = lock;
+    const text = existsSync(path) ? readFileSync(path, "utf8") : "";
+    // A process that was killed while it wrote leaves half a line: what it says had not been relied on.
+    const whole = text.slice(0, text.lastIndexOf("\n") + 1);
+    this.#steps = parse(whole, path);
+    this.#file = openSync(path, "a");
+    if (whole.length < text.length) ftruncateSync(this.#file, Buffer.byteLength(whole));
+  }
+
+  /** `art/` has its journal in `art.launch.jsonl`. @throws LaunchError when another launch of the folder runs. */
+  static open(folder: string): Journal {
+    const path = journalPath(folder);
+    const lock = `${path}.lock`;
+    takeLock(lock);
+    return new Journal(path, lock);
+  }
+
+  /** The steps without the lock, for commands that only look. */
+  static read(folder: string): readonly Step[] {
+    const path = journalPath(folder);
+    if (!existsSync(path)) throw new LaunchError(`${folder} was not launched from here: there is no ${path}`);
+    const text = readFileSync(path, "utf8");
+    return parse(text.slice(0, text.lastIndexOf("\n") + 1), path);
+  }
+
+  get steps(): readonly Step[] {
+    return this.#steps;
+  }
+
+  last<K extends Step["step"]>(kind: K): StepOf<K> | undefined {
+    return lastStep(this.#steps, kind);
+  }
+
+  all<K extends Step["step"]>(kind: K): StepOf<K>[] {
+    return this.#steps.filter((step): step is StepOf<K> => step.step === kind);
+  }
+
+  write(step: Step): void {
+    writeSync(this.#file, `${JSON.stringify(step)}\n`);
+    this.#steps.push(step);
+  }
+
+  /** Writes a step and waits until it is on disk: required before a request that costs money. */
+  writeSynced(step: Step): void {
+    this.write(step);
+    fsyncSync(this.#file);
+    // The name of a new file is on disk only with its folder.
+    const folder = openSync(dirname(this.path), "r");
+    fsyncSync(folder);
+    closeSync(folder);
+  }
+
+  close(): void {
+    closeSync(this.#file);
+    rmSync(this.#lock, { force: true });
+  }
+}
+
+export function lastStep<K extends Step["step"]>(steps: readonly Step[], kind: K): StepOf<K> | undefined {
+  return steps.findLast((step): step is StepOf<K> => step.step === kind);
+}
+
+export function journalPath(folder: string): string {
+  const path = resolve(folder);
+  return join(dirname(path), `${basename(path)}.launch.jsonl`);
+}
+
+function parse(text: string, path: string): Step[] {
+  return text
+    .split("\n")
+    .filter(Boolean)
+    .map((line, index) => {
+      try {
+        return JSON.parse(line) as Step;
+      } catch {
+        throw new LaunchError(`${path}: line ${index + 1} is damaged; restore the file, it says what was paid already`);
+      }
+    });
+}
+
+function takeLock(lock: string): void {
+  const own = `${lock}.${process.pid}`;
+  // The lock appears with its holder's number in it, never empty.
+  writeFileSync(own, String(process.pid));
+  try {
+    for (;;) {
+      try {
+        linkSync(own, lock);
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+      }
+      const holder = Number(readFileSync(lock, "utf8"));
+      if (isRunning(holder))
+        throw new LaunchError(`process ${holder} launches this folder already; if that is no launch, remove ${lock}`);
+      rmSync(lock, { force: true });
+    }
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+function isRunning(pid: number): boolean {
+  if (!pid) return false;
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}

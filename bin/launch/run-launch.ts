@@ -1,0 +1,197 @@
+import { randomUUID } from "node:crypto";
+import { join, resolve } from "node:path";
+import { readAllowlist } from "./allowlist.ts";
+import { checkArtwork, refuseFindings } from "./check-artwork.ts";
+import { nextDeploymentKey, openIntent, type Parts, planDeployment, sendDeployment, untilConfirmed } from "./deploy.ts";
+import { type DeployInput, Journal } from "./journal.ts";
+import { LaunchError } from "./launch-error.ts";
+import { printLinks } from "./links.ts";
+import { type Artwork, readFolder } from "./read-folder.ts";
+import { inMegabytes, type Reporter } from "./reporter.ts";
+import { RefusedError, type ServiceAddress, ServiceClient } from "./service-client.ts";
+import { readSettings, type Settings } from "./settings.ts";
+import { uploadDocuments, uploadPlaceholder } from "./upload-documents.ts";
+import { uploadImages } from "./upload-images.ts";
+import { verifyCollection } from "./verify-collection.ts";
+import { verifyPins } from "./verify-pins.ts";
+import { amountOf, weiOf } from "./wei.ts";
+
+export interface LaunchOptions {
+  /** Warnings are errors. */
+  strict: boolean;
+  /** End after the dry run. */
+  dryRun: boolean;
+  pinTimeoutMs: number;
+  /** Asked before money is spent: true goes on. */
+  confirm(question: string): Promise<boolean>;
+}
+
+/**
+ * Launches a folder, or goes on where an earlier run ended: check, upload, pins, dry run, deployment, verification.
+ *
+ * @throws LaunchError, RefusedError: what is wrong; the same command goes on once it is put right.
+ */
+export async function runLaunch(
+  given: string,
+  address: ServiceAddress,
+  reporter: Reporter,
+  options: LaunchOptions,
+): Promise<void> {
+  const folder = resolve(given);
+  const settings = await readSettings(folder);
+  const artwork = await readFolder(folder);
+  const findings = await checkArtwork(folder, artwork, settings);
+  refuseFindings(findings, options.strict);
+  for (const warning of findings.warnings) reporter.warn(warning);
+  const bytes = [...artwork.images.values()].reduce((sum, size) => sum + size, 0);
+  const counts = { tokens: artwork.tokens.length, images: artwork.images.size, bytes };
+  reporter.step("checked", `${counts.tokens} tokens, ${counts.images} pictures, ${inMegabytes(bytes)} MB`, counts);
+  const client = new ServiceClient(address);
+  const journal = Journal.open(folder);
+  try {
+    await begin(client, journal);
+    const parts = { client, journal, reporter };
+    const deployed = await deployOnce(folder, settings, artwork, parts, options);
+    if (!deployed) return;
+    if (!journal.last("verified")) {
+      await verifyCollection(client, deployed.input, deployed);
+      journal.write({ step: "verified", at: new Date().toISOString() });
+    }
+    reporter.step("verified", `the collection at ${deployed.address} is what was asked for`, {
+      address: deployed.address,
+    });
+    await printLinks({ client, reporter }, deployed.input, deployed);
+  } finally {
+    reporter.end();
+    journal.close();
+  }
+}
+
+/** A launch belongs to one account: with another one it would be paid a second time. */
+async function begin(client: ServiceClient, journal: Journal): Promise<void> {
+  const { viewer } = await client.graphql<{ viewer: { id: string } | null }>("{ viewer { id } }");
+  if (!viewer) throw new LaunchError("the service does not know the API key; set MINTYARD_KEY");
+  const begun = journal.last("begun");
+  if (begun && begun.account !== viewer.id)
+    throw new LaunchError(
+      `${journal.path} belongs to another account (at ${begun.service}); use its key and its service`,
+    );
+  if (!begun)
+    journal.writeSynced({
+      step: "begun",
+      at: new Date().toISOString(),
+      id: randomUUID(),
+      service: client.url,
+      account: viewer.id,
+    });
+}
+
+interface Deployed {
+  input: DeployInput;
+  address: string;
+  transactionHash: string;
+  transactionUrl: string | null;
+}
+
+/** @returns null when only the dry run was wanted, or its cost was refused. */
+async function deployOnce(
+  folder: string,
+  settings: Settings,
+  artwork: Artwork,
+  parts: Parts,
+  options: LaunchOptions,
+): Promise<Deployed | null> {
+  const { journal, reporter } = parts;
+  // Also once it is deployed: it names files that changed meanwhile.
+  const uris = await upload(folder, settings, artwork, parts, options);
+  let intent = openIntent(journal);
+  const done = journal.last("deployed");
+  if (intent && done) return { ...done, input: intent.input };
+  if (!intent) {
+    const input = await requestOf(folder, settings, artwork, uris, nextDeploymentKey(journal));
+    const plan = await planDeployment(parts, input);
+    if (options.dryRun) return null;
+    const most = amountOf(plan.maxCostWei);
+    if (!(await options.confirm(`Deploy ${settings.name} on ${settings.chain} for at most ${most}?`))) return null;
+    journal.writeSynced({
+      step: "deploy_intent",
+      at: new Date().toISOString(),
+      input,
+      predictedAddress: plan.predictedAddress,
+    });
+    intent = openIntent(journal);
+  }
+  if (!intent) throw new Error("the journal lost its last line");
+  if (!journal.last("deployment")) await sendDeployment(parts, intent.input, intent.predictedAddress);
+  const found = await untilConfirmed(parts, "deployment", journal.last("deployment")?.id ?? "");
+  const deployed = {
+    address: found.collection ?? intent.predictedAddress,
+    transactionHash: found.transactionHash ?? "",
+    transactionUrl: found.transactionUrl,
+  };
+  journal.writeSynced({ step: "deployed", at: new Date().toISOString(), ...deployed });
+  reporter.step("deployed", `deployed at ${deployed.address}`, deployed);
+  return { ...deployed, input: intent.input };
+}
+
+interface Uris {
+  base: string;
+  placeholder: string | null;
+}
+
+async function upload(
+  folder: string,
+  settings: Settings,
+  artwork: Artwork,
+  parts: Parts,
+  { pinTimeoutMs }: LaunchOptions,
+): Promise<Uris> {
+  const { journal, reporter } = parts;
+  const cids = await uploadImages(folder, artwork, parts);
+  const base = await uploadDocuments(folder, artwork, cids, parts);
+  const placeholder = await uploadPlaceholder(folder, settings, parts);
+  reporter.step("uploaded", `uploaded; metadata at ${base}`, { baseUri: base, placeholder });
+  if (openIntent(journal)) return { base, placeholder };
+  const roots = [base, ...(placeholder ? [placeholder] : [])].map((uri) =>
+    uri.slice("ipfs://".length).replace(/\/$/, ""),
+  );
+  await verifyPins([...new Set([...cids.values(), ...roots])], parts, pinTimeoutMs);
+  reporter.step("pinned", "everything is stored and pinned");
+  return { base, placeholder };
+}
+
+async function requestOf(
+  folder: string,
+  settings: Settings,
+  artwork: Artwork,
+  uris: Uris,
+  idempotencyKey: string,
+): Promise<DeployInput> {
+  const { allowlist, presaleMintStart, presalePrice, royaltiesAddress } = settings;
+  return {
+    chain: settings.chain,
+    name: settings.name,
+    symbol: settings.symbol,
+    maxSupply: String(artwork.tokens.length),
+    reservedSupply: String(settings.reserve),
+    tokensPerMint: String(settings.tokensPerMint),
+    mintPriceWei: weiOf(settings.price),
+    ...(presalePrice === undefined ? {} : { presaleMintPriceWei: weiOf(presalePrice) }),
+    owner: settings.owner,
+    treasury: settings.treasury,
+    publicMintStart: settings.publicMintStart,
+    ...(presaleMintStart === undefined ? {} : { presaleMintStart }),
+    ...(allowlist === undefined ? {} : { allowlist: (await readAllowlist(join(folder, allowlist))).wallets }),
+    ...(uris.placeholder === null ? { baseUri: uris.base } : { prerevealTokenUri: uris.placeholder }),
+    royaltiesBps: settings.royaltiesBps,
+    ...(royaltiesAddress === undefined ? {} : { royaltiesAddress }),
+    serviceAdmin: settings.serviceAdmin,
+    metadataUpdatable: settings.metadataUpdatable,
+    idempotencyKey,
+  };
+}
+
+/** True for errors that the person at the keyboard can do something about. */
+export function isExpected(error: unknown): error is Error {
+  return error instanceof LaunchError || error instanceof RefusedError;
+}

@@ -1,0 +1,190 @@
+import { openAsBlob } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { LaunchError } from "./launch-error.ts";
+
+export interface ServiceAddress {
+  /** Origin, such as `https://mintyard.example`. */
+  url: string;
+  /** API key; it is sent to this origin only. */
+  key: string;
+}
+
+interface UserError {
+  code: string;
+  field?: string | null;
+  message: string;
+}
+
+/** The service refused the request: repeating it would not help. */
+export class RefusedError extends Error {
+  override readonly name = "RefusedError";
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const longestPauseMs = 20_000;
+
+/** The public HTTP API of a service. Whatever may pass is tried again: broken connections, 429 and 5xx. */
+export class ServiceClient {
+  readonly url: string;
+  readonly #key: string;
+  readonly #tries: number;
+
+  constructor({ url, key }: ServiceAddress, tries = 12) {
+    this.url = url.replace(/\/+$/, "");
+    this.#key = key;
+    this.#tries = tries;
+  }
+
+  /** @throws RefusedError for errors of the document or the caller. */
+  async graphql<T extends object>(query: string, variables: Record<string, unknown> = {}): Promise<T> {
+    const body = JSON.stringify({ query, variables });
+    const headers = { "Content-Type": "application/json" };
+    return await this.#again(async () => {
+      const { data, errors } = (await this.#send("/graphql", { method: "POST", body, headers })) as {
+        data?: T & object;
+        errors?: { message: string; extensions?: { code?: string; retryAfterSeconds?: number } }[];
+      };
+      const [first] = errors ?? [];
+      if (first) {
+        const code = first.extensions?.code ?? "value_error";
+        if (passing.has(code))
+          throw new PassingError(first.message, (first.extensions?.retryAfterSeconds ?? 1) * 1_000);
+        throw new RefusedError(code, errors?.map(({ message }) => message).join("; ") ?? "");
+      }
+      if (!data) throw new PassingError("the answer has no data");
+      checkPayloads(data);
+      return data;
+    });
+  }
+
+  /** Uploads a file as it is on disk, without loading it. @returns its CID. */
+  async uploadFile(path: string, name: string): Promise<string> {
+    return await this.#upload(async () => await openAsBlob(path), name);
+  }
+
+  /** @returns the CID. */
+  async uploadJson(text: string, name: string): Promise<string> {
+    return await this.#upload(async () => new Blob([text], { type: "application/json" }), name);
+  }
+
+  async #upload(open: () => Promise<Blob>, name: string): Promise<string> {
+    return await this.#again(async () => {
+      const form = new FormData();
+      form.append("file", await open(), name);
+      const answer = (await this.#send("/v0/files", { method: "POST", body: form })) as { ipfs_url: string };
+      return answer.ipfs_url.split("/").at(-1) ?? "";
+    });
+  }
+
+  /** @returns the URI of the directory, `ipfs://…/`. @throws RefusedError with each fault of each file. */
+  async uploadDirectory(files: ReadonlyMap<string, string>): Promise<string> {
+    return await this.#again(async () => {
+      const form = new FormData();
+      for (const [name, text] of files)
+        form.append("metadata_files", new Blob([text], { type: "application/json" }), name);
+      const answer = await this.#send("/v0/metadata/directory", { method: "POST", body: form });
+      return (answer as { metadata_directory_ipfs_uri: string }).metadata_directory_ipfs_uri;
+    });
+  }
+
+  /** Whether a page of the service exists. */
+  async exists(path: string): Promise<boolean> {
+    return await fetch(`${this.url}${path}`, { method: "HEAD", redirect: "error" }).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  }
+
+  async #send(path: string, init: RequestInit): Promise<unknown> {
+    const headers = { ...(init.headers as Record<string, string>), Authorization: this.#key };
+    // A redirect could lead the key to another host.
+    const response = await fetch(`${this.url}${path}`, { ...init, headers, redirect: "error" });
+    const text = await response.text();
+    const body = parse(text);
+    if (response.ok && body !== null) return body;
+    const { code = "", message = text.slice(0, 200), detail } = failureOf(body);
+    const pause = Number(response.headers.get("retry-after")) * 1_000;
+    if (response.status === 408 || response.status === 429 || response.status >= 500 || body === null)
+      throw new PassingError(`${response.status} ${message}`, pause);
+    throw new RefusedError(code, [message, ...detail].join("\n  "));
+  }
+
+  async #again<T>(work: () => Promise<T>): Promise<T> {
+    for (let tried = 1; ; tried += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        if (error instanceof RefusedError || !isPassing(error)) throw error;
+        const { message, cause } = error as Error;
+        const reason =
+          cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
+        if (tried >= this.#tries)
+          throw new LaunchError(`${this.url} does not answer (${reason}); the same command goes on once it does`);
+        const grown = Math.min(200 * 2 ** tried, longestPauseMs) * (0.5 + Math.random() / 2);
+        await sleep(Math.max(grown, error instanceof PassingError ? error.pauseMs : 0));
+      }
+    }
+  }
+}
+
+/** What a mutation refuses stands in its payload. @throws RefusedError with all of it, or PassingError. */
+function checkPayloads(data: object): void {
+  for (const payload of Object.values(data) as ({ userErrors?: readonly UserError[] } | null)[]) {
+    const [first] = payload?.userErrors ?? [];
+    if (!first) continue;
+    if (passing.has(first.code)) throw new PassingError(first.message, 2_000);
+    const lines = payload?.userErrors?.map(({ field, message }) => (field ? `${field}: ${message}` : message)) ?? [];
+    throw new RefusedError(first.code, lines.join("\n  "));
+  }
+}
+
+/** Codes of a GraphQL answer that another try can change. */
+const passing = new Set([
+  "rate_limit_exceeded",
+  "service_unavailable",
+  "internal_error",
+  "request_timeout",
+  "read_timeout",
+]);
+
+class PassingError extends Error {
+  readonly pauseMs: number;
+
+  constructor(message: string, pauseMs = 0) {
+    super(message);
+    this.pauseMs = Number.isFinite(pauseMs) ? Math.min(pauseMs, 60_000) : 0;
+  }
+}
+
+/** A connection that failed is a TypeError of fetch with its cause. */
+function isPassing(error: unknown): boolean {
+  return error instanceof PassingError || (error instanceof TypeError && error.cause !== undefined);
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function failureOf(body: unknown): { code?: string; message?: string; detail: string[] } {
+  const { error, errors, detail } = (body ?? {}) as {
+    error?: { code?: string; message?: string };
+    errors?: { message: string; extensions?: { code?: string } }[];
+    detail?: { loc: string[]; msg: string }[];
+  };
+  const lines = Array.isArray(detail) ? detail.map(({ loc, msg }) => [...loc, msg].join(": ")) : [];
+  if (errors?.[0]) return { code: errors[0].extensions?.code ?? "", message: errors[0].message, detail: [] };
+  return {
+    ...(error?.code ? { code: error.code } : {}),
+    ...(error?.message ? { message: error.message } : {}),
+    detail: lines,
+  };
+}

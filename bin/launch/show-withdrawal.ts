@@ -1,0 +1,20 @@
+import { Journal, lastStep } from "./journal.ts";
+import { LaunchError } from "./launch-error.ts";
+import type { Reporter } from "./reporter.ts";
+
+/** Selector of `withdrawFees()`. */
+const data = "0x476343ee";
+
+/** Prints the transaction that sends the sale's revenue to the treasury. Only an admin's wallet can send it. */
+export function showWithdrawal(folder: string, reporter: Reporter): void {
+  const steps = Journal.read(folder);
+  const deployed = lastStep(steps, "deployed");
+  const input = lastStep(steps, "deploy_intent")?.input;
+  if (!deployed || !input) throw new LaunchError(`${folder} is not deployed yet`);
+  const transaction = { chain: input.chain, from: input["owner"], to: deployed.address, data, value: "0" };
+  reporter.step(
+    "withdrawal",
+    `send this with the owner's wallet; everything the contract holds goes to ${input["treasury"]}:\n${JSON.stringify(transaction, null, 2)}`,
+    { transaction, treasury: input["treasury"] },
+  );
+}

@@ -1,0 +1,78 @@
+import { type Parts, untilConfirmed } from "./deploy.ts";
+import { Journal, type UpdateInput, type UpdateKind } from "./journal.ts";
+import { LaunchError } from "./launch-error.ts";
+import type { Reporter } from "./reporter.ts";
+import { RefusedError, type ServiceAddress, ServiceClient } from "./service-client.ts";
+
+const mutation = `mutation ($input: UpdateCollectionInput!) {
+  updateCollection(input: $input) { update { id } userErrors { code field message } }
+}`;
+
+type Change = Record<string, unknown>;
+
+/**
+ * Changes the collection of a launched folder. The request is on record before it leaves; one that was cut is finished
+ * first.
+ *
+ * @param change is called with the journal, for what only it knows.
+ */
+export async function updateLaunched(
+  folder: string,
+  address: ServiceAddress,
+  reporter: Reporter,
+  kind: UpdateKind,
+  change: (journal: Journal) => Change,
+): Promise<void> {
+  const journal = Journal.open(folder);
+  try {
+    const parts = { client: new ServiceClient(address), journal, reporter };
+    const deployed = journal.last("deployed");
+    const chain = journal.last("deploy_intent")?.input.chain;
+    if (!deployed || !chain)
+      throw new LaunchError(`${folder} is not deployed yet: \`mintyard launch ${folder}\` goes on`);
+    const wanted = { chain, collection: deployed.address, ...change(journal) };
+    const open = openUpdate(journal);
+    if (open) {
+      await send(parts, open.kind, open.input);
+      const { idempotencyKey: _, ...before } = open.input;
+      if (JSON.stringify(before) === JSON.stringify(wanted)) return;
+    }
+    const count = journal.all("update_intent").length + 1;
+    const input = { ...wanted, idempotencyKey: `launch-${journal.last("begun")?.id}-update-${count}` };
+    journal.writeSynced({ step: "update_intent", at: new Date().toISOString(), kind, input });
+    await send(parts, kind, input);
+  } finally {
+    journal.close();
+  }
+}
+
+/** The last update, if its end is not on record. */
+function openUpdate(journal: Journal) {
+  const intent = journal.last("update_intent");
+  const ends = [...journal.all("updated"), ...journal.all("update_refused")];
+  return ends.some(({ idempotencyKey }) => idempotencyKey === intent?.input.idempotencyKey) ? undefined : intent;
+}
+
+async function send({ client, journal, reporter }: Parts, kind: UpdateKind, input: UpdateInput): Promise<void> {
+  const { idempotencyKey } = input;
+  try {
+    const { updateCollection } = await client.graphql<{ updateCollection: { update: { id: string } } }>(mutation, {
+      input,
+    });
+    const found = await untilConfirmed({ client, reporter }, "collectionUpdate", updateCollection.update.id);
+    const { transactionHash } = found;
+    journal.write({ step: "updated", at: new Date().toISOString(), kind, idempotencyKey, transactionHash });
+    reporter.step("updated", `${kind} is in force (${transactionHash})`, { kind, transactionHash });
+  } catch (error) {
+    if (error instanceof RefusedError) journal.write({ step: "update_refused", idempotencyKey, reason: error.message });
+    throw error;
+  }
+}
+
+/** What a reveal changes. @throws LaunchError when the collection was revealed from the start. */
+export function revealOf(journal: Journal): Change {
+  const input = journal.last("deploy_intent")?.input;
+  if (typeof input?.["baseUri"] === "string")
+    throw new LaunchError("the collection was deployed with its metadata: there is nothing to reveal");
+  return { baseUri: journal.last("directory")?.uri };
+}

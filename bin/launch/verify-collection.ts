@@ -1,0 +1,45 @@
+import type { DeployInput } from "./journal.ts";
+import { LaunchError } from "./launch-error.ts";
+import type { ServiceClient } from "./service-client.ts";
+
+const compared = [
+  "name",
+  "symbol",
+  "maxSupply",
+  "reservedSupply",
+  "tokensPerMint",
+  "mintPriceWei",
+  "owner",
+  "treasury",
+  "baseUri",
+  "prerevealTokenUri",
+  "royaltiesBps",
+] as const;
+
+const query = `query ($chain: String!, $address: Address!, $hash: Hex!) {
+  deployedContract(chain: $chain, transactionHash: $hash)
+  collection(chain: $chain, address: $address) { ${compared.join(" ")} }
+}`;
+
+/** Compares the collection that stands with what was asked for. @throws LaunchError with each difference. */
+export async function verifyCollection(
+  client: ServiceClient,
+  input: DeployInput,
+  { address, transactionHash }: { address: string; transactionHash: string },
+): Promise<void> {
+  const { deployedContract, collection } = await client.graphql<{
+    deployedContract: string;
+    collection: Record<string, unknown> | null;
+  }>(query, { chain: input.chain, address, hash: transactionHash });
+  if (!collection) throw new LaunchError(`there is no collection at ${address}`);
+  const differences = compared
+    .filter((name) => input[name] !== undefined && !isSame(collection[name], input[name]))
+    .map((name) => `${name} is ${JSON.stringify(collection[name])}, not ${JSON.stringify(input[name])}`);
+  if (!isSame(deployedContract, address)) differences.push(`the transaction made ${deployedContract}, not ${address}`);
+  if (differences.length > 0)
+    throw new LaunchError(`${address} is not what was asked for:\n  ${differences.join("\n  ")}`);
+}
+
+function isSame(found: unknown, wanted: unknown): boolean {
+  return String(found).toLowerCase() === String(wanted).toLowerCase();
+}

@@ -1,0 +1,59 @@
+import { open } from "node:fs/promises";
+import { Journal, lastStep } from "./journal.ts";
+import { LaunchError } from "./launch-error.ts";
+import type { Reporter } from "./reporter.ts";
+import { type ServiceAddress, ServiceClient } from "./service-client.ts";
+
+const query = `query ($chain: String!, $contract: Address!, $block: Uint256, $after: String) {
+  holders(chain: $chain, contract: $contract, atBlock: $block, first: 100, after: $after) {
+    nodes { tokenId address amount } pageInfo { hasNextPage endCursor }
+  }
+}`;
+
+interface Page {
+  holders: {
+    nodes: { tokenId: string; address: string; amount: string }[];
+    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  };
+}
+
+/** Writes who holds which token of the launched collection as CSV, now or as it was after a block. */
+export async function writeSnapshot(
+  folder: string,
+  address: ServiceAddress,
+  reporter: Reporter,
+  { out, block }: { out: string; block?: string | undefined },
+): Promise<void> {
+  const steps = Journal.read(folder);
+  const deployed = lastStep(steps, "deployed");
+  const chain = lastStep(steps, "deploy_intent")?.input.chain;
+  if (!deployed || !chain) throw new LaunchError(`${folder} is not deployed yet`);
+  const client = new ServiceClient(address);
+  // A file that is there already may be somebody's only snapshot of an earlier block.
+  const file = await open(out, "wx").catch((error: NodeJS.ErrnoException) => {
+    throw error.code === "EEXIST" ? new LaunchError(`${out} exists already; choose another name`) : error;
+  });
+  let rows = 0;
+  try {
+    await file.write("token_id,address,amount\n");
+    for (let after: string | null = null; ; ) {
+      const variables: Record<string, string | null> = {
+        chain,
+        contract: deployed.address,
+        block: block ?? null,
+        after,
+      };
+      const { holders }: Page = await client.graphql<Page>(query, variables);
+      await file.write(
+        holders.nodes.map(({ tokenId, address, amount }) => `${tokenId},${address},${amount}\n`).join(""),
+      );
+      rows += holders.nodes.length;
+      if (!holders.pageInfo.hasNextPage) break;
+      after = holders.pageInfo.endCursor;
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  reporter.step("snapshot", `${rows} rows in ${out}`, { rows, out });
+}

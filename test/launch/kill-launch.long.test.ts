@@ -1,0 +1,90 @@
+import { existsSync, readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Step } from "../../bin/launch/journal.ts";
+import { type RunningStack, startStackProcess } from "../setup/stack.ts";
+import { makeArtwork } from "./artwork.ts";
+import { deployedCollections } from "./deployed-collections.ts";
+import { startLaunch } from "./launch-process.ts";
+
+// One folder of a hundred pictures, and 30 launches of it that are killed. KILL_SEED repeats a run.
+const kills = 30;
+const count = 100;
+const seed = Number(process.env["KILL_SEED"] ?? Date.now() % 1_000_000);
+
+let stack: RunningStack;
+let database: pg.Client;
+let dir: string;
+
+beforeAll(async () => {
+  stack = await startStackProcess();
+  database = new pg.Client({ connectionString: stack.ready.databaseUrl });
+  await database.connect();
+  dir = await mkdtemp(join(tmpdir(), "mintyard-kill-launch-"));
+}, 120_000);
+afterAll(async () => {
+  await database?.end();
+  await stack?.remove();
+  await rm(dir, { recursive: true, force: true });
+});
+
+/** Mulberry32. */
+function seeded(state: number): () => number {
+  let at = state;
+  return () => {
+    at = (at + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+async function numberOf(query: string): Promise<number> {
+  const { rows } = await database.query<{ count: string }>(query);
+  return Number(rows[0]?.count);
+}
+
+test("killed at 30 points, a launch ends as one collection, with each file stored once", {
+  timeout: 600_000,
+}, async () => {
+  process.stdout.write(`KILL_SEED=${seed}\n`);
+  const random = seeded(seed);
+  const folder = join(dir, "art");
+  const journal = join(dir, "art.launch.jsonl");
+  await makeArtwork(folder, { count, seed });
+  const env = { MINTYARD_DATA_DIR: stack.dir, MINTYARD_KEY: stack.ready.apiKey };
+  const args = [folder, "--yes", "--json"];
+  const steps = () => (existsSync(journal) ? readFileSync(journal, "utf8").split("\n").length - 1 : 0);
+  const killedAfter: number[] = [];
+  while (killedAfter.length < kills) {
+    const running = startLaunch(args, env);
+    let over = false;
+    void running.ended.then(() => {
+      over = true;
+    });
+    // Some steps further than the last one, so that the kills lie everywhere between the first upload and the last line.
+    const goal = Math.min(steps() + Math.floor(random() * 6), count + 6);
+    while (!over && steps() < goal) await new Promise((done) => setTimeout(done, 2));
+    await new Promise((done) => setTimeout(done, random() * 60));
+    running.kill();
+    await running.ended;
+    killedAfter.push(steps());
+  }
+  const last = await startLaunch(args, env).ended;
+  expect(last.code, last.stderr).toBe(0);
+  process.stdout.write(`steps on record after each kill: ${killedAfter.join(" ")}\n`);
+
+  const lines = readFileSync(journal, "utf8").trim().split("\n");
+  const recorded = lines.map((line) => JSON.parse(line) as Step);
+  expect(recorded.filter(({ step }) => step === "file")).toHaveLength(count);
+  expect(recorded.filter(({ step }) => step === "deploy_intent")).toHaveLength(1);
+  expect(await numberOf("SELECT count(*) FROM service.upload WHERE kind = 'file'")).toBe(count);
+  expect(await numberOf("SELECT count(DISTINCT cid) FROM service.upload WHERE kind = 'file'")).toBe(count);
+  expect(await numberOf("SELECT count(*) FROM service.intent WHERE kind = 'deploy'")).toBe(1);
+  expect(await deployedCollections(stack.ready)).toEqual(
+    recorded.flatMap((step) => (step.step === "deployed" ? [step.address] : [])),
+  );
+});

@@ -1,0 +1,141 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { appendFile, mkdtemp, rm, unlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Address, createPublicClient, http } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { Client } from "../setup/client.ts";
+import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { makeArtwork, wallet } from "./artwork.ts";
+import { deployedCollections } from "./deployed-collections.ts";
+import { eventsOf, runLaunchCommand } from "./launch-process.ts";
+
+// One folder, from its faults to its reveal; each test needs those above it.
+let stack: LeasedStack;
+let dir: string;
+let folder: string;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  stack = await leaseStack();
+  dir = await mkdtemp(join(tmpdir(), "mintyard-launch-"));
+  folder = join(dir, "art");
+  // The stack was given its key, so it is nowhere in its folder.
+  env = { MINTYARD_DATA_DIR: stack.dir, MINTYARD_KEY: stack.ready.apiKey };
+  const placeholder = { name: "Not yet", image: "placeholder.png" };
+  const settings = { reveal: "later", placeholder, presaleMintStart: "2035-01-01T00:00:00Z" } as const;
+  await makeArtwork(folder, { count: 3, seed: Date.now(), settings });
+  await writeFile(join(folder, "placeholder.png"), readFileSync(join(folder, "images/0.png")));
+});
+afterAll(async () => {
+  await stack?.release();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const launch = (...args: string[]) => runLaunchCommand(args, env);
+
+function chain() {
+  return createPublicClient({ transport: http(stack.ready.rpcUrl ?? "") });
+}
+
+const deployedFrom = (block: bigint) => deployedCollections(stack.ready, block);
+
+test("faults of the folder are named before anything is uploaded", async () => {
+  const broken = join(dir, "broken");
+  await makeArtwork(broken, { count: 4, seed: 1, settings: { maxSupply: 9 } });
+  await unlink(join(broken, "metadata/1.json"));
+  await writeFile(join(broken, "images/2.png"), "no picture");
+  const { code, stderr } = await launch(broken, "--yes");
+  expect(code).toBe(1);
+  expect(stderr).toContain("documents are missing: 1.json");
+  expect(stderr).toContain("maxSupply is 9, but there are 3 documents");
+  expect(stderr).toContain("pictures that cannot be read: images/2.png");
+  expect(readdirSync(dir)).not.toContain("broken.launch.jsonl");
+});
+
+test("without a terminal nothing is paid unless --yes says so", async () => {
+  const first = await chain().getBlockNumber();
+  const { code, stderr } = await launch(folder);
+  expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("repeat the command with --yes") });
+  expect(await deployedFrom(first + 1n)).toEqual([]);
+});
+
+test("a folder becomes one collection, whatever is repeated, and the chain has what was asked for", async () => {
+  const first = await chain().getBlockNumber();
+  const runs = [await launch(folder, "--yes", "--json"), await launch("resume", folder, "--yes", "--json")];
+  expect(runs.map(({ code, stderr }) => ({ code, stderr }))).toEqual(runs.map(() => ({ code: 0, stderr: "" })));
+  const addresses = runs.map((run) => eventsOf(run).find(({ event }) => event === "links")?.["address"]);
+  expect(await deployedFrom(first + 1n)).toEqual([addresses[0]]);
+  expect(addresses[1]).toBe(addresses[0]);
+  const { deploymentConfig, runtimeConfig } = (await chain().readContract({
+    address: addresses[0] as Address,
+    abi: collectionAbi,
+    functionName: "getInfo",
+  })) as { deploymentConfig: { maxSupply: bigint }; runtimeConfig: { prerevealTokenURI: string; baseURI: string } };
+  expect(deploymentConfig.maxSupply).toBe(3n);
+  expect(runtimeConfig.baseURI).toBe("");
+  const document = await fetch(`${stack.ready.gateway}/${runtimeConfig.prerevealTokenURI.slice(7)}`);
+  expect(await document.json()).toMatchObject({ name: "Not yet", image: expect.stringMatching(/^ipfs:\/\/bafkrei/) });
+  expect(readdirSync(folder).sort()).toEqual(["images", "launch.json", "metadata", "placeholder.png"]);
+});
+
+test("the documents on IPFS link the pictures byte for byte", async () => {
+  const status = eventsOf(await launch("status", folder, "--json"));
+  const uri = String(status.find(({ event }) => event === "files")?.["uri"]);
+  const document = await fetch(`${stack.ready.gateway}/${uri.slice(7)}2`);
+  const { image } = (await document.json()) as { image: string };
+  const picture = await fetch(`${stack.ready.gateway}/${image.slice(7)}`);
+  expect(Buffer.from(await picture.arrayBuffer())).toEqual(readFileSync(join(folder, "images/2.png")));
+});
+
+test("an allowlist is replaced, and its bad rows are named with their lines", async () => {
+  const file = join(dir, "list.csv");
+  await writeFile(file, `wallet,note\n${wallet},me\n0x12,short\n`);
+  const refused = await launch("allowlist", "set", file, folder);
+  expect(refused.stderr).toContain('line 3 "0x12"');
+  await writeFile(file, `wallet,note\n${wallet},me\n${wallet.toLowerCase()},again\n`);
+  const set = await launch("allowlist", "set", file, folder);
+  expect(set).toMatchObject({ code: 0, stderr: "", stdout: expect.stringContaining("1 wallets, 1 repeats dropped") });
+  const address = eventsOf(await launch("resume", folder, "--json")).find(({ event }) => event === "links")?.[
+    "address"
+  ];
+  const query = `query ($collection: Address!, $wallet: Address!) {
+    eligibility(chain: "goerli", collection: $collection, wallet: $wallet) { proof }
+  }`;
+  const { body } = await new Client(stack.ready).graphql(query, { collection: address, wallet });
+  expect(body["data"]).toEqual({ eligibility: { proof: [] } });
+});
+
+test("a reveal sets the base URI once, and the withdrawal is printed for the owner", async () => {
+  const revealed = [await launch("reveal", folder, "--json"), await launch("withdraw", folder, "--json")];
+  expect(revealed.map(({ code }) => code)).toEqual([0, 0]);
+  const { transaction } = eventsOf(revealed[1] ?? { code: 0, stdout: "", stderr: "" })[0] as {
+    transaction: { to: Address; data: string };
+  };
+  expect(transaction.data).toBe("0x476343ee");
+  const { runtimeConfig } = (await chain().readContract({
+    address: transaction.to,
+    abi: collectionAbi,
+    functionName: "getInfo",
+  })) as { runtimeConfig: { baseURI: string } };
+  expect(runtimeConfig.baseURI).toMatch(/^ipfs:\/\/bafybei\w+\/$/);
+});
+
+test("a file that changed after its upload is an error that names it", async () => {
+  await appendFile(join(folder, "images/1.png"), "!");
+  const { code, stderr } = await launch(folder, "--yes");
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining("changed after the upload: images/1.png"),
+  });
+});
+
+test("the key of the local service goes to no other host", async () => {
+  const own = { MINTYARD_DATA_DIR: stack.dir };
+  const { code, stderr } = await runLaunchCommand(["status", folder, "--url", "https://example.org"], own);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: "mintyard launch: MINTYARD_KEY is missing: it has the API key of https://example.org\n",
+  });
+});
