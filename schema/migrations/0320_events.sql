@@ -42,6 +42,8 @@ CREATE TABLE service.event_withdrawn (
   to_address bytea NOT NULL,
   amount numeric(78,0) NOT NULL,
   standard text NOT NULL,
+  -- It was told as safe.
+  was_safe boolean NOT NULL,
   -- The same row was written again.
   kept boolean NOT NULL DEFAULT false,
   PRIMARY KEY (schema_name, block_number, log_index, batch_index, block_hash)
@@ -253,12 +255,9 @@ $$;
 -- Tells that withdrawn rows are gone: those below a block (null: all of them). The newest first, as one undoes.
 CREATE FUNCTION service.tell_withdrawn(name text, below bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
-DECLARE
-  told service.event_index;
 BEGIN
   IF NOT EXISTS (SELECT FROM service.event_withdrawn WHERE schema_name = name AND NOT kept
       AND (below IS NULL OR block_number < below)) THEN RETURN; END IF;
-  SELECT * INTO told FROM service.event_index WHERE schema_name = name;
   WITH counted AS (
     INSERT INTO service.event_retraction AS r (chain_id, block_hash, log_index, batch_index, count)
       SELECT chain_id, block_hash, log_index, batch_index, 1 FROM service.event_withdrawn
@@ -277,7 +276,7 @@ BEGIN
     JOIN counted c USING (chain_id, block_hash, log_index, batch_index)
     CROSS JOIN (VALUES ('latest'), ('safe')) AS f (level)
     WHERE w.schema_name = name AND NOT w.kept AND (below IS NULL OR w.block_number < below)
-      AND (f.level = 'latest' OR w.block_number <= told.safe_block)
+      AND (f.level = 'latest' OR w.was_safe)
       AND service.event_is_wanted(w.chain_id, w.contract, f.level)
     ORDER BY w.block_number DESC, w.log_index DESC, w.batch_index DESC;
   UPDATE service.event_index SET safe_block = least(safe_block, (SELECT min(block_number) - 1 FROM service.event_withdrawn
@@ -345,9 +344,9 @@ BEGIN
     WHERE i.schema_name = TG_TABLE_SCHEMA AND d.live;
   IF NOT FOUND THEN RETURN NULL; END IF;
   INSERT INTO service.event_withdrawn (schema_name, chain_id, block_number, log_index, batch_index, block_hash, block_timestamp,
-      tx_hash, contract, token_id, from_address, to_address, amount, standard)
+      tx_hash, contract, token_id, from_address, to_address, amount, standard, was_safe)
     SELECT TG_TABLE_SCHEMA, told.chain_id, block_number, log_index, batch_index, block_hash, block_timestamp, tx_hash, contract,
-      token_id, from_address, to_address, amount, standard
+      token_id, from_address, to_address, amount, standard, block_number <= told.safe_block
     FROM rows WHERE batch_index >= 0 AND block_number > told.final_block
     ON CONFLICT DO NOTHING;
   IF NOT told.settling THEN PERFORM service.tell_withdrawn(TG_TABLE_SCHEMA, NULL); END IF;
@@ -452,13 +451,13 @@ BEGIN
     ON CONFLICT (schema_name) DO UPDATE SET safe_block = excluded.safe_block, final_block = excluded.final_block;
   EXECUTE format($sql$
     INSERT INTO service.event_withdrawn (schema_name, chain_id, block_number, log_index, batch_index, block_hash,
-        block_timestamp, tx_hash, contract, token_id, from_address, to_address, amount, standard)
+        block_timestamp, tx_hash, contract, token_id, from_address, to_address, amount, standard, was_safe)
       SELECT $1, $2, o.block_number, o.log_index, o.batch_index, o.block_hash, o.block_timestamp, o.tx_hash, o.contract,
-        o.token_id, o.from_address, o.to_address, o.amount, o.standard
+        o.token_id, o.from_address, o.to_address, o.amount, o.standard, o.block_number <= $4
       FROM %1$I.transfer o LEFT JOIN %2$I.transfer n USING (block_number, log_index, batch_index)
       WHERE o.block_number > $3 AND o.block_hash IS DISTINCT FROM n.block_hash
       ON CONFLICT DO NOTHING$sql$, old_name, new_name)
-    USING new_name, told.chain_id, told.final_block;
+    USING new_name, told.chain_id, told.final_block, told.safe_block;
   PERFORM service.tell_withdrawn(new_name, NULL);
   EXECUTE format($sql$
     INSERT INTO service.event_new (type, id, chain_id, finality, contract, token_id, from_address, to_address, amount,

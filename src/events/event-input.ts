@@ -15,6 +15,10 @@ export interface EventFilterInput {
   finality?: string | null | undefined;
 }
 
+/** What both APIs tell of filters. */
+export const eventTypeNames: readonly string[] = Object.keys(eventFamilies);
+export const mostInFilter: Readonly<Record<keyof typeof filterBounds, number>> = filterBounds;
+
 const maxTokenId = 2n ** 256n - 1n;
 
 /**

@@ -1,14 +1,11 @@
 import * as z from "zod";
-import { filterBounds } from "../outbox/event-filter.ts";
-import { finalities } from "../outbox/event-row.ts";
-import { eventFamilies } from "../outbox/event-types.ts";
+import { eventTypeNames, mostInFilter } from "../events/event-input.ts";
 import {
   date,
   errorSchema,
   integer,
   type Json,
   jsonContent,
-  jsonSchemaOf,
   nullableText,
   operation,
   path,
@@ -16,16 +13,17 @@ import {
   text,
 } from "./openapi-parts.ts";
 
-const names = (most: number) => z.array(text).max(most);
+const finality = z.enum(["latest", "safe", "finalized"]);
+const texts = (most: number) => z.array(text).max(most);
 const filter = {
-  types: names(filterBounds.types).describe(`names or beginnings of names: ${Object.keys(eventFamilies).join(", ")}`),
-  chains: names(filterBounds.chains),
-  contracts: names(filterBounds.contracts),
-  accounts: names(filterBounds.accounts).describe("sender or receiver of a movement"),
-  tokenIds: names(filterBounds.tokenIds),
-  finality: z.enum(finalities),
+  types: texts(mostInFilter.types).describe(`names or beginnings of names: ${eventTypeNames.join(", ")}`),
+  chains: texts(mostInFilter.chains),
+  contracts: texts(mostInFilter.contracts),
+  accounts: texts(mostInFilter.accounts).describe("sender or receiver of a movement"),
+  tokenIds: texts(mostInFilter.tokenIds).describe("whole numbers as text"),
+  finality,
 };
-const input = z.object({ url: text, description: text, ...filter });
+const input = z.object({ url: text, description: text, ...filter }).partial();
 const webhook = z.object({
   id: text,
   url: text,
@@ -38,27 +36,40 @@ const webhook = z.object({
   createdAt: date,
 });
 const secret = text.describe("whsec_…, shown in this answer only");
-const attempt = z.object({
-  attempt: integer,
-  at: date,
-  status: integer.nullable(),
-  fault: nullableText.describe("why there was no answer"),
-  milliseconds: integer,
-  answer: nullableText.describe("its first kilobyte"),
-});
+const deliveryState = z.enum(["pending", "delivered", "dead"]);
 const delivery = z.object({
   id: text,
   eventId: text,
   type: text,
   sequence: nullableText,
-  state: z.enum(["pending", "delivered", "dead"]),
+  state: deliveryState,
   attempts: integer,
   nextAt: nullableText,
   createdAt: date,
-  tries: z.array(attempt),
+  tries: z.array(
+    z.object({
+      attempt: integer,
+      at: date,
+      status: integer.nullable(),
+      fault: nullableText.describe("why there was no answer"),
+      milliseconds: integer,
+      answer: nullableText.describe("its first kilobyte"),
+    }),
+  ),
 });
+const rotation = z.object({ overlapSeconds: z.int().min(0).max(604_800).default(86_400) }).partial();
+const replayed = z
+  .object({
+    eventId: text,
+    since: date,
+    until: date,
+    fromBlock: integer,
+    toBlock: integer,
+    failed: z.boolean().describe("all that was given up"),
+  })
+  .partial();
 const id = path("id", z.string().regex(/^wh_[0-9a-f]{32}$/));
-const list = (name: string, description: string) => ({
+const repeated = (name: string, description: string): Json => ({
   ...query(name, z.array(text), description),
   ...{ style: "form", explode: true },
 });
@@ -71,23 +82,20 @@ export function eventPaths(): Json {
       get: {
         summary: "A stream of events (text/event-stream); the id of each is a place to resume from",
         parameters: [
-          list("types", "names or beginnings of names"),
-          list("chain", "names of chains"),
-          list("contract", "addresses"),
-          list("account", "sender or receiver"),
-          list("tokenId", "whole numbers"),
-          query("finality", z.enum(finalities).default("latest"), "when a movement is told"),
+          repeated("types", "names or beginnings of names"),
+          repeated("chain", "names of chains"),
+          repeated("contract", "addresses"),
+          repeated("account", "sender or receiver"),
+          repeated("tokenId", "whole numbers"),
+          query("finality", finality.default("latest"), "when a movement is told"),
           query("after", text, "the id of the last event that you have; the header Last-Event-ID does the same"),
         ],
         responses: {
           "200": {
             description: "Events until you leave",
-            content: { "text/event-stream": { schema: jsonSchemaOf(text) } },
+            content: { "text/event-stream": { schema: { type: "string" } } },
           },
-          default: {
-            description: "What went wrong, by code",
-            ...jsonContent(errorSchema),
-          },
+          default: { description: "What went wrong, by code", ...jsonContent(errorSchema) },
         },
       },
     },
@@ -98,30 +106,18 @@ export function eventPaths(): Json {
         [],
         { webhook, secret },
         ["plan_limit_exceeded"],
-        input.partial().required({ url: true }),
+        input.required({ url: true }),
       ),
     },
     "/v1/webhooks/{id}": {
       get: one("One endpoint"),
-      patch: operation(
-        "Change what is given; a list replaces a list",
-        [id],
-        { webhook },
-        ["not_found"],
-        input.partial(),
-      ),
+      patch: operation("Change what is given; a list replaces a list", [id], { webhook }, ["not_found"], input),
       delete: one("Delete it with what waits for it"),
     },
     "/v1/webhooks/{id}/pause": { post: one("Stop sending; events wait") },
     "/v1/webhooks/{id}/resume": { post: one("Go on sending, also after it was disabled") },
     "/v1/webhooks/{id}/rotate": {
-      post: operation(
-        "A new secret; both are valid for a while",
-        [id],
-        { webhook, secret },
-        ["not_found"],
-        z.object({ overlapSeconds: z.int().min(0).max(604_800).default(86_400) }),
-      ),
+      post: operation("A new secret; both are valid for a while", [id], { webhook, secret }, ["not_found"], rotation),
     },
     "/v1/webhooks/{id}/test": { post: operation("Send a test event", [id], { eventId: text }, ["not_found"]) },
     "/v1/webhooks/{id}/deliveries": {
@@ -129,7 +125,7 @@ export function eventPaths(): Json {
         "The newest 50 deliveries with their tries",
         [
           id,
-          query("state", delivery.shape.state, "only these"),
+          query("state", deliveryState, "only these"),
           query("before", text, "id of the last one of the page before"),
         ],
         { deliveries: z.array(delivery) },
@@ -137,22 +133,7 @@ export function eventPaths(): Json {
       ),
     },
     "/v1/webhooks/{id}/replay": {
-      post: operation(
-        "Send events again, with their ids",
-        [id],
-        { replayed: integer },
-        ["not_found"],
-        z
-          .object({
-            eventId: text,
-            since: date,
-            until: date,
-            fromBlock: integer,
-            toBlock: integer,
-            failed: z.boolean().describe("all that was given up"),
-          })
-          .partial(),
-      ),
+      post: operation("Send events again, with their ids", [id], { replayed: integer }, ["not_found"], replayed),
     },
   };
 }

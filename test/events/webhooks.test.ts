@@ -214,7 +214,7 @@ test("an account's events are sent to it alone, also by a replay, and its endpoi
   expect(receiver.received.filter(({ path }) => path === "/foreign").map(({ body }) => JSON.parse(body).type)).toEqual([
     "chain.finalized",
   ]);
-  const eventId = receiver.received.find(({ body }) => body.includes("some-id"))?.headers["webhook-id"];
+  const eventId = receiver.received.find(({ body }) => body.includes("deployment.confirmed"))?.headers["webhook-id"];
   expect((await api.send("POST", `/v1/webhooks/${foreign.id}/replay`, other.key, { eventId })).body.replayed).toBe(0);
   for (const [method, path] of [
     ["GET", ""],

@@ -14,7 +14,12 @@ export interface Manifest {
 }
 
 /** Not kept: what the next start makes itself, and what belongs to this database and not to a restored one. */
-const left = ["migration", "rate", "last_backup"];
+const left = [
+  ...["migration", "rate", "last_backup"],
+  // Events last for days; whoever resumes a stream after a restore is told that some were missed.
+  ...["event", "event_new", "event_index", "event_interest", "event_retraction", "event_withdrawn"],
+  ...["webhook_delivery", "webhook_try"],
+];
 
 /**
  * Writes everything that cannot be made again into a folder: schema `service` as of one moment, and the
