@@ -79,13 +79,13 @@ function changedSince(journal: Journal, ids: ReadonlyMap<string, ContentId>): st
 }
 
 const uploadsQuery = `query ($from: DateTime, $after: String) {
-  uploads(kinds: [FILE], from: $from, first: 100, after: $after) {
+  viewer { uploads(kinds: [FILE], from: $from, first: 100, after: $after) {
     nodes { cid } pageInfo { hasNextPage endCursor }
-  }
+  } }
 }`;
 
 interface UploadsPage {
-  uploads: { nodes: { cid: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
+  viewer: { uploads: { nodes: { cid: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } };
 }
 
 /** What the account uploaded since the launch began. */
@@ -94,7 +94,8 @@ async function storedCids(client: ServiceClient, journal: Journal): Promise<Set<
   // The clocks of this machine and the service's may differ.
   const from = new Date(Date.parse(journal.last("begun")?.at ?? "") - 3_600_000).toISOString();
   for (let after: string | null = null; ; ) {
-    const { uploads }: UploadsPage = await client.graphql<UploadsPage>(uploadsQuery, { from, after });
+    const { viewer }: UploadsPage = await client.graphql<UploadsPage>(uploadsQuery, { from, after });
+    const { uploads }: UploadsPage["viewer"] = viewer;
     for (const { cid } of uploads.nodes) found.add(cid);
     if (!uploads.pageInfo.hasNextPage) return found;
     after = uploads.pageInfo.endCursor;
