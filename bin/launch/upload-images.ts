@@ -31,8 +31,7 @@ export async function uploadImages(
   for (const [path, id] of ids)
     if (!recorded.has(id.sha256) && !missing.has(id.sha256)) missing.set(id.sha256, { path, id });
   // An upload may have been stored although the process was killed before it could record that.
-  const stored =
-    missing.size > 0 && recorded.size + journal.all("begun").length > 1 ? await storedCids(client, journal) : null;
+  const stored = missing.size > 0 && journal.resumed ? await storedCids(client, journal) : null;
 
   const all = new Map([...ids.values()].map((id) => [id.sha256, id.sizeBytes]));
   const sum = (hashes: Iterable<string>) => [...hashes].reduce((total, hash) => total + (all.get(hash) ?? 0), 0);
