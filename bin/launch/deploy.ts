@@ -27,7 +27,7 @@ const planMutation = `mutation ($input: DeployCollectionInput!) {
 const deployMutation = `mutation ($input: DeployCollectionInput!) {
   deployCollection(input: $input) { deployment { id transactionHash predictedAddress } userErrors { code field message } }
 }`;
-const existingQuery = `query ($chain: String!, $collection: Address!) {
+const existingQuery = `query ($chain: ChainName!, $collection: Address!) {
   deployment(chain: $chain, collection: $collection) { id transactionHash predictedAddress }
 }`;
 
@@ -112,7 +112,7 @@ interface Following {
   holdReason: string | null;
   transactionHash: string | null;
   transactionUrl: string | null;
-  collection?: string | null;
+  predictedAddress?: string;
 }
 
 /** Follows a deployment or an update until it is confirmed, and reports each new state. */
@@ -121,12 +121,17 @@ export async function untilConfirmed(
   kind: "deployment" | "collectionUpdate",
   id: string,
 ): Promise<Following> {
+  const [open, close] = kind === "collectionUpdate" ? ["viewer {", "}"] : ["", ""];
   const query = `query ($id: ID!) {
-    ${kind}(id: $id) { state progress holdReason transactionHash transactionUrl ${kind === "deployment" ? "collection" : ""} }
+    ${open} ${kind}(id: $id) { state progress holdReason transactionHash transactionUrl ${kind === "deployment" ? "predictedAddress" : ""} } ${close}
   }`;
   let shown = "";
   for (let polled = 1; ; polled += 1) {
-    const found = (await client.graphql<Record<string, Following | null>>(query, { id }))[kind];
+    const data = await client.graphql<Record<string, Following | null> & { viewer?: Record<string, Following | null> }>(
+      query,
+      { id },
+    );
+    const found = kind === "deployment" ? data[kind] : data.viewer?.[kind];
     if (!found) throw new LaunchError(`the service does not know ${kind} ${id}`);
     const { state, progress, holdReason } = found;
     if (state === "CONFIRMED" || state === "FINALIZED") return found;

@@ -41,6 +41,8 @@ type StepOf<K extends Step["step"]> = Extract<Step, { step: K }>;
  */
 export class Journal {
   readonly path: string;
+  /** An earlier process wrote here, and may have been killed between an upload and its line. */
+  readonly resumed: boolean;
   readonly #steps: Step[];
   readonly #file: number;
   readonly #lock: string;
@@ -52,6 +54,7 @@ export class Journal {
     // A process that was killed while it wrote leaves half a line: what it says had not been relied on.
     const whole = text.slice(0, text.lastIndexOf("\n") + 1);
     this.#steps = parse(whole, path);
+    this.resumed = this.#steps.length > 0;
     this.#file = openSync(path, "a");
     if (whole.length < text.length) ftruncateSync(this.#file, Buffer.byteLength(whole));
   }

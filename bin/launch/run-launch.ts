@@ -125,7 +125,7 @@ async function deployOnce(
   if (!journal.last("deployment")) await sendDeployment(parts, intent.input, intent.predictedAddress);
   const found = await untilConfirmed(parts, "deployment", journal.last("deployment")?.id ?? "");
   const deployed = {
-    address: found.collection ?? intent.predictedAddress,
+    address: found.predictedAddress ?? intent.predictedAddress,
     transactionHash: found.transactionHash ?? "",
     transactionUrl: found.transactionUrl,
   };

@@ -31,8 +31,7 @@ export async function uploadImages(
   for (const [path, id] of ids)
     if (!recorded.has(id.sha256) && !missing.has(id.sha256)) missing.set(id.sha256, { path, id });
   // An upload may have been stored although the process was killed before it could record that.
-  const stored =
-    missing.size > 0 && recorded.size + journal.all("begun").length > 1 ? await storedCids(client, journal) : null;
+  const stored = missing.size > 0 && journal.resumed ? await storedCids(client, journal) : null;
 
   const all = new Map([...ids.values()].map((id) => [id.sha256, id.sizeBytes]));
   const sum = (hashes: Iterable<string>) => [...hashes].reduce((total, hash) => total + (all.get(hash) ?? 0), 0);
@@ -79,13 +78,13 @@ function changedSince(journal: Journal, ids: ReadonlyMap<string, ContentId>): st
 }
 
 const uploadsQuery = `query ($from: DateTime, $after: String) {
-  uploads(kinds: [FILE], from: $from, first: 100, after: $after) {
+  viewer { uploads(kinds: [FILE], from: $from, first: 100, after: $after) {
     nodes { cid } pageInfo { hasNextPage endCursor }
-  }
+  } }
 }`;
 
 interface UploadsPage {
-  uploads: { nodes: { cid: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } };
+  viewer: { uploads: { nodes: { cid: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } };
 }
 
 /** What the account uploaded since the launch began. */
@@ -94,7 +93,8 @@ async function storedCids(client: ServiceClient, journal: Journal): Promise<Set<
   // The clocks of this machine and the service's may differ.
   const from = new Date(Date.parse(journal.last("begun")?.at ?? "") - 3_600_000).toISOString();
   for (let after: string | null = null; ; ) {
-    const { uploads }: UploadsPage = await client.graphql<UploadsPage>(uploadsQuery, { from, after });
+    const { viewer }: UploadsPage = await client.graphql<UploadsPage>(uploadsQuery, { from, after });
+    const { uploads }: UploadsPage["viewer"] = viewer;
     for (const { cid } of uploads.nodes) found.add(cid);
     if (!uploads.pageInfo.hasNextPage) return found;
     after = uploads.pageInfo.endCursor;

@@ -16,8 +16,8 @@ const compared = [
   "royaltiesBps",
 ] as const;
 
-const query = `query ($chain: String!, $address: Address!, $hash: Hex!) {
-  deployedContract(chain: $chain, transactionHash: $hash)
+const query = `query ($chain: ChainName!, $address: Address!, $hash: Hex!) {
+  viewer { deployedContract(chain: $chain, transactionHash: $hash) }
   collection(chain: $chain, address: $address) { ${compared.join(" ")} }
 }`;
 
@@ -27,15 +27,16 @@ export async function verifyCollection(
   input: DeployInput,
   { address, transactionHash }: { address: string; transactionHash: string },
 ): Promise<void> {
-  const { deployedContract, collection } = await client.graphql<{
-    deployedContract: string;
+  const { viewer, collection } = await client.graphql<{
+    viewer: { deployedContract: string };
     collection: Record<string, unknown> | null;
   }>(query, { chain: input.chain, address, hash: transactionHash });
   if (!collection) throw new LaunchError(`there is no collection at ${address}`);
   const differences = compared
     .filter((name) => input[name] !== undefined && !isSame(collection[name], input[name]))
     .map((name) => `${name} is ${JSON.stringify(collection[name])}, not ${JSON.stringify(input[name])}`);
-  if (!isSame(deployedContract, address)) differences.push(`the transaction made ${deployedContract}, not ${address}`);
+  if (!isSame(viewer.deployedContract, address))
+    differences.push(`the transaction made ${viewer.deployedContract}, not ${address}`);
   if (differences.length > 0)
     throw new LaunchError(`${address} is not what was asked for:\n  ${differences.join("\n  ")}`);
 }

@@ -7,18 +7,20 @@ import type { Reporter } from "./reporter.ts";
 import type { ServiceClient } from "./service-client.ts";
 
 const query = `query ($from: DateTime, $after: String) {
-  uploads(from: $from, first: 100, after: $after) {
+  viewer { uploads(from: $from, first: 100, after: $after) {
     nodes { cid pinState } pageInfo { hasNextPage endCursor }
-  }
+  } }
 }`;
 
 const pauses = { firstMs: 500, mostMs: 10_000 };
 
 type PinState = "LOCAL" | "QUEUED" | "PINNED" | "FAILED";
 interface Page {
-  uploads: {
-    nodes: { cid: string; pinState: PinState }[];
-    pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  viewer: {
+    uploads: {
+      nodes: { cid: string; pinState: PinState }[];
+      pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    };
   };
 }
 
@@ -54,7 +56,8 @@ export async function verifyPins(
 async function readStates(client: ServiceClient, from: string): Promise<Map<string, PinState>> {
   const states = new Map<string, PinState>();
   for (let after: string | null = null; ; ) {
-    const { uploads }: Page = await client.graphql<Page>(query, { from, after });
+    const { viewer }: Page = await client.graphql<Page>(query, { from, after });
+    const { uploads }: Page["viewer"] = viewer;
     for (const { cid, pinState } of uploads.nodes) {
       const before = states.get(cid);
       if (before !== "PINNED" && before !== "LOCAL") states.set(cid, pinState);

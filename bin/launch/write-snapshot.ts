@@ -4,17 +4,19 @@ import { LaunchError } from "./launch-error.ts";
 import type { Reporter } from "./reporter.ts";
 import { type ServiceAddress, ServiceClient } from "./service-client.ts";
 
-const query = `query ($chain: String!, $contract: Address!, $block: Uint256, $after: String) {
-  holders(chain: $chain, contract: $contract, atBlock: $block, first: 100, after: $after) {
+const query = `query ($chain: ChainName!, $contract: Address!, $block: Uint256, $after: String) {
+  contract(chain: $chain, address: $contract) { holders(atBlock: $block, first: 100, after: $after) {
     nodes { tokenId address amount } pageInfo { hasNextPage endCursor }
-  }
+  } }
 }`;
 
 interface Page {
-  holders: {
-    nodes: { tokenId: string; address: string; amount: string }[];
-    pageInfo: { hasNextPage: boolean; endCursor: string | null };
-  };
+  contract: {
+    holders: {
+      nodes: { tokenId: string; address: string; amount: string }[];
+      pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    };
+  } | null;
 }
 
 /** Writes who holds which token of the launched collection as CSV, now or as it was after a block. */
@@ -43,7 +45,9 @@ export async function writeSnapshot(
         block: block ?? null,
         after,
       };
-      const { holders }: Page = await client.graphql<Page>(query, variables);
+      const { contract }: Page = await client.graphql<Page>(query, variables);
+      if (!contract) break;
+      const { holders } = contract;
       await file.write(
         holders.nodes.map(({ tokenId, address, amount }) => `${tokenId},${address},${amount}\n`).join(""),
       );
