@@ -39,7 +39,7 @@ test(".env.example names exactly the variables that are read", () => {
   // Some are asked for only beside others.
   for (const more of [
     ...[{ PINATA_JWT: "x" }, { KUBO_RPC_URL: "http://x" }, { OTEL_EXPORTER_OTLP_ENDPOINT: "http://x" }],
-    { SIGNER_URL: "http://127.0.0.1:1" },
+    ...[{ SIGNER_URL: "http://127.0.0.1:1" }, { OPERATOR_POLYGON: `0x${"1".repeat(40)}` }],
   ])
     loadConfig(watched({ ...chain, ...more }));
   const tokens = { SIGNER_TOKEN: "x".repeat(32), SIGNER_ADMIN_TOKEN: "x".repeat(32) };

@@ -45,6 +45,7 @@ const beside: readonly [RegExp, Record<string, string>][] = [
   [/^NODE_ENV$/, { KEY_PEPPER: "x" }],
   [/^RELAYER_KEYSTORE/, { RELAYER_KEYSTORE_POLYGON: "/key.json", RELAYER_KEYSTORE_PASSWORD_FILE_POLYGON: "/password" }],
   [/^(RELAYER_ADDRESS|SIGNER_(ADMIN_)?TOKEN)/, { SIGNER_URL: "http://127.0.0.1:1" }],
+  [/^(OPERATOR_BLOCK|EASY_CONTRACT)/, { OPERATOR_POLYGON: `0x${"4".repeat(40)}` }],
   [/^WEB3SIGNER_/, { WEB3SIGNER_URL: "http://127.0.0.1:1" }],
 ];
 const around = (name: string) => {
@@ -58,7 +59,7 @@ const signer = {
   SIGNER_ADMIN_TOKEN: "x".repeat(32),
 };
 /** Read by the signer's process alone. */
-const ofSigner = /^(SIGNER_LISTEN|SIGNER_SOCKET_MODE|FACTORIES_BEFORE_POLYGON)$/;
+const ofSigner = /^(SIGNER_LISTEN|SIGNER_SOCKET_MODE|(FACTORIES|OPERATORS)_BEFORE_POLYGON)$/;
 /** Read before there is a configuration, by `npm start`. */
 const ofStart = /^MINTYARD_LOCAL_CHAINS$/;
 const load = (name: string, change: Record<string, string>) =>

@@ -47,10 +47,18 @@ const minting = z
   })
   .partial();
 const keyId = path("id", text);
+const serviceInfo = z.object({ title: text, description: text, version: text });
 
 /** The operations of `/v0` on accounts and their keys. */
 export function accountPaths(): Json {
   return {
+    "/v0/": {
+      get: {
+        summary: "What answers here",
+        responses: { "200": { description: "Done", ...jsonContent(jsonSchemaOf(serviceInfo)) } },
+        security: [],
+      },
+    },
     "/v0/signup": {
       post: {
         ...operation(

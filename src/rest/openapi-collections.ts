@@ -148,7 +148,7 @@ export function collectionPaths(): Json {
         "Find the contract that a transaction made or changed",
         [path("transaction_hash", hash), chainQuery],
         { chain: text, contract_address: address, transaction_hash: hash },
-        ["not_found", "transaction_pending", "transaction_failed"],
+        ["not_found", "transaction_pending", "transaction_failed", "not_implemented"],
       ),
     },
   };

@@ -36,22 +36,7 @@ export async function deployFactory(chain: Chain, log: Logger): Promise<Deployed
  * @throws Error as `deployFactory`.
  */
 export async function deployOperator(chain: Chain, log: Logger): Promise<DeployedContract> {
-  return await deployContract(chain, log, "operator", {
-    abi: [
-      ...productOperatorAbi,
-      {
-        type: "constructor",
-        stateMutability: "nonpayable",
-        inputs: [
-          { name: "a", type: "address" },
-          { name: "b", type: "address" },
-        ],
-      },
-    ] as never,
-    bytecode: (process.env["MINT_STANDIN"]
-      ? (await import("node:fs")).readFileSync("/tmp/mint-standin/operator.hex", "utf8")
-      : productOperatorBytecode) as never,
-  }); // STANDIN
+  return await deployContract(chain, log, "operator", { abi: productOperatorAbi, bytecode: productOperatorBytecode });
 }
 
 async function deployContract(
