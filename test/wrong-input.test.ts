@@ -193,7 +193,7 @@ const cases: [what: string, send: () => Promise<Answer>, status: number, code: s
   ],
   ["a path that is not served", () => client.get("/nothing"), 404, "not_found"],
   ["a method that is not served", () => client.json("/nfts?chain=goerli", {}), 405, "method_not_allowed"],
-  ["an operation that is not built", () => client.json("/mints/easy/urls", {}), 501, "not_implemented"],
+  ["an operation that is not built", () => client.json("/duplicates/urls", {}), 501, "not_implemented"],
 ];
 
 test.each(cases)("%s", async (_what, send, status, code) => {

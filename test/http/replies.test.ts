@@ -28,7 +28,7 @@ describe("rate limits", () => {
     for (const { headers, body } of limited) {
       expect(Number(headers.get("retry-after"))).toBeGreaterThan(0);
       expect(headers.get("ratelimit-remaining")).toBe("0");
-      expect(body.error).toMatchObject({ code: "rate_limit_exceeded", fix: expect.any(String) });
+      expect(body.error).toMatchObject({ code: "too_many_requests", fix: expect.any(String) });
     }
     await api.database.pool.query("UPDATE service.rate SET tat = tat + 100");
     const other = await api.graphql(key, "{ viewer { id } }");

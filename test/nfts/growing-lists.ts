@@ -52,6 +52,12 @@ export class GrowingLists {
       [this.#account, await this.#car, 1_700_000_000 + place],
     );
     await this.#addDeployment(place);
+    await this.#addTokenUpdate(place);
+  }
+
+  async #addTokenUpdate(place: number): Promise<void> {
+    const payload = { tokens: [{ tokenId: String(place), uri: "ipfs://bafytest" }] };
+    await this.#addIntent("token_update", place, payload);
   }
 
   async #addDeployment(place: number): Promise<void> {
@@ -61,14 +67,18 @@ export class GrowingLists {
       ...{ presaleMintPriceWei: "0", publicMintStart: "1", presaleMintStart: "0", metadataUpdatable: true },
       ...{ baseUri: "", prerevealTokenUri: "", presaleMerkleRoot: `0x${"00".repeat(32)}`, grantServiceAdmin: true },
     };
+    await this.#addIntent("deploy", place, payload);
+  }
+
+  async #addIntent(kind: string, place: number, payload: object): Promise<void> {
     await this.#api.database.pool.query(
       `INSERT INTO service.intent (id, root_id, tenant_id, idem_key, req_hash, chain_id, kind, payload, factory,
          template, owner, init_data, salt, predicted_addr, created_at)
-       VALUES ($1::uuid, $1::uuid, $2, $1::uuid::text, $3, 31337, 'deploy', $4, $5, $5, $5, '\\x', $3, $6,
+       VALUES ($1::uuid, $1::uuid, $2, $1::uuid::text, $3, 31337, $8, $4, $5, $5, $5, '\\x', $3, $6,
          to_timestamp($7))`,
       [
         ...[randomUUID(), this.#account, randomBytes(32), payload, bytes(alice), randomBytes(20)],
-        1_700_000_000 + place,
+        ...[1_700_000_000 + place, kind],
       ],
     );
   }
@@ -232,7 +242,10 @@ export const listCases: readonly ListCase[] = [
     set: `SELECT '0x' || encode(h.owner, 'hex') AS key FROM nft.holding_rows h
       WHERE h.amount > 0 AND h.owner IS NOT NULL AND h.contract = ${hex(potions)} AND h.token_id = 1`,
   },
-  transfers("movements of a chain", "Chain", 'name: "goerli"', "true"),
+  transfers("movements of a chain", "Chain", 'name: "goerli"', "true", {
+    template: "/v0/transactions",
+    path: "/v0/transactions?chain=goerli",
+  }),
   transfers(
     "movements of an account",
     "Account",
@@ -272,7 +285,14 @@ export const listCases: readonly ListCase[] = [
     ...{ field: "Viewer.deployments", name: "deployments of the account", path: ["viewer", "deployments"], node: "id" },
     graphql: (page) => `viewer { deployments(${page})`,
     key: (node) => node.id,
-    set: "SELECT id::text AS key FROM service.intent",
+    set: "SELECT id::text AS key FROM service.intent WHERE kind = 'deploy'",
+    forwardsOnly: true,
+  },
+  {
+    ...{ field: "Viewer.mints", name: "requests of the account", path: ["viewer", "mints"], node: "id" },
+    graphql: (page) => `viewer { mints(all: true, ${page})`,
+    key: (node) => node.id,
+    set: "SELECT id::text AS key FROM service.intent WHERE kind = 'token_update'",
     forwardsOnly: true,
   },
 ];

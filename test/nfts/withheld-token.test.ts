@@ -136,7 +136,9 @@ test("an operator sees which contracts have withheld tokens, lets one in and tak
   expect(await run("withheld")).toEqual([{ ...withheld, allowed: true }, other]);
   await run("forbid", whole);
   expect(await run("withheld")).toEqual([withheld, other]);
-  await expect(run("allow", "0x12")).rejects.toThrow("CONTRACT is an address");
+  await expect(run("allow", "0x12")).rejects.toThrow(
+    "'0x12' is invalid for argument 'contract'. An address is 0x and 40 hex digits.",
+  );
   const { rows } = await database.pool.query("SELECT action FROM service.audit_log WHERE object = $1 ORDER BY seq", [
     `listed_contract:31337:${whole}`,
   ]);

@@ -1,7 +1,10 @@
+import { toEventSelector } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CarriedOut } from "../../src/products/carry-out.ts";
 import type { Services } from "../../src/services.ts";
 import { ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
+
+const transferTopic = toEventSelector("event Transfer(address indexed, address indexed, uint256 indexed)");
 
 let s: ProductScenario;
 beforeAll(async () => {
@@ -40,7 +43,7 @@ test("twenty mints by two processes while all answers to transactions are lost: 
   expect(ids.size).toBe(20);
   for (const mint of done) await s.ended(mint);
   const logs = await s.h.chain.getLogs({ address: contract, fromBlock: 0n });
-  expect(logs.filter(({ topics }) => topics.length === 4)).toHaveLength(20);
+  expect(logs.filter(({ topics }) => topics[0] === transferTopic)).toHaveLength(20);
   for (const { request } of done) {
     const { tokens } = request.payload as { tokens: { tokenId: string; to: string }[] };
     const [token] = tokens;

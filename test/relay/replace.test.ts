@@ -67,7 +67,7 @@ test("a transaction that has become too cheap is replaced, and every hash ever s
     "finalized: done for good",
     first.hash,
     second.hash,
-    "said accepted",
+    "reported accepted",
     `nonce      ${first.nonce} of`,
   ])
     expect(story).toContain(words);
