@@ -4,6 +4,7 @@ import { collectionAbi } from "../contracts/abi/collection.ts";
 import type { ReadyInfo } from "../src/embedded/ready-info.ts";
 import { DemoClient } from "./demo-client.ts";
 import { drawImage } from "./demo-images.ts";
+import { step } from "./demo-step.ts";
 import { connect, type Wallet } from "./demo-wallets.ts";
 
 const supply = 10;
@@ -118,14 +119,6 @@ export async function launchCollection(ready: ReadyInfo): Promise<string> {
     (gain) => [`treasury ${treasury.account.address} received ${formatEther(gain)} ETH`],
   );
   return address;
-}
-
-async function step<T>(title: string, work: () => Promise<T>, show: (value: T) => string[]): Promise<T> {
-  const started = performance.now();
-  const value = await work();
-  process.stdout.write(`\n  ${title}  ${Math.round(performance.now() - started)} ms\n`);
-  for (const line of show(value)) process.stdout.write(`    ${line}\n`);
-  return value;
 }
 
 async function uploadImages(client: DemoClient): Promise<string[]> {

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { startStack } from "../src/embedded/stack.ts";
 import { freePorts } from "../src/free-port.ts";
 import { launchCollection } from "./demo-launch.ts";
+import { mintForClient } from "./demo-mint.ts";
 import { untilStopAsked } from "./start.ts";
 
 /**
- * `npm run demo`: the whole service in a temporary folder, one launch from images to withdrawal over
- * its public interfaces, every step printed with what came back and how long it took.
+ * `npm run demo`: the whole service in a temporary folder, one launch from images to withdrawal and
+ * one mint on a client's behalf over its public interfaces, every step printed with what came back and how long it took.
  */
 export async function runDemo(options: { keep?: boolean }): Promise<number> {
   const stopAsked = untilStopAsked();
@@ -36,6 +37,7 @@ export async function runDemo(options: { keep?: boolean }): Promise<number> {
         throw new Error("stopped before the end");
       });
       const collection = await Promise.race([launchCollection(stack.ready), interrupted]);
+      await Promise.race([mintForClient(stack.ready), interrupted]);
       process.stdout.write(`\nDone in ${((performance.now() - started) / 1000).toFixed(1)} s.\n`);
       if (!options.keep) process.stdout.write("`npm run demo -- --keep` leaves its console and its mint page open.\n");
       if (options.keep) {

@@ -216,6 +216,33 @@ contract ProductsTest is ProductFixture {
         check(receiver.operator() == OWNER && receiver.from() == address(0) && receiver.data().length == 0, "a mint");
     }
 
+    function test_aReceiverCannotMintFromTheCallbackOfAMint() external {
+        ProductReceiver receiver = new ProductReceiver();
+        receiver.set(ProductReceiver.Answer.Mint, address(0));
+        IERC721Product p = clone721(deployment(), runtime(), listOf(MINT, address(receiver), false));
+        bytes memory mint = abi.encodeCall(IERC721Product.mintToCaller, (address(receiver), 1, ""));
+        refuses(OWNER, address(p), mint, "ReentrancyGuard: reentrant call");
+        IERC1155Product q = clone1155(deployment(), runtime(), listOf(MINT, address(receiver), false));
+        mint = abi.encodeCall(IERC1155Product.mintByOwner, (address(receiver), 1, 1, ""));
+        refuses(OWNER, address(q), mint, "ReentrancyGuard: reentrant call");
+        receiver.set(ProductReceiver.Answer.SwallowedMint, address(0));
+        allows(OWNER, address(q), mint);
+        check(q.totalSupply(1) == 1 && q.totalSupply(2) == 0, "the inner mint did nothing");
+    }
+
+    function test_anApprovalEndsWithATransfer() external {
+        IERC721Product p = clone721();
+        vm.prank(OWNER);
+        p.mintToCaller(BUYER, 9, "");
+        vm.prank(BUYER);
+        p.approve(STRANGER, 9);
+        check(p.getApproved(9) == STRANGER, "approved");
+        vm.prank(BUYER);
+        p.transferFrom(BUYER, OWNER, 9);
+        check(p.getApproved(9) == address(0), "nobody is approved by the new owner");
+        refuses(STRANGER, address(p), abi.encodeCall(IERC721Product.transferFrom, (OWNER, STRANGER, 9)), "ERC721: caller is not token owner or approved");
+    }
+
     // ------------------------------------------------------------------ ERC-1155
 
     function test_1155IdsMayComeAgainAfterTheirLastBurn() external {
