@@ -15,8 +15,8 @@ export type WalletChoice =
 
 export const tooLittle = "the wallet that pays deployments has too little; the operator has to fund it";
 
-export const withoutRole =
-  "no paying wallet has the relayer role of the factory or operator; it goes on by itself once the operator has granted it";
+const withoutRole = (of: "factory" | "operator") =>
+  `no paying wallet has the ${of}'s relayer role; it goes on by itself once an administrator has granted it`;
 
 /** Requests that come together look together. */
 const readTogether = batched(
@@ -51,7 +51,10 @@ export async function sendersOf(services: RelayContext, chain: Chain, intent: In
  */
 export async function chooseWallet(services: RelayContext, chain: Chain, intent: Intent): Promise<WalletChoice> {
   const senders = await sendersOf(services, chain, intent);
-  if (senders.length === 0) return { kind: "hold", reason: "wallet", message: withoutRole, found: false };
+  if (senders.length === 0) {
+    const message = withoutRole(isOperation(intent.kind) ? "operator" : "factory");
+    return { kind: "hold", reason: "wallet", message, found: false };
+  }
   const known = await readTogether(services, String(chain.id), chain.id);
   const found = known.some((wallet) => wallet.found);
   const candidates = senders.map((sender) => {
