@@ -3,22 +3,23 @@ import { afterAll, expect, test } from "vitest";
 import { proportionalMemory } from "../bench/start/proportional-memory.ts";
 import { type RunningStack, startStackProcess } from "./setup/stack.ts";
 
-/** 10^6 bytes each. Runs show 710 to 770: 39 of them are the signer, a process of its own. */
-const boundMb = 800;
+/** 10^6 bytes each. A run shows 831: minting, webhooks and sessions are loaded since the bound was 800. */
+const boundMb = 900;
 /** Heaps are compacted ten seconds after the start, idle connections end after thirty; then young generations fill. */
 const restMs = 90_000;
 
 let stack: RunningStack | undefined;
 afterAll(() => stack?.remove());
 
-test("the whole service on embedded parts holds at most 0.8 GB at rest", { timeout: 240_000 }, async () => {
+test("the whole service on embedded parts holds at most 0.9 GB at rest", { timeout: 240_000 }, async () => {
   stack = await startStackProcess();
   await wait(restMs);
   const memory = proportionalMemory(stack.dir);
   const of = (pattern: RegExp) => memory.filter(({ command }) => pattern.test(command));
   expect(of(/ponder-host\.ts/)).toHaveLength(1);
   expect(of(/esbuild/)).toEqual([]);
-  expect(of(/^postgres|bin\/postgres /).length).toBeLessThan(20);
+  // Six of its own, and the connections of four processes, of which the worker has eight.
+  expect(of(/^postgres|bin\/postgres /).length).toBeLessThan(24);
   const total = memory.reduce((sum, { megabytes }) => sum + megabytes, 0);
   expect(total, memory.map(({ command, megabytes }) => `${megabytes.toFixed(0)} ${command}`).join("\n")).toBeLessThan(
     boundMb,

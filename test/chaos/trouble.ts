@@ -69,7 +69,7 @@ export class Trouble {
       for (const { name, inject } of schedule) {
         if (!goOn()) return;
         await inject().then(
-          () => this.#tally.count(`fault ${name}`),
+          () => this.#tally.count(`injected ${name}`),
           (error) => this.#tally.count(`failed to ${name}: ${String(error).slice(0, 100)}`),
         );
         this.injected += 1;
