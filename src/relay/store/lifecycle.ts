@@ -30,6 +30,9 @@ export const lifecycle = {
 /** States without a nonce: such a request may still be held, cancelled or expire. */
 export const unassignedStates = ["queued", "held"] as const satisfies readonly IntentState[];
 
+/** States of a request whose transaction is in a block that may still be taken back. */
+export type MinedState = Extract<IntentState, "mined" | "mined_reverted" | "mined_cancellation" | "confirmed">;
+
 type EndedState = { [S in IntentState]: (typeof lifecycle)[S] extends readonly [] ? S : never }[IntentState];
 
 /** States that no step leads out of. */
