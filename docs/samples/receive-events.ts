@@ -16,8 +16,9 @@ interface Movement {
 const key = Buffer.from((process.env["WEBHOOK_SECRET"] ?? "").replace(/^whsec_/, ""), "base64");
 const toleranceSeconds = 300;
 
-/** Both live in one database in a real receiver, and change in one transaction. */
+/** All three live in one database in a real receiver, and change in one transaction. */
 const seen = new Set<string>();
+const retracted = new Set<string>();
 const movements = new Map<string, Movement>();
 
 function isGenuine(headers: IncomingHttpHeaders, body: string): boolean {
@@ -38,8 +39,12 @@ function take(event: { type: string; data: Movement }): void {
   // The same message may come more than once.
   if (seen.has(event.data.id)) return;
   seen.add(event.data.id);
-  if (event.type === "nft.transfer") movements.set(event.data.id, event.data);
-  if (event.type === "nft.transfer.retracted" && event.data.retracts) movements.delete(event.data.retracts);
+  if (event.type === "nft.transfer.retracted" && event.data.retracts) {
+    movements.delete(event.data.retracts);
+    retracted.add(event.data.retracts);
+  }
+  // A movement whose delivery had failed may come after the retraction that takes it back.
+  if (event.type === "nft.transfer" && !retracted.has(event.data.id)) movements.set(event.data.id, event.data);
 }
 
 /** The receiver of a token's last movement owns it, whatever order the messages came in. */

@@ -11,8 +11,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 KEY = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
 TOLERANCE_SECONDS = 300
 
-# Both live in one database in a real receiver, and change in one transaction.
+# All three live in one database in a real receiver, and change in one transaction.
 seen = set()
+retracted = set()
 movements = {}
 
 
@@ -32,10 +33,12 @@ def take(event):
     if data["id"] in seen:
         return
     seen.add(data["id"])
-    if event["type"] == "nft.transfer":
-        movements[data["id"]] = data
     if event["type"] == "nft.transfer.retracted":
         movements.pop(data["retracts"], None)
+        retracted.add(data["retracts"])
+    # A movement whose delivery had failed may come after the retraction that takes it back.
+    if event["type"] == "nft.transfer" and data["id"] not in retracted:
+        movements[data["id"]] = data
 
 
 def owners():

@@ -58,6 +58,8 @@ CREATE TABLE service.webhook_delivery (
   ended_at timestamptz
 );
 CREATE INDEX webhook_delivery_due ON service.webhook_delivery (webhook_id, next_at, id) WHERE state = 'pending';
+-- A replay leaves out what waits already.
+CREATE INDEX webhook_delivery_waiting ON service.webhook_delivery (webhook_id, sequence) WHERE state = 'pending';
 CREATE INDEX webhook_delivery_list ON service.webhook_delivery (webhook_id, id);
 CREATE INDEX webhook_delivery_ended ON service.webhook_delivery (ended_at) WHERE ended_at IS NOT NULL;
 ALTER TABLE service.webhook_delivery ENABLE ROW LEVEL SECURITY;

@@ -22,6 +22,10 @@ export async function keepEvents({ pool, config }: Pick<Services, "pool" | "conf
   await pool.query(`DELETE FROM service.event_retraction WHERE at < ${old}`);
   await pool.query("DELETE FROM service.event_interest WHERE expires_at < clock_timestamp() - interval '1 hour'");
   await pool.query(`DELETE FROM service.webhook_delivery WHERE ended_at < ${old}`);
+  // Of an endpoint that is paused or disabled; its event is dropped, so it can never be sent.
+  await pool.query(
+    `UPDATE service.webhook_delivery SET state = 'dead', ended_at = clock_timestamp() WHERE state = 'pending' AND created_at < ${old}`,
+  );
   await pool.query(
     `UPDATE service.webhook SET state = 'disabled', disabled_reason = 'backlog', changed_at = clock_timestamp()
      WHERE id IN (SELECT webhook_id FROM service.webhook_delivery WHERE state = 'pending' GROUP BY 1 HAVING count(*) > 100000)`,

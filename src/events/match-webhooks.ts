@@ -1,12 +1,12 @@
+import type pg from "pg";
 import { filterOf } from "../outbox/event-filter.ts";
 import type { EventRow } from "../outbox/event-row.ts";
 import { numberEvents } from "../outbox/read-events.ts";
 import type { Services } from "../services.ts";
+import { webhookLock } from "./webhook-lock.ts";
 import { filterOfRow, type WebhookRow } from "./webhook-record.ts";
 
 const readAtOnce = 500;
-/** Any constant does: one worker at a time makes deliveries of events. */
-const lockKey = 7_241_903_160;
 
 interface Matcher {
   row: WebhookRow;
@@ -25,28 +25,25 @@ export class WebhookMatcher {
 
   /** @returns whether anybody has an endpoint that is not disabled. */
   async matchAll(): Promise<boolean> {
-    await this.#refresh();
     await numberEvents(this.#services.pool);
-    if (this.#matchers.length === 0) {
-      await this.#services.pool.query(
-        "UPDATE service.webhook_head w SET sequence = e.sequence FROM service.event_head e WHERE w.sequence < e.sequence",
-      );
-      return false;
-    }
     while (await this.#matchSome());
-    return true;
+    return this.#matchers.length > 0;
   }
 
-  /** Reads the endpoints anew when one was made, changed or deleted. */
-  async #refresh(): Promise<void> {
-    const { pool, db } = this.#services;
-    const { rows } = await pool.query<{ state: string }>(
-      "SELECT concat_ws(' ', count(*), max(changed_at)) AS state FROM service.webhook",
+  /**
+   * Reads the endpoints anew when one was made, changed or deleted. The sum is of all changes, in whatever order they were
+   * committed; the newest one alone would hide an older one that was committed later.
+   *
+   * @param client holds the lock: no endpoint is being changed now.
+   */
+  async #refresh(client: pg.PoolClient): Promise<void> {
+    const { rows } = await client.query<{ state: string }>(
+      "SELECT concat_ws(' ', count(*), sum(extract(epoch FROM changed_at))) AS state FROM service.webhook",
     );
     const state = rows[0]?.state ?? "";
     if (state === this.#known) return;
-    const found = await db.selectFrom("service.webhook").selectAll().where("state", "<>", "disabled").execute();
-    this.#matchers = found.map((row) => ({ row, matches: filterOf(filterOfRow(row)) }));
+    const found = await client.query<WebhookRow>("SELECT * FROM service.webhook WHERE state <> 'disabled'");
+    this.#matchers = found.rows.map((row) => ({ row, matches: filterOf(filterOfRow(row)) }));
     this.#known = state;
   }
 
@@ -56,8 +53,17 @@ export class WebhookMatcher {
     let failed = true;
     try {
       await client.query("BEGIN");
-      const lock = await client.query<{ held: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS held", [lockKey]);
+      const lock = await client.query<{ held: boolean }>("SELECT pg_try_advisory_xact_lock($1) AS held", [webhookLock]);
       if (!lock.rows[0]?.held) {
+        await client.query("COMMIT");
+        failed = false;
+        return false;
+      }
+      await this.#refresh(client);
+      if (this.#matchers.length === 0) {
+        await client.query(
+          "UPDATE service.webhook_head w SET sequence = e.sequence FROM service.event_head e WHERE w.sequence < e.sequence",
+        );
         await client.query("COMMIT");
         failed = false;
         return false;

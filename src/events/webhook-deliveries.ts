@@ -33,6 +33,8 @@ export interface Delivery {
 const pageSize = 50;
 /** Most events that one replay sends again. */
 const mostReplayed = 10_000;
+/** With so many deliveries waiting nothing is replayed: an account could fill the database with them. */
+const mostPending = { ofEndpoint: 20_000, ofAccount: 100_000 };
 
 /**
  * The newest deliveries of an endpoint, with their tries.
@@ -84,11 +86,12 @@ export interface ReplayInput {
  * Sends events again: with the same ids and bodies, so that a receiver can tell them from new ones. Those that the
  * endpoint's filter matches and that are kept still.
  *
- * @returns how many.
- * @throws ServiceError `not_found`, `parameter_missing`.
+ * @returns how many; those that wait already are not counted.
+ * @throws ServiceError `not_found`, `parameter_missing`; `plan_limit_exceeded` while too many wait.
  */
 export async function replay(services: Services, caller: Caller, id: string, input: ReplayInput): Promise<number> {
   const webhook = await findWebhook(services, caller, id);
+  await requireRoom(services, caller, id);
   if (input.failed) return await replayFailed(services, id);
   const values: unknown[] = [id, caller.accountId];
   const parameter = (value: unknown) => `$${values.push(value)}`;
@@ -108,12 +111,31 @@ export async function replay(services: Services, caller: Caller, id: string, inp
   const { rowCount } = await services.pool.query(
     `WITH sent AS (INSERT INTO service.webhook_delivery (webhook_id, account_id, sequence, event_id, type, place)
        SELECT $1, $2, e.sequence, e.id, e.type, coalesce(e.chain_id || ':' || encode(e.contract, 'hex'), e.type)
-       FROM service.event e WHERE ${conditions.join(" AND ")} ORDER BY e.sequence LIMIT ${mostReplayed} RETURNING id)
+       FROM service.event e WHERE ${conditions.join(" AND ")}
+         AND NOT EXISTS (SELECT FROM service.webhook_delivery d
+           WHERE d.webhook_id = $1 AND d.sequence = e.sequence AND d.state = 'pending')
+       ORDER BY e.sequence LIMIT ${mostReplayed} RETURNING id)
      SELECT FROM sent`,
     values,
   );
   await wake(services, id);
   return rowCount ?? 0;
+}
+
+async function requireRoom({ pool }: Services, caller: Caller, id: string): Promise<void> {
+  const { rows } = await pool.query<{ own: number; all: number }>(
+    `SELECT (SELECT count(*)::int FROM (SELECT FROM service.webhook_delivery
+         WHERE webhook_id = $1 AND state = 'pending' LIMIT ${mostPending.ofEndpoint}) o) AS own,
+       (SELECT count(*)::int FROM (SELECT FROM service.webhook w JOIN service.webhook_delivery d ON d.webhook_id = w.id
+         WHERE w.account_id = $2 AND d.state = 'pending' LIMIT ${mostPending.ofAccount}) a) AS "all"`,
+    [id, caller.accountId],
+  );
+  const { own = 0, all = 0 } = rows[0] ?? {};
+  if (own < mostPending.ofEndpoint && all < mostPending.ofAccount) return;
+  throw new ServiceError(
+    "plan_limit_exceeded",
+    `${own} deliveries wait for this endpoint and ${all} for the account; let its receivers catch up, or delete the endpoint`,
+  );
 }
 
 async function replayFailed(services: Services, id: string): Promise<number> {

@@ -9,6 +9,7 @@ import { wantEvents } from "../outbox/read-events.ts";
 import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
 import { type EventFilterInput, readFilter } from "./event-input.ts";
+import { holdMatching } from "./webhook-lock.ts";
 import { filterOfRow, toWebhook, type Webhook, type WebhookRow } from "./webhook-record.ts";
 
 /** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
@@ -56,6 +57,7 @@ export async function createWebhook(
         "plan_limit_exceeded",
         `an account has ${mostWebhooks} endpoints at most; delete one first`,
       );
+    await holdMatching(transaction);
     const made = await transaction
       .insertInto("service.webhook")
       .values({
@@ -182,6 +184,7 @@ async function change(
   columns: Partial<WebhookRow>,
 ): Promise<Webhook> {
   return await services.db.transaction().execute(async (transaction) => {
+    await holdMatching(transaction);
     const row = await transaction
       .updateTable("service.webhook")
       .set({ ...columns, changed_at: sql<Date>`clock_timestamp()` } as never)

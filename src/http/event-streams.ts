@@ -29,6 +29,8 @@ interface Times {
   checkMs: number;
   /** How long a stream goes on while a check cannot be made, because the database is away. */
   uncheckedMs: number;
+  /** How long a client may leave what was written to it unread. */
+  unreadMs: number;
 }
 
 /** Why a stream ends before its source does; null: its client has left. */
@@ -47,7 +49,7 @@ export class EventStreams {
   #closing = false;
 
   constructor(times: Partial<Times> = {}) {
-    this.#times = { pingMs: 12_000, checkMs: 5_000, uncheckedMs: 30_000, ...times };
+    this.#times = { pingMs: 12_000, checkMs: 5_000, uncheckedMs: 30_000, unreadMs: 30_000, ...times };
   }
 
   /** Ends all streams, and each that is opened from now on, with a word to their clients that they may come again. */
@@ -75,7 +77,7 @@ export class EventStreams {
       response.writeHead(200, { ...headers, ...kind, "x-accel-buffering": "no" });
       // Some clients see the headers only when something follows them.
       response.write(":\n\n");
-      await send(response, source, ended);
+      await send(response, source, ended, this.#times.unreadMs);
     } catch {
       response.destroy();
     } finally {
@@ -105,7 +107,12 @@ export class EventStreams {
   }
 }
 
-async function send(response: ServerResponse, source: EventSource, ended: Promise<Ending>): Promise<void> {
+async function send(
+  response: ServerResponse,
+  source: EventSource,
+  ended: Promise<Ending>,
+  unreadMs: number,
+): Promise<void> {
   const stop = ended.then((ending) => ({ ending }));
   const { frames = graphqlFrames } = source;
   const textOf = async (event: unknown) => frames.next(event, await source.textOf(event));
@@ -120,8 +127,20 @@ async function send(response: ServerResponse, source: EventSource, ended: Promis
     const refusal = await refusalOf(source);
     if (refusal) return await finish(refusal);
     const room = response.write(await textOf(turn.value));
-    if (!room) await Promise.race([stop, new Promise((done) => response.once("drain", done))]);
+    if (!room && !(await Promise.race([stop, isRead(response, unreadMs)]))) throw new Error("nobody reads this stream");
   }
+}
+
+/** Whether the client reads what was written, within a time: one that does not would hold its events and its place here. */
+async function isRead(response: ServerResponse, withinMs: number): Promise<boolean> {
+  return await new Promise((done) => {
+    const timer = setTimeout(() => done(false), withinMs);
+    response.once("drain", () => {
+      clearTimeout(timer);
+      done(true);
+    });
+    response.once("close", () => clearTimeout(timer));
+  });
 }
 
 /** The next event; where the source fails with a word for its reader, the end with that word. */

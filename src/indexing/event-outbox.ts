@@ -103,7 +103,12 @@ export async function tellSettled(client: pg.Client, gateway: RpcGateway, schema
   const tell = async (level: string, first: bigint, last: bigint, hash: string | null) => {
     for (let upto = first; upto < last; ) {
       upto = last - upto > maxBlocks ? upto + maxBlocks : last;
-      await client.query("SELECT service.tell_settled($1, $2, $3, $4)", [schema, level, String(upto), hash]);
+      await client.query("SELECT service.tell_settled($1, $2, $3, $4)", [
+        schema,
+        level,
+        String(upto),
+        upto === last ? hash : null,
+      ]);
     }
   };
   if (row.safe_wanted && row.head !== null) {

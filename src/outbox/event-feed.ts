@@ -172,6 +172,7 @@ export class EventFeed {
       this.counts.reads += 1;
       this.counts.events += rows.length;
       const whole = await this.#contentOf(rows);
+      // In the turn in which nothing was left to read: whoever begins to listen later begins after these.
       for (const row of rows)
         this.#give(whole.get(row.sequence) ?? row, row.account_id !== null && !whole.has(row.sequence));
       const last = rows.at(-1)?.sequence ?? 0n;
@@ -179,22 +180,25 @@ export class EventFeed {
     }
   }
 
-  /** Events of accounts that somebody here listens for, each read as a request of its account reads it. */
+  /**
+   * Events of accounts that somebody here listens for, each read as a request of its account reads it. An account that
+   * somebody begins to listen for meanwhile is read too: it must not miss what comes after its beginning.
+   */
   async #contentOf(rows: readonly EventRow[]): Promise<Map<bigint, EventRow>> {
-    const here = new Set([...this.#entries].map(({ accountId }) => accountId));
-    const wanted = rows.filter(({ account_id }) => account_id !== null && here.has(account_id));
     const whole = new Map<bigint, EventRow>();
-    for (const [account, own] of Map.groupBy(wanted, ({ account_id }) => account_id ?? "")) {
-      const read = await withTenantScope(async () => {
-        setTenant(account);
-        return await readWhole(
-          this.#parts.pool,
-          own.map(({ sequence }) => sequence),
-        );
+    const read = new Set<string>();
+    for (;;) {
+      const here = new Set([...this.#entries].map(({ accountId }) => accountId));
+      const next = rows.find(({ account_id: id }) => id !== null && here.has(id) && !read.has(id))?.account_id;
+      if (next == null) return whole;
+      read.add(next);
+      const sequences = rows.filter(({ account_id }) => account_id === next).map(({ sequence }) => sequence);
+      const own = await withTenantScope(async () => {
+        setTenant(next);
+        return await readWhole(this.#parts.pool, sequences);
       });
-      for (const row of read) whole.set(row.sequence, row);
+      for (const row of own) whole.set(row.sequence, row);
     }
-    return whole;
   }
 
   #give(row: EventRow, withheld: boolean): void {

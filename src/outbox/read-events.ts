@@ -43,6 +43,9 @@ export async function readWhole(db: Reader, sequences: readonly bigint[]): Promi
   return rows;
 }
 
+/** Matching events that one statement of `readPast` gives: what a client that reads slowly may have in memory here. */
+const givenAtOnce = 200;
+
 /**
  * Events of a filter from after one number up to another, as far as the request's account may see them.
  *
@@ -57,10 +60,11 @@ export async function readPast(
   const values: unknown[] = [String(after), String(end)];
   const condition = filterCondition(filter, values);
   const { rows } = await db.query<EventRow>(
-    `SELECT e.* FROM service.event e WHERE e.sequence > $1 AND e.sequence <= $2 AND ${condition} ORDER BY e.sequence`,
+    `SELECT e.* FROM service.event e WHERE e.sequence > $1 AND e.sequence <= $2 AND ${condition} ORDER BY e.sequence
+     LIMIT ${givenAtOnce}`,
     values,
   );
-  return { rows, reached: end };
+  return { rows, reached: rows.length < givenAtOnce ? end : (rows.at(-1)?.sequence ?? end) };
 }
 
 /** Where the kept events begin and end, and from where on those of a filter are complete. */

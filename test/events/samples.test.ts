@@ -45,6 +45,12 @@ describe.each(programs)("the sample receiver $name", ({ name, command }) => {
       expect(await send(taken)).toBe(204);
       expect(await send(second)).toBe(204);
       expect(await owners()).toEqual({ "0xc/7": "0xa" });
+      // A retraction that comes before its movement, whose first delivery had failed.
+      const late = movement("evt_5", 5, "0xe");
+      const taken5 = { ...movement("evt_6", 5, "0xe", "evt_5"), type: "nft.transfer.retracted" };
+      expect(await send(taken5)).toBe(204);
+      expect(await send(late)).toBe(204);
+      expect(await owners()).toEqual({ "0xc/7": "0xa" });
       const forged = movement("evt_4", 3, "0xd");
       expect(await send(forged, { keys: { ...keys, secrets: [newSecret()] } })).toBe(401);
       expect(await send(forged, { age: 3_600 })).toBe(401);

@@ -1,4 +1,8 @@
+import { createServer } from "node:http";
+import { type AddressInfo, connect } from "node:net";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { EventStreams } from "../../src/http/event-streams.ts";
+import { EventFeed } from "../../src/outbox/event-feed.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/poll-timeout.ts";
@@ -237,4 +241,89 @@ test("what is wrong is refused by name", async () => {
     expect([query, reply.status, body.detail?.[0]?.loc[0]]).toEqual([query, status, field]);
   }
   expect((await fetch(`${api.url}/v1/events`)).status).toBe(401);
+});
+
+test("who begins to listen while another account's events are read gets the own ones of that moment", async () => {
+  const { id: second } = await api.account("enterprise", "second");
+  const { pool } = api.database;
+  let reading: () => void = () => undefined;
+  let goOn: () => void = () => undefined;
+  const isReading = new Promise<void>((done) => {
+    reading = done;
+  });
+  const held = new Promise<void>((done) => {
+    goOn = done;
+  });
+  // The same database, which is slow with the content of accounts' events.
+  const slow = {
+    query: async (query: never, values: never) => {
+      if (String(query).includes("ANY ($1::bigint[])")) {
+        reading();
+        await held;
+      }
+      return await pool.query(query, values);
+    },
+  };
+  const { chains, logOnce } = api.services;
+  const feed = new EventFeed({
+    pool: slow as never,
+    connection: { connectionString: api.database.url },
+    chains,
+    logOnce,
+  });
+  try {
+    await feed.start();
+    const filter = { types: [], chains: [], contracts: [], accounts: [], tokenIds: [], finality: "latest" } as const;
+    const seen: Record<"first" | "second", string[]> = { first: [], second: [] };
+    feed.listen({ accountId: account, filter, take: ({ row }) => seen.first.push(row.type) });
+    // Both in one transaction, so in one batch.
+    await pool.query(
+      `SELECT service.record_event('deployment.confirmed', a::text, a, false, 31337, NULL, NULL, '{}')
+       FROM unnest($1::uuid[]) WITH ORDINALITY AS x (a, n) ORDER BY n`,
+      [[account, second]],
+    );
+    await isReading;
+    feed.listen({ accountId: second, filter, take: ({ row }) => seen.second.push(row.type) });
+    goOn();
+    await until(() => seen.first.length > 0);
+    await until(() => seen.second.length > 0);
+    expect(seen).toEqual({ first: ["deployment.confirmed"], second: ["deployment.confirmed"] });
+  } finally {
+    await feed.close();
+  }
+});
+
+test("a stream that nobody reads ends within its time, and gives its place back", async () => {
+  let returned = false;
+  const endless = (async function* () {
+    try {
+      for (;;) yield "x".repeat(65_536);
+    } finally {
+      returned = true;
+    }
+  })();
+  const streams = new EventStreams({ unreadMs: 300 });
+  let served: Promise<void> | null = null;
+  const server = createServer((_request, response) => {
+    served = streams.serve(
+      response,
+      {},
+      {
+        events: endless,
+        textOf: (event) => JSON.stringify(event),
+        eventOf: (error) => error.message,
+        check: async () => undefined,
+      },
+    );
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.on("error", () => undefined);
+  socket.pause();
+  socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+  await until(() => served !== null);
+  await served;
+  await until(() => returned);
+  socket.destroy();
+  await new Promise((done) => server.close(done));
 });

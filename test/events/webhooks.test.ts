@@ -1,7 +1,9 @@
 import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { keepEvents } from "../../src/events/keep-events.ts";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
+import { webhookLock } from "../../src/events/webhook-lock.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/poll-timeout.ts";
@@ -201,6 +203,59 @@ test("a paused endpoint gets what it missed when it goes on; a test event and re
     receiver.received[0]?.body,
   ]);
   expect((await api.send("POST", `/v1/webhooks/${id}/replay`, key, {})).status).toBe(422);
+});
+
+test("a replay sends what does not wait already, and nothing while too much waits", async () => {
+  const { id } = await make();
+  await write();
+  await until(async () => (await deliveries(id))[0]?.state === "delivered");
+  await api.send("POST", `/v1/webhooks/${id}/pause`, key);
+  const since = new Date(Date.now() - 60_000).toISOString();
+  const replay = async () => await api.send("POST", `/v1/webhooks/${id}/replay`, key, { since });
+  const first = (await replay()).body.replayed;
+  expect(first).toBeGreaterThan(0);
+  expect((await replay()).body.replayed).toBe(0);
+  await api.database.pool.query(
+    `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place)
+     SELECT $1, $2, 'evt_' || n, 'webhook.test', 'x' FROM generate_series(1, 20000) n`,
+    [id, account],
+  );
+  const refused = await replay();
+  expect([refused.status, refused.body.error.code]).toEqual([403, "plan_limit_exceeded"]);
+  // Its events are dropped after some days, so what waits for longer can never be sent.
+  const old =
+    "UPDATE service.webhook_delivery SET created_at = clock_timestamp() - interval '30 days' WHERE webhook_id = $1";
+  await api.database.pool.query(old, [id]);
+  await keepEvents({ ...api.services, pool: api.database.pool });
+  expect(await deliveries(id, "?state=pending")).toEqual([]);
+});
+
+test("an endpoint is made between two rounds of matching, and a change is found whenever it was committed", async () => {
+  const { id } = await make();
+  await write();
+  await until(async () => (await deliveries(id)).length === 1);
+  const matching = await api.database.pool.connect();
+  await matching.query("BEGIN");
+  await matching.query("SELECT pg_advisory_xact_lock($1)", [webhookLock]);
+  let isMade = false;
+  const making = make({ url: `${receiver.url}/later` }).finally(() => {
+    isMade = true;
+  });
+  const waits = "SELECT count(*)::int AS count FROM pg_locks WHERE locktype = 'advisory' AND NOT granted";
+  await until(async () => (await api.database.pool.query(waits)).rows[0].count > 0);
+  expect(isMade).toBe(false);
+  await matching.query("COMMIT");
+  matching.release();
+  const later = await making;
+  await write();
+  await until(async () => (await deliveries(later.id)).length === 1);
+  // A change that began before the newest one, and was committed after it.
+  await api.database.pool.query("UPDATE service.webhook SET types = '{mint}' WHERE id = $1", [later.id]);
+  const older =
+    "UPDATE service.webhook SET types = '{chain}', changed_at = changed_at - interval '1 minute' WHERE id = $1";
+  await api.database.pool.query(older, [later.id]);
+  await write("chain.finalized", null);
+  await until(async () => (await deliveries(later.id)).length === 2);
 });
 
 test("an account's events are sent to it alone, also by a replay, and its endpoints are seen by nobody else", async () => {

@@ -1,0 +1,13 @@
+import { type Kysely, sql } from "kysely";
+import type { Database } from "../db/database.ts";
+
+/** Any constant does. Exclusive: one worker makes deliveries of events. Shared: an endpoint is made or changed. */
+export const webhookLock = 7_241_903_160;
+
+/**
+ * Keeps events from being matched until the transaction has ended. So what is committed after it is matched with the
+ * endpoints as the transaction leaves them.
+ */
+export async function holdMatching(transaction: Kysely<Database>): Promise<void> {
+  await sql`SELECT pg_advisory_xact_lock_shared(${webhookLock})`.execute(transaction);
+}
