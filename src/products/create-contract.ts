@@ -6,6 +6,7 @@ import { Problems } from "../collections/problems.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
 import { intentName } from "../relay/chain/encode-deploy.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
+import { rolesOf } from "../relay/chain/product-record.ts";
 import { calls, parseHex } from "../relay/chain/reads.ts";
 import type { ProductType } from "../relay/store/operation-payload.ts";
 import { NodeFault } from "../rpc/batch.ts";
@@ -14,7 +15,7 @@ import type { Operation } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
 import type { ContractPayload } from "./contract-payload.ts";
 import { findOperatedChain } from "./find-product.ts";
-import { encodeDeployProduct, type RoleList, rolesOf } from "./product-calls.ts";
+import { encodeDeployProduct, type RoleList } from "./product-calls.ts";
 
 export interface CreateContractInput {
   /** As sent, aliases allowed. */

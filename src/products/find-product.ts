@@ -5,11 +5,11 @@ import { confirmedStates } from "../collections/get-deployment.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
+import { productAbi } from "../relay/chain/product-record.ts";
 import { toAddress, toBytes } from "../relay/store/bytes.ts";
 import type { ProductType } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import type { ContractPayload } from "./contract-payload.ts";
-import { productAbi } from "./product-calls.ts";
 
 /** A product contract of the caller's account that stands. */
 export interface Product {

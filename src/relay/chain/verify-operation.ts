@@ -3,9 +3,11 @@ import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
-import { type OperationToken, tokensOf } from "../store/operation-payload.ts";
+import { changesOf, type OperationToken, tokensOf } from "../store/operation-payload.ts";
+import { changesWithout, supersededMembers } from "../store/update-order.ts";
 import type { RelayContext } from "./context.ts";
 import { announcesOperation } from "./operation.ts";
+import { findOtherSetting, readAgreedRecord } from "./product-record.ts";
 import type { Receipt } from "./reads.ts";
 import { isLastOfBlock } from "./verify-deployment.ts";
 import { readReceipts } from "./view.ts";
@@ -49,9 +51,8 @@ export async function verifyOperation(
       return findMissing(receipt, intent, (token) => [toAddress(intent.owner), token.to ?? ""]);
     case "token_update":
       return await findOtherUri(services, chain, intent, receipt);
-    // A contract's settings: the call succeeded as it was signed, and others may change them in the same block.
     case "contract_update":
-      return null;
+      return await findOtherRecord(services, chain, intent, receipt);
     // No calls of the operator.
     case "deploy":
     case "update":
@@ -102,6 +103,29 @@ function listMovements(receipt: Receipt, intent: Intent) {
       }
     }
   });
+}
+
+/**
+ * What is not as an update of a contract's settings asked for, as enough endpoints say of its block. An update that was
+ * accepted later and carried out earlier has changed some of it for good.
+ */
+async function findOtherRecord(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+  { blockNumber, blockHash, transactionHash }: Receipt,
+): Promise<string | null> {
+  const asked = changesWithout(changesOf(intent), await supersededMembers(services.db, intent));
+  const contract = toAddress(intent.predicted_addr);
+  const now = await readAgreedRecord(services.relay.nodes(chain), chain.relay.quorum, contract, blockHash).catch(
+    // The state of the block is not there any more, or they are at odds: then the operator's event has to do.
+    (error: unknown) => {
+      if (error instanceof NodeFault) return null;
+      throw error;
+    },
+  );
+  const other = now && findOtherSetting(now, asked);
+  return other && (await isLastOfBlock(services.rpc(chain), blockNumber, transactionHash)) ? other : null;
 }
 
 /** Another transaction of the same block may have changed it again; then the operator's event has to do. */

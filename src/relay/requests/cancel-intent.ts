@@ -34,10 +34,7 @@ async function requestCancellation(services: RelayContext, intent: Intent): Prom
   if (!cancellable.includes(intent.state))
     throw new ServiceError("value_error", `it is ${intent.state} already and cannot be cancelled any more`);
   if (await isInLaterUpdate(services.db, intent))
-    throw new ServiceError(
-      "value_error",
-      "a later update of this collection contains its changes; send another update",
-    );
+    throw new ServiceError("value_error", "a later update of this contract contains its changes; send another update");
   return await services.db
     .updateTable("service.intent")
     .set({ cancel_requested_at: sql<Date>`clock_timestamp()`, version: intent.version + 1 })

@@ -1,9 +1,9 @@
 import { sql } from "kysely";
-import { parseTransaction } from "viem";
+import { type Address, parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { encodeFrozen } from "../chain/encode-call.ts";
 import { callKind } from "../chain/operation.ts";
+import { isCallOf } from "../chain/own-content.ts";
 import { toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import { reserveFound } from "./raise-reservation.ts";
@@ -28,8 +28,10 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
     .where("s.state", "=", "open")
     .orderBy("s.nonce")
     .execute();
-  const { data: call } = encodeFrozen(intent);
-  const own = rows.find(({ raw }) => parseTransaction(toHex(raw)).data === call);
+  const own = rows.find(({ raw }) => {
+    const { to, data = "0x" } = parseTransaction(toHex(raw));
+    return isCallOf(intent, to?.toLowerCase() as Address | undefined, data);
+  });
   if (!own) return null;
   return await services.db.transaction().execute(async (db) => {
     const queued = intent.state === "held" ? await moveIntent(db, intent, "queued") : intent;

@@ -1,6 +1,7 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
+import { replacesRecord } from "../chain/operation.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { waitForTurn } from "../store/update-order.ts";
 import { chooseWallet, sendersOf, type WalletChoice } from "./choose-wallet.ts";
@@ -45,7 +46,7 @@ export async function startUnassigned(
     return found ?? (await holdIntent(services, chain, intent, choice.reason, choice.message));
   }
   // What an update replaces may have changed since an earlier look, and another wallet has another balance.
-  const fresh = intent.kind !== "update" && known?.sender === choice.sender ? known : null;
+  const fresh = !replacesRecord(intent.kind) && known?.sender === choice.sender ? known : null;
   const answer = fresh ?? (await preflight(services, chain, intent, choice.sender));
   if ("waits" in answer) return { kind: "waiting", intent, reason: answer.waits, ready: null };
   if ("refused" in answer) return await takeRefusal(services, chain, intent, choice, answer.refused);
