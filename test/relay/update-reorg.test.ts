@@ -37,7 +37,7 @@ test("an update is not made from a branch that lacks the one before it, which a 
   await takeAway(first);
   const second = await acceptOne(contract, { publicMintStart: 1_700_000_000n });
   const soon = await submitIntent(fixture.services, fixture.chain, second);
-  expect(soon).toMatchObject({ kind: "waiting", reason: "the node does not have this collection's last update" });
+  expect(soon).toMatchObject({ kind: "waiting", reason: "the node does not have this contract's last update" });
   await until(first.id, ["finalized"]);
   await until(second.id, ["finalized"]);
   expect(await configOf(contract)).toMatchObject({ royaltiesBps: 777n, publicMintStart: 1_700_000_000n });

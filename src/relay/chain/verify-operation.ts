@@ -1,4 +1,12 @@
-import { type Hash, type Log, parseAbi, parseEventLogs, zeroAddress } from "viem";
+import {
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hash,
+  type Log,
+  parseAbi,
+  parseEventLogs,
+  zeroAddress,
+} from "viem";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import { toAddress } from "../store/bytes.ts";
@@ -8,7 +16,7 @@ import { changesWithout, supersededMembers } from "../store/update-order.ts";
 import type { RelayContext } from "./context.ts";
 import { announcesOperation } from "./operation.ts";
 import { findOtherSetting, readAgreedRecord } from "./product-record.ts";
-import type { Receipt } from "./reads.ts";
+import { calls, parseHex, type Receipt } from "./reads.ts";
 import { isLastOfBlock } from "./verify-deployment.ts";
 import { readReceipts } from "./view.ts";
 
@@ -46,9 +54,9 @@ export async function verifyOperation(
     case "mint":
       return findMissing(receipt, intent, (token) => [zeroAddress, token.to ?? ""]);
     case "burn":
-      return findMissing(receipt, intent, () => [toAddress(intent.owner), zeroAddress]);
+      return findMissing(receipt, intent, () => [null, zeroAddress]);
     case "transfer":
-      return findMissing(receipt, intent, (token) => [toAddress(intent.owner), token.to ?? ""]);
+      return findMissing(receipt, intent, (token) => [null, token.to ?? ""]);
     case "token_update":
       return await findOtherUri(services, chain, intent, receipt);
     case "contract_update":
@@ -62,23 +70,29 @@ export async function verifyOperation(
   }
 }
 
-/** The first token that did not move as it was to. */
+/**
+ * The first token that did not move as it was to.
+ *
+ * @param way `from` null: from whoever owned the contract then, as its code has it; the owner may have changed since the
+ *   request was accepted.
+ */
 function findMissing(
   receipt: Receipt,
   intent: Intent,
-  way: (token: OperationToken) => [from: string, to: string],
+  way: (token: OperationToken) => [from: string | null, to: string],
 ): string | null {
   const left = listMovements(receipt, intent);
   for (const token of tokensOf(intent).tokens) {
-    const [from, to] = way(token).map((address) => address.toLowerCase());
+    const [from, recipient] = way(token);
+    const to = recipient.toLowerCase();
     const at = left.findIndex(
       (moved) =>
-        moved.from === from &&
+        (from === null || moved.from === from) &&
         moved.to === to &&
         moved.id === BigInt(token.tokenId) &&
         moved.amount === BigInt(token.quantity ?? "1"),
     );
-    if (at < 0) return `token ${token.tokenId} did not move from ${from} to ${to}`;
+    if (at < 0) return `token ${token.tokenId} did not move from ${from ?? "the owner"} to ${to}`;
     left.splice(at, 1);
   }
   return null;
@@ -128,24 +142,26 @@ async function findOtherRecord(
   return other && (await isLastOfBlock(services.rpc(chain), blockNumber, transactionHash)) ? other : null;
 }
 
-/** Another transaction of the same block may have changed it again; then the operator's event has to do. */
+/**
+ * Another transaction of the same block may have changed it again, or burned the token, so that the contract refuses the
+ * question; and nodes forget the state of a block. Then the operator's event has to do.
+ */
 async function findOtherUri(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
-  { blockNumber, transactionHash }: Receipt,
+  { blockNumber, blockHash, transactionHash }: Receipt,
 ): Promise<string | null> {
   const { type, tokens } = tokensOf(intent);
-  const client = services.rpc(chain);
-  const call = { address: toAddress(intent.predicted_addr), abi: uris, blockNumber } as const;
+  const functionName = type === "erc721" ? "tokenURI" : "uri";
   for (const { tokenId, uri } of tokens) {
     if (uri === undefined) continue;
-    const args = [BigInt(tokenId)] as const;
-    const now =
-      type === "erc721"
-        ? await client.readContract({ ...call, functionName: "tokenURI", args })
-        : await client.readContract({ ...call, functionName: "uri", args });
-    if (!now.endsWith(uri) && (await isLastOfBlock(client, blockNumber, transactionHash)))
+    const question = encodeFunctionData({ abi: uris, functionName, args: [BigInt(tokenId)] });
+    const call = calls.call(toAddress(intent.predicted_addr), question, { blockHash });
+    const [answer] = await services.relay.nodes(chain).first((node) => node.ask([call]));
+    if (!answer || "error" in answer) continue;
+    const now = decodeFunctionResult({ abi: uris, functionName, data: parseHex(answer, "a URI") });
+    if (!now.endsWith(uri) && (await isLastOfBlock(services.rpc(chain), blockNumber, transactionHash)))
       return `the URI of token ${tokenId} is ${now.slice(0, 200)}`;
   }
   return null;

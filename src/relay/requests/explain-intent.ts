@@ -32,6 +32,8 @@ const reasons: Record<string, string> = {
     "the spending limits (BUDGET_…) have no room for it at today's fees: it goes on when they have, or when fees fall",
   wallet: "the wallet is closed: see `mintyard wallets`",
   simulation: "the contract would refuse the call as things are",
+  done_elsewhere:
+    "the operator contract has done it by a transaction whose rows were lost: it ends as that one once that is final",
   verification: "what stands at the address is not what was asked for",
   no_effect: "the update was mined where its collection did not stand (a reorganisation): it is repeated",
   role: "the wallet had lost the factory's relayer role when it was mined: it is repeated",

@@ -1,13 +1,15 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
+import { isIntentDone } from "../chain/intent-done.ts";
+import { askNode } from "../chain/node-failure.ts";
 import { replacesRecord } from "../chain/operation.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { waitForTurn } from "../store/update-order.ts";
 import { chooseWallet, sendersOf, type WalletChoice } from "./choose-wallet.ts";
 import { claimFound } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
-import { holdIntent, holdRefused } from "./hold-intent.ts";
+import { holdDone, holdIntent, holdRefused } from "./hold-intent.ts";
 import { importDeployment } from "./import-deployment.ts";
 import { type Payable, payablePlan } from "./payable-plan.ts";
 import { type Preflight, preflight } from "./preflight.ts";
@@ -68,6 +70,7 @@ async function takeRefusal(
   if (intent.kind === "update") return await holdRefused(services, chain, intent, reason);
   const found = await findOnChain(services, chain, intent);
   if (found) return found;
+  if (await askNode(chain, () => isIntentDone(services, chain, intent))) return await holdDone(services, chain, intent);
   // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
   services.relay.forgetRoles(chain);
   if (!(await sendersOf(services, chain, intent)).includes(sender)) return intent;

@@ -2,6 +2,7 @@ import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { isIntentDone } from "../chain/intent-done.ts";
 import { lackedRole } from "../chain/lacked-role.ts";
 import { announcesOperation, isOperation } from "../chain/operation.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
@@ -194,10 +195,15 @@ async function followBlock(
     case "mined_reverted":
       return await endReverted(services, chain, { intent, reservation }, outcome);
     case "mined_cancellation":
-      return (await endAsFound(services, chain, intent)) ?? (await moveIntent(services.db, intent, "cancelled"));
+      return (await endAsFound(services, chain, intent)) ?? (await endCancelled(services, chain, intent));
     default:
       return state satisfies never;
   }
+}
+
+/** What another transaction has done is not cancelled: it ends as that, once that is final for enough endpoints. */
+async function endCancelled(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
+  return (await isIntentDone(services, chain, intent)) ? intent : await moveIntent(services.db, intent, "cancelled");
 }
 
 /** A transaction that does nothing does so even if it fails. */
@@ -219,6 +225,7 @@ async function endReverted(
   // A duplicate of a transaction whose rows were lost: the factory refuses a second collection of one intent.
   const found = await endAsFound(services, chain, intent);
   if (found) return found;
+  if (await isIntentDone(services, chain, intent)) return intent;
   const mayRepeat = intent.retry_number < mostRepetitions && intent.cancel_requested_at === null;
   const asked = toAddress(intent.factory);
   const ofRole = intent.kind !== "update";
