@@ -9,14 +9,17 @@ import {
 } from "viem";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import { toAddress } from "../store/bytes.ts";
+import { toAddress, toHex } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { changesOf, type OperationToken, tokensOf } from "../store/operation-payload.ts";
 import { changesWithout, supersededMembers } from "../store/update-order.ts";
 import type { RelayContext } from "./context.ts";
 import { announcesOperation } from "./operation.ts";
+import { placeOfProduct } from "./product-address.ts";
 import { findOtherSetting, readAgreedRecord } from "./product-record.ts";
+import { agreeOnBytes } from "./quorum.ts";
 import { calls, parseHex, type Receipt } from "./reads.ts";
+import type { Node } from "./rpc-nodes.ts";
 import { isLastOfBlock } from "./verify-deployment.ts";
 import { readReceipts } from "./view.ts";
 
@@ -47,10 +50,8 @@ export async function verifyOperation(
   if (!receipt) throw new NodeFault("no endpoint has the receipt of a mined transaction any more");
   if (!announcesOperation(receipt, intent)) return "the operator does not say that it was carried out";
   switch (intent.kind) {
-    case "contract": {
-      const code = await services.rpc(chain).getCode({ address: toAddress(intent.predicted_addr) });
-      return code ? null : "no code at the contract's address";
-    }
+    case "contract":
+      return await findOtherContract(services, chain, intent);
     case "mint":
       return findMissing(receipt, intent, (token) => [zeroAddress, token.to ?? ""]);
     case "burn":
@@ -68,6 +69,26 @@ export async function verifyOperation(
     default:
       return intent.kind satisfies never;
   }
+}
+
+/**
+ * Compares address and code with what follows from the request. The address commits to the owner and the roles too, which
+ * the code does not have.
+ *
+ * @throws NodeFault while too few endpoints tell.
+ */
+async function findOtherContract(services: RelayContext, chain: Chain, intent: Intent): Promise<string | null> {
+  const expected = placeOfProduct(toAddress(intent.factory), toHex(intent.init_data));
+  if (expected.address !== toAddress(intent.predicted_addr)) return "its address does not follow from the request";
+  const nodes = services.relay.nodes(chain);
+  const read = async (node: Node) => parseHex((await node.ask([calls.code(expected.address, "latest")]))[0], "code");
+  const answers = await Promise.allSettled((await nodes.all()).map(read));
+  const codes = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const same = codes.filter((code) => code === expected.code).length;
+  const needed = nodes.needed(chain.relay.quorum);
+  if (same >= needed) return null;
+  if (codes.length - same < needed) throw new NodeFault("too few endpoints tell a contract's code");
+  return "its code is not the one of the request";
 }
 
 /**
@@ -154,14 +175,17 @@ async function findOtherUri(
 ): Promise<string | null> {
   const { type, tokens } = tokensOf(intent);
   const functionName = type === "erc721" ? "tokenURI" : "uri";
+  const nodes = services.relay.nodes(chain);
   for (const { tokenId, uri } of tokens) {
     if (uri === undefined) continue;
     const question = encodeFunctionData({ abi: uris, functionName, args: [BigInt(tokenId)] });
     const call = calls.call(toAddress(intent.predicted_addr), question, { blockHash });
-    const [answer] = await services.relay.nodes(chain).first((node) => node.ask([call]));
+    const [answer] = await nodes.first((node) => node.ask([call]));
     if (!answer || "error" in answer) continue;
-    const now = decodeFunctionResult({ abi: uris, functionName, data: parseHex(answer, "a URI") });
-    if (!now.endsWith(uri) && (await isLastOfBlock(services.rpc(chain), blockNumber, transactionHash)))
+    const data = parseHex(answer, "a URI");
+    const now = decodeFunctionResult({ abi: uris, functionName, data });
+    if (now.endsWith(uri) || !(await agreeOnBytes(nodes, chain.relay.quorum, call, data))) continue;
+    if (await isLastOfBlock(services.rpc(chain), blockNumber, transactionHash))
       return `the URI of token ${tokenId} is ${now.slice(0, 200)}`;
   }
   return null;
