@@ -5,6 +5,7 @@ import { isIntentDone } from "../chain/intent-done.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { replacesRecord } from "../chain/operation.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+import { isTokenSuperseded, waitForTokenTurn } from "../store/token-order.ts";
 import { waitForTurn } from "../store/update-order.ts";
 import { chooseWallet, sendersOf, type WalletChoice } from "./choose-wallet.ts";
 import { claimFound } from "./claim-found.ts";
@@ -32,7 +33,14 @@ export async function startUnassigned(
   intent: Intent,
   known: Preflight | null,
 ): Promise<Step> {
-  const turn = await waitForTurn(services.db, intent, null);
+  if (await isTokenSuperseded(services.db, intent)) {
+    const reason = "a later update of this token was carried out while this one had to be repeated";
+    return (
+      (await moveIntent(services.db, intent, "cancelled", "superseded", reason)) ??
+      (await getIntent(services.db, intent.id))
+    );
+  }
+  const turn = (await waitForTurn(services.db, intent, null)) ?? (await waitForTokenTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
   const choice = await chooseWallet(services, chain, intent);
   if (choice.found && intent.kind === "update") {

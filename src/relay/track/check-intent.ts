@@ -7,7 +7,7 @@ import { lackedRole } from "../chain/lacked-role.ts";
 import { announcesOperation, isOperation } from "../chain/operation.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
 import type { Receipt } from "../chain/reads.ts";
-import { effectOfUpdate } from "../chain/update-effect.ts";
+import { effectOfUpdate, type UpdateEffect } from "../chain/update-effect.ts";
 import { announcesCollection, verifyDeployment } from "../chain/verify-deployment.ts";
 import { verifyOperation } from "../chain/verify-operation.ts";
 import { type ChainView, depthOf, readReceipts } from "../chain/view.ts";
@@ -214,7 +214,7 @@ function outcomeOf(state: MinedState): boolean | null {
 /**
  * What ran out of gas did so because a node estimated too little: the request goes on as a retry, with another
  * estimate, a few times. So does a deployment whose wallet had lost its role when it was mined: another wallet sends
- * it, or this one once it has the role again. Everything else that the chain refused it refused for good.
+ * it, or this one once it has the role again; and a call of the operator that came before its contract. Everything else that the chain refused it refused for good.
  */
 async function endReverted(
   services: RelayContext,
@@ -233,10 +233,29 @@ async function endReverted(
     services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the request is repeated");
     return await moveIntent(services.db, intent, "nonce_conflict", "role");
   }
+  if (mayRepeat && isOperation(intent.kind) && intent.kind !== "contract") {
+    const effect = await effectOfRefused(services, chain, intent, hash);
+    if (effect === "unknown") return intent;
+    if (effect === "none") {
+      services.log.warn({ intent: intent.id, hash }, "a request was mined before its contract stood; it is repeated");
+      return await moveIntent(services.db, intent, "nonce_conflict", "no_effect");
+    }
+  }
   if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
     return await moveIntent(services.db, intent, "failed_onchain");
   services.log.warn({ intent: intent.id, hash }, "a transaction ran out of gas; it is repeated with a new estimate");
   return await moveIntent(services.db, intent, "nonce_conflict", "out_of_gas");
+}
+
+/** After a reorganisation, a request may be mined before the deployment of its contract, which another wallet sent. */
+async function effectOfRefused(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+  hash: Hash,
+): Promise<UpdateEffect> {
+  const receipt = (await readReceipts(services.relay.nodes(chain), [hash])).get(hash);
+  return receipt ? await effectOfUpdate(services, chain, intent, receipt) : "unknown";
 }
 
 /**

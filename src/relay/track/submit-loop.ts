@@ -40,8 +40,10 @@ export async function submitRound(
   for (const intent of intents) {
     if (signal?.aborted || performance.now() > end) return;
     memory.waiting = intent.seq;
-    if (full && !replacesRecord(intent.kind)) continue;
-    full ||= (await submit(services, chain, intent, memory)) === "waiting" && !replacesRecord(intent.kind);
+    // These may wait for one another, and not for room.
+    const ordered = replacesRecord(intent.kind) || intent.kind === "token_update";
+    if (full && !ordered) continue;
+    full ||= (await submit(services, chain, intent, memory)) === "waiting" && !ordered;
   }
   if (!more) memory.waiting = -1n;
 }
