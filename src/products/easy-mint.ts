@@ -57,7 +57,7 @@ export function easyMint(services: Services, caller: Caller, input: EasyMintInpu
 /** The contract of easy mints on a chain; nobody's but the service's. @throws as `easyMint`. */
 export function findEasyContract(services: Services, caller: Caller, chainName: string): Product {
   const chain = findOperatedChain(services, caller, chainName);
-  const { easyContract: address } = requireOperator(chain).operator;
+  const { easyContract: address, address: operator } = requireOperator(chain).operator;
   if (!address)
     throw new ServiceError(
       "chain_not_supported",
@@ -65,7 +65,7 @@ export function findEasyContract(services: Services, caller: Caller, chainName: 
       { field: "chain" },
     );
   const deployedOwner = services.relay.account(chain).address;
-  return { chain, address, asSent: address, type: "erc721", deployedOwner };
+  return { chain, address, asSent: address, type: "erc721", deployedOwner, operator };
 }
 
 /** So many numbers are drawn until one is free: the counter may have gone back with a database that was restored. */

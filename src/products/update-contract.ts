@@ -39,7 +39,7 @@ export async function updateContract(
   const changes = checkChanges(input);
   const payload: ContractUpdatePayload = { contract: address, contractAsSent: asSent, changes };
   return {
-    ...{ chain, kind: "contract_update", idempotencyKey: input.idempotencyKey },
+    ...{ chain, kind: "contract_update", operator: product.operator, idempotencyKey: input.idempotencyKey },
     canonical: `${address} ${JSON.stringify(changes)}`,
     draft: async () => {
       // Checked and simulated with what the chain has now; what is signed is made from what it has then.

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { type Address, type Hex, parseEther } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -67,7 +68,13 @@ async function settled({ request }: CarriedOut, states: readonly string[]): Prom
 
 async function contractWithToken(owner: Address) {
   const operation = await createContract(services, s.caller, {
-    ...{ chain: "goerli", name: "Order", symbol: "ORD", ownerAddress: owner, metadataUpdatable: true },
+    ...{
+      chain: "goerli",
+      name: `Order ${randomBytes(4).toString("hex")}`,
+      symbol: "ORD",
+      ownerAddress: owner,
+      metadataUpdatable: true,
+    },
   });
   const made = await carryOut(services, s.caller, operation);
   await settled(made, ["confirmed", "finalized"]);

@@ -2,7 +2,7 @@ import { type Address, decodeFunctionData, encodeEventTopics, type Hex } from "v
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
-import type { Chain } from "../../chains.ts";
+import { type Chain, operatorsOf } from "../../chains.ts";
 import type { CallKind } from "../../db/tables/relay.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import { deploySelector, maxTransactionGas, operatorSelectors, updateSelector } from "../../signing/rules.ts";
@@ -42,7 +42,7 @@ export function kindOfContent(chain: Chain, wallet: Address, content: Content): 
   if (selector === deploySelector)
     return to === chain.factory?.address && rootOf(data) !== null ? "deploy" : "external";
   if ((Object.values(operatorSelectors) as string[]).includes(selector))
-    return to === chain.operator?.address && rootOf(data) !== null ? "operate" : "external";
+    return operatorsOf(chain).some(({ address }) => address === to) && rootOf(data) !== null ? "operate" : "external";
   return selector === updateSelector ? "update" : "external";
 }
 
