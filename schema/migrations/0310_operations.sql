@@ -67,7 +67,7 @@ CREATE FUNCTION service.fixed_payload(i service.intent) RETURNS jsonb LANGUAGE s
   SELECT CASE WHEN i.kind = 'mint' AND i.payload ? 'easy' THEN i.payload #- '{tokens,0,tokenId}'
     ELSE jsonb_build_object('payload', i.payload, 'call', encode(i.init_data, 'hex')) END
 $$;
-CREATE TRIGGER intent_adopt AFTER UPDATE OF payload ON service.intent FOR EACH ROW
+CREATE TRIGGER intent_import AFTER UPDATE OF payload ON service.intent FOR EACH ROW
   WHEN (NEW.kind = 'mint' AND OLD.payload <> NEW.payload) EXECUTE FUNCTION service.claim_tokens();
 CREATE OR REPLACE FUNCTION service.guard_intent() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

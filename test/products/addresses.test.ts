@@ -4,7 +4,7 @@ import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
 import { carryOut } from "../../src/products/carry-out.ts";
 import { createContract } from "../../src/products/create-contract.ts";
 import type { ProductType } from "../../src/relay/store/operation-payload.ts";
-import { LyingEndpoint } from "./lying-endpoint.ts";
+import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario, randomAddress } from "./scenario.ts";
 
 let s: ProductScenario;
@@ -22,14 +22,14 @@ test("no endpoint says where a new contract will stand", async () => {
   const predict = productOperatorAbi.filter((item) => item.type === "function" && item.name === "predict721");
   const [item] = predict;
   if (!item) throw new Error("no predict721");
-  const liar = await LyingEndpoint.start(s.h.node.url, toFunctionSelector(item), randomAddress());
+  const faulty = await FaultyEndpoint.start(s.h.node.url, toFunctionSelector(item), randomAddress());
   try {
-    const services = s.h.process({ RPC_URL_GOERLI: [liar.url, s.h.node.url].join(",") });
+    const services = s.h.process({ RPC_URL_GOERLI: [faulty.url, s.h.node.url].join(",") });
     const done = await carryOut(services, s.caller, await createContract(services, s.caller, input("erc721")));
     await s.h.until(services, done.request.id, ["finalized"]);
     expect(await s.h.chain.getCode({ address: done.request.contract })).toMatch(/^0x363d3d373d/);
   } finally {
-    await liar.stop();
+    await faulty.stop();
   }
 });
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
 import type { Services } from "../../src/services.ts";
-import { LyingEndpoint } from "./lying-endpoint.ts";
+import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario, randomAddress } from "./scenario.ts";
 
 const settings = parseAbi([
@@ -35,26 +35,26 @@ async function settingsOf(address: `0x${string}`) {
   };
 }
 
-test("one lying endpoint of three writes nothing into the settings, where two have to agree", async () => {
+test("one faulty endpoint of three writes nothing into the settings, where two have to agree", async () => {
   const contract = await s.contract();
   const before = await settingsOf(contract);
   const selector = toFunctionSelector("royaltiesAddress()");
-  const liar = await LyingEndpoint.start(s.h.node.url, selector, randomAddress());
+  const faulty = await FaultyEndpoint.start(s.h.node.url, selector, randomAddress());
   try {
     const services = s.h.process({
-      RPC_URL_GOERLI: [liar.url, s.h.proxy.url, s.h.node.url].join(","),
+      RPC_URL_GOERLI: [faulty.url, s.h.proxy.url, s.h.node.url].join(","),
       RPC_QUORUM_GOERLI: "2",
     });
     const done = await change(contract, { baseUri: "ipfs://a/" }, services);
     await s.h.until(services, done.request.id, ["finalized"]);
     expect(await settingsOf(contract)).toEqual({ ...before, baseUri: "ipfs://a/" });
-    // It also lies of what was asked for, which the others say stands.
+    // It also falsifies what was asked for, which the others say stands.
     const receiver = randomAddress();
     const second = await change(contract, { royaltiesAddress: receiver }, services);
     await s.h.until(services, second.request.id, ["finalized"]);
     expect(await settingsOf(contract)).toEqual({ ...before, baseUri: "ipfs://a/", receiver: receiver.toLowerCase() });
   } finally {
-    await liar.stop();
+    await faulty.stop();
   }
 });
 

@@ -29,6 +29,8 @@ export async function effectOfUpdate(
   if (!deployment || isOver(deployment.state)) return update.kind === "update" ? "none" : "took";
   const nodes = services.relay.nodes(chain);
   if (deployment.found_tx) {
+    const { found_block: stood } = deployment;
+    if (stood !== null && stood !== receipt.blockNumber) return stood < receipt.blockNumber ? "took" : "none";
     // Made by another transaction than its own, which was final when that was recorded.
     const made = (await readReceipts(nodes, [toHash(deployment.found_tx)])).get(toHash(deployment.found_tx));
     return made ? compare(made, receipt) : "unknown";
@@ -57,7 +59,7 @@ async function findDeployment(services: RelayContext, update: Intent) {
   return await services.db
     .selectFrom("service.intent as i")
     .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
-    .select(["i.state", "s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.found_tx"])
+    .select(["i.state", "s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.found_tx", "i.found_block"])
     .where("i.chain_id", "=", update.chain_id)
     .where("i.predicted_addr", "=", update.predicted_addr)
     .where("i.kind", "=", update.kind === "update" ? "deploy" : "contract")

@@ -7,7 +7,7 @@ import { callKind } from "../chain/operation.ts";
 import { isCallOf } from "../chain/own-content.ts";
 import { toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
-import { adoptEasyToken } from "./adopt-easy-token.ts";
+import { importEasyToken } from "./import-easy-token.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
 /**
@@ -38,8 +38,8 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
   const [own] = found;
   if (!own) return null;
   return await services.db.transaction().execute(async (db) => {
-    const adopted = own.token ? await adoptEasyToken(db, intent, own.token) : intent;
-    const queued = adopted?.state === "held" ? await moveIntent(db, adopted, "queued") : adopted;
+    const imported = own.token ? await importEasyToken(db, intent, own.token) : intent;
+    const queued = imported?.state === "held" ? await moveIntent(db, imported, "queued") : imported;
     const assigned = queued && (await moveIntent(db, queued, "assigned"));
     if (!assigned) return null;
     const claimed = await db

@@ -11,7 +11,7 @@ import { verifyOperation } from "../chain/verify-operation.ts";
 import { readChainView } from "../chain/view.ts";
 import { toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
-import { adoptEasyToken } from "./adopt-easy-token.ts";
+import { importEasyToken } from "./import-easy-token.ts";
 
 /**
  * Ends a request that another transaction has fulfilled for good. Of what the operator carries out it is the event with
@@ -37,9 +37,9 @@ export async function endAsFound(services: RelayContext, chain: Chain, seen: Int
   const outcome = { hash: found.hash, blockHash: found.blockHash, succeeded: true };
   if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed") return null;
   const token = await readEasyToken(services, chain, intent, found.hash);
-  const adopted = token ? await adoptEasyToken(services.db, intent, token) : intent;
-  if (!adopted) return await getIntent(services.db, intent.id);
-  intent = adopted;
+  const imported = token ? await importEasyToken(services.db, intent, token) : intent;
+  if (!imported) return await getIntent(services.db, intent.id);
+  intent = imported;
   const problem = await askNode(chain, () =>
     isOperation(intent.kind)
       ? verifyOperation(services, chain, intent, found.hash)

@@ -11,7 +11,7 @@ import { tokensOf } from "../store/operation-payload.ts";
  *
  * @returns null when another process moved the request.
  */
-export async function adoptEasyToken(
+export async function importEasyToken(
   db: Kysely<Database>,
   intent: Intent,
   { tokenId, call }: EasyToken,

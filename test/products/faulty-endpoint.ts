@@ -8,7 +8,7 @@ interface Call {
 }
 
 /** An endpoint that passes everything on, and gives an address of its choice for one call. */
-export class LyingEndpoint {
+export class FaultyEndpoint {
   readonly #server: Server;
 
   private constructor(server: Server) {
@@ -16,7 +16,7 @@ export class LyingEndpoint {
   }
 
   /** @param selector of the call that it answers with `address`. */
-  static async start(target: string, selector: Hex, address: Address): Promise<LyingEndpoint> {
+  static async start(target: string, selector: Hex, address: Address): Promise<FaultyEndpoint> {
     const server = createServer(async (request, response) => {
       const body = Buffer.concat(await request.toArray()).toString();
       const asked = JSON.parse(body) as Call | Call[];
@@ -31,7 +31,7 @@ export class LyingEndpoint {
       response.writeHead(200, headers).end(JSON.stringify(answers));
     });
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
-    return new LyingEndpoint(server);
+    return new FaultyEndpoint(server);
   }
 
   get url(): string {
