@@ -7,7 +7,7 @@ import type { Receipt } from "../chain/reads.ts";
 import { effectOfUpdate } from "../chain/update-effect.ts";
 import { announcesCollection, verifyDeployment } from "../chain/verify-deployment.ts";
 import { verifyOperation } from "../chain/verify-operation.ts";
-import { type ChainView, depthOf, readReceipts } from "../chain/view.ts";
+import { type ChainView, depthOf } from "../chain/view.ts";
 import { toHash } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
