@@ -54,7 +54,8 @@ export async function prepareUpdate(
   const answers = (await node.ask(questions)).map((answer) => parseHex(answer, "a configuration"));
   const agreed = await Promise.all(questions.map((call, index) => isAgreed(call, answers[index] ?? "0x")));
   if (agreed.includes(false)) return { waits: "the endpoints do not say the same of this contract's configuration" };
-  if (answers.includes("0x")) return { refused: "no contract stands at its address" };
+  if (answers.includes("0x"))
+    return { refused: `no ${intent.kind === "update" ? "collection" : "contract"} stands at its address` };
   const basis = { block: head.number, after: after?.hash ?? null };
   if (intent.kind === "contract_update") return encodeContractUpdate(intent, decodeRecord(answers), basis, superseded);
   const [data = "0x"] = answers;

@@ -43,12 +43,12 @@ export async function startUnassigned(
   const turn = (await waitForTurn(services.db, intent, null)) ?? (await waitForTokenTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
   const choice = await chooseWallet(services, chain, intent);
-  if (choice.found && intent.kind === "update") {
+  const claimed = choice.found ? await claimFound(services, chain, intent) : null;
+  if (claimed) return claimed;
+  if (choice.found && replacesRecord(intent.kind)) {
     const reason = "a transaction that was found of the paying wallet is under way, and may be an update";
     return { kind: "waiting", intent, reason, ready: null };
   }
-  const claimed = choice.found ? await claimFound(services, chain, intent) : null;
-  if (claimed) return claimed;
   if (choice.kind === "hold") {
     // The wallet may wait for this very intent: after a restore, for the collection that it made already.
     const found =
