@@ -22,7 +22,7 @@ test("no endpoint says where a new contract will stand", async () => {
   const predict = productOperatorAbi.filter((item) => item.type === "function" && item.name === "predict721");
   const [item] = predict;
   if (!item) throw new Error("no predict721");
-  const faulty = await FaultyEndpoint.start(s.h.node.url, toFunctionSelector(item), randomAddress());
+  const faulty = await FaultyEndpoint.withAddress(s.h.node.url, toFunctionSelector(item), randomAddress());
   try {
     const services = s.h.process({ RPC_URL_GOERLI: [faulty.url, s.h.node.url].join(",") });
     const done = await carryOut(services, s.caller, await createContract(services, s.caller, input("erc721")));

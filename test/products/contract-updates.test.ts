@@ -39,7 +39,7 @@ test("one faulty endpoint of three writes nothing into the settings, where two h
   const contract = await s.contract();
   const before = await settingsOf(contract);
   const selector = toFunctionSelector("royaltiesAddress()");
-  const faulty = await FaultyEndpoint.start(s.h.node.url, selector, randomAddress());
+  const faulty = await FaultyEndpoint.withAddress(s.h.node.url, selector, randomAddress());
   try {
     const services = s.h.process({
       RPC_URL_GOERLI: [faulty.url, s.h.proxy.url, s.h.node.url].join(","),
@@ -55,6 +55,20 @@ test("one faulty endpoint of three writes nothing into the settings, where two h
     expect(await settingsOf(contract)).toEqual({ ...before, baseUri: "ipfs://a/", receiver: receiver.toLowerCase() });
   } finally {
     await faulty.stop();
+  }
+});
+
+test("an endpoint that is behind the last update does not take it back", async () => {
+  const contract = await s.contract();
+  const before = await s.h.chain.getBlockNumber();
+  await s.ended(await change(contract, { royaltiesBps: 111n }));
+  const behind = await FaultyEndpoint.behind(s.h.node.url, before);
+  try {
+    const services = s.h.process({ RPC_URL_GOERLI: [behind.url, s.h.node.url].join(",") });
+    await s.ended(await change(contract, { baseUri: "ipfs://b/" }, services));
+    expect(await settingsOf(contract)).toMatchObject({ baseUri: "ipfs://b/", bps: 111n });
+  } finally {
+    await behind.stop();
   }
 });
 
