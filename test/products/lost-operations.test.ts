@@ -18,6 +18,7 @@ beforeAll(async () => {
 });
 afterAll(async () => s?.stop());
 
+const mined = async () => await s.h.chain.getTransactionCount({ address: s.h.relayer, blockTag: "latest" });
 const idOf = ({ request }: CarriedOut) => (request.payload as TokensPayload).tokens[0]?.tokenId;
 
 test("a transfer that stands and is not final yet never expires, is not cancelled, and is done once", async () => {
@@ -77,6 +78,27 @@ test("an easy mint whose rows were lost is the token that it minted", async () =
     first.request.id,
   ]);
   expect(rows).toEqual([{ token_id: idOf(first) }]);
+});
+
+test("an easy mint whose rows were lost while it waited in the mempool is one token", async () => {
+  const input = easy("waits", "easy-waits");
+  await s.h.chain.setAutomine(false);
+  try {
+    const first = await carryOut(s.services, s.caller, easyMint(s.services, s.caller, input));
+    await expect.poll(() => s.sent()).toBeGreaterThan(await mined());
+    await loseRows(s.h.database.pool, [first.request.id], s.h.relayer);
+    const after = s.h.process();
+    const again = carryOut(after, s.caller, easyMint(after, s.caller, input));
+    await expect(again).rejects.toThrow("not final yet");
+    await s.h.chain.setAutomine(true);
+    await s.h.chain.mine({ blocks: 1 });
+    await s.ended(first);
+    const repeated = await carryOut(s.services, s.caller, easyMint(s.services, s.caller, input));
+    expect(idOf(repeated)).toBe(idOf(first));
+    expect(repeated.request.transactionHash).toBe(first.request.transactionHash);
+  } finally {
+    await s.h.chain.setAutomine(true);
+  }
 });
 
 test("a counter of easy mints that went back goes on behind the tokens that stand", async () => {
