@@ -1,6 +1,18 @@
 import type { Address, Hash, Hex } from "viem";
 import { ServiceError } from "./errors/errors.ts";
 
+/** An operator of product contracts and the block it was deployed in. */
+export interface Operator {
+  /** Lower case. */
+  address: Address;
+  block: bigint;
+}
+
+/** Every operator of a chain, the one that new contracts get first. */
+export function operatorsOf({ operator }: Pick<Chain, "operator">): readonly Operator[] {
+  return operator ? [operator, ...(operator.before ?? [])] : [];
+}
+
 /** One EVM chain as this installation knows it. */
 export interface Chain {
   /** Name in requests and in the environment's variables: lower case, `ethereum`, `polygon`, `goerli`, … */
@@ -16,10 +28,10 @@ export interface Chain {
   /** Collection factory of the service and the block it was deployed in; null: no deployments on this chain. */
   factory: { address: Address; block: bigint } | null;
   /**
-   * Operator of the product contracts, the block it was deployed in, and the contract of easy mints; null: no minting on
-   * a client's behalf on this chain.
+   * Operator of the product contracts, the block it was deployed in, the contract of easy mints, and the operators of
+   * before, which go on with the contracts that they deployed; null: no minting on a client's behalf on this chain.
    */
-  operator: { address: Address; block: bigint; easyContract: Address | null } | null;
+  operator: { address: Address; block: bigint; easyContract: Address | null; before?: readonly Operator[] } | null;
   /** Private key of the wallet that pays deployments; null: no deployments on this chain. */
   relayerKey: Hex | null;
   /** Blocks until a deployment counts as confirmed, the one that holds it included: 1 is as soon as it is mined. */

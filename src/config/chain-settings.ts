@@ -2,11 +2,34 @@ import { readFileSync } from "node:fs";
 import type { Address, Hash, Hex } from "viem";
 import { privateKeyToAddress } from "viem/accounts";
 import { z } from "zod";
-import { type Chain, configuredSuffixes, defaultRelayPolicy, knownChains, type RelayPolicy } from "../chains.ts";
+import {
+  type Chain,
+  configuredSuffixes,
+  defaultRelayPolicy,
+  knownChains,
+  type Operator,
+  type RelayPolicy,
+} from "../chains.ts";
 import { isSignedElsewhere } from "../signing/endpoint.ts";
 import { parseAddresses, parseKeys } from "../signing/signer-config.ts";
 import { ConfigError, count, type Env, evmAddress, hash32, read, readWith, units, url } from "./values.ts";
 
+const operators = z
+  .string()
+  .regex(
+    /^\s*0x[0-9a-fA-F]{40}(:\d{1,15})?\s*(,\s*0x[0-9a-fA-F]{40}(:\d{1,15})?\s*)*$/,
+    "addresses with commas are wanted, each with its block behind a colon",
+  )
+  .transform((text): readonly Operator[] =>
+    text
+      .split(",")
+      .map((part) => part.trim())
+      .filter(Boolean)
+      .map((part) => {
+        const [address = "", block = "0"] = part.toLowerCase().split(":");
+        return { address: address as Address, block: BigInt(block) };
+      }),
+  );
 const indexScope = z
   .string()
   .regex(
@@ -113,6 +136,7 @@ function readOperator(env: Env, suffix: string): Chain["operator"] {
       address: address.toLowerCase() as Address,
       block: BigInt(read(env, `OPERATOR_BLOCK_${suffix}`, count, 0)),
       easyContract: easy && (easy.toLowerCase() as Address),
+      before: read(env, `OPERATORS_BEFORE_${suffix}`, operators, []),
     }
   );
 }

@@ -23,6 +23,8 @@ import { type SimulatedCall, simulateCall } from "./simulate-call.ts";
 export interface Operation {
   chain: Chain;
   kind: OperationKind;
+  /** Who carries it out; absent: the operator that new contracts get. */
+  operator?: Address | undefined;
   /** Everything that makes two requests the same, in one spelling; without what is drawn for it. */
   canonical: string;
   /** As sent. */
@@ -159,13 +161,14 @@ async function draftOf(
   const id = idOfKey(caller, key);
   const draft = await operation.draft(id);
   const { operator } = requireOperator(operation.chain);
+  const to = operation.operator ?? operator.address;
   const data = encodeOperation({
     kind: operation.kind,
     root_id: id,
     predicted_addr: toBytes(draft.target),
     init_data: toBytes(draft.data),
   });
-  return { id, draft, call: { to: operator.address, data } };
+  return { id, draft, call: { to, data } };
 }
 
 /** What a request would do; nothing of it was stored, signed or spent. */

@@ -1,5 +1,6 @@
-import type { ProductType } from "../relay/store/operation-payload.ts";
-import type { RoleList } from "./product-calls.ts";
+import type { ProductType, RoleList } from "../relay/store/operation-payload.ts";
+
+export type { ContractChanges, ContractUpdatePayload } from "../relay/store/operation-payload.ts";
 
 /** A product contract as accepted: every default filled in, addresses as sent. Kept with the intent as JSON. */
 export interface ContractPayload {
@@ -14,24 +15,4 @@ export interface ContractPayload {
   royaltiesBps: string;
   royaltiesAddress: string;
   roles: RoleList[];
-}
-
-/** What an update of a product contract changes; absent members stay. */
-export interface ContractChanges {
-  /** Only `true` means something. */
-  freezeMetadata?: boolean;
-  baseUri?: string;
-  royaltiesBps?: string;
-  royaltiesAddress?: string;
-  /** Only the given roles change. */
-  roles?: RoleList[];
-  /** The service gives its rights on the contract up, for good. */
-  exit?: boolean;
-}
-
-export interface ContractUpdatePayload {
-  /** Lower case. */
-  contract: string;
-  contractAsSent: string;
-  changes: ContractChanges;
 }

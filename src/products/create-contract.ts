@@ -1,20 +1,17 @@
-import { type Address, encodeFunctionData, zeroAddress } from "viem";
-import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
+import { type Address, zeroAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { Problems } from "../collections/problems.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
 import { intentName } from "../relay/chain/encode-deploy.ts";
-import { askNode } from "../relay/chain/node-failure.ts";
-import { calls, parseHex } from "../relay/chain/reads.ts";
+import { placeOfProduct } from "../relay/chain/product-address.ts";
 import type { ProductType } from "../relay/store/operation-payload.ts";
-import { NodeFault } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import type { Operation } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
 import type { ContractPayload } from "./contract-payload.ts";
 import { findOperatedChain } from "./find-product.ts";
-import { encodeDeployProduct, type RoleList, rolesOf } from "./product-calls.ts";
+import { encodeDeployProduct, type RoleList } from "./product-calls.ts";
 
 export interface CreateContractInput {
   /** As sent, aliases allowed. */
@@ -72,20 +69,8 @@ export async function createContract(
     canonical: canonicalOf(payload),
     draft: async (id) => {
       const name = intentName(id);
-      const predict = encodeFunctionData({
-        abi: productOperatorAbi,
-        functionName: type === "erc721" ? "predict721" : "predict1155",
-        args: [name, deployment, runtime, rolesOf(roles)],
-      });
-      const target = await askNode(chain, () =>
-        services.relay.nodes(chain).first(async (node) => {
-          const [answer] = await node.ask([calls.call(operator.address, predict, "latest")]);
-          const word = parseHex(answer, "an address");
-          if (word.length !== 66) throw new NodeFault("no operator at this address");
-          return `0x${word.slice(26)}` as Address;
-        }),
-      );
-      return { payload, target, owner, data: encodeDeployProduct(type, name, deployment, runtime, roles) };
+      const data = encodeDeployProduct(type, name, deployment, runtime, roles);
+      return { payload, target: placeOfProduct(operator.address, data).address, owner, data };
     },
   };
 }

@@ -1,8 +1,10 @@
 import { sql } from "kysely";
+import { parseAbi } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
+import { askNode } from "../relay/chain/node-failure.ts";
 import { toBytes } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import type { Operation } from "./carry-out.ts";
@@ -10,6 +12,7 @@ import { checkTokens } from "./check-tokens.ts";
 import { findOperatedChain, type Product } from "./find-product.ts";
 import { mintOperation } from "./mint-tokens.ts";
 import { pinnedMetadata } from "./pinned-metadata.ts";
+import { isMinted } from "./read-token.ts";
 
 export interface EasyMintInput {
   chain: string;
@@ -54,7 +57,7 @@ export function easyMint(services: Services, caller: Caller, input: EasyMintInpu
 /** The contract of easy mints on a chain; nobody's but the service's. @throws as `easyMint`. */
 export function findEasyContract(services: Services, caller: Caller, chainName: string): Product {
   const chain = findOperatedChain(services, caller, chainName);
-  const { easyContract: address } = requireOperator(chain).operator;
+  const { easyContract: address, address: operator } = requireOperator(chain).operator;
   if (!address)
     throw new ServiceError(
       "chain_not_supported",
@@ -62,15 +65,37 @@ export function findEasyContract(services: Services, caller: Caller, chainName: 
       { field: "chain" },
     );
   const deployedOwner = services.relay.account(chain).address;
-  return { chain, address, asSent: address, type: "erc721", deployedOwner };
+  return { chain, address, asSent: address, type: "erc721", deployedOwner, operator };
 }
 
-/** Counted from 1. A number that is drawn for a request that fails is left out. */
-async function drawId(services: Services, { chain, address }: Product): Promise<bigint> {
-  const { rows } = await sql<{ last_id: bigint }>`
-    INSERT INTO service.easy_counter AS c (chain_id, contract, last_id) VALUES (${chain.id}, ${toBytes(address)}, 1)
-    ON CONFLICT (chain_id, contract) DO UPDATE SET last_id = c.last_id + 1 RETURNING last_id`.execute(services.db);
-  const [row] = rows;
-  if (!row) throw new Error("no number was drawn");
-  return row.last_id;
+/** So many numbers are drawn until one is free: the counter may have gone back with a database that was restored. */
+const mostDraws = 100;
+
+/**
+ * Counted from 1, behind as many as the contract has tokens. A number that is drawn for a request that fails is left out,
+ * and one that is taken is drawn over.
+ */
+async function drawId(services: Services, product: Product): Promise<bigint> {
+  const { chain, address } = product;
+  const stand = await readTotal(services, product);
+  for (let draws = 0; draws < mostDraws; draws += 1) {
+    const { rows } = await sql<{ last_id: bigint; claimed: boolean }>`
+      WITH drawn AS (
+        INSERT INTO service.easy_counter AS c (chain_id, contract, last_id)
+        VALUES (${chain.id}, ${toBytes(address)}, ${stand + 1n})
+        ON CONFLICT (chain_id, contract) DO UPDATE SET last_id = greatest(c.last_id + 1, ${stand + 1n}) RETURNING *)
+      SELECT last_id, EXISTS (SELECT FROM service.token_claim t WHERE (t.chain_id, t.contract) = (d.chain_id, d.contract)
+        AND t.token_id = d.last_id) AS claimed FROM drawn d`.execute(services.db);
+    const [row] = rows;
+    if (!row) throw new Error("no number was drawn");
+    if (!row.claimed && !(await isMinted(services, product, row.last_id))) return row.last_id;
+  }
+  throw new ServiceError("service_unavailable", "the ids of easy mints are being counted anew", {
+    retryAfterSeconds: 1,
+  });
+}
+
+async function readTotal(services: Services, { chain, address }: Product): Promise<bigint> {
+  const abi = parseAbi(["function totalSupply() view returns (uint256)"]);
+  return await askNode(chain, () => services.rpc(chain).readContract({ address, abi, functionName: "totalSupply" }));
 }

@@ -1,15 +1,15 @@
 import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import { type Chain, findChain } from "../chains.ts";
+import { type Chain, findChain, operatorsOf } from "../chains.ts";
 import { confirmedStates } from "../collections/get-deployment.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
+import { productAbi } from "../relay/chain/product-record.ts";
 import { toAddress, toBytes } from "../relay/store/bytes.ts";
 import type { ProductType } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import type { ContractPayload } from "./contract-payload.ts";
-import { productAbi } from "./product-calls.ts";
 
 /** A product contract of the caller's account that stands. */
 export interface Product {
@@ -21,6 +21,8 @@ export interface Product {
   type: ProductType;
   /** The owner that it was deployed with. */
   deployedOwner: Address;
+  /** Who acts on it: the operator that deployed it, while this installation has that one. */
+  operator: Address;
 }
 
 /**
@@ -40,7 +42,7 @@ export async function findProduct(
   const address = place.contract.toLowerCase() as Address;
   const row = await services.db
     .selectFrom("service.intent")
-    .select(["payload", "owner"])
+    .select(["payload", "owner", "factory"])
     .where("chain_id", "=", chain.id)
     .where("predicted_addr", "=", toBytes(address))
     .where("tenant_id", "=", caller.accountId)
@@ -52,7 +54,12 @@ export async function findProduct(
       field: "contract",
     });
   const { type } = row.payload as ContractPayload;
-  return { chain, address, asSent: place.contract, type, deployedOwner: toAddress(row.owner) };
+  const deployedBy = toAddress(row.factory);
+  const operator = operatorsOf(chain).find((known) => known.address === deployedBy) ?? requireOperator(chain).operator;
+  return {
+    ...{ chain, address, asSent: place.contract, type },
+    ...{ deployedOwner: toAddress(row.owner), operator: operator.address },
+  };
 }
 
 /** The chain of a request that the operator is to carry out. @throws as `findProduct`. */

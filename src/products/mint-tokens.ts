@@ -44,7 +44,7 @@ export function mintOperation(
 ): Operation {
   const { chain, address, type } = product;
   return {
-    ...{ chain, kind: "mint", idempotencyKey },
+    ...{ chain, kind: "mint", operator: product.operator, idempotencyKey },
     canonical: `${address} ${canonicalOf(tokens)}`,
     draft: async (id) => {
       const drawn: OperationToken[] = [];

@@ -45,7 +45,7 @@ async function move(
   const payload: TokensPayload = { contract: address, contractAsSent: asSent, type, tokens };
   const same = tokens.map(({ tokenId, to, quantity }) => [tokenId, to?.toLowerCase(), quantity]);
   return {
-    ...{ chain, kind, idempotencyKey: input.idempotencyKey },
+    ...{ chain, kind, operator: product.operator, idempotencyKey: input.idempotencyKey },
     canonical: `${address} ${JSON.stringify(same)}`,
     draft: async () => ({
       payload,

@@ -1,20 +1,10 @@
-import { type Address, encodeFunctionData, type Hex, keccak256, parseAbi, stringToHex } from "viem";
+import { type Address, encodeFunctionData, type Hex, parseAbi } from "viem";
 import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
-import type { OperationToken, ProductType } from "../relay/store/operation-payload.ts";
+import { productAbi, type RuntimeRecord, rolesOf } from "../relay/chain/product-record.ts";
+import type { OperationToken, ProductType, RoleList } from "../relay/store/operation-payload.ts";
 
-/** What the operator calls of a product contract, and what is read of one before. */
-export const productAbi = parseAbi([
-  "struct Runtime { string baseURI; bool metadataUpdatable; bool tokensTransferable; uint256 royaltiesBps; address royaltiesAddress; }",
-  "struct Roles { bytes32 role; address[] addresses; bool frozen; }",
-  "function update(Runtime newConfig, Roles[] rolesAddresses, bool isRevokeNFTPortPermissions)",
-  "function updateTokenUri(uint256 tokenId, string uri, bool freeze)",
-  "function owner() view returns (address)",
-  "function baseURI() view returns (string)",
-  "function metadataUpdatable() view returns (bool)",
-  "function tokensTransferable() view returns (bool)",
-  "function royaltiesBasisPoints() view returns (uint256)",
-  "function royaltiesAddress() view returns (address)",
-]);
+export { type RoleList, type RoleWord, roleWords } from "../relay/store/operation-payload.ts";
+
 const abi721 = parseAbi([
   "function mintToCaller(address caller, uint256 tokenId, string tokenURI) returns (uint256)",
   "function transferByOwner(address to, uint256 tokenId)",
@@ -29,45 +19,11 @@ const abi1155 = parseAbi([
   "function burnBatch(uint256[] ids, uint256[] values)",
 ]);
 
-/** Roles of a product contract by the words of requests. */
-export const roleWords = {
-  mint: "MINT_ROLE",
-  update_contract: "UPDATE_CONTRACT_ROLE",
-  update_token: "UPDATE_TOKEN_ROLE",
-  burn: "BURN_ROLE",
-  transfer: "TRANSFER_ROLE",
-} as const;
-export type RoleWord = keyof typeof roleWords;
-
-/** Who has a role by list; a frozen list never changes again. */
-export interface RoleList {
-  role: RoleWord;
-  /** As sent. */
-  addresses: readonly string[];
-  freeze: boolean;
-}
-
-export interface RuntimeRecord {
-  baseURI: string;
-  metadataUpdatable: boolean;
-  tokensTransferable: boolean;
-  royaltiesBps: bigint;
-  royaltiesAddress: Address;
-}
-
 export interface DeploymentRecord {
   name: string;
   symbol: string;
   owner: Address;
   tokensBurnable: boolean;
-}
-
-export function rolesOf(lists: readonly RoleList[]) {
-  return lists.map(({ role, addresses, freeze }) => ({
-    role: keccak256(stringToHex(roleWords[role])),
-    addresses: addresses.map((address) => address.toLowerCase() as Address),
-    frozen: freeze,
-  }));
 }
 
 /** The operator's call that deploys a contract. @param name of the intent. */
@@ -83,10 +39,6 @@ export function encodeDeployProduct(
     functionName: type === "erc721" ? "deployERC721" : "deployERC1155",
     args: [name, deployment, runtime, rolesOf(roles)],
   });
-}
-
-export function encodeUpdateProduct(runtime: RuntimeRecord, roles: readonly RoleList[], exit: boolean): Hex {
-  return encodeFunctionData({ abi: productAbi, functionName: "update", args: [runtime, rolesOf(roles), exit] });
 }
 
 /** The call of a product contract that mints tokens: of ERC-721 exactly one. */

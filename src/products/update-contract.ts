@@ -1,15 +1,15 @@
-import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
+import { applyContractChanges, encodeUpdateProduct, readAgreedRecord } from "../relay/chain/product-record.ts";
 import type { Services } from "../services.ts";
 import type { Operation } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
 import type { ContractChanges, ContractUpdatePayload } from "./contract-payload.ts";
 import { checkRoles, checkRoyalties } from "./create-contract.ts";
-import { findProduct, type Product } from "./find-product.ts";
-import { encodeUpdateProduct, productAbi, type RoleList, type RuntimeRecord } from "./product-calls.ts";
+import { findProduct } from "./find-product.ts";
+import type { RoleList } from "./product-calls.ts";
 
 export interface UpdateContractInput {
   chain: string;
@@ -25,7 +25,7 @@ export interface UpdateContractInput {
 
 /**
  * A change of a product contract's settings. The contract replaces its whole record, so the call is made from what the
- * chain has when the request is accepted, and the database lets one such request be under way at a time.
+ * chain has right before it is signed, and the database lets one such request be under way at a time.
  *
  * @throws ServiceError what `findProduct` throws; `parameter_missing` when nothing is to change; `metadata_frozen`.
  */
@@ -39,20 +39,17 @@ export async function updateContract(
   const changes = checkChanges(input);
   const payload: ContractUpdatePayload = { contract: address, contractAsSent: asSent, changes };
   return {
-    ...{ chain, kind: "contract_update", idempotencyKey: input.idempotencyKey },
+    ...{ chain, kind: "contract_update", operator: product.operator, idempotencyKey: input.idempotencyKey },
     canonical: `${address} ${JSON.stringify(changes)}`,
     draft: async () => {
-      const now = await readRuntime(services, product);
+      // Checked and simulated with what the chain has now; what is signed is made from what it has then.
+      const now = await askNode(chain, () =>
+        readAgreedRecord(services.relay.nodes(chain), chain.relay.quorum, address),
+      );
       const baseURI = changes.baseUri ?? now.baseURI;
       if (baseURI !== now.baseURI && !now.metadataUpdatable)
         throw new ServiceError("metadata_frozen", "the metadata of this contract is frozen", { field: "baseUri" });
-      const next: RuntimeRecord = {
-        baseURI,
-        metadataUpdatable: now.metadataUpdatable && !changes.freezeMetadata,
-        tokensTransferable: now.tokensTransferable,
-        royaltiesBps: changes.royaltiesBps === undefined ? now.royaltiesBps : BigInt(changes.royaltiesBps),
-        royaltiesAddress: (changes.royaltiesAddress?.toLowerCase() ?? now.royaltiesAddress) as Address,
-      };
+      const next = applyContractChanges(now, changes);
       const data = encodeUpdateProduct(next, changes.roles ?? [], changes.exit ?? false);
       return { payload, target: address, owner: deployedOwner, data };
     },
@@ -79,20 +76,4 @@ function checkChanges(input: UpdateContractInput): ContractChanges {
       "nothing to change: send a base URI, royalties, roles, the freeze, or that the service gives up its rights",
     );
   return changes;
-}
-
-/** All of one block: the record is replaced as a whole. */
-async function readRuntime(services: Services, { chain, address }: Product): Promise<RuntimeRecord> {
-  const client = services.rpc(chain);
-  return await askNode(chain, async () => {
-    const call = { address, abi: productAbi, blockNumber: await client.getBlockNumber() } as const;
-    const [baseURI, metadataUpdatable, tokensTransferable, royaltiesBps, royaltiesAddress] = await Promise.all([
-      client.readContract({ ...call, functionName: "baseURI" }),
-      client.readContract({ ...call, functionName: "metadataUpdatable" }),
-      client.readContract({ ...call, functionName: "tokensTransferable" }),
-      client.readContract({ ...call, functionName: "royaltiesBasisPoints" }),
-      client.readContract({ ...call, functionName: "royaltiesAddress" }),
-    ]);
-    return { baseURI, metadataUpdatable, tokensTransferable, royaltiesBps, royaltiesAddress };
-  });
 }

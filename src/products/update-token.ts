@@ -39,7 +39,7 @@ export async function updateToken(services: Services, caller: Caller, input: Upd
   const { chain, address, asSent, type, deployedOwner } = product;
   const payload: TokensPayload = { contract: address, contractAsSent: asSent, type, tokens: [token] };
   return {
-    ...{ chain, kind: "token_update", idempotencyKey: input.idempotencyKey },
+    ...{ chain, kind: "token_update", operator: product.operator, idempotencyKey: input.idempotencyKey },
     canonical: `${address} ${JSON.stringify(token)}`,
     draft: async () => ({ payload, target: address, owner: deployedOwner, data: encodeTokenUpdate(token) }),
   };

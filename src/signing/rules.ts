@@ -1,4 +1,4 @@
-import type { Address } from "viem";
+import { type Address, decodeAbiParameters, type Hex, parseAbiParameters, toFunctionSelector } from "viem";
 import type { SigningOrder } from "./signer.ts";
 
 /** What the wallets of one chain may sign, in the eyes of whoever holds their keys. */
@@ -31,8 +31,24 @@ export const operatorSelectors = {
   deployERC721: "0x28cfc8db",
   deployERC1155: "0x65bcd503",
   execute: "0xa05aa016",
-  executeBatch: "0x2daf1148",
 } as const;
+/** What the operator calls of a product contract for the service: nothing of its owner or roles. */
+const productSelectors = new Set<Hex>(
+  [
+    "update((string,bool,bool,uint256,address),(bytes32,address[],bool)[],bool)",
+    "updateTokenUri(uint256,string,bool)",
+    "mintToCaller(address,uint256,string)",
+    "mintByOwner(address,uint256,uint256,string)",
+    "mintByOwnerBatch(address[],uint256[],uint256[],string[])",
+    "transferByOwner(address,uint256)",
+    "transferByOwner(address,uint256,uint256)",
+    "transferByOwnerBatch(address[],uint256[],uint256[])",
+    "burn(uint256)",
+    "burn(uint256,uint256)",
+    "burnBatch(uint256[],uint256[])",
+  ].map((signature) => toFunctionSelector(signature)),
+);
+const executeParameters = parseAbiParameters("bytes32 intent, address target, bytes data");
 /** keccak256 of `RELAYER_ROLE`. */
 export const relayerRole = "0xe2b7fb3b832174769106daebcfd6d1970523240dda11281102db9363b83b0dc4";
 
@@ -82,6 +98,10 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
       // Which contracts it acts on, and that no money moves, is bound by the operator itself.
       if (!isOperator) deny(`${to} is no operator of this signer`);
       if (!(Object.values(operatorSelectors) as string[]).includes(selector)) deny(`call ${selector} of the operator`);
+      // A request's name is a UUID, padded in front.
+      if (!/^0{32}[0-9a-f]{32}/.test(data.slice(10))) deny("its name is the one of no request");
+      if (selector === operatorSelectors.execute && !isProductCall(data as Hex))
+        deny("the operator calls nothing of a product contract but mints, updates, burns and transfers");
       return;
     case "grant":
       if (!admin) deny("roles are given by the operator's own command only");
@@ -91,6 +111,15 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
       return;
     default:
       deny(`unknown kind ${String(kind).slice(0, 20)}`);
+  }
+}
+
+function isProductCall(data: Hex): boolean {
+  try {
+    const [, , call] = decodeAbiParameters(executeParameters, `0x${data.slice(10)}`);
+    return productSelectors.has(call.slice(0, 10) as Hex);
+  } catch {
+    return false;
   }
 }
 

@@ -149,7 +149,8 @@ function readMaxFee(env: Env, suffix: string, chainId: number): bigint {
 
 /** Requests keep the factory or operator that they were accepted with, so earlier ones may still be called. */
 function readAddresses(env: Env, ...names: string[]): Address[] {
-  return names.flatMap((name) => parseAddresses(name, env[name]));
+  // Of operators the block that they were deployed in may stand behind, for API and worker.
+  return names.flatMap((name) => parseAddresses(name, env[name]?.replaceAll(/:\d+/g, "")));
 }
 
 /** The token, made at the first start when none is given. */

@@ -78,7 +78,7 @@ test("an update is not made from a configuration that one of two endpoints falsi
   const soon = await submitIntent(fixture.services, fixture.chain, update);
   expect(soon).toMatchObject({
     kind: "waiting",
-    reason: "the endpoints do not say the same of this collection's configuration",
+    reason: "the endpoints do not say the same of this contract's configuration",
   });
   fixture.proxy.forced = "";
   expect(await submitIntent(fixture.services, fixture.chain, update)).toMatchObject({ kind: "signed" });

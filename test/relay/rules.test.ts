@@ -51,6 +51,35 @@ describe("whatever a process believes, the database", () => {
     );
   });
 
+  test("lets the id of an easy mint follow the transaction that minted it, and nothing else of a mint", async () => {
+    const mint = async (payload: object) => {
+      const id = randomUUID();
+      await database.pool.query(
+        `INSERT INTO service.intent (id, root_id, tenant_id, idem_key, req_hash, chain_id, kind, payload, factory, template,
+           owner, init_data, salt, predicted_addr)
+         VALUES ($1::uuid, $1::uuid, $2, ($1::uuid)::text, $3, 31337, 'mint', $5, $4, $4, $4, '', $3, $4)`,
+        [id, tenant, Buffer.alloc(32), Buffer.alloc(20), JSON.stringify(payload)],
+      );
+      return async (changed: object) =>
+        await database.pool.query("UPDATE service.intent SET payload = $2, version = version + 1 WHERE id = $1", [
+          id,
+          JSON.stringify(changed),
+        ]);
+    };
+    const easy = { easy: { name: "n" }, tokens: [{ tokenId: "7", to: "0x1" }] };
+    const change = await mint(easy);
+    await change({ ...easy, tokens: [{ tokenId: "6", to: "0x1" }] });
+    const { rows } = await database.pool.query("SELECT token_id::text FROM service.token_claim");
+    expect(rows).toEqual([{ token_id: "6" }]);
+    for (const other of [
+      { ...easy, tokens: [{ tokenId: "6", to: "0x2" }] },
+      { ...easy, easy: { name: "m" } },
+    ])
+      await expect(change(other)).rejects.toThrow("does not change");
+    const usual = await mint({ tokens: [{ tokenId: "8", to: "0x1" }] });
+    await expect(usual({ tokens: [{ tokenId: "9", to: "0x1" }] })).rejects.toThrow("does not change");
+  });
+
   test("keeps a nonce with its intent, an intent with its nonce, and every attempt", async () => {
     const [a, b] = [await intent(), await intent()];
     const addr = Buffer.alloc(20, 7);

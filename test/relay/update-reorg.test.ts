@@ -37,7 +37,7 @@ test("an update is not made from a branch that lacks the one before it, which a 
   await takeAway(first);
   const second = await acceptOne(contract, { publicMintStart: 1_700_000_000n });
   const soon = await submitIntent(fixture.services, fixture.chain, second);
-  expect(soon).toMatchObject({ kind: "waiting", reason: "the node does not have this collection's last update" });
+  expect(soon).toMatchObject({ kind: "waiting", reason: "the node does not have this contract's last update" });
   await until(first.id, ["finalized"]);
   await until(second.id, ["finalized"]);
   expect(await configOf(contract)).toMatchObject({ royaltiesBps: 777n, publicMintStart: 1_700_000_000n });
@@ -52,7 +52,7 @@ test("an update that has its nonce waits for those ahead of it that a reorganisa
   await fixture.work();
   expect((await getIntent(fixture.services.db, first.id)).state).toBe("in_flight");
   const soon = await submitIntent(fixture.services, fixture.chain, await getIntent(fixture.services.db, accepted.id));
-  expect(soon).toMatchObject({ kind: "waiting", reason: "an earlier update of this collection is under way" });
+  expect(soon).toMatchObject({ kind: "waiting", reason: "an earlier update of this contract is under way" });
   await until(first.id, ["finalized"]);
   await until(accepted.id, ["finalized"]);
   expect(await configOf(contract)).toMatchObject({ royaltiesBps: 555n, publicMintStart: 1_600_000_000n });
@@ -137,7 +137,7 @@ test("an update that a later one contains is not cancelled any more; one that is
   await fixture.work();
   expect((await getIntent(fixture.services.db, first.id)).state).toBe("in_flight");
   const cancel = (id: string) => cancelIntent(fixture.services, fixture.caller.accountId, id);
-  await expect(cancel(first.id)).rejects.toThrow(/a later update of this collection contains its changes/);
+  await expect(cancel(first.id)).rejects.toThrow(/a later update of this contract contains its changes/);
   await cancel(second.id);
   // As if a third party had taken its nonce before the transaction that does nothing.
   const doomed = await moveIntent(
@@ -184,7 +184,7 @@ test("an update that has its nonce is not signed with what another block than th
   const soon = await submission;
   fixture.proxy.forced = "";
   await place(hash);
-  expect(soon).toMatchObject({ kind: "waiting", reason: "another update of this collection was mined meanwhile" });
+  expect(soon).toMatchObject({ kind: "waiting", reason: "another update of this contract was mined meanwhile" });
   await until(second.id, ["finalized"]);
   expect(await configOf(contract)).toMatchObject({ royaltiesBps: 444n, publicMintStart: 1_650_000_000n });
 });

@@ -93,7 +93,7 @@ test("an update that the contract refuses keeps later ones waiting for ten minut
       message: expect.stringContaining("the contract would refuse"),
     });
     await expect(untilSigned(api, goerli(api), later)).rejects.toThrow(
-      /an earlier update of this collection is under way/,
+      /an earlier update of this contract is under way/,
     );
     const row = () => api.pool.query("SELECT state, expires_at FROM service.intent WHERE id = $1", [refused.id]);
     const minutes = ((await row()).rows[0].expires_at - Date.now()) / 60_000;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { createPool } from "../../src/db/pool/pool.ts";
-import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
+import { setTenant, touchesOwned, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 // What the role of the HTTP process sees of tenants' relations when a use case forgets to ask for its own account's rows.
@@ -84,4 +84,14 @@ test("every relation that names an account shows the role of the HTTP process th
   expect(rows.length).toBeGreaterThan(6);
   const open = rows.filter(({ relation, guarded }) => !guarded && !(relation in shared));
   expect(open).toEqual([]);
+});
+
+test("a statement on a relation with the policy of tenants is bound to the account that asks", async () => {
+  const { rows } = await database.pool.query<{ relation: string }>(
+    `SELECT DISTINCT tablename AS relation FROM pg_policies WHERE schemaname = 'service' AND policyname = 'tenant'
+       AND cmd <> 'INSERT' ORDER BY 1`,
+  );
+  expect(rows.length).toBeGreaterThan(10);
+  const unbound = rows.filter(({ relation }) => !touchesOwned(`select "id" from "service"."${relation}"`));
+  expect(unbound).toEqual([]);
 });

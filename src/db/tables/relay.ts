@@ -78,7 +78,7 @@ interface IntentTable {
   chain_id: number;
   kind: IntentKind;
   /** The request as accepted: see `DeploymentPayload` and `OperationPayload`; of an update `{contract, changes}`. */
-  payload: ColumnType<unknown, string, never>;
+  payload: ColumnType<unknown, string, string>;
   allowlist_id: string | null;
   factory: Buffer;
   template: Buffer;

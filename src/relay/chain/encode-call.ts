@@ -1,12 +1,14 @@
 import { type Address, encodeFunctionData, type Hex } from "viem";
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
 import type { RuntimeConfig } from "../../../contracts/abi/config.ts";
-import { toAddress } from "../store/bytes.ts";
+import { toAddress, toBytes } from "../store/bytes.ts";
 import { applyChanges, readChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
-import type { UpdateBasis } from "../store/update-order.ts";
+import { changesOf } from "../store/operation-payload.ts";
+import { changesWithout, type UpdateBasis } from "../store/update-order.ts";
 import { encodeDeploy } from "./encode-deploy.ts";
-import { encodeOperation, isOperation } from "./operation.ts";
+import { encodeOperation, isOperation, replacesRecord } from "./operation.ts";
+import { applyContractChanges, encodeUpdateProduct, type RuntimeRecord } from "./product-record.ts";
 
 /** What an intent's transaction calls. */
 export interface IntentCall {
@@ -16,8 +18,14 @@ export interface IntentCall {
   basis: UpdateBasis | null;
 }
 
-/** The call of anything but an update: it is frozen since it was accepted. */
+/**
+ * The call of anything but an update of a whole record: it is frozen since it was accepted.
+ *
+ * @throws Error for such an update.
+ */
 export function encodeFrozen(intent: Intent): IntentCall {
+  if (replacesRecord(intent.kind))
+    throw new Error(`the call of ${intent.kind} ${intent.id} is made before it is signed`);
   const data = isOperation(intent.kind) ? encodeOperation(intent) : encodeDeploy(intent);
   return { to: toAddress(intent.factory), data, basis: null };
 }
@@ -39,4 +47,25 @@ export function encodeUpdate(
   const args = [applyChanges(current, Object.fromEntries(wanted))] as const;
   const data = encodeFunctionData({ abi: collectionAbi, functionName: "updateConfig", args });
   return { to: toAddress(intent.predicted_addr), data, basis };
+}
+
+/**
+ * The call of an update of a product contract, as `encodeUpdate`.
+ *
+ * @param current the contract's settings at `basis`.
+ */
+export function encodeContractUpdate(
+  intent: Intent,
+  current: RuntimeRecord,
+  basis: UpdateBasis,
+  superseded: ReadonlySet<string>,
+): IntentCall {
+  const changes = changesWithout(changesOf(intent), superseded);
+  const update = encodeUpdateProduct(
+    applyContractChanges(current, changes),
+    changes.roles ?? [],
+    changes.exit ?? false,
+  );
+  const data = encodeOperation({ ...intent, init_data: toBytes(update) });
+  return { to: toAddress(intent.factory), data, basis };
 }

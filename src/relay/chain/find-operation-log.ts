@@ -1,4 +1,4 @@
-import type { Chain } from "../../chains.ts";
+import { type Chain, operatorsOf } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
@@ -19,7 +19,8 @@ export async function findOperationLog(
   intent: Intent,
 ): Promise<DeploymentLog | null> {
   const topics = operationTopics(intent);
-  const place = { address: toAddress(intent.factory), block: chain.operator?.block ?? 0n };
+  const address = toAddress(intent.factory);
+  const place = { address, block: operatorsOf(chain).find((operator) => operator.address === address)?.block ?? 0n };
   return await services.relay.nodes(chain).first(async (node) => {
     const [answer] = await node.ask([calls.logs(place, topics)]);
     const [log, ...more] = parsePlacedLogs(answer, topics);

@@ -19,6 +19,14 @@ export function isOperation(kind: IntentKind): kind is OperationKind {
 }
 
 /**
+ * Whether a request replaces a whole record of the chain. Its call is made from what the chain has right before it is
+ * signed, and only where every update before is part of that.
+ */
+export function replacesRecord(kind: IntentKind): kind is "update" | "contract_update" {
+  return kind === "update" || kind === "contract_update";
+}
+
+/**
  * The call of the operator, from what was frozen when the intent was accepted. It carries the intent's name, and the
  * operator refuses a name the second time.
  */

@@ -1,15 +1,20 @@
 import { type Address, decodeFunctionData, encodeEventTopics, type Hex } from "viem";
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
-import type { Chain } from "../../chains.ts";
+import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
+import { type Chain, operatorsOf } from "../../chains.ts";
 import type { CallKind } from "../../db/tables/relay.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import { deploySelector, maxTransactionGas, operatorSelectors, updateSelector } from "../../signing/rules.ts";
 import { toAddress, toBytes } from "../store/bytes.ts";
 import { readChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
+import { changesOf } from "../store/operation-payload.ts";
 import type { RelayContext } from "./context.ts";
+import { encodeFrozen } from "./encode-call.ts";
+import { intentName } from "./encode-deploy.ts";
 import { nameInOperation } from "./operation.ts";
+import { findOtherSetting, productAbi, rolesOf } from "./product-record.ts";
 import { calls, countLogs } from "./reads.ts";
 
 /** What of a transaction tells whether this service could have signed it. */
@@ -37,7 +42,7 @@ export function kindOfContent(chain: Chain, wallet: Address, content: Content): 
   if (selector === deploySelector)
     return to === chain.factory?.address && rootOf(data) !== null ? "deploy" : "external";
   if ((Object.values(operatorSelectors) as string[]).includes(selector))
-    return to === chain.operator?.address && rootOf(data) !== null ? "operate" : "external";
+    return operatorsOf(chain).some(({ address }) => address === to) && rootOf(data) !== null ? "operate" : "external";
   return selector === updateSelector ? "update" : "external";
 }
 
@@ -57,9 +62,34 @@ function nameInDeployment(data: Hex): Hex | null {
   }
 }
 
-/** Whether a call of a collection sets everything that an update asks for. */
-export function setsAllOf(intent: Intent, to: Address | null, data: Hex): boolean {
-  if (intent.kind !== "update" || to !== toAddress(intent.predicted_addr)) return false;
+/** Whether a call is the one of a request; of an update of a record, whether it sets everything that is asked for. */
+export function isCallOf(intent: Intent, to: Address | null | undefined, data: Hex): boolean {
+  if (intent.kind === "update") return setsAllOf(intent, to, data);
+  if (intent.kind === "contract_update") return setsContract(intent, to, data);
+  const call = encodeFrozen(intent);
+  return call.to === to && call.data === data;
+}
+
+function setsContract(intent: Intent, to: Address | null | undefined, data: Hex): boolean {
+  if (to !== toAddress(intent.factory) || nameInOperation(data) !== intentName(intent.root_id)) return false;
+  try {
+    const outer = decodeFunctionData({ abi: productOperatorAbi, data });
+    if (outer.functionName !== "execute" || outer.args[1].toLowerCase() !== toAddress(intent.predicted_addr))
+      return false;
+    const call = decodeFunctionData({ abi: productAbi, data: outer.args[2] });
+    const { roles = [], exit = false, ...settings } = changesOf(intent);
+    if (call.functionName !== "update" || call.args[2] !== exit) return false;
+    return (
+      findOtherSetting(call.args[0], settings) === null &&
+      JSON.stringify(call.args[1]).toLowerCase() === JSON.stringify(rolesOf(roles)).toLowerCase()
+    );
+  } catch {
+    return false;
+  }
+}
+
+function setsAllOf(intent: Intent, to: Address | null | undefined, data: Hex): boolean {
+  if (to !== toAddress(intent.predicted_addr)) return false;
   try {
     const call = decodeFunctionData({ abi: collectionAbi, data });
     if (call.functionName !== "updateConfig") return false;

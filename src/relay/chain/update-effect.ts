@@ -10,7 +10,7 @@ import { readBlockHashes, readReceipts } from "./view.ts";
 export type UpdateEffect = "took" | "none" | "unknown";
 
 /**
- * Whether an update that succeeded changed anything. A call of an address without code succeeds too, and after a
+ * Whether an update that succeeded changed anything, or a call of the operator that was refused had a contract to act on. A call of an address without code succeeds too, and after a
  * reorganisation an update may be mined before the deployment of its collection, which another wallet sent: in an
  * earlier block, or further up in the same one. Decided by where the two stand, for nodes soon forget what the state
  * of a block was.
@@ -25,10 +25,12 @@ export async function effectOfUpdate(
   receipt: Receipt,
 ): Promise<UpdateEffect> {
   const deployment = await findDeployment(services, update);
-  // It will never stand again.
-  if (!deployment || isOver(deployment.state)) return "none";
+  // It will never stand again; of what no request deployed, it was there before.
+  if (!deployment || isOver(deployment.state)) return update.kind === "update" ? "none" : "took";
   const nodes = services.relay.nodes(chain);
   if (deployment.found_tx) {
+    const { found_block: stood } = deployment;
+    if (stood !== null && stood !== receipt.blockNumber) return stood < receipt.blockNumber ? "took" : "none";
     // Made by another transaction than its own, which was final when that was recorded.
     const made = (await readReceipts(nodes, [toHash(deployment.found_tx)])).get(toHash(deployment.found_tx));
     return made ? compare(made, receipt) : "unknown";
@@ -57,10 +59,10 @@ async function findDeployment(services: RelayContext, update: Intent) {
   return await services.db
     .selectFrom("service.intent as i")
     .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
-    .select(["i.state", "s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.found_tx"])
+    .select(["i.state", "s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.found_tx", "i.found_block"])
     .where("i.chain_id", "=", update.chain_id)
     .where("i.predicted_addr", "=", update.predicted_addr)
-    .where("i.kind", "=", "deploy")
+    .where("i.kind", "=", update.kind === "update" ? "deploy" : "contract")
     .orderBy("i.retry_number", "desc")
     .limit(1)
     .executeTakeFirst();

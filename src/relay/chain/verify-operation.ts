@@ -1,12 +1,25 @@
-import { type Hash, type Log, parseAbi, parseEventLogs, zeroAddress } from "viem";
+import {
+  decodeFunctionResult,
+  encodeFunctionData,
+  type Hash,
+  type Log,
+  parseAbi,
+  parseEventLogs,
+  zeroAddress,
+} from "viem";
 import type { Chain } from "../../chains.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import { toAddress } from "../store/bytes.ts";
+import { toAddress, toHex } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
-import { type OperationToken, tokensOf } from "../store/operation-payload.ts";
+import { changesOf, type OperationToken, tokensOf } from "../store/operation-payload.ts";
+import { changesWithout, supersededMembers } from "../store/update-order.ts";
 import type { RelayContext } from "./context.ts";
 import { announcesOperation } from "./operation.ts";
-import type { Receipt } from "./reads.ts";
+import { placeOfProduct } from "./product-address.ts";
+import { findOtherSetting, readAgreedRecord } from "./product-record.ts";
+import { agreeOnBytes } from "./quorum.ts";
+import { calls, parseHex, type Receipt } from "./reads.ts";
+import type { Node } from "./rpc-nodes.ts";
 import { isLastOfBlock } from "./verify-deployment.ts";
 import { readReceipts } from "./view.ts";
 
@@ -37,21 +50,18 @@ export async function verifyOperation(
   if (!receipt) throw new NodeFault("no endpoint has the receipt of a mined transaction any more");
   if (!announcesOperation(receipt, intent)) return "the operator does not say that it was carried out";
   switch (intent.kind) {
-    case "contract": {
-      const code = await services.rpc(chain).getCode({ address: toAddress(intent.predicted_addr) });
-      return code ? null : "no code at the contract's address";
-    }
+    case "contract":
+      return await findOtherContract(services, chain, intent);
     case "mint":
       return findMissing(receipt, intent, (token) => [zeroAddress, token.to ?? ""]);
     case "burn":
-      return findMissing(receipt, intent, () => [toAddress(intent.owner), zeroAddress]);
+      return findMissing(receipt, intent, () => [null, zeroAddress]);
     case "transfer":
-      return findMissing(receipt, intent, (token) => [toAddress(intent.owner), token.to ?? ""]);
+      return findMissing(receipt, intent, (token) => [null, token.to ?? ""]);
     case "token_update":
       return await findOtherUri(services, chain, intent, receipt);
-    // A contract's settings: the call succeeded as it was signed, and others may change them in the same block.
     case "contract_update":
-      return null;
+      return await findOtherRecord(services, chain, intent, receipt);
     // No calls of the operator.
     case "deploy":
     case "update":
@@ -61,23 +71,49 @@ export async function verifyOperation(
   }
 }
 
-/** The first token that did not move as it was to. */
+/**
+ * Compares address and code with what follows from the request. The address commits to the owner and the roles too, which
+ * the code does not have.
+ *
+ * @throws NodeFault while too few endpoints tell.
+ */
+async function findOtherContract(services: RelayContext, chain: Chain, intent: Intent): Promise<string | null> {
+  const expected = placeOfProduct(toAddress(intent.factory), toHex(intent.init_data));
+  if (expected.address !== toAddress(intent.predicted_addr)) return "its address does not follow from the request";
+  const nodes = services.relay.nodes(chain);
+  const read = async (node: Node) => parseHex((await node.ask([calls.code(expected.address, "latest")]))[0], "code");
+  const answers = await Promise.allSettled((await nodes.all()).map(read));
+  const codes = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const same = codes.filter((code) => code === expected.code).length;
+  const needed = nodes.needed(chain.relay.quorum);
+  if (same >= needed) return null;
+  if (codes.length - same < needed) throw new NodeFault("too few endpoints tell a contract's code");
+  return "its code is not the one of the request";
+}
+
+/**
+ * The first token that did not move as it was to.
+ *
+ * @param way `from` null: from whoever owned the contract then, as its code has it; the owner may have changed since the
+ *   request was accepted.
+ */
 function findMissing(
   receipt: Receipt,
   intent: Intent,
-  way: (token: OperationToken) => [from: string, to: string],
+  way: (token: OperationToken) => [from: string | null, to: string],
 ): string | null {
   const left = listMovements(receipt, intent);
   for (const token of tokensOf(intent).tokens) {
-    const [from, to] = way(token).map((address) => address.toLowerCase());
+    const [from, recipient] = way(token);
+    const to = recipient.toLowerCase();
     const at = left.findIndex(
       (moved) =>
-        moved.from === from &&
+        (from === null || moved.from === from) &&
         moved.to === to &&
         moved.id === BigInt(token.tokenId) &&
         moved.amount === BigInt(token.quantity ?? "1"),
     );
-    if (at < 0) return `token ${token.tokenId} did not move from ${from} to ${to}`;
+    if (at < 0) return `token ${token.tokenId} did not move from ${from ?? "the owner"} to ${to}`;
     left.splice(at, 1);
   }
   return null;
@@ -104,24 +140,52 @@ function listMovements(receipt: Receipt, intent: Intent) {
   });
 }
 
-/** Another transaction of the same block may have changed it again; then the operator's event has to do. */
+/**
+ * What is not as an update of a contract's settings asked for, as enough endpoints say of its block. An update that was
+ * accepted later and carried out earlier has changed some of it for good.
+ */
+async function findOtherRecord(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+  { blockNumber, blockHash, transactionHash }: Receipt,
+): Promise<string | null> {
+  const asked = changesWithout(changesOf(intent), await supersededMembers(services.db, intent));
+  const contract = toAddress(intent.predicted_addr);
+  const now = await readAgreedRecord(services.relay.nodes(chain), chain.relay.quorum, contract, blockHash).catch(
+    // The state of the block is not there any more, or they are at odds: then the operator's event has to do.
+    (error: unknown) => {
+      if (error instanceof NodeFault) return null;
+      throw error;
+    },
+  );
+  const other = now && findOtherSetting(now, asked);
+  return other && (await isLastOfBlock(services.rpc(chain), blockNumber, transactionHash)) ? other : null;
+}
+
+/**
+ * Another transaction of the same block may have changed it again, or burned the token, so that the contract refuses the
+ * question; and nodes forget the state of a block. Then the operator's event has to do.
+ */
 async function findOtherUri(
   services: RelayContext,
   chain: Chain,
   intent: Intent,
-  { blockNumber, transactionHash }: Receipt,
+  { blockNumber, blockHash, transactionHash }: Receipt,
 ): Promise<string | null> {
   const { type, tokens } = tokensOf(intent);
-  const client = services.rpc(chain);
-  const call = { address: toAddress(intent.predicted_addr), abi: uris, blockNumber } as const;
+  const functionName = type === "erc721" ? "tokenURI" : "uri";
+  const nodes = services.relay.nodes(chain);
   for (const { tokenId, uri } of tokens) {
     if (uri === undefined) continue;
-    const args = [BigInt(tokenId)] as const;
-    const now =
-      type === "erc721"
-        ? await client.readContract({ ...call, functionName: "tokenURI", args })
-        : await client.readContract({ ...call, functionName: "uri", args });
-    if (!now.endsWith(uri) && (await isLastOfBlock(client, blockNumber, transactionHash)))
+    const question = encodeFunctionData({ abi: uris, functionName, args: [BigInt(tokenId)] });
+    const call = calls.call(toAddress(intent.predicted_addr), question, { blockHash });
+    const [answer] = await nodes.first((node) => node.ask([call]));
+    if (!answer || "error" in answer) continue;
+    const data = parseHex(answer, "a URI");
+    const now = decodeFunctionResult({ abi: uris, functionName, data });
+    if (now.endsWith(uri) || !(await agreeOnBytes(nodes, chain.relay.quorum, call, data))) continue;
+    if (await isLastOfBlock(services.rpc(chain), blockNumber, transactionHash))
       return `the URI of token ${tokenId} is ${now.slice(0, 200)}`;
   }
   return null;

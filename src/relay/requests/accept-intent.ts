@@ -119,10 +119,12 @@ const readTogether = batched(
       .select(
         sql<boolean>`state NOT IN ('expired', 'cancelled')
           AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')
-          AND (kind <> 'update' OR NOT EXISTS (
+          AND (kind NOT IN ('update', 'contract_update', 'token_update') OR NOT EXISTS (
             -- After "A, B" a second "A" is a request of its own.
-            SELECT FROM service.intent later WHERE later.kind = 'update' AND later.chain_id = intent.chain_id
-              AND later.predicted_addr = intent.predicted_addr AND later.seq > intent.seq))`.as("live"),
+            SELECT FROM service.intent later WHERE later.kind = intent.kind AND later.chain_id = intent.chain_id
+              AND later.predicted_addr = intent.predicted_addr AND later.seq > intent.seq
+              AND (later.kind <> 'token_update' OR later.payload -> 'tokens' -> 0 ->> 'tokenId'
+                = intent.payload -> 'tokens' -> 0 ->> 'tokenId')))`.as("live"),
       )
       .where("tenant_id", "in", [...new Set(wanted.map(({ tenantId }) => tenantId))])
       .where(

@@ -1,6 +1,8 @@
 import { sql } from "kysely";
 import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { isIntentDone } from "../chain/intent-done.ts";
+import { askNode } from "../chain/node-failure.ts";
 import { getIntent, type Intent, isUnassigned, moveIntent } from "../store/intents.ts";
 import { openStates } from "../store/lifecycle.ts";
 import { isInLaterUpdate } from "../store/update-order.ts";
@@ -22,6 +24,7 @@ export async function cancelIntent(services: RelayContext, tenantId: string, id:
     if (!intent || intent.tenant_id !== tenantId) throw new ServiceError("not_found", "no such request");
     if (intent.state === "cancelled") return intent;
     if (intent.cancel_requested_at && cancellable.includes(intent.state)) return intent;
+    if (isUnassigned(intent)) await requireUndone(services, intent);
     const changed = isUnassigned(intent)
       ? await moveIntent(services.db, intent, "cancelled")
       : await requestCancellation(services, intent);
@@ -30,14 +33,18 @@ export async function cancelIntent(services: RelayContext, tenantId: string, id:
   throw new ServiceError("service_unavailable", "other processes are working on it", { retryAfterSeconds: 1 });
 }
 
+/** After rows were lost, a request without a nonce may stand on the chain. */
+async function requireUndone(services: RelayContext, intent: Intent): Promise<void> {
+  const chain = services.chains.find(({ id }) => id === intent.chain_id);
+  if (chain && (await askNode(chain, () => isIntentDone(services, chain, intent))))
+    throw new ServiceError("value_error", "another transaction has done it already; it cannot be cancelled any more");
+}
+
 async function requestCancellation(services: RelayContext, intent: Intent): Promise<Intent | undefined> {
   if (!cancellable.includes(intent.state))
     throw new ServiceError("value_error", `it is ${intent.state} already and cannot be cancelled any more`);
   if (await isInLaterUpdate(services.db, intent))
-    throw new ServiceError(
-      "value_error",
-      "a later update of this collection contains its changes; send another update",
-    );
+    throw new ServiceError("value_error", "a later update of this contract contains its changes; send another update");
   return await services.db
     .updateTable("service.intent")
     .set({ cancel_requested_at: sql<Date>`clock_timestamp()`, version: intent.version + 1 })

@@ -32,8 +32,11 @@ const reasons: Record<string, string> = {
     "the spending limits (BUDGET_…) have no room for it at today's fees: it goes on when they have, or when fees fall",
   wallet: "the wallet is closed: see `mintyard wallets`",
   simulation: "the contract would refuse the call as things are",
+  done_elsewhere:
+    "the operator contract has done it by a transaction whose rows were lost: it ends as that one once that is final",
+  superseded: "a later update of the token was carried out while this one had to be repeated: it is not sent again",
   verification: "what stands at the address is not what was asked for",
-  no_effect: "the update was mined where its collection did not stand (a reorganisation): it is repeated",
+  no_effect: "it was mined where its contract did not stand (a reorganisation): it is repeated",
   role: "the wallet had lost the factory's relayer role when it was mined: it is repeated",
   out_of_gas: "a node estimated too little gas, and it was used up: it is repeated with a new estimate",
   nonce_passed_on:

@@ -31,3 +31,47 @@ export interface TokensPayload {
 export function tokensOf(intent: Pick<Intent, "payload">): TokensPayload {
   return intent.payload as TokensPayload;
 }
+
+/** Roles of a product contract by the words of requests. */
+export const roleWords = {
+  mint: "MINT_ROLE",
+  update_contract: "UPDATE_CONTRACT_ROLE",
+  update_token: "UPDATE_TOKEN_ROLE",
+  burn: "BURN_ROLE",
+  transfer: "TRANSFER_ROLE",
+} as const;
+
+export type RoleWord = keyof typeof roleWords;
+
+/** Who has a role by list; a frozen list never changes again. */
+export interface RoleList {
+  role: RoleWord;
+  /** As sent. */
+  addresses: readonly string[];
+  freeze: boolean;
+}
+
+/** What an update of a product contract changes; absent members stay. */
+export interface ContractChanges {
+  /** Only `true` means something. */
+  freezeMetadata?: boolean;
+  baseUri?: string;
+  royaltiesBps?: string;
+  royaltiesAddress?: string;
+  /** Only the given roles change. */
+  roles?: RoleList[];
+  /** The service gives its rights on the contract up, for good. */
+  exit?: boolean;
+}
+
+export interface ContractUpdatePayload {
+  /** Lower case. */
+  contract: string;
+  contractAsSent: string;
+  changes: ContractChanges;
+}
+
+/** @throws nothing: only updates of product contracts are asked. */
+export function changesOf(intent: Pick<Intent, "payload">): ContractChanges {
+  return (intent.payload as ContractUpdatePayload).changes;
+}

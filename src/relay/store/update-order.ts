@@ -6,6 +6,7 @@ import { readChanges } from "./config-changes.ts";
 import type { Intent } from "./intents.ts";
 import { endedStates } from "./lifecycle.ts";
 import type { BlockRef, NonceReservation } from "./nonces.ts";
+import { type ContractChanges, changesOf } from "./operation-payload.ts";
 
 /** What an update's call was made from: a block, and in it the effect of every update before. */
 export interface UpdateBasis {
@@ -14,7 +15,7 @@ export interface UpdateBasis {
   after: Hash | null;
 }
 
-const underWay = "an earlier update of this collection is under way";
+const underWay = "an earlier update of this contract is under way";
 
 /**
  * Why an update may not take a nonce now; null when it may. `updateConfig` replaces a whole record, so
@@ -29,7 +30,7 @@ export async function waitForTurn(
   intent: Intent,
   basis: UpdateBasis | null,
 ): Promise<string | null> {
-  if (intent.kind !== "update") return null;
+  if (!isOrdered(intent)) return null;
   const before = await others(db, intent)
     .select("i.id")
     .where("i.state", "not in", [...endedStates, "confirmed"])
@@ -53,7 +54,7 @@ export async function waitForThoseAhead(
   reservation: NonceReservation,
   basis: UpdateBasis | null,
 ): Promise<string | null> {
-  if (intent.kind !== "update") return null;
+  if (!isOrdered(intent)) return null;
   const ahead = await others(db, intent)
     .select("i.id")
     .where("i.state", "not in", [...endedStates, "confirmed"])
@@ -67,7 +68,7 @@ export async function waitForThoseAhead(
 async function lacksNewest(db: Kysely<Database>, intent: Intent, basis: UpdateBasis | null): Promise<string | null> {
   if (basis === null) return null;
   const newest = await newestUpdate(db, intent);
-  return (newest?.hash ?? null) === basis.after ? null : "another update of this collection was mined meanwhile";
+  return (newest?.hash ?? null) === basis.after ? null : "another update of this contract was mined meanwhile";
 }
 
 /**
@@ -101,12 +102,30 @@ export async function supersededMembers(db: Kysely<Database>, intent: Intent): P
     .where("i.seq", ">", intent.seq)
     .where("i.state", "in", ["confirmed", "finalized"])
     .execute();
-  return new Set(rows.flatMap(({ payload }) => Object.keys(readChanges(payload))));
+  return new Set(rows.flatMap(({ payload }) => membersOf(intent, payload)));
+}
+
+function membersOf({ kind }: Intent, payload: unknown): string[] {
+  if (kind === "update") return Object.keys(readChanges(payload));
+  const { roles = [], ...others } = changesOf({ payload });
+  return [...Object.keys(others), ...roles.map(({ role }) => `roles.${role}`)];
+}
+
+/** Changes of a product contract without the members that `supersededMembers` names. */
+export function changesWithout(changes: ContractChanges, superseded: ReadonlySet<string>): ContractChanges {
+  const left = Object.entries(changes).filter(([member]) => !superseded.has(member));
+  const roles = changes.roles?.filter(({ role }) => !superseded.has(`roles.${role}`));
+  return { ...Object.fromEntries(left), ...(roles ? { roles } : {}) };
+}
+
+/** Whether a request replaces a whole record, of a collection or of a product contract. */
+function isOrdered({ kind }: Intent): boolean {
+  return kind === "update" || kind === "contract_update";
 }
 
 /** Whether a signed call contains what this update changes: then it will hold, whatever becomes of its own transaction. */
 export async function isInLaterUpdate(db: Kysely<Database>, intent: Intent): Promise<boolean> {
-  if (intent.kind !== "update") return false;
+  if (!isOrdered(intent)) return false;
   const row = await others(db, intent)
     .select("i.id")
     .where("i.seq", ">", intent.seq)
@@ -122,6 +141,6 @@ function others(db: Kysely<Database>, intent: Intent) {
     .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
     .where("i.chain_id", "=", intent.chain_id)
     .where("i.predicted_addr", "=", intent.predicted_addr)
-    .where("i.kind", "=", "update")
+    .where("i.kind", "=", intent.kind)
     .where("i.id", "<>", intent.id);
 }

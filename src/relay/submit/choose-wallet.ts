@@ -46,7 +46,7 @@ export async function sendersOf(services: RelayContext, chain: Chain, intent: In
 }
 
 /**
- * The open wallet with the least under way; whether it has room is seen later, with its row locked. Updates go to the
+ * The open wallet with the least under way, but for updates; whether it has room is seen later, with its row locked. Updates go to the
  * collections' admin wallet, whatever is under way there.
  */
 export async function chooseWallet(services: RelayContext, chain: Chain, intent: Intent): Promise<WalletChoice> {
@@ -61,7 +61,9 @@ export async function chooseWallet(services: RelayContext, chain: Chain, intent:
     const wallet = known.find(({ addr }) => toAddress(addr) === sender);
     return { sender, isNew: wallet === undefined, state: wallet?.state ?? "open", open: Number(wallet?.open ?? 0) };
   });
-  const [best] = candidates.filter(({ state }) => state === "open").sort((a, b) => a.open - b.open);
+  // What has to keep its order goes to the first open wallet: nonces keep it.
+  const ordered = intent.kind === "token_update" || intent.kind === "contract_update";
+  const [best] = candidates.filter(({ state }) => state === "open").sort((a, b) => (ordered ? 0 : a.open - b.open));
   if (best) return { kind: "wallet", sender: best.sender, isNew: best.isNew, found };
   if (candidates.some(({ state }) => state === "paused_funds"))
     return { kind: "hold", reason: "balance", message: tooLittle, found };

@@ -1,11 +1,13 @@
 import { sql } from "kysely";
-import { parseTransaction } from "viem";
+import { type Address, parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { encodeFrozen } from "../chain/encode-call.ts";
+import { easyTokenOf } from "../chain/easy-token.ts";
 import { callKind } from "../chain/operation.ts";
+import { isCallOf } from "../chain/own-content.ts";
 import { toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
+import { importEasyToken } from "./import-easy-token.ts";
 import { reserveFound } from "./raise-reservation.ts";
 
 /**
@@ -28,11 +30,16 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
     .where("s.state", "=", "open")
     .orderBy("s.nonce")
     .execute();
-  const { data: call } = encodeFrozen(intent);
-  const own = rows.find(({ raw }) => parseTransaction(toHex(raw)).data === call);
+  const found = rows.flatMap((row) => {
+    const { to, data = "0x" } = parseTransaction(toHex(row.raw));
+    const token = easyTokenOf(intent, to, data);
+    return token || isCallOf(intent, to?.toLowerCase() as Address | undefined, data) ? [{ ...row, token }] : [];
+  });
+  const [own] = found;
   if (!own) return null;
   return await services.db.transaction().execute(async (db) => {
-    const queued = intent.state === "held" ? await moveIntent(db, intent, "queued") : intent;
+    const imported = own.token ? await importEasyToken(db, intent, own.token) : intent;
+    const queued = imported?.state === "held" ? await moveIntent(db, imported, "queued") : imported;
     const assigned = queued && (await moveIntent(db, queued, "assigned"));
     if (!assigned) return null;
     const claimed = await db

@@ -1,5 +1,6 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { readEasyToken } from "../chain/easy-token.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
 import { findOperationLog } from "../chain/find-operation-log.ts";
 import { askNode } from "../chain/node-failure.ts";
@@ -10,6 +11,7 @@ import { verifyOperation } from "../chain/verify-operation.ts";
 import { readChainView } from "../chain/view.ts";
 import { toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+import { importEasyToken } from "./import-easy-token.ts";
 
 /**
  * Ends a request that another transaction has fulfilled for good. Of what the operator carries out it is the event with
@@ -22,7 +24,8 @@ import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
  *
  * @returns the intent as it ended; null while nothing stands there, or not for good yet.
  */
-export async function endAsFound(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
+export async function endAsFound(services: RelayContext, chain: Chain, seen: Intent): Promise<Intent | null> {
+  let intent = seen;
   if (intent.kind === "update") return null;
   const found = await askNode(chain, () =>
     isOperation(intent.kind) ? findOperationLog(services, chain, intent) : findDeploymentLog(services, chain, intent),
@@ -33,6 +36,10 @@ export async function endAsFound(services: RelayContext, chain: Chain, intent: I
   if (found.block > finalized) return null;
   const outcome = { hash: found.hash, blockHash: found.blockHash, succeeded: true };
   if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed") return null;
+  const token = await readEasyToken(services, chain, intent, found.hash);
+  const imported = token ? await importEasyToken(services.db, intent, token) : intent;
+  if (!imported) return await getIntent(services.db, intent.id);
+  intent = imported;
   const problem = await askNode(chain, () =>
     isOperation(intent.kind)
       ? verifyOperation(services, chain, intent, found.hash)

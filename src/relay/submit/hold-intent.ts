@@ -7,11 +7,14 @@ import type { Step } from "./submission.ts";
 /** Later updates of the collection wait behind a refused one, a token id is taken by it, and old clients cannot cancel it. */
 const refusedMinutes = 10;
 
+/** Why a request is held that the chain shows as done already: it does not expire. */
+export const doneElsewhere = "done_elsewhere";
+
 /**
  * Records why an intent cannot be signed now. Without a nonce it is held; with one it stays assigned, because the wallet
  * waits behind its nonce until the simulation passes.
  *
- * @param code `simulation`, `fee`, `budget`, `balance` or `wallet`.
+ * @param code `simulation`, `fee`, `budget`, `balance`, `wallet` or `done_elsewhere`.
  * @param reason the same in words, for the client and the operator.
  */
 export async function holdIntent(
@@ -33,6 +36,17 @@ export async function holdIntent(
 /** @param reason what the contract answered to the simulation. */
 export async function holdRefused(services: RelayContext, chain: Chain, intent: Intent, reason: string): Promise<Step> {
   return await holdIntent(services, chain, intent, "simulation", `the contract would refuse it: ${reason}`);
+}
+
+/** The operator has carried it out by a transaction that is not known here: it ends as that, once that is final. */
+export async function holdDone(services: RelayContext, chain: Chain, intent: Intent): Promise<Step> {
+  return await holdIntent(
+    services,
+    chain,
+    intent,
+    doneElsewhere,
+    "another transaction has done it, which is not final yet",
+  );
 }
 
 /** Once it is held for another reason, it has the time again that it was accepted with. */

@@ -8,6 +8,7 @@ import { encodeFrozen, type IntentCall } from "../chain/encode-call.ts";
 import { type Fees, freshFees } from "../chain/fees.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { askNode } from "../chain/node-failure.ts";
+import { replacesRecord } from "../chain/operation.ts";
 import { agreeOnBytes } from "../chain/quorum.ts";
 import { calls, parseBlock, parseFeeHistory, parseQuantity } from "../chain/reads.ts";
 import { explainRevert } from "../chain/revert.ts";
@@ -57,7 +58,7 @@ export async function preflight(
   intent: Intent,
   sender: Address,
 ): Promise<Preflight | Refusal | NotYet> {
-  if (intent.kind !== "update")
+  if (!replacesRecord(intent.kind))
     return await simulateTogether(services, `${chain.id} ${sender}`, { chain, intent, sender });
   return await askNode(chain, () => preflightUpdate(services, chain, intent, sender));
 }

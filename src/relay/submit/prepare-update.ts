@@ -1,7 +1,8 @@
 import { decodeFunctionResult, encodeFunctionData, type Hash, type Hex } from "viem";
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
 import type { RpcCall } from "../../rpc/batch.ts";
-import { encodeUpdate, type IntentCall } from "../chain/encode-call.ts";
+import { encodeContractUpdate, encodeUpdate, type IntentCall } from "../chain/encode-call.ts";
+import { decodeRecord, recordCalls } from "../chain/product-record.ts";
 import { type Block, calls, parseBlock, parseBlockOrNull, parseHex } from "../chain/reads.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import { toAddress } from "../store/bytes.ts";
@@ -18,9 +19,10 @@ export interface Refusal {
   refused: string;
 }
 
+const getInfo = encodeFunctionData({ abi: collectionAbi, functionName: "getInfo" });
 /** Headers in one request; nodes refuse long batches. */
 const headersAtOnce = 100n;
-const lacking: NotYet = { waits: "the node does not have this collection's last update" };
+const lacking: NotYet = { waits: "the node does not have this contract's last update" };
 
 /**
  * Makes an update's call from what the chain has at its newest block, if the update before it is part of that: a node
@@ -45,15 +47,20 @@ export async function prepareUpdate(
   const head = parseBlock(latest);
   if (after && head.number < after.number) return lacking;
   if (after && !after.final && !(await descends(node, head, after))) return lacking;
-  const question = encodeFunctionData({ abi: collectionAbi, functionName: "getInfo" });
-  const call = calls.call(contract, question, { blockHash: head.hash });
-  const [info] = await node.ask([call]);
-  const data = parseHex(info, "a configuration");
-  if (!(await isAgreed(call, data)))
-    return { waits: "the endpoints do not say the same of this collection's configuration" };
-  if (data === "0x") return { refused: "no collection stands at its address" };
+  const questions =
+    intent.kind === "contract_update"
+      ? recordCalls(contract, head.hash)
+      : [calls.call(contract, getInfo, { blockHash: head.hash })];
+  const answers = (await node.ask(questions)).map((answer) => parseHex(answer, "a configuration"));
+  const agreed = await Promise.all(questions.map((call, index) => isAgreed(call, answers[index] ?? "0x")));
+  if (agreed.includes(false)) return { waits: "the endpoints do not say the same of this contract's configuration" };
+  if (answers.includes("0x"))
+    return { refused: `no ${intent.kind === "update" ? "collection" : "contract"} stands at its address` };
+  const basis = { block: head.number, after: after?.hash ?? null };
+  if (intent.kind === "contract_update") return encodeContractUpdate(intent, decodeRecord(answers), basis, superseded);
+  const [data = "0x"] = answers;
   const { runtimeConfig } = decodeFunctionResult({ abi: collectionAbi, functionName: "getInfo", data });
-  return encodeUpdate(intent, runtimeConfig, { block: head.number, after: after?.hash ?? null }, superseded);
+  return encodeUpdate(intent, runtimeConfig, basis, superseded);
 }
 
 /** Whether the headers from `head` down lead to `to`. */

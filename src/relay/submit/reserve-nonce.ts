@@ -11,6 +11,7 @@ import { toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
 import type { NonceReservation } from "../store/nonces.ts";
+import { waitForTokenTurn } from "../store/token-order.ts";
 import { waitForTurn } from "../store/update-order.ts";
 import { lockWallet, nameWallet } from "../store/wallets.ts";
 import { tooLittle } from "./choose-wallet.ts";
@@ -109,7 +110,9 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
       if (walletRow.state !== "open") return hold("wallet", `the wallet is ${walletRow.state}`);
       const pending = open.pending + ahead;
       if (pending >= chain.relay.maxPending) return { kind: "wait", reason: `${pending} deployments are being mined` };
-      const turn = await waitForTurn(transaction, intent, ready.call.basis);
+      const turn =
+        (await waitForTurn(transaction, intent, ready.call.basis)) ??
+        (await waitForTokenTurn(transaction, intent, addr));
       if (turn) return { kind: "wait", reason: turn };
       const needed = worstCase(ready);
       if (ready.balanceWei - open.reservedWei >= needed) return null;

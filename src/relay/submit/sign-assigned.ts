@@ -1,5 +1,6 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { replacesRecord } from "../chain/operation.ts";
 import { toAddress } from "../store/bytes.ts";
 import { getIntent, type Intent } from "../store/intents.ts";
 import { findReservation } from "../store/nonces.ts";
@@ -32,7 +33,7 @@ export async function signAssigned(
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
   const sender = toAddress(reservation.addr);
   // What an update replaces may have changed since an earlier look.
-  const fresh = intent.kind !== "update" && known?.sender === sender ? known : null;
+  const fresh = !replacesRecord(intent.kind) && known?.sender === sender ? known : null;
   const answer = fresh ?? (await preflight(services, chain, intent, sender));
   if ("waits" in answer) return { kind: "waiting", intent, reason: answer.waits, ready: null };
   if ("refused" in answer) {

@@ -1,12 +1,16 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
+import { isIntentDone } from "../chain/intent-done.ts";
+import { askNode } from "../chain/node-failure.ts";
+import { isOperation, replacesRecord } from "../chain/operation.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+import { isTokenSuperseded, waitForTokenTurn } from "../store/token-order.ts";
 import { waitForTurn } from "../store/update-order.ts";
 import { chooseWallet, sendersOf, type WalletChoice } from "./choose-wallet.ts";
 import { claimFound } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
-import { holdIntent, holdRefused } from "./hold-intent.ts";
+import { holdDone, holdIntent, holdRefused } from "./hold-intent.ts";
 import { importDeployment } from "./import-deployment.ts";
 import { type Payable, payablePlan } from "./payable-plan.ts";
 import { type Preflight, preflight } from "./preflight.ts";
@@ -29,15 +33,22 @@ export async function startUnassigned(
   intent: Intent,
   known: Preflight | null,
 ): Promise<Step> {
-  const turn = await waitForTurn(services.db, intent, null);
+  if (await isTokenSuperseded(services.db, intent)) {
+    const reason = "a later update of this token was carried out while this one had to be repeated";
+    return (
+      (await moveIntent(services.db, intent, "cancelled", "superseded", reason)) ??
+      (await getIntent(services.db, intent.id))
+    );
+  }
+  const turn = (await waitForTurn(services.db, intent, null)) ?? (await waitForTokenTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
   const choice = await chooseWallet(services, chain, intent);
-  if (choice.found && intent.kind === "update") {
+  const claimed = choice.found ? await claimFound(services, chain, intent) : null;
+  if (claimed) return claimed;
+  if (choice.found && replacesRecord(intent.kind)) {
     const reason = "a transaction that was found of the paying wallet is under way, and may be an update";
     return { kind: "waiting", intent, reason, ready: null };
   }
-  const claimed = choice.found ? await claimFound(services, chain, intent) : null;
-  if (claimed) return claimed;
   if (choice.kind === "hold") {
     // The wallet may wait for this very intent: after a restore, for the collection that it made already.
     const found =
@@ -45,7 +56,7 @@ export async function startUnassigned(
     return found ?? (await holdIntent(services, chain, intent, choice.reason, choice.message));
   }
   // What an update replaces may have changed since an earlier look, and another wallet has another balance.
-  const fresh = intent.kind !== "update" && known?.sender === choice.sender ? known : null;
+  const fresh = !replacesRecord(intent.kind) && known?.sender === choice.sender ? known : null;
   const answer = fresh ?? (await preflight(services, chain, intent, choice.sender));
   if ("waits" in answer) return { kind: "waiting", intent, reason: answer.waits, ready: null };
   if ("refused" in answer) return await takeRefusal(services, chain, intent, choice, answer.refused);
@@ -67,12 +78,15 @@ async function takeRefusal(
   if (intent.kind === "update") return await holdRefused(services, chain, intent, reason);
   const found = await findOnChain(services, chain, intent);
   if (found) return found;
+  if (await askNode(chain, () => isIntentDone(services, chain, intent))) return await holdDone(services, chain, intent);
   // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
   services.relay.forgetRoles(chain);
   if (!(await sendersOf(services, chain, intent)).includes(sender)) return intent;
   // A node may simulate on top of its mempool, and this very request may wait there, forgotten here.
   if ((await lacksBasis(services, chain, sender)) && (await takeBasis(services, chain, sender)) === null) return intent;
-  return await holdRefused(services, chain, intent, reason);
+  // Such a node also says that the operator has done it, which the chain does not show yet.
+  const hold = isOperation(intent.kind) && reason.startsWith("IntentDone") ? holdDone : holdRefused;
+  return await hold(services, chain, intent, reason);
 }
 
 /** What the chain has of the request already: its collection, or its effect by another transaction. */

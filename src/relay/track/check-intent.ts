@@ -1,26 +1,22 @@
 import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
-import { NodeFault } from "../../rpc/batch.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { lackedRole } from "../chain/lacked-role.ts";
 import { announcesOperation, isOperation } from "../chain/operation.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
 import type { Receipt } from "../chain/reads.ts";
 import { effectOfUpdate } from "../chain/update-effect.ts";
 import { announcesCollection, verifyDeployment } from "../chain/verify-deployment.ts";
 import { verifyOperation } from "../chain/verify-operation.ts";
-import { type ChainView, depthOf, readReceipts } from "../chain/view.ts";
-import { toAddress, toBytes, toHash } from "../store/bytes.ts";
+import { type ChainView, depthOf } from "../chain/view.ts";
+import { toHash } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import type { MinedState } from "../store/lifecycle.ts";
 import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
+import { endCancelled, endReverted } from "./end-reverted.ts";
 import { startRetry } from "./nonce-conflict.ts";
 import { explainUsedNonce } from "./used-nonce.ts";
-
-/** Retries of a request that ran out of gas, beyond the first one. */
-const mostRepetitions = 2;
 
 /** An intent whose fate the chain decides, with its nonce. */
 export interface WatchedIntent {
@@ -194,7 +190,7 @@ async function followBlock(
     case "mined_reverted":
       return await endReverted(services, chain, { intent, reservation }, outcome);
     case "mined_cancellation":
-      return (await endAsFound(services, chain, intent)) ?? (await moveIntent(services.db, intent, "cancelled"));
+      return (await endAsFound(services, chain, intent)) ?? (await endCancelled(services, chain, intent));
     default:
       return state satisfies never;
   }
@@ -203,48 +199,6 @@ async function followBlock(
 /** A transaction that does nothing does so even if it fails. */
 function outcomeOf(state: MinedState): boolean | null {
   return state === "mined_cancellation" ? null : state === "mined";
-}
-
-/**
- * What ran out of gas did so because a node estimated too little: the request goes on as a retry, with another
- * estimate, a few times. So does a deployment whose wallet had lost its role when it was mined: another wallet sends
- * it, or this one once it has the role again. Everything else that the chain refused it refused for good.
- */
-async function endReverted(
-  services: RelayContext,
-  chain: Chain,
-  { intent, reservation }: { intent: Intent; reservation: NonceReservation },
-  { hash, blockHash }: { hash: Hash; blockHash: Hash },
-): Promise<Intent | null> {
-  // A duplicate of a transaction whose rows were lost: the factory refuses a second collection of one intent.
-  const found = await endAsFound(services, chain, intent);
-  if (found) return found;
-  const mayRepeat = intent.retry_number < mostRepetitions && intent.cancel_requested_at === null;
-  const asked = toAddress(intent.factory);
-  const ofRole = intent.kind !== "update";
-  if (mayRepeat && ofRole && (await lackedRole(services, chain, asked, toAddress(reservation.addr), blockHash))) {
-    services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the request is repeated");
-    return await moveIntent(services.db, intent, "nonce_conflict", "role");
-  }
-  if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
-    return await moveIntent(services.db, intent, "failed_onchain");
-  services.log.warn({ intent: intent.id, hash }, "a transaction ran out of gas; it is repeated with a new estimate");
-  return await moveIntent(services.db, intent, "nonce_conflict", "out_of_gas");
-}
-
-/**
- * Its limit is a fifth above the estimate, so what a true estimate was made for ends well below nine tenths of the
- * limit; calls inside calls leave a few 64ths unused when they run out (EIP-150).
- */
-async function ranOutOfGas(services: RelayContext, chain: Chain, hash: Hash): Promise<boolean> {
-  const { gas } = await services.db
-    .selectFrom("service.attempt")
-    .select("gas")
-    .where("hash", "=", toBytes(hash))
-    .executeTakeFirstOrThrow();
-  const receipt = (await readReceipts(services.relay.nodes(chain), [hash])).get(hash);
-  if (!receipt) throw new NodeFault("no endpoint has the receipt of a reverted transaction any more");
-  return receipt.gasUsed * 10n >= gas * 9n;
 }
 
 /** @param mined block and transaction of the intent. */

@@ -1,5 +1,7 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { isIntentDone } from "../chain/intent-done.ts";
+import { isOperation } from "../chain/operation.ts";
 import { readChainView } from "../chain/view.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
@@ -10,8 +12,8 @@ import { standsThere, startRetry } from "./nonce-conflict.ts";
 const page = 100;
 
 /**
- * Ends deployments that are mined, or in conflict over their nonce, and have no reservation of one: older versions left them when
- * two requests met at one nonce. Their collection stands by then; if a reorganisation took it, they are made again.
+ * Ends requests that are mined, or in conflict over their nonce, and have no reservation of one: older versions left them when
+ * two requests met at one nonce. What they asked for stands by then; if a reorganisation took it, they are made again.
  */
 export async function mendIntents(services: RelayContext, chain: Chain): Promise<void> {
   const intents = await services.db
@@ -30,8 +32,11 @@ export async function mendIntents(services: RelayContext, chain: Chain): Promise
 async function mend(services: RelayContext, chain: Chain, intent: Intent): Promise<void> {
   if (await endAsFound(services, chain, intent)) return;
   const view = await readChainView(services.relay.nodes(chain), chain, []);
-  // As of the newest block: what is not final yet has time.
-  if (await standsThere(services, chain, intent, view.head)) return;
+  // As of the newest block: what is not final yet has time. Of a mint or update it is not the contract that tells.
+  const stands = isOperation(intent.kind)
+    ? await isIntentDone(services, chain, intent)
+    : await standsThere(services, chain, intent, view.head);
+  if (stands) return;
   const conflicted = intent.state === "mined" ? await moveIntent(services.db, intent, "nonce_conflict") : intent;
   if (conflicted) await startRetry(services, chain, conflicted, view);
 }

@@ -1,8 +1,11 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
-import type { Intent } from "../store/intents.ts";
+import { isIntentDone } from "../chain/intent-done.ts";
+import { type Intent, moveIntent } from "../store/intents.ts";
 import { endedStates, unassignedStates } from "../store/lifecycle.ts";
+import { doneElsewhere, holdDone } from "../submit/hold-intent.ts";
+import { attend } from "./loop-steps.ts";
 
 /** Younger ones are in the hands of the request that made them. */
 export const freshMs = 1_000;
@@ -73,12 +76,32 @@ function msAgo(ms: number) {
   return sql`clock_timestamp() - ${ms}::float8 * interval '1 millisecond'`;
 }
 
+/**
+ * Ends what was not sent within its time. Of what the operator carries out the chain is asked first: rows may have been
+ * lost, and a client that is told that nothing was done would have it done a second time.
+ */
 export async function expireIntents(services: RelayContext, chain: Chain): Promise<void> {
   await services.db
     .updateTable("service.intent")
     .set((update) => ({ state: "expired", version: update("version", "+", 1) }))
     .where("chain_id", "=", chain.id)
     .where("state", "in", [...unassignedStates])
+    .where("kind", "in", ["deploy", "update"])
     .where("expires_at", "<", sql<Date>`clock_timestamp()`)
     .execute();
+  const operations = await services.db
+    .selectFrom("service.intent")
+    .selectAll()
+    .where("chain_id", "=", chain.id)
+    .where("state", "in", [...unassignedStates])
+    .where("kind", "not in", ["deploy", "update"])
+    .where("expires_at", "<", sql<Date>`clock_timestamp()`)
+    .orderBy("updated_at")
+    .limit(page)
+    .execute();
+  for (const intent of operations)
+    await attend(services, intent, async () => {
+      if (!(await isIntentDone(services, chain, intent))) await moveIntent(services.db, intent, "expired");
+      else if (intent.hold_reason !== doneElsewhere) await holdDone(services, chain, intent);
+    });
 }

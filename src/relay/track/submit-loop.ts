@@ -1,5 +1,6 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { replacesRecord } from "../chain/operation.ts";
 import type { Intent } from "../store/intents.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 import { attend, type RelayMemory, send } from "./loop-steps.ts";
@@ -39,8 +40,10 @@ export async function submitRound(
   for (const intent of intents) {
     if (signal?.aborted || performance.now() > end) return;
     memory.waiting = intent.seq;
-    if (full && intent.kind !== "update") continue;
-    full ||= (await submit(services, chain, intent, memory)) === "waiting" && intent.kind !== "update";
+    // These may wait for one another, and not for room.
+    const ordered = replacesRecord(intent.kind) || intent.kind === "token_update";
+    if (full && !ordered) continue;
+    full ||= (await submit(services, chain, intent, memory)) === "waiting" && !ordered;
   }
   if (!more) memory.waiting = -1n;
 }

@@ -1,8 +1,7 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { encodeFrozen } from "../chain/encode-call.ts";
 import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
-import { setsAllOf } from "../chain/own-content.ts";
+import { isCallOf } from "../chain/own-content.ts";
 import type { ChainView } from "../chain/view.ts";
 import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
@@ -51,13 +50,9 @@ export async function explainUsedNonce(
 function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_reverted" | "mined_cancellation" | null {
   const succeeded = sent.receipt.status === "success";
   const signed = intent.state !== "assigned";
-  if (intent.kind === "update" && setsAllOf(intent, sent.to, sent.data))
-    return succeeded ? "mined" : signed ? "mined_reverted" : null;
   if (sent.data === "0x" && sent.value === 0n && sent.to === sent.from)
     return intent.cancel_requested_at && signed ? "mined_cancellation" : null;
-  const { to, data } = intent.kind === "update" ? { to: null, data: null } : encodeFrozen(intent);
-  const same = to !== null && sent.to === to && sent.data === data;
-  if (!same) return null;
+  if (!isCallOf(intent, sent.to, sent.data)) return null;
   // What stands there is compared before it is confirmed.
   return succeeded ? "mined" : signed ? "mined_reverted" : null;
 }

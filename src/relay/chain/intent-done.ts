@@ -1,0 +1,35 @@
+import { encodeFunctionData } from "viem";
+import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
+import type { Chain } from "../../chains.ts";
+import { NodeFault } from "../../rpc/batch.ts";
+import { toAddress } from "../store/bytes.ts";
+import type { Intent } from "../store/intents.ts";
+import type { RelayContext } from "./context.ts";
+import { intentName } from "./encode-deploy.ts";
+import { isOperation } from "./operation.ts";
+import { calls, parseHex } from "./reads.ts";
+
+/**
+ * Whether the operator has carried a request out, by whatever transaction, at the newest block of any endpoint: then
+ * nothing may end it as undone. False for what no operator carries out.
+ *
+ * @throws NodeFault when none says that it has, and fewer than have to agree answer.
+ */
+export async function isIntentDone(services: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
+  if (!isOperation(intent.kind)) return false;
+  const nodes = services.relay.nodes(chain);
+  const args = [intentName(intent.root_id)] as const;
+  const data = encodeFunctionData({ abi: productOperatorAbi, functionName: "isIntentDone", args });
+  const call = calls.call(toAddress(intent.factory), data, "latest");
+  const answers = await Promise.allSettled(
+    (await nodes.all()).map(async (node) => {
+      const word = parseHex((await node.ask([call]))[0], "whether an intent is done");
+      return word !== "0x" && BigInt(word) === 1n;
+    }),
+  );
+  const words = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  if (words.includes(true)) return true;
+  if (words.length < nodes.needed(chain.relay.quorum))
+    throw new NodeFault(`too few endpoints of ${chain.name} tell whether a request is done`);
+  return false;
+}

@@ -1,0 +1,26 @@
+import type { Kysely } from "kysely";
+import type { Database } from "../../db/database.ts";
+import type { EasyToken } from "../chain/easy-token.ts";
+import { toBytes } from "../store/bytes.ts";
+import { type Intent, moveIntent } from "../store/intents.ts";
+import { tokensOf } from "../store/operation-payload.ts";
+
+/**
+ * Gives an easy mint the id that a transaction of it has: it is its token, and the id that was drawn since is not. The
+ * claim follows (`service.claim_tokens`).
+ *
+ * @returns null when another process moved the request.
+ */
+export async function importEasyToken(
+  db: Kysely<Database>,
+  intent: Intent,
+  { tokenId, call }: EasyToken,
+): Promise<Intent | null> {
+  const payload = tokensOf(intent);
+  const [token] = payload.tokens;
+  if (!token || token.tokenId === tokenId) return intent;
+  return await moveIntent(db, intent, intent.state, intent.hold_reason, intent.hold_detail, {
+    payload: JSON.stringify({ ...payload, tokens: [{ ...token, tokenId }] }),
+    init_data: toBytes(call),
+  });
+}

@@ -1,0 +1,106 @@
+import { createWalletClient, http, parseAbi, parseEther, toFunctionSelector } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
+import { updateContract } from "../../src/products/update-contract.ts";
+import type { Services } from "../../src/services.ts";
+import { FaultyEndpoint } from "./faulty-endpoint.ts";
+import { ProductScenario, randomAddress } from "./scenario.ts";
+
+const settings = parseAbi([
+  "struct Runtime { string baseURI; bool metadataUpdatable; bool tokensTransferable; uint256 royaltiesBps; address royaltiesAddress; }",
+  "struct Roles { bytes32 role; address[] addresses; bool frozen; }",
+  "function update(Runtime newConfig, Roles[] rolesAddresses, bool isRevokeNFTPortPermissions)",
+  "function baseURI() view returns (string)",
+  "function royaltiesBasisPoints() view returns (uint256)",
+  "function royaltiesAddress() view returns (address)",
+]);
+
+let s: ProductScenario;
+beforeAll(async () => {
+  s = await ProductScenario.start();
+});
+afterAll(async () => s?.stop());
+
+async function change(contract: string, changes: object, services: Services = s.services): Promise<CarriedOut> {
+  const operation = await updateContract(services, s.caller, { chain: "goerli", contract, ...changes });
+  return await carryOut(services, s.caller, operation);
+}
+
+async function settingsOf(address: `0x${string}`) {
+  const read = { address, abi: settings } as const;
+  return {
+    baseUri: await s.h.chain.readContract({ ...read, functionName: "baseURI" }),
+    bps: await s.h.chain.readContract({ ...read, functionName: "royaltiesBasisPoints" }),
+    receiver: (await s.h.chain.readContract({ ...read, functionName: "royaltiesAddress" })).toLowerCase(),
+  };
+}
+
+test("one faulty endpoint of three writes nothing into the settings, where two have to agree", async () => {
+  const contract = await s.contract();
+  const before = await settingsOf(contract);
+  const selector = toFunctionSelector("royaltiesAddress()");
+  const faulty = await FaultyEndpoint.withAddress(s.h.node.url, selector, randomAddress());
+  try {
+    const services = s.h.process({
+      RPC_URL_GOERLI: [faulty.url, s.h.proxy.url, s.h.node.url].join(","),
+      RPC_QUORUM_GOERLI: "2",
+    });
+    const done = await change(contract, { baseUri: "ipfs://a/" }, services);
+    await s.h.until(services, done.request.id, ["finalized"]);
+    expect(await settingsOf(contract)).toEqual({ ...before, baseUri: "ipfs://a/" });
+    // It also falsifies what was asked for, which the others say stands.
+    const receiver = randomAddress();
+    const second = await change(contract, { royaltiesAddress: receiver }, services);
+    await s.h.until(services, second.request.id, ["finalized"]);
+    expect(await settingsOf(contract)).toEqual({ ...before, baseUri: "ipfs://a/", receiver: receiver.toLowerCase() });
+  } finally {
+    await faulty.stop();
+  }
+});
+
+test("an endpoint that is behind the last update does not take it back", async () => {
+  const contract = await s.contract();
+  const before = await s.h.chain.getBlockNumber();
+  await s.ended(await change(contract, { royaltiesBps: 111n }));
+  const behind = await FaultyEndpoint.behind(s.h.node.url, before);
+  try {
+    const services = s.h.process({ RPC_URL_GOERLI: [behind.url, s.h.node.url].join(",") });
+    await s.ended(await change(contract, { baseUri: "ipfs://b/" }, services));
+    expect(await settingsOf(contract)).toMatchObject({ baseUri: "ipfs://b/", bps: 111n });
+  } finally {
+    await behind.stop();
+  }
+});
+
+test("what the owner changes while an update waits for funds stays changed", async () => {
+  const owner = await s.unlocked();
+  const contract = await s.contract("erc721", owner);
+  const mine = randomAddress();
+  await s.h.chain.setBalance({ address: s.h.relayer, value: 0n });
+  await expect(change(contract, { baseUri: "ipfs://a/" })).rejects.toMatchObject({ code: "service_unavailable" });
+  const wallet = createWalletClient({ transport: http(s.h.node.url) });
+  const own = {
+    baseURI: "",
+    metadataUpdatable: true,
+    tokensTransferable: true,
+    royaltiesBps: 900n,
+    royaltiesAddress: mine,
+  };
+  const hash = await wallet.writeContract({
+    ...{
+      account: owner,
+      address: contract,
+      abi: settings,
+      functionName: "update",
+      args: [own, [], false],
+      chain: null,
+    },
+  });
+  await s.h.chain.waitForTransactionReceipt({ hash });
+  await s.h.chain.setBalance({ address: s.h.relayer, value: parseEther("1000") });
+  const { rows } = await s.h.database.pool.query(
+    "SELECT id FROM service.intent WHERE kind = 'contract_update' ORDER BY seq DESC LIMIT 1",
+  );
+  await s.h.until(s.services, rows[0].id, ["finalized"]);
+  expect(await settingsOf(contract)).toEqual({ baseUri: "ipfs://a/", bps: 900n, receiver: mine.toLowerCase() });
+});

@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import { type Address, encodeFunctionData, type Hex, parseAbi, toFunctionSelector } from "viem";
+import { describe, expect, test } from "vitest";
+import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
+import {
+  encodeBurn,
+  encodeDeployProduct,
+  encodeMint,
+  encodeTokenUpdate,
+  encodeTransfer,
+} from "../../src/products/product-calls.ts";
+import { intentName } from "../../src/relay/chain/encode-deploy.ts";
+import { encodeUpdateProduct } from "../../src/relay/chain/product-record.ts";
+import { checkOrder, operatorSelectors, type SigningPolicy } from "../../src/signing/rules.ts";
+
+const operator: Address = `0x${"77".repeat(20)}`;
+const contract: Address = `0x${"88".repeat(20)}`;
+const wallet: Address = `0x${"99".repeat(20)}`;
+const policy: SigningPolicy = {
+  ...{ chainId: 31337, maxFeeWei: 10n ** 12n, factories: [], operators: [operator], wallets: [wallet] },
+};
+const abi = productOperatorAbi;
+const name = intentName(randomUUID());
+
+function check(data: Hex): void {
+  const fees = { gas: 500_000n, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
+  const transaction = { chainId: 31337, to: operator, data, value: 0n, nonce: 0, ...fees };
+  checkOrder(policy, wallet, { kind: "operate", transaction });
+}
+
+const execute = (call: Hex, intent = name) =>
+  encodeFunctionData({ abi, functionName: "execute", args: [intent, contract, call] });
+const token = { tokenId: "1", to: wallet, uri: "ipfs://x", quantity: "2" };
+const runtime = {
+  ...{ baseURI: "", metadataUpdatable: true, tokensTransferable: true, royaltiesBps: 1n, royaltiesAddress: wallet },
+};
+const deployment = { name: "N", symbol: "S", owner: wallet, tokensBurnable: true };
+
+test("the selectors of the rules are those of the operator", () => {
+  for (const [functionName, selector] of Object.entries(operatorSelectors)) {
+    const item = abi.find((each) => each.type === "function" && each.name === functionName);
+    expect(item?.type === "function" && toFunctionSelector(item)).toBe(selector);
+  }
+});
+
+describe("of the operator's calls the rules allow", () => {
+  test("every one that the service makes", () => {
+    for (const type of ["erc721", "erc1155"] as const) {
+      for (const tokens of type === "erc721" ? [[token]] : [[token], [token, token]])
+        for (const encode of [encodeMint, encodeTransfer, encodeBurn]) check(execute(encode(type, tokens)));
+      check(encodeDeployProduct(type, name, deployment, runtime, []));
+    }
+    check(execute(encodeTokenUpdate({ tokenId: "1", uri: "ipfs://y" })));
+    check(execute(encodeUpdateProduct(runtime, [], true)));
+  });
+
+  test("none in a batch, under another name than a request's, or of what is the owner's", () => {
+    const mint = encodeMint("erc721", [token]);
+    const args = [[{ intent: name, target: contract, data: mint }]] as const;
+    expect(() => check(encodeFunctionData({ abi, functionName: "executeBatch", args }))).toThrow("of the operator");
+    expect(() => check(execute(mint, `0x${"11".repeat(32)}`))).toThrow("name");
+    const owners = parseAbi(["function transferOwnership(address)", "function grantRole(bytes32,address)"]);
+    for (const call of [
+      encodeFunctionData({ abi: owners, functionName: "transferOwnership", args: [wallet] }),
+      encodeFunctionData({ abi: owners, functionName: "grantRole", args: [name, wallet] }),
+      "0x" as const,
+    ])
+      expect(() => check(execute(call))).toThrow("mints, updates, burns and transfers");
+    expect(() => check(`${execute(mint).slice(0, 300)}` as Hex)).toThrow("mints, updates, burns and transfers");
+  });
+});
