@@ -174,7 +174,8 @@ export async function judgeSpending(world: World, revoked: Address, revokedIn: b
         hold_reason: string;
         target: string;
       }>(
-        `SELECT a.head_block::int, i.state, i.hold_reason, '0x' || encode(i.predicted_addr, 'hex') AS target
+        `SELECT (SELECT min(f.head_block)::int FROM service.attempt f
+             WHERE (f.chain_id, f.addr, f.nonce) = (a.chain_id, a.addr, a.nonce)) AS head_block, i.state, i.hold_reason, '0x' || encode(i.predicted_addr, 'hex') AS target
          FROM service.attempt a LEFT JOIN service.nonce_reservation s USING (chain_id, addr, nonce)
          LEFT JOIN service.intent i ON i.id = s.intent_id WHERE a.hash = decode($1, 'hex')`,
         [receipt.transactionHash.slice(2)],

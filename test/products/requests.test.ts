@@ -52,8 +52,8 @@ test("a mint that waits can be cancelled and gives its id back; one that stands 
   // A process that may pay nothing accepts it and cannot sign it.
   const poor = s.h.process({ MAX_FEE_GWEI_GOERLI: "0.000000001" });
   const before = await s.sent();
-  const { details } = await s.mint({ contract: address, tokens }, poor).catch((error: ServiceError) => error as never);
-  const id = String((details as { deployment?: string }).deployment);
+  const held = await s.mint({ contract: address, tokens }, poor).catch((error: ServiceError) => error.details);
+  const id = String((held as { deployment?: string }).deployment);
   expect(await cancelRequest(s.services, s.caller, id)).toMatchObject({ state: "cancelled" });
   expect(await s.sent()).toBe(before);
 
