@@ -51,7 +51,7 @@ async function takeStep(services: RelayContext, chain: Chain, intent: Intent, kn
     case "retried":
       return await newestRetry(services.db, intent);
     case "nonce_conflict":
-      return { kind: "waiting", intent, reason: "its nonce was used by somebody else", ready: null };
+      return { kind: "waiting", intent, reason: "its nonce was used up without its effect", ready: null };
     default:
       return intent.state satisfies never;
   }
