@@ -43,11 +43,11 @@ export async function simulateCall(
       return { ...readEstimate(answer), fees: freshFees(chain, parseFeeHistory(history)) };
     }),
   );
-  const { refusal } = simulated;
-  if (refusal === null || isDone.test(refusal) || !sender) return { ...simulated, refusal: null };
-  const gas = await askNode(chain, () => findDissent(services, chain, estimate));
-  if (gas !== null) return { ...simulated, gas, refusal: null };
-  if (isClosed.test(refusal))
+  if (simulated.refusal === null || !sender) return { ...simulated, refusal: null };
+  const answers = await askNode(chain, async () => [simulated, ...(await askOthers(services, chain, estimate))]);
+  const dissent = answers.find(({ refusal }) => refusal === null || isDone.test(refusal));
+  if (dissent) return { ...simulated, gas: dissent.gas, refusal: null };
+  if (answers.some(({ refusal }) => isClosed.test(refusal ?? "")))
     throw new ServiceError("service_unavailable", "the operator of product contracts takes no requests now", {
       retryAfterSeconds: 10,
     });
@@ -55,25 +55,23 @@ export async function simulateCall(
 }
 
 /**
- * Asks all endpoints for a call that one of them refuses, where a quorum is set.
+ * What all endpoints say of a call that one of them refuses; nothing where that one's word is enough.
  *
- * @returns the gas that another one estimates; null when enough of them refuse it.
- * @throws NodeFault when too few of them answer.
+ * @throws NodeFault when too few of them answer to call it refused.
  */
-async function findDissent(services: Services, chain: Chain, estimate: RpcCall): Promise<bigint | null> {
+async function askOthers(services: Services, chain: Chain, estimate: RpcCall) {
   const nodes = services.relay.nodes(chain);
-  const { quorum } = chain.relay;
-  if (nodes.needed(quorum) <= 1) return null;
+  const needed = nodes.needed(chain.relay.quorum);
+  if (needed <= 1) return [];
   const ask = async (node: Node) => {
     const [answer] = await node.ask([estimate]);
     return readEstimate(answer);
   };
   const answers = await Promise.allSettled((await nodes.all()).map(ask));
   const heard = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
-  const dissent = heard.find(({ refusal }) => refusal === null);
-  if (dissent) return dissent.gas;
-  if (heard.length < nodes.needed(quorum)) throw new NodeFault("too few endpoints answer to call it refused");
-  return null;
+  if (heard.length < needed && !heard.some(({ refusal }) => refusal === null))
+    throw new NodeFault("too few endpoints answer to call it refused");
+  return heard;
 }
 
 function readEstimate(answer: RpcResult | undefined): { refusal: string | null; gas: bigint } {

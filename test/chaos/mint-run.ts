@@ -78,6 +78,11 @@ export async function runMintChaos(options: MintChaosOptions): Promise<MintChaos
     }, 15_000);
     let over = false;
     const operator = operate(world, tally, () => over, false);
+    const waiting = passTime(
+      world,
+      () => over,
+      () => clients.calm,
+    );
     const breaking = trouble
       .run(() => performance.now() < deadline)
       .then(() => {
@@ -92,7 +97,7 @@ export async function runMintChaos(options: MintChaosOptions): Promise<MintChaos
     const revokedIn = await revocation.hold();
     const settled = await settle(world, deadline);
     over = true;
-    await operator;
+    await Promise.all([operator, waiting]);
     const seconds = Math.round((performance.now() - begun) / 1000);
     for (const proxy of world.proxies) for (const [fault, times] of proxy.met) tally.fault(fault, times);
     const verdict = await judgeMints(world, asks);
@@ -203,6 +208,20 @@ class Revocation {
     const [first] = blocks.sort((a, b) => Number(a - b));
     if (first === undefined) throw new Error("the rights are revoked by nobody");
     return first;
+  }
+}
+
+/** What was accepted before the rights were revoked, and is held since without a nonce, ends after ten minutes: they pass at once. */
+async function passTime(world: World, over: () => boolean, begun: () => boolean): Promise<void> {
+  while (!over()) {
+    await sleep(2_000);
+    if (!begun()) continue;
+    await world.pool
+      .query(
+        `UPDATE service.intent SET expires_at = clock_timestamp(), version = version + 1
+         WHERE state = 'held' AND hold_reason = 'simulation' AND expires_at > clock_timestamp()`,
+      )
+      .catch(() => undefined);
   }
 }
 

@@ -43,6 +43,10 @@ test("while the operator is stopped, mints are told to come again, and do", asyn
   const asked = s.mint({ contract, tokens: [token] });
   await expect(asked).rejects.toMatchObject({ code: "service_unavailable", retryAfterSeconds: expect.any(Number) });
   expect(await s.sent()).toBe(before);
+  // Also where the first endpoint refuses it in other words.
+  faulty.forced = "estimate-error";
+  await expect(s.mint({ contract, tokens: [token] }, two)).rejects.toMatchObject({ code: "service_unavailable" });
+  faulty.forced = "";
   await s.h.pauseOperator(false);
   await s.ended(await s.mint({ contract, tokens: [token] }));
 });
