@@ -203,7 +203,12 @@ function addChainCommands(program: AnyCommand): void {
       async ({ chain, name, symbol }) =>
         await exitWith((await import("./product-operator.ts")).deployOperatorCommand(chain, { name, symbol })),
     );
-  addGroup(program, "deployments", "deployments and updates of collections")
+  addGroup(
+    program,
+    "requests",
+    "what clients asked of a chain: deployments, updates, contracts, mints, burns, transfers",
+  )
+    .alias("deployments")
     .command("show")
     .description("all that is known of one")
     .argument("<id>", "its id, transaction hash or address")

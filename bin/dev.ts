@@ -44,6 +44,7 @@ export const devCommands: readonly DevCommand[] = [
     packages: "bench/gas",
   },
   { name: "bench index", does: "speed of the index beside per-event upserts", script: "bench/index/bench-index.ts" },
+  { name: "bench mints", does: "mints a second and gas, beside a plain loop", script: "bench/mints/bench-mints.ts" },
   { name: "bench reads", does: "reads of both APIs beside a bare server", script: "bench/reads/bench-reads.ts" },
   { name: "bench relay", does: "time from a request to its hash", script: "bench/relay/bench-relay.ts" },
   {
@@ -69,6 +70,7 @@ export const devCommands: readonly DevCommand[] = [
     script: "bench/uploads/bench-uploads.ts",
   },
   { name: "chaos indexer", does: "the indexer beside faults and kills", script: "test/indexing/chaos/main.ts" },
+  { name: "chaos mints", does: "mints on clients' behalf beside faults and kills", script: "test/chaos/mints.ts" },
   { name: "chaos relayer", does: "the relayer beside faults and kills", script: "test/chaos/relayer.ts" },
   {
     name: "chaos defects",

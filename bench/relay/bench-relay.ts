@@ -1,22 +1,14 @@
-// How long from a request to the hash in its answer, and from its acceptance, on the local chain of `npm start`.
+// How long from a request to the hash in its answer, and from its acceptance, on the local chain of `npm start`; and what a loop
+// that promises nothing takes there.
 //   node bench/relay/bench-relay.ts [--deployments 600] [--concurrent 20] [--warm 200]
-import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { Agent, request } from "node:http";
-import { cpus, loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
+import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import pg from "pg";
-import { freePorts } from "../../src/free-port.ts";
-
-interface Ready {
-  rest: string;
-  rpcUrl: string;
-  relayer: string;
-  apiKey: string;
-  databaseUrl: string;
-}
+import { encodeDeployData, encodeFunctionData, type Hex, zeroHash } from "viem";
+import { collectionFactoryAbi, collectionFactoryBytecode } from "../../contracts/abi/collection-factory.ts";
+import { encodeInitData } from "../../contracts/abi/config.ts";
+import { inParallel, percentiles, round, startBenchStack } from "../bench-stack.ts";
+import { PlainLoop, untilMined } from "../plain-loop.ts";
 
 interface Answer {
   /** Milliseconds since the request was sent; it waits for its turn at the API like everybody's. */
@@ -36,39 +28,12 @@ const { values } = parseArgs({
   },
 });
 const total = Number(values.deployments);
-const dir = await mkdtemp(join(tmpdir(), "mintyard-bench-relay-"));
-const [port = 0] = await freePorts(1);
-const stack = spawn(process.execPath, [join(import.meta.dirname, "../../bin/mintyard.ts"), "start"], {
-  env: { ...process.env, PORT: String(port), MINTYARD_DATA_DIR: dir, LOG_LEVEL: "warn" },
-  stdio: ["ignore", "pipe", "inherit"],
-});
-const ready = await new Promise<Ready>((done, failed) => {
-  stack.once("exit", (code) => failed(new Error(`the stack ended with code ${code}`)));
-  createInterface({ input: stack.stdout }).on("line", (line) => {
-    if (line.startsWith("MINTYARD_READY ")) done(JSON.parse(line.slice(15)) as Ready);
-  });
-});
-
-const agent = new Agent({ keepAlive: true });
-
-/** Plain `node:http`: the clients share the processor with what they measure. */
-async function post(url: string, body: unknown): Promise<{ status: number; text: string }> {
-  return await new Promise((done, failed) => {
-    const headers = { authorization: ready.apiKey, "content-type": "application/json" };
-    const asked = request(url, { method: "POST", agent, headers }, (response) => {
-      const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
-      response.on("end", () => done({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }));
-      response.on("error", failed);
-    });
-    asked.on("error", failed);
-    asked.end(JSON.stringify(body));
-  });
-}
+const stack = await startBenchStack();
+const { ready } = stack;
 
 async function deploy(index: number): Promise<Answer> {
   const begun = performance.now();
-  const { status, text } = await post(`${ready.rest}/contracts/collections`, {
+  const { status, text } = await stack.post(`${ready.rest}/contracts/collections`, {
     ...{
       chain: "goerli",
       name: `Bench ${index}`,
@@ -77,8 +42,8 @@ async function deploy(index: number): Promise<Answer> {
       tokens_per_mint: 5,
       mint_price: 0.01,
     },
-    owner_address: `0x${(index + 1).toString(16).padStart(40, "a")}`,
-    treasury_address: `0x${(index + 1).toString(16).padStart(40, "b")}`,
+    owner_address: address(index, "a"),
+    treasury_address: address(index, "b"),
     public_mint_start_date: "2022-01-01T00:00:00",
   });
   const answer = { took: performance.now() - begun, at: performance.timeOrigin + performance.now() };
@@ -86,7 +51,7 @@ async function deploy(index: number): Promise<Answer> {
   return { ...answer, hash: hash ?? null };
 }
 
-/** Milliseconds from the moment at which a request's row was written to the end of its answer, ascending. */
+/** Milliseconds from the moment at which a request's row was written to the end of its answer. */
 async function sinceAccepted(answers: readonly Answer[]): Promise<number[]> {
   const client = new pg.Client({ connectionString: ready.databaseUrl });
   await client.connect();
@@ -101,38 +66,62 @@ async function sinceAccepted(answers: readonly Answer[]): Promise<number[]> {
   );
   await client.end();
   if (rows.length !== answers.length) throw new Error(`${rows.length} of ${answers.length} answers are in the tables`);
-  return rows.map(({ place, accepted }) => (answers[Number(place) - 1]?.at ?? 0) - accepted).sort((a, b) => a - b);
+  return rows.map(({ place, accepted }) => (answers[Number(place) - 1]?.at ?? 0) - accepted);
 }
 
 /** Transactions of the paying wallet that are in blocks. */
 async function mined(): Promise<number> {
-  const params = [ready.relayer, "latest"];
-  const { text } = await post(ready.rpcUrl, { jsonrpc: "2.0", id: 1, method: "eth_getTransactionCount", params });
-  return Number((JSON.parse(text) as { result: string }).result);
+  return Number(await stack.rpc<string>("eth_getTransactionCount", [ready.relayer, "latest"]));
 }
 
 async function run(from: number, count: number): Promise<Answer[]> {
   const answers: Answer[] = [];
-  let next = from;
-  const client = async () => {
-    while (next < from + count) answers.push(await deploy(next++));
-  };
-  await Promise.all(Array.from({ length: Number(values.concurrent) }, client));
+  await inParallel(from, count, Number(values.concurrent), async (index) => {
+    answers.push(await deploy(index));
+  });
   return answers.filter(({ hash }) => hash !== null);
 }
 
-/** @param times ascending. */
-function percentiles(times: readonly number[]) {
-  const at = (share: number) => Math.round(times[Math.min(times.length - 1, Math.floor(share * times.length))] ?? 0);
-  return { p50: at(0.5), p95: at(0.95), p99: at(0.99), max: at(1) };
+/** The same collections by a loop that promises nothing, through a factory of its own. */
+async function runPlain() {
+  const loop = await PlainLoop.start(stack);
+  const code = encodeFactory(loop.address);
+  const hash = await loop.send({ data: code, gas: 10_000_000n });
+  await untilMined(stack, loop.address, 1);
+  const receipt = await stack.rpc<{ contractAddress: Hex }>("eth_getTransactionReceipt", [hash]);
+  return await loop.measure(total, Number(values.concurrent), (index) => {
+    const owner = address(index, "d");
+    const initData = encodeInitData(
+      {
+        ...{ name: `Bench ${index}`, symbol: "BEN", owner, treasuryAddress: owner },
+        ...{ maxSupply: 1_000n, reservedSupply: 0n, tokensPerMint: 5n },
+      },
+      {
+        ...{ baseURI: "", metadataUpdatable: true, prerevealTokenURI: "", presaleMerkleRoot: zeroHash },
+        ...{ publicMintPrice: 10n ** 16n, publicMintPriceFrozen: false },
+        ...{ presaleMintPrice: 0n, presaleMintPriceFrozen: false },
+        ...{ publicMintStart: 1_640_995_200n, presaleMintStart: 0n, royaltiesBps: 0n, royaltiesAddress: owner },
+      },
+      false,
+    );
+    const args = [`0x${(index + 1).toString(16).padStart(64, "0")}`, owner, initData] as const;
+    const data = encodeFunctionData({ abi: collectionFactoryAbi, functionName: "deploy", args });
+    return { to: receipt.contractAddress, data, gas: 400_000n };
+  });
+}
+
+function encodeFactory(wallet: Hex): Hex {
+  return encodeDeployData({ abi: collectionFactoryAbi, bytecode: collectionFactoryBytecode, args: [wallet, wallet] });
+}
+
+function address(index: number, digit: string): Hex {
+  return `0x${(index + 1).toString(16).padStart(40, digit)}`;
 }
 
 try {
   const warm = Number(values.warm);
   const first = await mined();
-  const whenMined = async (count: number) => {
-    while ((await mined()) - first < count) await new Promise((done) => setTimeout(done, 50));
-  };
+  const whenMined = async (count: number) => await untilMined(stack, ready.relayer, first + count);
   const { length: warmed } = await run(0, warm);
   await whenMined(warmed);
   const begun = performance.now();
@@ -146,18 +135,16 @@ try {
     warm,
     concurrent: Number(values.concurrent),
     refused: total - answered.length,
-    ms: percentiles(answered.map(({ took }) => took).sort((a, b) => a - b)),
+    ms: percentiles(answered.map(({ took }) => took)),
     sinceAccepted: percentiles(await sinceAccepted(answered)),
-    perSecond: Math.round((answered.length / seconds) * 10) / 10,
-    seconds: { answered: Math.round(seconds * 10) / 10, mined: Math.round(allMined * 10) / 10 },
+    perSecond: round(answered.length / seconds),
+    seconds: { answered: round(seconds), mined: round(allMined) },
     minedMeanwhile,
+    plain: await runPlain(),
     cores: cpus().length,
-    load: loadavg().map((load) => Math.round(load * 10) / 10),
+    load: loadavg().map(round),
   };
   process.stdout.write(`${JSON.stringify(figures)}\n`);
 } finally {
-  const ended = new Promise((done) => stack.once("exit", done));
-  stack.kill("SIGTERM");
-  await ended;
-  await rm(dir, { recursive: true, force: true });
+  await stack.stop();
 }

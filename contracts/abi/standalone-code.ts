@@ -26,7 +26,7 @@ export function standaloneCode(
   [deployment, runtime]: [DeploymentConfig, RuntimeConfig],
 ): StandaloneCode {
   const blob = getContractAddress({ from: address, nonce: 1n }).toLowerCase() as Address;
-  const values = { blob, deployer } as const;
+  const values = { blob, deployer, firstOwner: deployment.owner, fees: deployment.treasuryAddress } as const;
   let code: Hex = collectionRuntime;
   for (const [name, offsets] of Object.entries(collectionImmutables) as [keyof typeof values, readonly number[]][])
     for (const start of offsets) code = replaceWord(code, start, pad(values[name], { size: 32 }));

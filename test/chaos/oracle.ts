@@ -78,7 +78,9 @@ export async function judge(scene: Scene, requests: readonly ExpectedRequest[]):
   }
   const asked = new Set(requests.map(({ name }) => name));
   for (const name of standing.keys()) if (!asked.has(name)) verdict.violations.push(`nobody asked for ${name}`);
-  verdict.violations.push(...(await findBrokenRules(scene.pool, scene.bumpAfterBlocks, scene.lostRows)));
+  verdict.violations.push(
+    ...(await findBrokenRules(scene.pool, scene.bumpAfterBlocks, scene.lostRows ? ["imported transactions"] : [])),
+  );
   const head = await client.getBlockNumber();
   const done = await scene.pool.query<{ a: string; name: string }>(
     "SELECT encode(predicted_addr, 'hex') a, payload->>'name' AS name FROM service.intent WHERE state IN ('confirmed', 'finalized') AND kind = 'deploy'",

@@ -165,7 +165,7 @@ function makeAsk(seed: number, index: number): Ask {
 }
 
 /** What a person does who is woken up by a closed wallet. */
-async function operate(world: World, tally: Tally, over: () => boolean, hold: boolean): Promise<void> {
+export async function operate(world: World, tally: Tally, over: () => boolean, hold: boolean): Promise<void> {
   const config = loadConfig({
     ...world.env,
     DATABASE_URL: world.databaseUrl,
@@ -196,7 +196,7 @@ async function operate(world: World, tally: Tally, over: () => boolean, hold: bo
   await services.pool.end();
 }
 
-async function settle(world: World, deadline: number): Promise<boolean> {
+export async function settle(world: World, deadline: number): Promise<boolean> {
   while (performance.now() < deadline) {
     // A reorganisation may have taken the end of what the schedule began.
     await rpc(world.nodeUrl, "evm_setIntervalMining", [1]).catch(() => undefined);
@@ -215,7 +215,7 @@ async function settle(world: World, deadline: number): Promise<boolean> {
 }
 
 /** What is not done yet, and of the first few what the service knows about them. */
-async function openStates(world: World): Promise<string> {
+export async function openStates(world: World): Promise<string> {
   const { rows: states } = await world.pool.query(
     "SELECT state, hold_reason, kind, count(*)::int AS n FROM service.intent WHERE state <> 'finalized' GROUP BY 1, 2, 3",
   );

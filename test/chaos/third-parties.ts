@@ -77,27 +77,29 @@ export async function squat(world: World): Promise<void> {
 const longestWayMs = 2_000;
 
 /**
- * Pauses the factory for a while. Nothing of ours is in the pool then: what is mined while it is paused
+ * Pauses the factory, or the operator where there is one, for a while. Nothing of ours is in the pool then: what is mined while it is paused
  * fails for good, as it should. So nobody may put anything back there meanwhile.
  *
  * @returns a block after the end: no reorganisation may take that back either.
  */
 export async function pauseFactory(world: World): Promise<bigint> {
-  const { nodeUrl, factory, proxies } = world;
-  const admin = createWalletClient({ account: factory.admin, transport: http(nodeUrl) });
-  const call = { address: factory.address, abi: collectionFactoryAbi, chain: null } as const;
+  const { nodeUrl, proxies } = world;
+  // Both have the same functions for it.
+  const { address, admin: account } = world.operator ?? world.factory;
+  const admin = createWalletClient({ account, transport: http(nodeUrl) });
+  const call = { address, abi: collectionFactoryAbi, chain: null } as const;
   /** Asks until it is so: the pool is emptied, blocks stop and fees rise beside this. */
   const set = async (functionName: "pause" | "unpause") => {
     const wanted = functionName === "pause" ? 1n : 0n;
     const data = encodeFunctionData({ abi: collectionFactoryAbi, functionName: "paused" });
     for (let tries = 0; tries < 40; tries += 1) {
-      if (BigInt(await rpc<Hex>(nodeUrl, "eth_call", [{ to: factory.address, data }, "latest"])) === wanted) return;
+      if (BigInt(await rpc<Hex>(nodeUrl, "eth_call", [{ to: address, data }, "latest"])) === wanted) return;
       const fees = { maxFeePerGas: 10n ** 12n + BigInt(tries) * 2n * 10n ** 11n, maxPriorityFeePerGas: 10n ** 11n };
-      const nonce = Number(await rpc<Hex>(nodeUrl, "eth_getTransactionCount", [factory.admin, "latest"]));
+      const nonce = Number(await rpc<Hex>(nodeUrl, "eth_getTransactionCount", [account, "latest"]));
       await admin.writeContract({ ...call, ...fees, functionName, nonce, gas: 100_000n }).catch(() => undefined);
       await sleep(1_100);
     }
-    throw new Error(`the factory does not ${functionName}`);
+    throw new Error(`the contract does not ${functionName}`);
   };
   try {
     await emptyPool(world);

@@ -16,6 +16,7 @@ import { Restarting, rpc, startAnvil, stopAnvil } from "./fleet.ts";
 import { MutantTree, ownTree } from "./mutant-tree.ts";
 import { SeededGenerator } from "./seeded-generator.ts";
 import { deployTestFactory, type TestFactory } from "./test-factory.ts";
+import { deployTestOperator, type TestOperator } from "./test-operator.ts";
 
 export interface WorldOptions {
   seed: number;
@@ -23,6 +24,8 @@ export interface WorldOptions {
   permissive: boolean;
   /** Seeded defects of every process of the service: names of patches in `mutants/`. */
   defects: readonly string[];
+  /** Also product contracts: an operator, and the contract of easy mints. */
+  withOperator?: boolean;
   onLine(line: string): void;
 }
 
@@ -36,6 +39,7 @@ export class World {
   /** Past the cutter. */
   readonly databaseUrl: string;
   readonly factory: TestFactory;
+  readonly operator: TestOperator | null;
   readonly keys: readonly Hex[];
   readonly apis: readonly Restarting[];
   readonly workers: readonly Restarting[];
@@ -63,6 +67,7 @@ export class World {
     this.pool = parts.pool;
     this.databaseUrl = parts.databaseUrl;
     this.factory = parts.factory;
+    this.operator = parts.operator;
     this.keys = parts.keys;
     this.apis = parts.apis;
     this.workers = parts.workers;
@@ -82,7 +87,7 @@ export class World {
     });
   }
 
-  static async start({ seed, permissive, defects, onLine }: WorldOptions): Promise<World> {
+  static async start({ seed, permissive, defects, withOperator, onLine }: WorldOptions): Promise<World> {
     const mutants = defects.length > 0 ? await MutantTree.make(defects) : null;
     const tree = mutants?.root ?? ownTree;
     const dir = await mkdtemp(join(tmpdir(), "mintyard-chaos-"));
@@ -103,6 +108,7 @@ export class World {
       await rpc(otherUrl, "anvil_setNonce", [wallet, toHex(90_000)]);
     }
     const factory = await deployTestFactory(nodeUrl, keys, { permissive });
+    const operator = withOperator ? await deployTestOperator(nodeUrl, keys) : null;
     const pool = new pg.Pool({ connectionString: postgres.url, max: 4 });
     pool.on("error", () => undefined);
     let unstored = 0;
@@ -144,6 +150,7 @@ export class World {
       RELAYER_KEY_GOERLI: keys.join(","),
       FACTORY_GOERLI: factory.address,
       FACTORY_BLOCK_GOERLI: String(factory.block),
+      ...(operator ? operatorSettings(operator) : {}),
       BUDGET_GLOBAL_HOUR: "1000000",
       RATE_LIMITS: "off",
       NODE_COMPILE_CACHE: join(tmpdir(), "mintyard-compile-cache"),
@@ -155,7 +162,22 @@ export class World {
     const workers = [0, 1].map((at) => new Restarting(`worker${at}`, "worker", env, onLine, tree));
     await Promise.all([...apis, ...workers].map(({ ready }) => ready));
     const apiUrls = apiPorts.map((port) => `http://127.0.0.1:${port}`);
-    const open = { dir, nodeUrl, proxies, cutter, pool, factory, keys, apis, workers, apiUrls, apiKey, env, tree };
+    const open = {
+      dir,
+      nodeUrl,
+      proxies,
+      cutter,
+      pool,
+      factory,
+      operator,
+      keys,
+      apis,
+      workers,
+      apiUrls,
+      apiKey,
+      env,
+      tree,
+    };
     const databaseUrl = postgres.url;
     return new World({ ...open, databaseUrl, unstored: () => unstored }, { pgPort, nodes, postgres, mutants });
   }
@@ -240,6 +262,14 @@ type Parts = Omit<
   | "recall"
   | "stop"
 >;
+
+function operatorSettings({ address, block, easyContract }: TestOperator): Record<string, string> {
+  return {
+    OPERATOR_GOERLI: address,
+    OPERATOR_BLOCK_GOERLI: String(block),
+    EASY_CONTRACT_GOERLI: easyContract,
+  };
+}
 
 /** A deployment costs something here: what is booked has to fit what is deployed. */
 async function bookCharges(url: string): Promise<void> {

@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { Readable } from "node:stream";
-import type { ReadableStream as NodeStream } from "node:stream/web";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { RelayHarness } from "../relay/harness.ts";
 import type { HttpApi } from "./http-api.ts";
 import { input, LaunchFixture } from "./launch-fixture.ts";
+import { listenStates } from "./listen-states.ts";
 
 let fixture: LaunchFixture;
 let h: RelayHarness;
@@ -15,34 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture?.stop());
 
-/** Reads server-sent events until `enough` or the end; then leaves. */
-async function listen(id: string, enough: (states: string[]) => boolean = () => false) {
-  const leaving = new AbortController();
-  const response = await fetch(`${api.base}/graphql`, {
-    method: "POST",
-    headers: { Authorization: api.key, "Content-Type": "application/json", Accept: "text/event-stream" },
-    body: JSON.stringify({
-      query: "subscription ($id: ID!) { deployment(id: $id) { state collection { address } } }",
-      variables: { id },
-    }),
-    signal: leaving.signal,
-  });
-  expect(response.headers.get("content-type")).toContain("text/event-stream");
-  const states: string[] = [];
-  let text = "";
-  if (!response.body) throw new Error("no body");
-  for await (const chunk of Readable.fromWeb(response.body as NodeStream)) {
-    text += Buffer.from(chunk).toString("utf8");
-    for (const [, data = ""] of text.matchAll(/^data: ?(\{.*\})$/gm)) {
-      const { data: payload, errors } = JSON.parse(data);
-      states.push(payload?.deployment?.state ?? errors?.[0]?.extensions?.code);
-    }
-    text = text.slice(text.lastIndexOf("\n\n") + 1);
-    if (enough(states)) break;
-  }
-  leaving.abort();
-  return states;
-}
+const listen = (id: string, enough?: (states: string[]) => boolean) => listenStates(api, "deployment", id, enough);
 
 test("a subscription tells each state and ends with the last", async () => {
   const { data } = await api.graphql(

@@ -6,13 +6,14 @@ import { createAccount } from "../../src/auth/keys.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
+import { checkAnswer } from "../setup/openapi-check.ts";
 
 /** Any member of an answer: tests compare it, or read on. */
 export interface Json {
   [member: string]: Json | undefined;
 }
 
-/** The real HTTP APIs over a relay harness's services, with a key of an account of their own. */
+/** The real HTTP APIs over a relay harness's services, with a key of an account of their own; answers are checked by the OpenAPI document. */
 export class HttpApi {
   readonly base: string;
   readonly key: string;
@@ -40,7 +41,9 @@ export class HttpApi {
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, body: JSON.parse(text) as Json };
+    const answer = JSON.parse(text) as Json;
+    checkAnswer(method, path, response.status, answer);
+    return { status: response.status, headers: response.headers, text, body: answer };
   }
 
   get = (path: string, headers: Record<string, string> = {}) => this.send("GET", path, undefined, headers);

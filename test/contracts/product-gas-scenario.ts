@@ -28,7 +28,7 @@ export const productScenario = {
   holder: (index: number): Address => `0x${keccak256(toHex(`product holder ${index}`)).slice(-40)}`,
 };
 
-/** Intents that share a storage word, as the service numbers them. */
+/** Intents that share a storage word. Those of the service have names of their own, which cost 17,100 gas more each. */
 const intent = (index: number): Hex =>
   concatHex([keccak256(toHex("product intents")).slice(0, 64) as Hex, numberToHex(index, { size: 1 })]);
 

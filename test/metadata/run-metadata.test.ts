@@ -235,6 +235,24 @@ test("a token is read again after its contract announces a change, and not for a
   });
 });
 
+test("a token whose new URI has no document does not show that of the old one", async () => {
+  const contract = talker.address.toLowerCase();
+  const place = `/nfts/${talker.address}/2?chain=goerli`;
+  const read = async (text: string, holds: (token: NonNullable<Awaited<ReturnType<typeof row>>>) => boolean) => {
+    await say(2n, text);
+    await chain.client.mine({ blocks: 10 });
+    await index.setHead(Number(await chain.client.getBlockNumber()));
+    await index.announce(contract, 2n, 2n);
+    await chain.client.mine({ blocks: 10 });
+    await withWorker(() => until(() => row(2n), holds));
+  };
+  await read(`${webUrl}/placeholder`, ({ name, status }) => name === "web /placeholder" && status === "fresh");
+  expect((await apis.v0(place)).body.nft).toMatchObject({ metadata_url: `${webUrl}/placeholder` });
+  await read(`${webUrl}/missing`, ({ token_uri, status }) => token_uri === `${webUrl}/missing` && status === "failed");
+  expect(await row(2n)).toMatchObject({ metadata: null, name: null, image: null, metadata_hash: null });
+  expect((await apis.v0(place)).body.nft).toMatchObject({ metadata: null, metadata_url: `${webUrl}/missing` });
+});
+
 test("a client's refresh of a token and of a contract reads again", async () => {
   await database.db
     .updateTable("service.token_metadata")

@@ -86,7 +86,7 @@ abstract contract CollectionSale is CollectionTokens {
         return (uint88(word), word >> 88);
     }
 
-    function _treasury() internal view returns (address payable) {
+    function _treasury() internal view virtual returns (address payable) {
         uint256 flags = _argsWord(CollectionArgs.OWNER_BYTES) >> 248;
         uint256 position = flags & CollectionArgs.TREASURY_IS_OWNER == 0 ? CollectionArgs.treasuryOffset(flags) : 0;
         return payable(address(uint160(_argsWord(position) >> 96)));

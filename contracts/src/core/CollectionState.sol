@@ -70,7 +70,7 @@ abstract contract CollectionState is ICollection {
         require(blob != address(0));
     }
 
-    function _owner(uint256 hot) internal view returns (address) {
+    function _owner(uint256 hot) internal view virtual returns (address) {
         return hot & HotWord.OWNER_MOVED == 0 ? address(uint160(_argsWord(0) >> 96)) : _movedOwner;
     }
 

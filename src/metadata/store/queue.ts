@@ -114,7 +114,8 @@ interface ClaimedRow {
 }
 
 /**
- * Writes what a token's reading brought. A failed reading keeps the document of an earlier one. The
+ * Writes what a token's reading brought. A failed reading keeps the document of an earlier one, unless that was read at
+ * another URI: then it says nothing of what the token is now. The
  * token stays due when the contract announced a change after the block that was read, and when that
  * block has turned out to be of a dead branch.
  *
@@ -141,11 +142,11 @@ export async function finishToken(
         status: sql`CASE WHEN ${isStale} THEN 'pending' ELSE 'failed' END`,
         next_attempt_at: sql<Date | null>`CASE WHEN ${isStale} THEN ${soon} ELSE ${later(reading.fault, job.attempts)} END`,
         error_code: reading.fault,
-        ...(reading.tokenUri === null ? {} : { token_uri: reading.tokenUri }),
         // The document that is shown keeps its own hash.
         ...(raw
           ? { metadata_hash: sql<Buffer>`CASE WHEN metadata IS NULL THEN ${raw.hash} ELSE metadata_hash END` }
           : {}),
+        ...(reading.tokenUri === null ? {} : atUri(reading.tokenUri, raw?.hash ?? null)),
       })
       .execute();
     return;
@@ -205,6 +206,32 @@ export async function finishFile(
     .where("image", "=", image)
     .where("lease_id", "is", null)
     .execute();
+}
+
+const documentColumns = [
+  ...([
+    "metadata",
+    "raw_cid",
+    "name",
+    "description",
+    "image",
+    "animation_url",
+    "cached_image",
+    "cached_animation",
+  ] as const),
+  ...(["file_type", "file_size", "file_width", "file_height"] as const),
+];
+
+/** The URI, and without the document of another one. @param hash of what stands at it. */
+function atUri(uri: string, hash: Buffer | null) {
+  const moved = sql`token_uri IS DISTINCT FROM ${uri}`;
+  const kept = documentColumns.map((name) => [name, sql<null>`CASE WHEN ${moved} THEN NULL ELSE ${sql.ref(name)} END`]);
+  const known = sql<Buffer>`CASE WHEN ${moved} THEN ${hash}::bytea
+    WHEN metadata IS NULL THEN coalesce(${hash}::bytea, metadata_hash) ELSE metadata_hash END`;
+  return {
+    ...(Object.fromEntries(kept) as Record<(typeof documentColumns)[number], ReturnType<typeof sql<null>>>),
+    ...{ token_uri: uri, metadata_hash: known },
+  };
 }
 
 function fileColumns(file: MediaInformation | Fault | null) {

@@ -2,9 +2,11 @@ import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import { formatGwei } from "viem";
 import type { Database } from "../../db/database.ts";
+import { isOperation } from "../chain/operation.ts";
 import { toAddress, toHash } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { findReservation, listAttempts } from "../store/nonces.ts";
+import { tokensOf } from "../store/operation-payload.ts";
 
 /** What each state means for the person who has to decide whether to do something. */
 const meanings: Record<Intent["state"], string> = {
@@ -37,7 +39,7 @@ const reasons: Record<string, string> = {
   superseded: "a later update of the token was carried out while this one had to be repeated: it is not sent again",
   verification: "what stands at the address is not what was asked for",
   no_effect: "it was mined where its contract did not stand (a reorganisation): it is repeated",
-  role: "the wallet had lost the factory's relayer role when it was mined: it is repeated",
+  role: "the wallet had lost its relayer role when it was mined: it is repeated",
   out_of_gas: "a node estimated too little gas, and it was used up: it is repeated with a new estimate",
   nonce_passed_on:
     "a transaction of another request, whose rows were lost, had used the nonce: it goes on with another one",
@@ -45,7 +47,7 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * The whole story of one deployment or update, for an operator: every retry, its nonce, each set of
+ * The whole story of one request, for an operator: every retry, its nonce, each set of
  * bytes ever signed, and what each node reported about it.
  *
  * @param wanted id of any retry, a transaction hash, or an address.
@@ -92,12 +94,15 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
       : []),
     ...(intent.cancel_requested_at ? [`  cancelled  asked for at ${intent.cancel_requested_at.toISOString()}`] : []),
     `  account    ${intent.tenant_id}`,
-    `  chain      ${intent.chain_id}, collection ${toAddress(intent.predicted_addr)}`,
+    `  chain      ${intent.chain_id}, ${isOperation(intent.kind) ? "contract" : "collection"} ${toAddress(intent.predicted_addr)}`,
+    ...tokenLines(intent),
     `  accepted   ${intent.created_at.toISOString()}, last change ${intent.updated_at.toISOString()}`,
     ...(await history(db, intent)),
   ];
   if (intent.found_tx)
-    lines.push(`  found      its collection was made by ${toHash(intent.found_tx)}, at another nonce`);
+    lines.push(
+      `  found      ${isOperation(intent.kind) ? "it was carried out" : "its collection was made"} by ${toHash(intent.found_tx)}, at another nonce`,
+    );
   if (!reservation && intent.found_tx) return [...lines, ""];
   if (!reservation)
     return [...lines, `  nonce      none yet; without one it expires at ${intent.expires_at.toISOString()}`, ""];
@@ -122,6 +127,20 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
       );
   }
   return [...lines, ""];
+}
+
+/** Whose tokens a mint, update, burn or transfer is about. */
+function tokenLines(intent: Intent): string[] {
+  if (!["mint", "token_update", "burn", "transfer"].includes(intent.kind)) return [];
+  return tokensOf(intent).tokens.map(({ tokenId, to, uri, quantity }) => {
+    const parts = [
+      quantity && quantity !== "1" ? `${quantity} of ` : "",
+      tokenId,
+      to ? ` to ${to}` : "",
+      uri ? `, ${uri}` : "",
+    ];
+    return `  token      ${parts.join("")}`;
+  });
 }
 
 /** The states it came to, oldest first. Going back to `in_flight` is a reorganisation. */

@@ -37,5 +37,7 @@ export async function payablePlan(
   });
   if (!wanted) return await hold("fee", "the network's fees are over what may be paid here");
   const raised = await raiseGasReservation(services, chain, intent, gas * wanted.maxFeePerGas, hasNonce);
-  return raised ? { step: raised } : await hold("budget", "the spending limits have no room for it at today's fees");
+  return raised
+    ? { step: raised.intent }
+    : await hold("budget", "the spending limits have no room for it at today's fees");
 }

@@ -13,7 +13,8 @@ import { fullLimit, type Limit, limitsOf } from "./budget.ts";
  * nonce, and must not wait for one account's day.
  *
  * @param hasNonce whether others wait behind it.
- * @returns the intent as it stands then, also when another process moved it; null when there is no room.
+ * @returns the intent as it stands then, and whether it was raised: not when another process moved it; null when there is
+ *   no room.
  */
 export async function raiseGasReservation(
   services: RelayContext,
@@ -21,17 +22,18 @@ export async function raiseGasReservation(
   intent: Intent,
   wei: bigint,
   hasNonce: boolean,
-): Promise<Intent | null> {
+): Promise<{ intent: Intent; raised: boolean } | null> {
   const limits = await limitsToRaise(services, services.db, chain, intent, wei);
+  let raised: boolean;
   try {
-    await raise(services.db, intent, wei, limits, ({ scope }) => !hasNonce || scope.startsWith("chain"));
+    raised = await raise(services.db, intent, wei, limits, ({ scope }) => !hasNonce || scope.startsWith("chain"));
   } catch (error) {
     const full = fullLimit(limits, error);
     if (!full) throw error;
     services.log.warn({ intent: intent.id, wei, limit: full.scope }, "a spending limit has no room for today's fees");
     return null;
   }
-  return await getIntent(services.db, intent.id);
+  return { intent: await getIntent(services.db, intent.id), raised };
 }
 
 /**

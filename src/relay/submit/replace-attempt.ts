@@ -62,8 +62,10 @@ export async function replaceAttempt(
   const cap = feeCap(chain, intent, gas);
   const wanted = within(chain.relay.maxFeeWei);
   if (wanted && wanted.maxFeePerGas > cap) {
-    const raised = await raiseGasReservation(services, chain, intent, gas * wanted.maxFeePerGas, true);
-    if (raised) return await replaceRaised(raised);
+    const raising = await raiseGasReservation(services, chain, intent, gas * wanted.maxFeePerGas, true);
+    // Another process moved it: it may have replaced these bytes already.
+    if (raising && !raising.raised) return null;
+    if (raising) return await replaceRaised(raising.intent);
   }
   const fees = within(cap);
   if (!fees) {

@@ -1,0 +1,148 @@
+// Mints a second and gas for each mint, single and in batches, beside a loop that promises nothing, on the chain of `npm start`.
+//   node bench/mints/bench-mints.ts [--mints 600] [--concurrent 20] [--batch 20] [--warm 100]
+import { cpus, loadavg } from "node:os";
+import { parseArgs } from "node:util";
+import { type Address, encodeFunctionData, type Hash, parseAbi } from "viem";
+import { uriOf } from "../../test/chaos/mint-asks.ts";
+import { inParallel, percentiles, round, startBenchStack } from "../bench-stack.ts";
+import { gasOf, PlainLoop, untilMined } from "../plain-loop.ts";
+
+const { values } = parseArgs({
+  options: {
+    mints: { type: "string", default: "600" },
+    concurrent: { type: "string", default: "20" },
+    batch: { type: "string", default: "20" },
+    // A process is slow until its code is compiled.
+    warm: { type: "string", default: "100" },
+  },
+});
+const mints = Number(values.mints);
+const concurrent = Number(values.concurrent);
+const perBatch = Number(values.batch);
+const product721 = parseAbi([
+  "function mintToCaller(address caller, uint256 tokenId, string tokenURI) returns (uint256)",
+]);
+const product1155 = parseAbi([
+  "function mintByOwnerBatch(address[] to, uint256[] ids, uint256[] amounts, string[] uris)",
+]);
+
+const stack = await startBenchStack();
+try {
+  const loop = await PlainLoop.start(stack);
+  const erc721 = await deploy("erc721", loop.address);
+  const erc1155 = await deploy("erc1155", loop.address);
+  const warm = Number(values.warm);
+  await mintSingle(erc721, 0, warm);
+  const single = await mintSingle(erc721, warm, mints);
+  const batched = await mintBatches(erc1155, Math.ceil(mints / perBatch));
+  const plainSingle = await loop.measure(mints, concurrent, (index) => ({
+    ...{ to: erc721, gas: 200_000n },
+    data: encodeFunctionData({
+      ...{ abi: product721, functionName: "mintToCaller" },
+      args: [recipient(100_000 + index), BigInt(index), uriOf(`plain ${index}`)],
+    }),
+  }));
+  const plainBatched = await loop.measure(Math.ceil(mints / perBatch), Math.min(concurrent, 5), (index) => {
+    const ids = Array.from({ length: perBatch }, (_, at) => 1_000_000 + index * perBatch + at);
+    return {
+      ...{ to: erc1155, gas: 150_000n * BigInt(perBatch) },
+      data: encodeFunctionData({
+        ...{ abi: product1155, functionName: "mintByOwnerBatch" },
+        args: [ids.map(recipient), ids.map(BigInt), ids.map(() => 1n), ids.map((id) => uriOf(`plain ${id}`))],
+      }),
+    };
+  });
+  const figures = {
+    ...{ mints, concurrent, perBatch, warm },
+    service: { single, batched },
+    plain: { single: plainSingle, batched: ofBatches(plainBatched) },
+    cores: cpus().length,
+    load: loadavg().map(round),
+  };
+  process.stdout.write(`${JSON.stringify(figures)}\n`);
+} finally {
+  await stack.stop();
+}
+
+/** Nobody got a token before: the dearest recipient, as in a sale. */
+function recipient(index: number): Address {
+  return `0x${(index + 1).toString(16).padStart(40, "c")}`;
+}
+
+/** By the service; the plain loop's wallet may mint there too. */
+async function deploy(type: string, minter: Address): Promise<Address> {
+  const { text } = await stack.post(`${stack.ready.rest}/contracts`, {
+    ...{ chain: "goerli", name: `Bench ${type}`, symbol: "BEN", owner_address: recipient(0), type },
+    roles: [{ role: "mint", addresses: [minter] }],
+  });
+  const { transaction_hash: hash } = JSON.parse(text) as { transaction_hash?: string };
+  if (!hash) throw new Error(`no contract: ${text}`);
+  const headers = { authorization: stack.ready.apiKey };
+  for (let tries = 0; tries < 200; tries += 1) {
+    const found = await fetch(`${stack.ready.rest}/contracts/${hash}?chain=goerli`, { headers });
+    const { contract_address: address } = (await found.json()) as { contract_address?: Address };
+    if (address) return address;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  throw new Error("the contract does not stand");
+}
+
+async function mintSingle(contract: Address, from: number, count: number) {
+  return await measure(from, count, concurrent, 1, (index) => ({
+    path: "/mints/customizable",
+    body: { contract_address: contract, metadata_uri: uriOf(`bench ${index}`), mint_to_address: recipient(index) },
+  }));
+}
+
+async function mintBatches(contract: Address, count: number) {
+  return await measure(0, count, Math.min(concurrent, 5), perBatch, (index) => ({
+    path: "/mints/customizable/batch",
+    body: {
+      contract_address: contract,
+      tokens: Array.from({ length: perBatch }, (_, at) => {
+        const id = index * perBatch + at;
+        const uri = uriOf(`batch ${id}`);
+        return { mint_to_address: recipient(200_000 + id), token_id: id, metadata_uri: uri, quantity: 1 };
+      }),
+    },
+  }));
+}
+
+/** @param tokens of one request. @returns figures for each token, but for `ms`, which is the request's. */
+async function measure(
+  from: number,
+  count: number,
+  atOnce: number,
+  tokens: number,
+  requestOf: (index: number) => { path: string; body: object },
+) {
+  const times: number[] = [];
+  const hashes: Hash[] = [];
+  let refused = 0;
+  const before = Number(await stack.rpc<string>("eth_getTransactionCount", [stack.ready.relayer, "latest"]));
+  const begun = performance.now();
+  await inParallel(from, count, atOnce, async (index) => {
+    const { path, body } = requestOf(index);
+    const sent = performance.now();
+    const { status, text } = await stack.post(`${stack.ready.rest}${path}`, { chain: "goerli", ...body });
+    times.push(performance.now() - sent);
+    if (status === 200) hashes.push((JSON.parse(text) as { transaction_hash: Hash }).transaction_hash);
+    else refused += 1;
+  });
+  const answered = (performance.now() - begun) / 1000;
+  await untilMined(stack, stack.ready.relayer, before + hashes.length);
+  const mined = (performance.now() - begun) / 1000;
+  const { gas, reverted } = await gasOf(stack, hashes);
+  return {
+    ...{ ms: percentiles(times), refused, reverted },
+    perSecond: round((hashes.length * tokens) / answered),
+    minedPerSecond: round((hashes.length * tokens) / mined),
+    gas: Math.round(gas / tokens),
+  };
+}
+
+function ofBatches(figures: Awaited<ReturnType<PlainLoop["measure"]>>) {
+  const { perSecond, minedPerSecond, gas } = figures;
+  const each = { perSecond: round(perSecond * perBatch), minedPerSecond: round(minedPerSecond * perBatch) };
+  return { ...figures, ...each, gas: Math.round(gas / perBatch) };
+}

@@ -1,0 +1,12 @@
+import { expect, test } from "vitest";
+import { runOldLoop } from "./old-loop.ts";
+
+test("40 mints by scripts that repeat every answer but 200 at once, while answers are lost: 40 tokens", {
+  timeout: 300_000,
+}, async () => {
+  const run = { mints: 40, seed: 5, seconds: 200, loops: 4, lostAnswers: 0.15, rate: 0.03, killEveryMs: 0 };
+  const figures = await runOldLoop(run);
+  const verdict = JSON.stringify(figures);
+  expect(figures, verdict).toMatchObject({ tokens: 40, unanswered: 0, doubled: [], wrong: [], violations: [] });
+  expect(figures.tally["answers lost"], verdict).toBeGreaterThan(2);
+});

@@ -1,0 +1,237 @@
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { HttpApi } from "../collections/http-api.ts";
+import { ProductScenario, randomAddress, uri } from "../products/scenario.ts";
+
+let s: ProductScenario;
+let api: HttpApi;
+beforeAll(async () => {
+  s = await ProductScenario.start();
+  api = await HttpApi.start(s.services);
+});
+afterAll(async () => {
+  await api?.stop();
+  await s?.stop();
+});
+
+const someone = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";
+const hash = `0x${"1".repeat(64)}`;
+const place = { chain: "goerli", contract_address: someone };
+const mint = { ...place, metadata_uri: uri, mint_to_address: someone };
+const deploy = { chain: "goerli", name: "A", symbol: "A", owner_address: someone };
+
+type Wrong = [operation: string, path: string, body: unknown, status: number, code: string];
+
+/** Every operation of the original service but image search, each with input that it refuses. */
+const wrong: Wrong[] = [
+  ["POST /v0/files", "/v0/files", {}, 415, "unsupported_media_type"],
+  ["POST /v0/metadata", "/v0/metadata", { name: "A" }, 422, "parameter_missing"],
+  ["POST /v0/metadata/directory", "/v0/metadata/directory", {}, 415, "unsupported_media_type"],
+  ["GET /v0/me/storage", "/v0/me/storage?type=nothing", null, 422, "invalid_enumeration"],
+  ["GET /v0/me/settings", "/v0/me/settings", null, 200, ""],
+  [
+    "POST /v0/contracts/collections",
+    "/v0/contracts/collections",
+    { ...deploy, max_supply: 0 },
+    422,
+    "parameter_missing",
+  ],
+  ["PUT /v0/contracts/collections", "/v0/contracts/collections", { ...place, base_uri: "ipfs://x/" }, 404, "not_found"],
+  ["GET /v0/me/contracts/collections", "/v0/me/contracts/collections?chain=mars", null, 422, "invalid_enumeration"],
+  [
+    "GET /v0/me/contracts/abis/{contract_address}",
+    "/v0/me/contracts/abis/0x1?chain=goerli",
+    null,
+    422,
+    "invalid_address",
+  ],
+  ["GET /v0/contracts/{transaction_hash}", "/v0/contracts/0x12?chain=goerli", null, 422, "value_error"],
+  ["GET /v0/accounts/{account_address}", "/v0/accounts/bob?chain=goerli", null, 422, "invalid_address"],
+  ["GET /v0/nfts", "/v0/nfts?chain=goerli&page_size=51", null, 422, "value_error"],
+  ["GET /v0/nfts/{contract_address}", "/v0/nfts/0x1?chain=goerli", null, 422, "invalid_address"],
+  ["GET /v0/nfts/{contract_address}/{token_id}", `/v0/nfts/${someone}/one?chain=goerli`, null, 422, "value_error"],
+  [
+    "GET /v0/accounts/contracts/{account_address}",
+    "/v0/accounts/contracts/bob?chain=goerli",
+    null,
+    422,
+    "invalid_address",
+  ],
+  ["GET /v0/accounts/creators/{account_address}", `/v0/accounts/creators/${someone}`, null, 422, "parameter_missing"],
+  ["GET /v0/transactions", "/v0/transactions?chain=goerli&from_block=-1", null, 422, "value_error"],
+  [
+    "GET /v0/transactions/accounts/{account_address}",
+    "/v0/transactions/accounts/bob?chain=goerli",
+    null,
+    422,
+    "invalid_address",
+  ],
+  [
+    "GET /v0/transactions/nfts/{contract_address}",
+    `/v0/transactions/nfts/${someone}?chain=goerli&type=gift`,
+    null,
+    422,
+    "invalid_enumeration",
+  ],
+  [
+    "GET /v0/transactions/nfts/{contract_address}/{token_id}",
+    `/v0/transactions/nfts/${someone}/x?chain=goerli`,
+    null,
+    422,
+    "value_error",
+  ],
+  [
+    "GET /v0/transactions/stats/{contract_address}",
+    `/v0/transactions/stats/${someone}`,
+    null,
+    422,
+    "parameter_missing",
+  ],
+  ["GET /v0/search", "/v0/search", null, 422, "parameter_missing"],
+  ["GET /v0/", "/v0/", null, 200, ""],
+  ["POST /v0/contracts", "/v0/contracts", { ...deploy, royalties_share: 10_001 }, 422, "value_error"],
+  ["PUT /v0/contracts", "/v0/contracts", place, 404, "not_found"],
+  [
+    "POST /v0/mints/customizable",
+    "/v0/mints/customizable",
+    { ...mint, mint_to_address: "bob" },
+    422,
+    "invalid_address",
+  ],
+  ["PUT /v0/mints/customizable", "/v0/mints/customizable", place, 422, "parameter_missing"],
+  ["DELETE /v0/mints/customizable", "/v0/mints/customizable", { ...place, token_id: "x" }, 422, "invalid_type"],
+  [
+    "POST /v0/mints/customizable/batch",
+    "/v0/mints/customizable/batch",
+    { ...place, tokens: [{}] },
+    422,
+    "parameter_missing",
+  ],
+  ["DELETE /v0/mints/customizable/batch", "/v0/mints/customizable/batch", place, 422, "parameter_missing"],
+  ["POST /v0/mints/transfers", "/v0/mints/transfers", { ...place, token_id: 1 }, 422, "parameter_missing"],
+  ["POST /v0/mints/transfers/batch", "/v0/mints/transfers/batch", { ...place, tokens: 5 }, 422, "invalid_type"],
+  ["POST /v0/mints/easy/urls", "/v0/mints/easy/urls", { chain: "goerli" }, 422, "parameter_missing"],
+  ["POST /v0/mints/easy/files", "/v0/mints/easy/files?chain=goerli", {}, 422, "parameter_missing"],
+  ["GET /v0/mints/{transaction_hash}", `/v0/mints/${hash}?chain=goerli`, null, 404, "not_found"],
+  ["GET /v0/mints/batch/{transaction_hash}", `/v0/mints/batch/${hash}`, null, 422, "parameter_missing"],
+  ["GET /v0/me/mints", "/v0/me/mints?page_number=0", null, 422, "value_error"],
+  ["GET /v0/me/contracts", "/v0/me/contracts", null, 200, ""],
+  ["GET /v0/reports/{report_type}", "/v0/reports/other", null, 422, "invalid_enumeration"],
+];
+
+test("the 39 operations of the original but image search are served and documented", () => {
+  const { paths } = JSON.parse(readFileSync(new URL("../../schema/openapi.json", import.meta.url), "utf8")) as {
+    paths: Record<string, Record<string, unknown>>;
+  };
+  const documented = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  const ours = /^\S+ \/v1\/|\/v0\/signup|\/v0\/me\/keys/;
+  expect(wrong.map(([operation]) => operation).sort()).toEqual(documented.filter((name) => !ours.test(name)).sort());
+  expect(wrong).toHaveLength(39);
+});
+
+test.each(wrong)("%s refuses wrong input, where it takes any", async (operation, path, body, status, code) => {
+  const [method = "GET"] = operation.split(" ");
+  const answer = await api.send(method, path, body ?? undefined);
+  expect(answer.status).toBe(status);
+  const refusal = { response: "NOK", error: { status_code: status, code, message: expect.stringMatching(/\w/) } };
+  expect(answer.body).toMatchObject(status === 200 ? {} : refusal);
+});
+
+describe("operations on product contracts answer with the original's members, in its order", () => {
+  /** Runs the worker until the transaction of an answer is final. @returns the answer without its link. */
+  async function settled(method: string, path: string, body: unknown): Promise<Record<string, unknown>> {
+    const answer = await api.send(method, path, body);
+    expect([path, answer.status, answer.text]).toEqual([path, 200, expect.any(String)]);
+    const sent = String(answer.body["transaction_hash"]);
+    expect(answer.body["transaction_external_url"]).toBe(`https://goerli.etherscan.io/tx/${sent}`);
+    const { rows } = await s.services.pool.query(
+      `SELECT r.intent_id AS id FROM service.attempt a JOIN service.nonce_reservation r USING (chain_id, addr, nonce)
+       WHERE a.hash = decode($1, 'hex')`,
+      [sent.slice(2)],
+    );
+    await s.h.until(s.services, rows[0].id, ["finalized"]);
+    return answer.body;
+  }
+  const membersOf = (body: object) => Object.keys(body).join(" ");
+  const transaction = "chain contract_address transaction_hash transaction_external_url";
+
+  async function contract(type: string, owner: string): Promise<string> {
+    const body = await settled("POST", "/v0/contracts", {
+      ...deploy,
+      owner_address: owner,
+      type,
+      metadata_updatable: true,
+    });
+    expect(membersOf(body)).toBe(
+      "response chain transaction_hash transaction_external_url owner_address type name symbol error",
+    );
+    expect(body).toMatchObject({ response: "OK", chain: "goerli", owner_address: owner, type, error: null });
+    const found = await api.get(`/v0/contracts/${String(body["transaction_hash"])}?chain=goerli`);
+    return String(found.body["contract_address"]);
+  }
+
+  test("of an ERC-721 contract", async () => {
+    const owner = await s.unlocked();
+    const at = { chain: "goerli", contract_address: await contract("erc721", owner) };
+    const one = { ...at, metadata_uri: uri, mint_to_address: owner };
+    const minted = await settled("POST", "/v0/mints/customizable", { ...one, token_id: "7" });
+    expect(membersOf(minted)).toBe(`response ${transaction} metadata_uri mint_to_address error`);
+    const found = await api.get(`/v0/mints/${String(minted["transaction_hash"])}?chain=goerli`);
+    expect(found.text).toBe(
+      `{"response":"OK","chain":"goerli","contract_address":"${at.contract_address}","token_id":"7","error":null}`,
+    );
+    await settled("POST", "/v0/mints/customizable", { ...one, token_id: 8 });
+    const changes: [string, string, object][] = [
+      ["PUT", "/v0/mints/customizable", { ...at, token_id: 7, metadata_uri: "ipfs://y", freeze_metadata: true }],
+      ["POST", "/v0/mints/transfers", { ...at, token_id: "7", transfer_to_address: randomAddress() }],
+      ["DELETE", "/v0/mints/customizable", { ...at, token_id: 8 }],
+    ];
+    for (const [method, path, body] of changes)
+      expect(membersOf(await settled(method, path, body))).toBe(`response ${transaction} error`);
+    const changed = await settled("PUT", "/v0/contracts", { ...at, royalties_share: 500 });
+    expect(membersOf(changed)).toBe("response chain transaction_hash transaction_external_url freeze_metadata error");
+    expect(changed["freeze_metadata"]).toBeNull();
+    const { body: mine } = await api.get("/v0/me/mints?chain=goerli&page_size=1");
+    expect(membersOf(mine)).toBe("response total minted_nfts error");
+    expect(membersOf((mine["minted_nfts"] as unknown as object[])[0] ?? {})).toBe(
+      "chain transaction_hash transaction_external_url contract_name contract_address type token_id mint_to_address " +
+        "metadata_uri quantity num_burned_or_transferred burned_transferred_amount metadata_frozen mint_date",
+    );
+    const { body: contracts } = await api.get("/v0/me/contracts");
+    expect(membersOf((contracts["contracts"] as unknown as object[])[0] ?? {})).toBe(
+      "name symbol transaction_hash transaction_external_url chain address owner_address creation_date metadata_frozen " +
+        "tokens_burnable tokens_transferable type royalties_share royalties_address roles exited_nftport",
+    );
+  });
+
+  test("of an ERC-1155 contract, easy mints and reports", async () => {
+    const owner = await s.unlocked();
+    const at = { chain: "goerli", contract_address: await contract("erc1155", owner) };
+    const tokens = [
+      { mint_to_address: owner, token_id: "1", metadata_uri: uri, quantity: "5" },
+      { mint_to_address: owner, token_id: 2, metadata_uri: uri, quantity: 3 },
+    ];
+    const minted = await settled("POST", "/v0/mints/customizable/batch", { ...at, tokens });
+    expect(membersOf(minted)).toBe(`response ${transaction} tokens error`);
+    expect(minted["tokens"]).toEqual(tokens);
+    const found = await api.get(`/v0/mints/batch/${String(minted["transaction_hash"])}?chain=goerli`);
+    expect(found.text).toBe(
+      `{"response":"OK","chain":"goerli","contract_address":"${at.contract_address}","token_ids":["1","2"],"error":null}`,
+    );
+    const given = [{ transfer_to_address: randomAddress(), token_id: "1", quantity: 2 }];
+    const moved = await settled("POST", "/v0/mints/transfers/batch", { ...at, tokens: given });
+    expect(membersOf(moved)).toBe(`response ${transaction} error`);
+    const burned = await settled("DELETE", "/v0/mints/customizable/batch", {
+      ...{ ...at, tokens: [{ token_id: 1, quantity: "3" }] },
+    });
+    expect(membersOf(burned)).toBe(`response ${transaction} error`);
+    const easy = { chain: "goerli", name: "One", description: "", file_url: "ipfs://x", mint_to_address: owner };
+    const made = await settled("POST", "/v0/mints/easy/urls", { ...easy, mint_to_address: randomAddress() });
+    expect(membersOf(made)).toBe(`response ${transaction} mint_to_address name description error`);
+    const { body: report } = await api.get("/v0/reports/uris");
+    expect(membersOf(report)).toBe("response report error");
+    expect(membersOf(report["report"] ?? {})).toBe("metadata_uri_stats image_uri_stats animation_uri_stats");
+  });
+});
