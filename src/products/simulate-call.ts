@@ -1,10 +1,12 @@
 import type { Address, Hex } from "viem";
 import type { Chain } from "../chains.ts";
+import { ServiceError } from "../errors/errors.ts";
 import { type Fees, freshFees } from "../relay/chain/fees.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import { calls, parseFeeHistory, parseQuantity } from "../relay/chain/reads.ts";
 import { explainRevert } from "../relay/chain/revert.ts";
-import { NodeFault } from "../rpc/batch.ts";
+import type { Node } from "../relay/chain/rpc-nodes.ts";
+import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 
 export interface SimulatedCall {
@@ -14,14 +16,17 @@ export interface SimulatedCall {
 
 /** The operator's refusal of an intent's name that it has seen: then the request is done, and finds that out by itself. */
 const isDone = /^IntentDone\b/;
+/** The operator refuses every call of the service now, whatever is asked for: a matter of its operator, not of the request. */
+const isClosed = /^(OperatorPaused|MissingRole)\b/;
 /** Codes by which nodes say that they are busy, not what they think of the call. */
 const busyCodes = new Set([-32_005, -32_016, -32_029, 429]);
 
 /**
- * Runs a call of the operator as its transaction would, without one.
+ * Runs a call of the operator as its transaction would, without one. A refusal is final for the client, so as many
+ * endpoints as the chain's quorum have to agree on it.
  *
  * @returns why it would be refused; null when it would not, or was done already.
- * @throws ServiceError `service_unavailable` while no endpoint answers.
+ * @throws ServiceError `service_unavailable` while too few endpoints answer, or while the operator refuses every call.
  */
 export async function simulateCall(
   services: Services,
@@ -31,16 +36,50 @@ export async function simulateCall(
   const [sender] = await services.relay.operating(chain);
   // Without a wallet that may send it there is nothing to ask: the request waits for one.
   const from = sender ?? services.relay.account(chain).address;
-  return await askNode(chain, () =>
+  const estimate = calls.estimate(from, to, data);
+  const simulated = await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {
-      const [history, estimate] = await node.ask([calls.feeHistory(), calls.estimate(from, to, data)]);
-      const fees = freshFees(chain, parseFeeHistory(history));
-      if (estimate && "error" in estimate) {
-        if (busyCodes.has(estimate.error.code)) throw new NodeFault("the node is too busy to simulate");
-        const refusal = explainRevert(estimate.error);
-        return { refusal: isDone.test(refusal) || !sender ? null : refusal, gas: 0n, fees };
-      }
-      return { refusal: null, gas: parseQuantity(estimate, "an estimate"), fees };
+      const [history, answer] = await node.ask([calls.feeHistory(), estimate]);
+      return { ...readEstimate(answer), fees: freshFees(chain, parseFeeHistory(history)) };
     }),
   );
+  const { refusal } = simulated;
+  if (refusal === null || isDone.test(refusal) || !sender) return { ...simulated, refusal: null };
+  const gas = await askNode(chain, () => findDissent(services, chain, estimate));
+  if (gas !== null) return { ...simulated, gas, refusal: null };
+  if (isClosed.test(refusal))
+    throw new ServiceError("service_unavailable", "the operator of product contracts takes no requests now", {
+      retryAfterSeconds: 10,
+    });
+  return simulated;
+}
+
+/**
+ * Asks all endpoints for a call that one of them refuses, where a quorum is set.
+ *
+ * @returns the gas that another one estimates; null when enough of them refuse it.
+ * @throws NodeFault when too few of them answer.
+ */
+async function findDissent(services: Services, chain: Chain, estimate: RpcCall): Promise<bigint | null> {
+  const nodes = services.relay.nodes(chain);
+  const { quorum } = chain.relay;
+  if (nodes.needed(quorum) <= 1) return null;
+  const ask = async (node: Node) => {
+    const [answer] = await node.ask([estimate]);
+    return readEstimate(answer);
+  };
+  const answers = await Promise.allSettled((await nodes.all()).map(ask));
+  const heard = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const dissent = heard.find(({ refusal }) => refusal === null);
+  if (dissent) return dissent.gas;
+  if (heard.length < nodes.needed(quorum)) throw new NodeFault("too few endpoints answer to call it refused");
+  return null;
+}
+
+function readEstimate(answer: RpcResult | undefined): { refusal: string | null; gas: bigint } {
+  if (answer && "error" in answer) {
+    if (busyCodes.has(answer.error.code)) throw new NodeFault("the node is too busy to simulate");
+    return { refusal: explainRevert(answer.error), gas: 0n };
+  }
+  return { refusal: null, gas: parseQuantity(answer, "an estimate") };
 }

@@ -103,14 +103,16 @@ export class RelayHarness {
     const [admin = relayer.address] = await chain
       .request({ method: "eth_accounts" } as never)
       .then((all) => all as Address[]);
-    const hash = await wallet.writeContract({
-      address: factory.address,
-      abi: collectionFactoryAbi,
-      functionName: "grantRole",
-      args: [zeroHash, admin],
-      chain: null,
-    });
-    await chain.waitForTransactionReceipt({ hash });
+    for (const contract of operator ? [factory, operator] : [factory]) {
+      const hash = await wallet.writeContract({
+        address: contract.address,
+        abi: collectionFactoryAbi,
+        functionName: "grantRole",
+        args: [zeroHash, admin],
+        chain: null,
+      });
+      await chain.waitForTransactionReceipt({ hash });
+    }
     return new RelayHarness({ database, node, proxy, relayerKey, factory, operator }, dir);
   }
 
@@ -210,11 +212,21 @@ export class RelayHarness {
   }
 
   async pauseFactory(paused: boolean): Promise<void> {
+    await this.#pause(this.factory, paused);
+  }
+
+  async pauseOperator(paused: boolean): Promise<void> {
+    if (!this.operator) throw new Error("the harness has no operator");
+    await this.#pause(this.operator, paused);
+  }
+
+  /** Factory and operator have the same function for it. */
+  async #pause({ address }: { address: Address }, paused: boolean): Promise<void> {
     const [admin] = (await this.chain.request({ method: "eth_accounts" } as never)) as Address[];
     const wallet = createWalletClient({ transport: http(this.node.url) });
     const hash = await wallet.writeContract({
       account: admin ?? this.relayer,
-      address: this.factory.address,
+      address,
       abi: collectionFactoryAbi,
       functionName: paused ? "pause" : "unpause",
       chain: null,
