@@ -9,6 +9,7 @@ import { SharedRequests } from "../collections/shared-requests.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { refreshFees } from "../relay/chain/current-fees.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
+import { intentName } from "../relay/chain/encode-deploy.ts";
 import { encodeOperation, type OperationKind } from "../relay/chain/operation.ts";
 import { acceptIntent, findKey, findRepeated, type IntentKey, storedKey } from "../relay/requests/accept-intent.ts";
 import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
@@ -80,7 +81,7 @@ async function doOnce(
   operation: Operation,
 ): Promise<CarriedOut> {
   const refusals = recentRefusals(services);
-  const name = `${caller.accountId} ${hashOf(operation).toString("hex")}`;
+  const name = `${caller.accountId} ${key} ${hashOf(operation).toString("hex")}`;
   const known = refusals.get(name);
   if (known) throw known;
   const intent = await accept(services, caller, key, operation).catch((error: unknown) => {
@@ -165,7 +166,7 @@ async function draftOf(
     predicted_addr: toBytes(draft.target),
     init_data: toBytes(draft.data),
   });
-  return { id, draft, call: { to: operator.address, data } };
+  return { id, draft, call: { to: operator.address, data, intent: intentName(id) } };
 }
 
 /** What a request would do; nothing of it was stored, signed or spent. */
