@@ -11,7 +11,14 @@ import { refreshFees } from "../relay/chain/current-fees.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
 import { intentName } from "../relay/chain/encode-deploy.ts";
 import { encodeOperation, type OperationKind } from "../relay/chain/operation.ts";
-import { acceptIntent, findKey, findRepeated, type IntentKey, storedKey } from "../relay/requests/accept-intent.ts";
+import {
+  acceptIntent,
+  type FreedClaim,
+  findKey,
+  findRepeated,
+  type IntentKey,
+  storedKey,
+} from "../relay/requests/accept-intent.ts";
 import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
 import { toBytes } from "../relay/store/bytes.ts";
 import type { Intent } from "../relay/store/intents.ts";
@@ -33,12 +40,18 @@ export interface Operation {
   /**
    * Asked before anything is simulated or stored, and again when the database found something of it taken.
    *
-   * @returns the earlier request that this one repeats; null when there is none in its way.
+   * @returns the earlier request that this one repeats, and what it takes over when it is accepted; it changes nothing.
    * @throws ServiceError when something else is.
    */
-  findEarlier?(draft: OperationDraft): Promise<Intent | null>;
+  findEarlier?(draft: OperationDraft): Promise<Earlier>;
   /** Keeps what the request refers to; only once the chain would take it. */
   store?(): Promise<void>;
+}
+
+export interface Earlier {
+  earlier: Intent | null;
+  /** Claims of tokens that were burned since: accepting the request ends them. */
+  freed: readonly FreedClaim[];
 }
 
 export interface OperationDraft {
@@ -123,7 +136,7 @@ async function accept(services: Services, caller: Caller, key: string | null, op
     const repeated = key === null ? null : await findRepeated(services.db, own);
     if (repeated) return repeated;
     const { id, draft, call } = await draftOf(caller, found, operation);
-    const earlier = await operation.findEarlier?.(draft);
+    const { earlier = null, freed = [] } = (await operation.findEarlier?.(draft)) ?? {};
     if (earlier) return earlier;
     const { refusal } = await simulateCall(services, chain, call);
     if (refusal !== null) throw refusedBy(refusal);
@@ -131,6 +144,7 @@ async function accept(services: Services, caller: Caller, key: string | null, op
     try {
       return await acceptIntent(services.db, {
         ...{ ...own, id, chainId: chain.id, kind, payload: draft.payload, allowlist: null },
+        freed,
         factory: call.to,
         // The operator's own, which nobody has to know.
         template: zeroAddress,
