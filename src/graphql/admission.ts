@@ -52,6 +52,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     if (!operation) return;
     const nodes = rootFields(document, operation);
     const fields = namesOf(nodes);
+    const tokens = countListed(nodes, variableValues ?? {});
     checkConditions(conditionsOf(document, operation, variableValues ?? {}));
     const reflects = fields.has("__schema") || fields.has("__type");
     const needsKey = [...fields.keys()].filter((field) => !openFields.has(field));
@@ -67,7 +68,7 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     const parts = needsKey.flatMap((field) => (field === "viewer" ? viewerFields(document, nodes) : [field]));
     const wanted = (parts.length > 0 ? parts : ["__schema"]).map((field) => ({
       ...operationOfField(operation.operation, field),
-      times: fields.get(field)?.size ?? 1,
+      times: field === "mintBatch" ? tokens : (fields.get(field)?.size ?? 1),
     }));
     const { complexity } = complexityFromQuery(document, {
       schema,
@@ -105,6 +106,18 @@ function namesOf(nodes: readonly FieldNode[]): Map<string, Set<string>> {
   for (const { name, alias } of nodes)
     names.set(name.value, (names.get(name.value) ?? new Set()).add((alias ?? name).value));
   return names;
+}
+
+/** Tokens of all `mintBatch` of an operation: each may be a transaction. */
+function countListed(nodes: readonly FieldNode[], variables: Record<string, unknown>): number {
+  const listed = new Map<string, number>();
+  for (const { name, alias, arguments: given } of nodes) {
+    if (name.value !== "mintBatch") continue;
+    const argument = given?.find((item) => item.name.value === "tokens");
+    const tokens = argument ? (valueFromASTUntyped(argument.value, variables) as unknown) : null;
+    listed.set((alias ?? name).value, Array.isArray(tokens) ? Math.max(1, tokens.length) : 1);
+  }
+  return [...listed.values()].reduce((sum, count) => sum + count, 0);
 }
 
 /** Conditions on traits of all fields of an operation, as the variables make them; a fragment's where it is spread first. */

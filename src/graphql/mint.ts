@@ -1,6 +1,6 @@
 import { withFieldNames } from "../collections/field-names.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { type CarriedOut, carryOut, type Operation, type OperationPlan, planOperation } from "../products/carry-out.ts";
+import { carryOut, type Operation, type OperationPlan, planOperation } from "../products/carry-out.ts";
 import { createContract } from "../products/create-contract.ts";
 import type { ProductRequest } from "../products/get-request.ts";
 import { lintUri } from "../products/lint-uri.ts";
@@ -13,6 +13,7 @@ import { updateToken } from "../products/update-token.ts";
 import type { TokensPayload } from "../relay/store/operation-payload.ts";
 import type { Builder, GraphQLContext } from "./builder.ts";
 import { metadataInputType, readMetadata } from "./metadata-input.ts";
+import { batchType } from "./mint-batch-type.ts";
 import { mintRequestType } from "./mint-request.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 
@@ -169,18 +170,16 @@ export function addMints(builder: Builder): void {
         const { services } = context;
         const caller = await context.caller();
         return await withUserErrors(async () => {
-          const pinned = tokens.map(({ metadata: document }) =>
-            document ? pinnedMetadata(services, caller, readMetadata(document)) : null,
-          );
-          const given = tokens.map((token, index) => ({
-            ...present(token),
-            uri: pinned[index]?.uri ?? token.uri ?? undefined,
-          }));
-          const store = async () => {
-            for (const document of pinned) await document?.store();
-          };
+          const given = tokens.map((token, index) => {
+            if (token.metadata && token.uri)
+              throw new ServiceError("value_error", "send a uri or metadata, not both", {
+                field: `tokens[${index}].uri`,
+              });
+            const pinned = token.metadata ? pinnedMetadata(services, caller, readMetadata(token.metadata)) : null;
+            return { ...present(token), uri: pinned?.uri ?? token.uri ?? undefined, store: pinned?.store };
+          });
           const input = { ...present(place), tokens: given };
-          return await withFieldNames(mintMany(services, caller, input, { dryRun: dryRun ?? false, store }), shortName);
+          return await withFieldNames(mintMany(services, caller, input, { dryRun: dryRun ?? false }), shortName);
         });
       },
     }),
@@ -234,21 +233,6 @@ function planType(builder: Builder) {
       maxCostWei: t.field({ type: "Wei", description: "At most.", resolve: ({ maxCostWei }) => maxCostWei }),
     }),
   });
-}
-
-function batchType(builder: Builder) {
-  return builder
-    .objectRef<{ result: readonly CarriedOut[] | null; userErrors: readonly UserError[] }>("MintBatchPayload")
-    .implement({
-      fields: (t) => ({
-        requests: t.field({
-          type: [mintRequestType(builder)],
-          description: "In the order of the tokens; one for all of an ERC-1155 contract. None in a dry run.",
-          resolve: ({ result }) => (result ?? []).map(({ request }) => request),
-        }),
-        userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
-      }),
-    });
 }
 
 type Services = GraphQLContext["services"];

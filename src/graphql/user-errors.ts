@@ -53,7 +53,8 @@ function isMendable(error: ServiceError): boolean {
   return status > 401 && status < 500 && !retryable && !refused.includes(error.code);
 }
 
-function toUserErrors({ code, field, message, details }: ServiceError): UserError[] {
+/** One for each problem of a failure. */
+export function toUserErrors({ code, field, message, details }: ServiceError): UserError[] {
   const problems = details?.["problems"];
   if (Array.isArray(problems)) {
     return (problems as { code: string; field?: string; message: string }[]).map((problem) => ({

@@ -9,8 +9,16 @@ import { SharedRequests } from "../collections/shared-requests.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { refreshFees } from "../relay/chain/current-fees.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
+import { intentName } from "../relay/chain/encode-deploy.ts";
 import { encodeOperation, type OperationKind } from "../relay/chain/operation.ts";
-import { acceptIntent, findKey, findRepeated, type IntentKey, storedKey } from "../relay/requests/accept-intent.ts";
+import {
+  acceptIntent,
+  type FreedClaim,
+  findKey,
+  findRepeated,
+  type IntentKey,
+  storedKey,
+} from "../relay/requests/accept-intent.ts";
 import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
 import { toBytes } from "../relay/store/bytes.ts";
 import type { Intent } from "../relay/store/intents.ts";
@@ -34,12 +42,18 @@ export interface Operation {
   /**
    * Asked before anything is simulated or stored, and again when the database found something of it taken.
    *
-   * @returns the earlier request that this one repeats; null when there is none in its way.
+   * @returns the earlier request that this one repeats, and what it takes over when it is accepted; it changes nothing.
    * @throws ServiceError when something else is.
    */
-  findEarlier?(draft: OperationDraft): Promise<Intent | null>;
+  findEarlier?(draft: OperationDraft): Promise<Earlier>;
   /** Keeps what the request refers to; only once the chain would take it. */
   store?(): Promise<void>;
+}
+
+export interface Earlier {
+  earlier: Intent | null;
+  /** Claims of tokens that were burned since: accepting the request ends them. */
+  freed: readonly FreedClaim[];
 }
 
 export interface OperationDraft {
@@ -82,7 +96,7 @@ async function doOnce(
   operation: Operation,
 ): Promise<CarriedOut> {
   const refusals = recentRefusals(services);
-  const name = `${caller.accountId} ${hashOf(operation).toString("hex")}`;
+  const name = `${caller.accountId} ${key} ${hashOf(operation).toString("hex")}`;
   const known = refusals.get(name);
   if (known) throw known;
   const intent = await accept(services, caller, key, operation).catch((error: unknown) => {
@@ -124,7 +138,7 @@ async function accept(services: Services, caller: Caller, key: string | null, op
     const repeated = key === null ? null : await findRepeated(services.db, own);
     if (repeated) return repeated;
     const { id, draft, call } = await draftOf(caller, found, operation);
-    const earlier = await operation.findEarlier?.(draft);
+    const { earlier = null, freed = [] } = (await operation.findEarlier?.(draft)) ?? {};
     if (earlier) return earlier;
     const { refusal } = await simulateCall(services, chain, call);
     if (refusal !== null) throw refusedBy(refusal);
@@ -132,6 +146,7 @@ async function accept(services: Services, caller: Caller, key: string | null, op
     try {
       return await acceptIntent(services.db, {
         ...{ ...own, id, chainId: chain.id, kind, payload: draft.payload, allowlist: null },
+        freed,
         factory: call.to,
         // The operator's own, which nobody has to know.
         template: zeroAddress,
@@ -168,7 +183,7 @@ async function draftOf(
     predicted_addr: toBytes(draft.target),
     init_data: toBytes(draft.data),
   });
-  return { id, draft, call: { to, data } };
+  return { id, draft, call: { to, data, intent: intentName(id) } };
 }
 
 /** What a request would do; nothing of it was stored, signed or spent. */

@@ -80,5 +80,6 @@ export function checkTokens(product: Product, tokens: readonly TokenInput[], wan
 export function checkUri(problems: Problems, field: string, uri: string): void {
   if (Buffer.byteLength(uri) > mostUriBytes)
     problems.add("value_error", field, `a metadata URI may hold ${mostUriBytes} bytes`);
-  if (uri.includes("\u0000")) problems.add("value_error", field, "a metadata URI holds no NUL");
+  if (uri.includes("\u0000") || !uri.isWellFormed())
+    problems.add("value_error", field, "a metadata URI holds no NUL and no half of a character");
 }

@@ -94,7 +94,9 @@ function checkContract(services: Services, caller: Caller, input: CreateContract
     if (text.trim() === "") problems.add("value_error", field, `the ${field} is empty`);
   if (Buffer.byteLength(name) + Buffer.byteLength(symbol) > mostTextBytes)
     problems.add("value_error", "name", `name and symbol may hold ${mostTextBytes} bytes together`);
-  if (`${name}${symbol}`.includes("\u0000")) problems.add("value_error", "name", "a name holds no NUL");
+  for (const [field, text] of Object.entries({ name, symbol }))
+    if (text.includes("\u0000") || !text.isWellFormed())
+      problems.add("value_error", field, `a ${field} holds no NUL and no half of a character`);
   checkAddress(problems, "ownerAddress", ownerAddress);
   if (input.baseUri !== undefined) checkUri(problems, "baseUri", input.baseUri);
   checkRoyalties(problems, input);

@@ -36,6 +36,8 @@ export function easyMint(services: Services, caller: Caller, input: EasyMintInpu
   const problems = new Problems();
   for (const [field, text] of Object.entries({ name, fileUrl }))
     if (text.trim() === "") problems.add("parameter_missing", field, `${field} is missing`);
+  for (const [field, text] of Object.entries({ name, description, fileUrl }))
+    if (!text.isWellFormed()) problems.add("value_error", field, `${field} holds half of a character`);
   problems.check();
   const { uri, store } = pinnedMetadata(services, caller, {
     ...{ name, description, fileUrl },

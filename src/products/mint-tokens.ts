@@ -1,11 +1,12 @@
 import { createHash } from "node:crypto";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
+import type { FreedClaim } from "../relay/requests/accept-intent.ts";
 import { toBytes } from "../relay/store/bytes.ts";
-import { getIntent, type Intent, newestRetry } from "../relay/store/intents.ts";
+import { getIntent, newestRetry } from "../relay/store/intents.ts";
 import { type OperationToken, type TokensPayload, tokensOf } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
-import type { Operation, OperationDraft } from "./carry-out.ts";
+import type { Earlier, Operation, OperationDraft } from "./carry-out.ts";
 import { checkTokens, type TokenInput } from "./check-tokens.ts";
 import { findProduct, type Product } from "./find-product.ts";
 import { getRequest } from "./get-request.ts";
@@ -75,7 +76,7 @@ function canonicalOf(tokens: readonly Partial<OperationToken>[]): string {
 /**
  * Mints that have token ids of this one, as far as this service knows.
  *
- * @returns the mint that this one repeats.
+ * @returns the mint that this one repeats, and the claims of tokens that were burned since.
  * @throws ServiceError `value_error` naming the transaction that took an id for something else.
  */
 async function findClaims(
@@ -83,7 +84,7 @@ async function findClaims(
   caller: Caller,
   product: Product,
   { payload }: OperationDraft,
-): Promise<Intent | null> {
+): Promise<Earlier> {
   const { tokens } = payload as TokensPayload;
   const claims = await services.db
     .selectFrom("service.token_claim")
@@ -96,20 +97,21 @@ async function findClaims(
       tokens.map(({ tokenId }) => tokenId),
     )
     .execute();
+  const freed: FreedClaim[] = [];
   for (const { token_id, root_id } of claims) {
     const earlier = await newestRetry(services.db, await getIntent(services.db, root_id));
-    if (canonicalOf(tokensOf(earlier).tokens) === canonicalOf(tokens)) return earlier;
     const request = await getRequest(services, caller, { id: earlier.id });
-    // Burned since: then the id may be minted again.
-    if (request.confirmed && !(await isMinted(services, product, BigInt(token_id)))) {
-      await services.db.deleteFrom("service.token_claim").where("root_id", "=", root_id).execute();
+    // Burned since: then the id may be minted again, and the same mint of it is another one.
+    if (request.state === "finalized" && !(await isMinted(services, product, BigInt(token_id)))) {
+      freed.push({ tokenId: token_id, rootId: root_id });
       continue;
     }
+    if (canonicalOf(tokensOf(earlier).tokens) === canonicalOf(tokens)) return { earlier, freed: [] };
     const by = request.transactionHash ? `transaction ${request.transactionHash}` : `request ${request.id}`;
     throw new ServiceError("value_error", `token ${token_id} is taken: ${by} mints it`, {
       field: "tokenId",
       details: { tokenId: token_id, transactionHash: request.transactionHash, request: request.id },
     });
   }
-  return null;
+  return { earlier: null, freed };
 }

@@ -1,9 +1,10 @@
-import type { Address, Hex } from "viem";
+import { type Address, encodeFunctionData, type Hex } from "viem";
+import { productOperatorAbi } from "../../contracts/abi/product-operator.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type Fees, freshFees } from "../relay/chain/fees.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
-import { calls, parseFeeHistory, parseQuantity } from "../relay/chain/reads.ts";
+import { calls, parseFeeHistory, parseHex, parseQuantity } from "../relay/chain/reads.ts";
 import { explainRevert } from "../relay/chain/revert.ts";
 import type { Node } from "../relay/chain/rpc-nodes.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
@@ -12,10 +13,10 @@ import type { Services } from "../services.ts";
 export interface SimulatedCall {
   to: Address;
   data: Hex;
+  /** The name under which the operator carries it out once. */
+  intent: Hex;
 }
 
-/** The operator's refusal of an intent's name that it has seen: then the request is done, and finds that out by itself. */
-const isDone = /^IntentDone\b/;
 /** The operator refuses every call of the service now, whatever is asked for: a matter of its operator, not of the request. */
 const isClosed = /^(OperatorPaused|MissingRole)\b/;
 /** Codes by which nodes say that they are busy, not what they think of the call. */
@@ -31,7 +32,7 @@ const busyCodes = new Set([-32_005, -32_016, -32_029, 429]);
 export async function simulateCall(
   services: Services,
   chain: Chain,
-  { to, data }: SimulatedCall,
+  { to, data, intent }: SimulatedCall,
 ): Promise<{ refusal: string | null; gas: bigint; fees: Fees }> {
   const [sender] = await services.relay.operating(chain);
   // Without a wallet that may send it there is nothing to ask: the request waits for one.
@@ -43,15 +44,30 @@ export async function simulateCall(
       return { ...readEstimate(answer), fees: freshFees(chain, parseFeeHistory(history)) };
     }),
   );
-  if (simulated.refusal === null || !sender) return { ...simulated, refusal: null };
+  if (simulated.refusal === null || !sender || (await isDone(services, chain, to, intent)))
+    return { ...simulated, refusal: null };
   const answers = await askNode(chain, async () => [simulated, ...(await askOthers(services, chain, estimate))]);
-  const dissent = answers.find(({ refusal }) => refusal === null || isDone.test(refusal));
+  const dissent = answers.find(({ refusal }) => refusal === null);
   if (dissent) return { ...simulated, gas: dissent.gas, refusal: null };
   if (answers.some(({ refusal }) => isClosed.test(refusal ?? "")))
     throw new ServiceError("service_unavailable", "the operator of product contracts takes no requests now", {
       retryAfterSeconds: 10,
     });
   return simulated;
+}
+
+/**
+ * Whether the operator has carried the request out: then it finds that out by itself. The words of a refusal say nothing of
+ * it, as any contract that is called may choose them.
+ */
+async function isDone(services: Services, chain: Chain, operator: Address, intent: Hex): Promise<boolean> {
+  const data = encodeFunctionData({ abi: productOperatorAbi, functionName: "isIntentDone", args: [intent] });
+  return await askNode(chain, () =>
+    services.relay.nodes(chain).first(async (node) => {
+      const [answer] = await node.ask([calls.call(operator, data, "latest")]);
+      return BigInt(parseHex(answer, "an answer")) === 1n;
+    }),
+  );
 }
 
 /**

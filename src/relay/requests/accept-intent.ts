@@ -19,6 +19,13 @@ export interface IntentKey {
   derived: boolean;
 }
 
+/** A token id that an earlier mint had, whose token was burned. */
+export interface FreedClaim {
+  tokenId: string;
+  /** Of the mint that had it. */
+  rootId: string;
+}
+
 /** A request that passed every check, with the one address it can end at. */
 export interface NewIntent {
   id: string;
@@ -36,6 +43,8 @@ export interface NewIntent {
   initData: Hex;
   salt: Hex;
   predicted: Address;
+  /** Of a mint: claims on its contract that end when it is accepted. */
+  freed?: readonly FreedClaim[];
   /** See `planGasReservation`. */
   reservation: GasReservation;
 }
@@ -163,6 +172,7 @@ export function storedKey(given: string): IntentKey {
  */
 async function insertIntent(db: Kysely<Database>, intent: NewIntent): Promise<Intent | undefined> {
   const { allowlist, key } = intent;
+  const freed = intent.freed ?? [];
   const listed = allowlist !== null && allowlist.entries.length > 0;
   const asked = sql<Intent & { kept: string[] }>`
     WITH ${wantedLimits(intent.reservation)},
@@ -178,6 +188,16 @@ async function insertIntent(db: Kysely<Database>, intent: NewIntent): Promise<In
     list AS (
       INSERT INTO service.allowlist (id, tenant_id, root, entries)
       SELECT id, tenant_id, ${toBytes(allowlist?.root ?? "0x")}, ${[...(allowlist?.entries ?? [])]}::text[] FROM inserted WHERE ${listed}),
+    ${
+      freed.length === 0
+        ? sql``
+        : sql`freed AS (
+      -- The trigger that claims the ids for this mint runs after it.
+      DELETE FROM service.token_claim c USING inserted,
+        unnest(${freed.map(({ tokenId }) => tokenId)}::numeric[], ${freed.map(({ rootId }) => rootId)}::uuid[]) AS f (token_id, root_id)
+      WHERE c.chain_id = inserted.chain_id AND c.contract = inserted.predicted_addr AND c.token_id = f.token_id
+        AND c.root_id = f.root_id),`
+    }
     ${keepLimits(sql`inserted`)}
     SELECT inserted.*, service.require_limits((SELECT count(*) FROM wanted), (SELECT array_agg(scope) FROM kept)) AS kept
     FROM inserted`.execute(db);

@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { HttpApi, type Json } from "../collections/http-api.ts";
+import { ProductScenario, randomAddress, uri } from "./scenario.ts";
+
+let s: ProductScenario;
+let api: HttpApi;
+let contract: string;
+beforeAll(async () => {
+  s = await ProductScenario.start();
+  api = await HttpApi.start(s.services);
+  const { body } = await api.post("/v0/contracts", {
+    ...{ chain: "goerli", name: "Batch", symbol: "B", owner_address: await s.unlocked() },
+  });
+  const { rows } = await s.services.pool.query(
+    `SELECT r.intent_id AS id FROM service.attempt a JOIN service.nonce_reservation r USING (chain_id, addr, nonce)
+     WHERE a.hash = decode($1, 'hex')`,
+    [String(body["transaction_hash"]).slice(2)],
+  );
+  await s.h.until(s.services, rows[0].id, ["finalized"]);
+  const found = await api.get(`/v0/contracts/${String(body["transaction_hash"])}?chain=goerli`);
+  contract = String(found.body["contract_address"]).toLowerCase();
+});
+afterAll(async () => {
+  await api?.stop();
+  await s?.stop();
+});
+
+async function mintBatch(tokens: readonly object[], more: { key?: string; dryRun?: boolean } = {}) {
+  const answer = await api.graphql(
+    `mutation ($contract: Address!, $tokens: [MintTokenInput!]!, $key: String, $dryRun: Boolean) {
+      mintBatch(chain: "goerli", contract: $contract, tokens: $tokens, idempotencyKey: $key, dryRun: $dryRun) {
+        requests { id tokenId } results { request { id } userErrors { code field message } }
+        userErrors { code field message } } }`,
+    { contract, tokens, ...more },
+  );
+  expect(answer.errors).toBeUndefined();
+  return answer.data["mintBatch"] as unknown as {
+    requests: { id: string; tokenId: string }[];
+    results: { request: { id: string } | null; userErrors: Json[] }[] | null;
+    userErrors: { code: string; field: string | null; message: string }[];
+  };
+}
+
+async function count(statement: string): Promise<number> {
+  return (await s.services.pool.query(`SELECT count(*)::int AS count FROM ${statement}`)).rows[0].count;
+}
+
+test("equal tokens of a list are several mints without a key too, and the list again is the same mints", async () => {
+  const token = { to: randomAddress(), uri };
+  const first = await mintBatch([token, token, token]);
+  expect(new Set(first.requests.map(({ id }) => id)).size).toBe(3);
+  expect(new Set(first.requests.map(({ tokenId }) => tokenId)).size).toBe(3);
+  const again = await mintBatch([token, token, token]);
+  expect(again.requests).toEqual(first.requests);
+});
+
+test("a token that the chain refuses hides none of the others, and is named", async () => {
+  const refused = { to: s.h.operator?.address ?? "", uri };
+  const good = [randomAddress(), randomAddress()].map((to) => ({ to, uri }));
+  const list = [good[0], refused, good[1]] as object[];
+  const { requests, results, userErrors } = await mintBatch(list, { key: "one-refused" });
+  expect(requests).toHaveLength(2);
+  expect(results).toMatchObject([
+    { request: { id: requests[0]?.id }, userErrors: [] },
+    { request: null, userErrors: [{ code: "value_error", field: "tokens[1]" }] },
+    { request: { id: requests[1]?.id }, userErrors: [] },
+  ]);
+  expect(userErrors).toMatchObject([
+    { code: "value_error", field: "tokens[1]", message: expect.stringContaining("would refuse") },
+  ]);
+  const plan = await mintBatch(list, { key: "only-planned", dryRun: true });
+  expect(plan).toMatchObject({ requests: [], userErrors: [{ field: "tokens[1]" }] });
+});
+
+test("a list with a malformed token is not begun, and every fault in it is named", async () => {
+  const before = await count("service.intent");
+  const { requests, userErrors } = await mintBatch([
+    { to: randomAddress(), uri },
+    { to: randomAddress(), uri, quantity: "2" },
+    { to: randomAddress() },
+    { to: randomAddress(), uri, metadata: { name: "n", description: "", fileUrl: "ipfs://x" } },
+  ]);
+  expect(requests).toEqual([]);
+  expect(userErrors.map(({ field }) => field)).toEqual(["tokens[3].uri"]);
+  const unmixed = await mintBatch([
+    { to: randomAddress(), uri },
+    { to: randomAddress(), uri, quantity: "2" },
+    { to: randomAddress() },
+  ]);
+  expect(unmixed.userErrors.map(({ field }) => field)).toEqual(["tokens[1].quantity", "tokens[2].uri"]);
+  expect(await count("service.intent")).toBe(before);
+});
+
+test("a key that is too long for the places of the list is refused before anything is minted", async () => {
+  const tokens = Array.from({ length: 11 }, () => ({ to: randomAddress(), uri }));
+  const before = await count("service.intent");
+  const { requests, userErrors } = await mintBatch(tokens, { key: "k".repeat(198) });
+  expect(requests).toEqual([]);
+  expect(userErrors).toMatchObject([{ code: "value_error", field: "idempotencyKey" }]);
+  expect(await count("service.intent")).toBe(before);
+});
+
+test("each token's document is stored once", async () => {
+  const tokens = [0, 1, 2, 3].map((number) => ({
+    ...{ to: randomAddress(), metadata: { name: `n${number}`, description: "", fileUrl: "ipfs://x" } },
+  }));
+  const before = await count("service.upload");
+  const { requests } = await mintBatch(tokens);
+  expect(requests).toHaveLength(4);
+  expect(await count("service.upload")).toBe(before + 4);
+});
+
+test("a list takes a place of the rate for each of its tokens", async () => {
+  const tokens = Array.from({ length: 20 }, () => ({ to: randomAddress(), uri }));
+  const remaining = async (count: number) => {
+    const { headers } = await api.post("/graphql", {
+      query: `mutation ($contract: Address!, $tokens: [MintTokenInput!]!) {
+        mintBatch(chain: "goerli", contract: $contract, tokens: $tokens, dryRun: true) { userErrors { code } } }`,
+      variables: { contract: randomAddress(), tokens: tokens.slice(0, count) },
+    });
+    return Number(headers.get("RateLimit-Remaining"));
+  };
+  const before = await remaining(1);
+  // Places come back while this runs: five each second.
+  const taken = before - (await remaining(20));
+  expect(taken).toBeGreaterThan(5);
+  expect(taken).toBeLessThanOrEqual(20);
+});
