@@ -38,7 +38,7 @@ export interface PublicSale {
 }
 
 /** Milliseconds that an answer is given again. With the page's own second a counter is less than two seconds old. */
-const keptMs = 600;
+const keptMs = 500;
 const most = 1_000;
 
 /** Of one process. */
@@ -63,7 +63,7 @@ function keptOf(services: Services): Kept {
 
 /**
  * The state of a collection's sale, for whoever asks: of a collection that was deployed here, or of any contract with
- * the same interface. All who ask within 0.6 s get one answer, so that visitors cost the node nothing.
+ * the same interface. All who ask within half a second get one answer, so that visitors cost the node nothing.
  *
  * @param admit is called before the node is asked for a contract that this installation does not know.
  * @throws ServiceError `chain_not_supported`, `not_found` for an address without such a contract, `service_unavailable`;
@@ -102,7 +102,7 @@ async function readSale(
     Promise.all([
       read(services, chain, address, "getInfo"),
       read(services, chain, address, "totalSupply", true),
-      read(services, chain, address, "reserveRemaining", true),
+      read(services, chain, address, "reserveRemaining"),
       readClock(services, chain),
     ]),
   );
@@ -140,7 +140,7 @@ export async function isOwnCollection(services: Services, chain: Chain, address:
 
 type View = "getInfo" | "totalSupply" | "reserveRemaining";
 
-/** @param fresh for what every mint changes; the settings of a sale may be two seconds old. */
+/** @param fresh for what every mint changes; settings and the reserve may be two seconds old. */
 async function read(
   services: Services,
   chain: Chain,

@@ -58,6 +58,7 @@ interface SentCall {
   to?: Hex | undefined;
   data?: Hex | undefined;
   value?: Hex | undefined;
+  gas?: Hex | undefined;
 }
 
 /** What a test decides about its wallet while it runs. */
@@ -111,10 +112,12 @@ export async function addWallet(
     }
     if (method === "eth_sendTransaction") {
       await control.beforeSend?.();
-      const { to, data, value } = params[0] as SentCall;
+      const { to, data, value, gas } = params[0] as SentCall;
       if (control.send) return { result: await control.send({ to, data, value }) };
       // Wallets send what they are told to, also what will fail.
-      return { result: await wallet.sendTransaction({ to, data, value: BigInt(value ?? 0), gas: 3_000_000n }) };
+      return {
+        result: await wallet.sendTransaction({ to, data, value: BigInt(value ?? 0), gas: BigInt(gas ?? 3_000_000) }),
+      };
     }
     const response = await fetch(rpcUrl, {
       method: "POST",

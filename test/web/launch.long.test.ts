@@ -171,4 +171,28 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     expect(sale.revealed).toBe(true);
     await watched.context.close();
   });
+
+  test("leads from the README's steps to a token in the browser, without a wallet of one's own", async () => {
+    const folder = await makeFolder("Readme", 2);
+    const watched = await openPage(browser, origin);
+    const { page } = watched;
+    page.setDefaultTimeout(60_000);
+    const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
+    await page.goto(`${origin}/console`);
+    await page.getByRole("button", { name: /^Test wallet/ }).click();
+    await page.getByRole("navigation").getByRole("link", { name: "Launch" }).click();
+    await page.getByLabel("Name of the collection").fill("Readme");
+    await page.locator("input[type=file]").setInputFiles(folder);
+    await press("Store 2 pictures");
+    await page.getByText("2 tokens are stored at").waitFor();
+    await press("Next");
+    await page.getByLabel("Symbol").fill("RDM");
+    for (let step = 0; step < 3; step += 1) await press("Next");
+    await press("Deploy");
+    await page.getByRole("link", { name: "See the mint page" }).click();
+    await page.getByRole("button", { name: /^Test wallet/ }).click();
+    await press("Mint 1");
+    await page.getByRole("heading", { name: "Here is your token" }).waitFor();
+    await watched.close();
+  });
 });
