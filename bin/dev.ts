@@ -45,6 +45,11 @@ export const devCommands: readonly DevCommand[] = [
   },
   { name: "bench index", does: "speed of the index beside per-event upserts", script: "bench/index/bench-index.ts" },
   { name: "bench mints", does: "mints a second and gas, beside a plain loop", script: "bench/mints/bench-mints.ts" },
+  {
+    name: "bench launch",
+    does: "10,000 files through the launch command and through the console, each cut once",
+    script: "bench/pages/bench-launch.ts",
+  },
   { name: "bench reads", does: "reads of both APIs beside a bare server", script: "bench/reads/bench-reads.ts" },
   { name: "bench relay", does: "time from a request to its hash", script: "bench/relay/bench-relay.ts" },
   {
@@ -68,6 +73,11 @@ export const devCommands: readonly DevCommand[] = [
     name: "bench uploads",
     does: "time and memory of uploads, and the gateway",
     script: "bench/uploads/bench-uploads.ts",
+  },
+  {
+    name: "bench visitors",
+    does: "the mint page on a slow processor, and 500 visitors while 200 tokens are minted",
+    script: "bench/pages/bench-visitors.ts",
   },
   { name: "chaos indexer", does: "the indexer beside faults and kills", script: "test/indexing/chaos/main.ts" },
   { name: "chaos mints", does: "mints on clients' behalf beside faults and kills", script: "test/chaos/mints.ts" },

@@ -25,6 +25,8 @@ export interface Chain {
   rpcUrls: readonly string[];
   /** Base of transaction links, without a slash at the end: `https://polygonscan.com/tx`. */
   explorerTxUrl: string;
+  /** An endpoint that anybody may know, for wallets that have to add the chain; null: none. */
+  walletRpcUrl: string | null;
   /** Collection factory of the service and the block it was deployed in; null: no deployments on this chain. */
   factory: { address: Address; block: bigint } | null;
   /**

@@ -18,3 +18,11 @@ test("the continuous-integration script runs the README's test command first, th
 test("the README shows the flow", () => {
   expect(readme).toMatch(/```mermaid\nflowchart /);
 });
+
+test("the README leads from a clone to a minted token in at most ten steps", () => {
+  const [, text = ""] = /From a fresh clone to a minted token[^\n]*\n\n((?:\d+\. .*\n)+)/.exec(readme) ?? [];
+  const steps = text.trim().split("\n");
+  expect(steps.at(0)).toContain("`npm start`");
+  expect(steps.at(-1)).toContain("Your token appears");
+  expect(steps.length).toBeLessThanOrEqual(10);
+});

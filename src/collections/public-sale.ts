@@ -37,8 +37,8 @@ export interface PublicSale {
   preview: CollectionPreview | null;
 }
 
-/** Milliseconds that an answer is given again. */
-const keptMs = 1_500;
+/** Milliseconds that an answer is given again. With the page's own second a counter is less than two seconds old. */
+const keptMs = 500;
 const most = 1_000;
 
 /** Of one process. */
@@ -54,7 +54,7 @@ function keptOf(services: Services): Kept {
   const kept = keptBy.get(services) ?? {
     sales: new LRUCache({ ...entryBound(most), ttl: keptMs }),
     asking: new Map(),
-    clocks: new LRUCache({ ...entryBound(100), ttl: keptMs / 2 }),
+    clocks: new LRUCache({ ...entryBound(100), ttl: keptMs }),
     own: new LRUCache(entryBound(most)),
   };
   keptBy.set(services, kept);
@@ -63,7 +63,7 @@ function keptOf(services: Services): Kept {
 
 /**
  * The state of a collection's sale, for whoever asks: of a collection that was deployed here, or of any contract with
- * the same interface. All who ask within 1.5 s get one answer, so that visitors cost the node nothing.
+ * the same interface. All who ask within half a second get one answer, so that visitors cost the node nothing.
  *
  * @param admit is called before the node is asked for a contract that this installation does not know.
  * @throws ServiceError `chain_not_supported`, `not_found` for an address without such a contract, `service_unavailable`;
@@ -96,12 +96,12 @@ async function readSale(
   address: Address,
   admit: () => Promise<void>,
 ): Promise<PublicSale> {
-  const deployedHere = await isOwn(services, chain, address);
+  const deployedHere = await isOwnCollection(services, chain, address);
   if (!deployedHere) await admit();
   const [info, minted, reserved, clock] = await askNode(chain, () =>
     Promise.all([
       read(services, chain, address, "getInfo"),
-      read(services, chain, address, "totalSupply"),
+      read(services, chain, address, "totalSupply", true),
       read(services, chain, address, "reserveRemaining"),
       readClock(services, chain),
     ]),
@@ -127,7 +127,8 @@ async function readSale(
   };
 }
 
-async function isOwn(services: Services, chain: Chain, address: Address): Promise<boolean> {
+/** Whether this installation deployed a collection that stands at the address. */
+export async function isOwnCollection(services: Services, chain: Chain, address: Address): Promise<boolean> {
   const { own } = keptOf(services);
   const name = `${chain.id}:${address}`;
   if (own.has(name)) return true;
@@ -139,8 +140,16 @@ async function isOwn(services: Services, chain: Chain, address: Address): Promis
 
 type View = "getInfo" | "totalSupply" | "reserveRemaining";
 
-async function read(services: Services, chain: Chain, address: Address, functionName: View): Promise<RpcResult> {
-  return await services.readerCalls.call(chain, address, encodeFunctionData({ abi: collectionAbi, functionName }));
+/** @param fresh for what every mint changes; settings and the reserve may be two seconds old. */
+async function read(
+  services: Services,
+  chain: Chain,
+  address: Address,
+  functionName: View,
+  fresh = false,
+): Promise<RpcResult> {
+  const data = encodeFunctionData({ abi: collectionAbi, functionName });
+  return await services.readerCalls.call(chain, address, data, fresh);
 }
 
 /**

@@ -102,6 +102,7 @@ function loadChain(env: Env, suffix: string): Chain {
     local,
     rpcUrls,
     explorerTxUrl: read(env, `EXPLORER_TX_URL_${suffix}`, url, known?.explorerTxUrl ?? `https://blockscan.com/tx`),
+    walletRpcUrl: read<string | null>(env, `WALLET_RPC_URL_${suffix}`, url, null),
     factory: factory && {
       address: factory.toLowerCase() as Address,
       block: BigInt(read(env, `FACTORY_BLOCK_${suffix}`, count, 0)),

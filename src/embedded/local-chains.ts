@@ -44,6 +44,7 @@ function localChain(name: string, id: number, rpcUrl: string, relayerKey: Hex): 
     id,
     local: true,
     rpcUrls: [rpcUrl],
+    walletRpcUrl: null,
     explorerTxUrl: knownChains[name]?.explorerTxUrl ?? "",
     factory: null,
     operator: null,

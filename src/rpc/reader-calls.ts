@@ -40,13 +40,14 @@ export class ReaderCalls {
   /**
    * One `eth_call` at the newest block.
    *
+   * @param fresh asks anew, also where a kept answer is there; who wants the same at the same time still gets one answer.
    * @returns the node's answer, a revert included; it may be `keptMs` old.
    * @throws ServiceError `service_unavailable` when the budget is used up; what `ask` throws.
    */
-  async call(chain: Chain, to: Address, data: Hex): Promise<RpcResult> {
+  async call(chain: Chain, to: Address, data: Hex, fresh = false): Promise<RpcResult> {
     const calls = this.#chains.get(chain.id) ?? new ChainCalls(chain, this.#ask, this.#budget);
     this.#chains.set(chain.id, calls);
-    return await calls.call(to, data);
+    return await calls.call(to, data, fresh);
   }
 }
 
@@ -75,9 +76,9 @@ class ChainCalls {
     this.#kept = new LRUCache({ ...entryBound(maxKept), ttl: budget.keptMs });
   }
 
-  async call(to: Address, data: Hex): Promise<RpcResult> {
+  async call(to: Address, data: Hex, fresh: boolean): Promise<RpcResult> {
     const name = `${to} ${data}`;
-    const known = this.#kept.get(name) ?? this.#asking.get(name);
+    const known = (fresh ? undefined : this.#kept.get(name)) ?? this.#asking.get(name);
     if (known) return await known;
     this.#takeToken();
     const answer = this.#send({ method: "eth_call", params: [{ to, data }, "latest"] });

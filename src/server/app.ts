@@ -63,7 +63,7 @@ export function createApp(
   addConsole(app, services, pages);
   addGuides(app, pages);
   addLocalWallet(app, services);
-  addDocs(app);
+  addDocs(app, pages);
   app.notFound((c) => nok(c, new ServiceError("not_found", `nothing is served at ${c.req.path}`), c.get("requestId")));
   app.onError((error, c) => {
     setErrorHeaders(c);

@@ -1,5 +1,10 @@
 import type { Hono } from "hono";
+import { type Address, isAddress } from "viem";
+import { admitAddress } from "../accounts/admit-address.ts";
+import { getShownBalance } from "../collections/shown-balance.ts";
+import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
+import { clientAddress } from "../http/client-address.ts";
 import type { Services } from "../services.ts";
 import type { WebPages } from "./web-pages.ts";
 
@@ -19,6 +24,15 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
       limits: { file_bytes: config.limits.fileBytes, directory_files: config.limits.directoryFiles },
     }),
   );
+  app.get("/console/balance/:chain/:address", async (c) => {
+    const { chain, address } = c.req.param();
+    if (!isAddress(address, { strict: false }))
+      throw new ServiceError("invalid_address", "this is no address", { field: "address" });
+    const admit = async () =>
+      await admitAddress(services, clientAddress(c.env.incoming, config.trustedProxies), 1, () => undefined);
+    const wei = await getShownBalance(services, { chain, address: address.toLowerCase() as Address }, admit);
+    return c.json({ wei: String(wei) }, 200, { "Cache-Control": "no-cache" });
+  });
   const head = { title: "Mintyard console", description: "Launch and watch NFT collections." };
   app.get("/console", async (c) => await pages.page(c, "console", head));
   app.get("/console/*", async (c) => await pages.page(c, "console", head));

@@ -2,20 +2,15 @@ import type { Hono } from "hono";
 import { html, raw } from "hono/html";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
+import { documentFrame } from "./document-frame.ts";
 import type { WebPages } from "./web-pages.ts";
 
 /** `/docs/guide`: the documents of this version, in the look of the pages, with a search over their sections. */
 export function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
-  const frame = (body: unknown) => html`<header>
-<nav aria-label="Guides" class="row small"><a href="/docs">API</a><a href="/docs/guide">All guides</a><a href="/console">Console</a></nav>
-<p><label for="search">Search the guides</label><input id="search" type="search" autocomplete="off" /></p>
-<ul id="found" aria-live="polite"></ul>
-</header>
-<main>${body}</main>`;
   app.get("/docs/guide", async (c) => {
     const guides = await pages.guides();
     const list = guides.map(({ name, title }) => html`<li><a href="/docs/guide/${name}">${title}</a></li>`);
-    const body = frame(html`<h1>Guides</h1><ul>${list}</ul>`);
+    const body = documentFrame(html`<h1>Guides</h1><ul>${list}</ul>`);
     return await pages.page(
       c,
       "docs",
@@ -35,6 +30,6 @@ export function addGuides(app: Hono<AppEnv>, pages: WebPages): void {
     const guide = guides.find(({ name }) => name === c.req.param("name"));
     if (!guide) throw new ServiceError("not_found", "there is no guide of this name");
     const head = { title: `${guide.title} – Mintyard`, description: guide.title };
-    return await pages.page(c, "docs", head, frame(raw(guide.html)));
+    return await pages.page(c, "docs", head, documentFrame(raw(guide.html)));
   });
 }

@@ -24,7 +24,7 @@ export function addMintPage(app: Hono<AppEnv>, services: Services, pages: WebPag
     });
   });
   app.get("/mint/:chain/:collection/sale", async (c) => {
-    c.header("Cache-Control", "public, max-age=1");
+    c.header("Cache-Control", "no-cache");
     return c.json(saleBody(await saleOf(c, services)));
   });
 }
@@ -45,7 +45,11 @@ function saleBody(sale: PublicSale) {
   const text = (value: bigint | null) => (value === null ? null : String(value));
   const { chain } = sale;
   return {
-    chain: { name: chain.name, id: chain.id, local: chain.local, explorer_tx_url: chain.explorerTxUrl || null },
+    chain: {
+      ...{ name: chain.name, id: chain.id, local: chain.local, explorer_tx_url: chain.explorerTxUrl || null },
+      // Endpoints of the service may have keys in them; a local chain's has none.
+      wallet_rpc_url: chain.walletRpcUrl ?? (chain.local ? (chain.rpcUrls[0] ?? null) : null),
+    },
     address: sale.address,
     name: sale.name,
     symbol: sale.symbol,

@@ -1,6 +1,8 @@
 import type { Hono } from "hono";
 import { html, raw } from "hono/html";
 import type { AppEnv } from "../http/app-env.ts";
+import { codeBlock, sendDocument } from "./document-frame.ts";
+import type { WebPages } from "./web-pages.ts";
 
 interface Guide {
   anchor: string;
@@ -82,26 +84,16 @@ export const guides: readonly Guide[] = [
 ];
 
 /** `/docs/start`: how to begin. */
-export function addStartPage(app: Hono<AppEnv>): void {
+export function addStartPage(app: Hono<AppEnv>, pages: WebPages): void {
   const section = ({ anchor, who, text, steps, more }: Guide) => html`<h2 id="${anchor}">${who}</h2>
 <p>${text}</p>
-${steps.map(({ say, code }) => html`<p>${say}</p><pre>${code}</pre>`)}
+${steps.map(({ say, code }) => html`<p>${say}</p>${codeBlock(code)}`)}
 ${more.length > 0 ? html`<p>${more.map(({ to, name }) => html`<a href="${to}">${name}</a> `)}</p>` : raw("")}`;
-  const page = html`<!doctype html>
-<html lang="en">
-<meta charset="utf-8" />
-<title>Quick start – Mintyard API</title>
-<style>
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; }
-  pre { background: #8882; padding: 0.5rem; overflow-x: auto; }
-</style>
-<p><a href="/docs">Mintyard API</a></p>
-<h1>Quick start</h1>
+  const body = html`<h1>Quick start</h1>
 <p>For ${guides.map(({ anchor, who }, index) => html`${index > 0 ? "; " : ""}<a href="#${anchor}">${who}</a>`)}.
 You need a key: ask your operator, or, where sign-up is open, <code>curl -sS $BASE/v0/signup -d '{"name":"studio"}'</code>.</p>
-<pre>BASE=http://127.0.0.1:3000
-API_KEY=…</pre>
-${guides.map(section)}
-</html>`;
-  app.get("/docs/start", (c) => c.html(page));
+${codeBlock("BASE=http://127.0.0.1:3000\nAPI_KEY=…")}
+${guides.map(section)}`;
+  const head = { title: "Quick start – Mintyard API", description: "The shortest way to something that works." };
+  app.get("/docs/start", async (c) => await sendDocument(c, pages, head, body));
 }

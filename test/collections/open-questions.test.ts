@@ -179,3 +179,15 @@ test("beyond what readers may ask of the node they are refused at once, and the 
   }
   await expect.poll(async () => (await ask(api, [wallets[0] ?? ""], from("198.51.100.60"))).status, patient).toBe(200);
 });
+
+test("the balance of a collection that stands here is free to ask; of other addresses an address asks so many and no more", async () => {
+  const balance = (address: string) =>
+    api.get(`/console/balance/goerli/${address}`, { Authorization: "", ...from("198.51.100.77") });
+  expect(await balance("0x12")).toMatchObject({ status: 422, body: { error: { code: "invalid_address" } } });
+  for (let asked = 0; asked < 70; asked += 1)
+    expect(await balance(collection)).toMatchObject({ status: 200, body: { wei: "0" } });
+  const others: number[] = [];
+  for (let index = 0; index < 70; index += 1) others.push((await balance(walletOf(1_000 + index))).status);
+  expect(others.slice(0, 60)).toEqual(Array(60).fill(200));
+  expect(others).toContain(429);
+});

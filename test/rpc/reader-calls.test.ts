@@ -17,14 +17,14 @@ function node(budget: { perSecond: number; keptMs: number }) {
       batches.push({ calls, answer, fail: () => failed(new Error("away")) });
     });
   const readers = new ReaderCalls(ask, budget);
-  return { batches, call: (data: number) => readers.call(chain, contract, `0x${data}`) };
+  return { batches, call: (data: number, fresh?: boolean) => readers.call(chain, contract, `0x${data}`, fresh) };
 }
 /** What was asked before is with the node. */
 const turn = () => new Promise((done) => setImmediate(() => setImmediate(done)));
 
 test("calls of one turn are one batch, and equal ones are one call", async () => {
   const { batches, call } = node({ perSecond: 100, keptMs: 60_000 });
-  const answers = Promise.all([1, 2, 1, 3, 2].map(call));
+  const answers = Promise.all([1, 2, 1, 3, 2].map((data) => call(data)));
   await turn();
   expect(batches.map(({ calls }) => calls.length)).toEqual([3]);
   const late = call(1);
@@ -34,6 +34,19 @@ test("calls of one turn are one batch, and equal ones are one call", async () =>
   // Known for a while.
   expect(await call(3)).toEqual({ result: "0x3" });
   expect(batches).toHaveLength(1);
+});
+
+test("a fresh call is asked anew although an answer is known, once for all who want it", async () => {
+  const { batches, call } = node({ perSecond: 100, keptMs: 60_000 });
+  const first = call(1);
+  await turn();
+  batches[0]?.answer();
+  await first;
+  const fresh = Promise.all([call(1, true), call(1, true)]);
+  await turn();
+  expect(batches.map(({ calls }) => calls.length)).toEqual([1, 1]);
+  batches[1]?.answer();
+  expect(await fresh).toEqual([{ result: "0x1" }, { result: "0x1" }]);
 });
 
 test("an answer is used for its time only, and a failure for none", async () => {

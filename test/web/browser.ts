@@ -54,6 +54,13 @@ export async function openPage(
   return { page, context, complaints, close: () => context.close() };
 }
 
+interface SentCall {
+  to?: Hex | undefined;
+  data?: Hex | undefined;
+  value?: Hex | undefined;
+  gas?: Hex | undefined;
+}
+
 /** What a test decides about its wallet while it runs. */
 export interface WalletControl {
   chainId: number;
@@ -63,6 +70,12 @@ export interface WalletControl {
   beforeSend?: () => Promise<void>;
   /** Networks that the wallet can change to. */
   knows: number[];
+  /** What the wallet was asked to add (EIP-3085). */
+  added: unknown[];
+  /** Sends in place of the wallet. @returns the hash that the page is told. */
+  send?: ((call: SentCall) => Promise<Hex>) | undefined;
+  /** What the node says to every simulation. */
+  refuseCalls?: string | undefined;
 }
 
 /** A browser wallet (EIP-6963) whose key and signatures stay in this process. */
@@ -72,7 +85,7 @@ export async function addWallet(
   rpcUrl: string,
   chainId: number,
 ): Promise<WalletControl> {
-  const control: WalletControl = { chainId, answer: "yes", knows: [chainId] };
+  const control: WalletControl = { chainId, answer: "yes", knows: [chainId], added: [] };
   const refuse = (code: number, message: string) => ({ error: { code, message } });
   const request = async (method: string, params: unknown[]): Promise<object> => {
     const prompts = /^(eth_requestAccounts|eth_sendTransaction|personal_sign|wallet_)/.test(method);
@@ -85,15 +98,26 @@ export async function addWallet(
       control.chainId = id;
       return { result: null };
     }
+    if (method === "wallet_addEthereumChain") {
+      const network = params[0] as { chainId: Hex };
+      control.added.push(network);
+      control.knows.push(Number(network.chainId));
+      control.chainId = Number(network.chainId);
+      return { result: null };
+    }
+    if (method === "eth_call" && control.refuseCalls) return refuse(3, `execution reverted: ${control.refuseCalls}`);
     if (method === "personal_sign") {
       const sign = wallet.account.signMessage;
       return { result: await sign?.({ message: { raw: params[0] as Hex } }) };
     }
     if (method === "eth_sendTransaction") {
       await control.beforeSend?.();
-      const { to, data, value } = params[0] as { to?: Hex; data?: Hex; value?: Hex };
+      const { to, data, value, gas } = params[0] as SentCall;
+      if (control.send) return { result: await control.send({ to, data, value }) };
       // Wallets send what they are told to, also what will fail.
-      return { result: await wallet.sendTransaction({ to, data, value: BigInt(value ?? 0), gas: 3_000_000n }) };
+      return {
+        result: await wallet.sendTransaction({ to, data, value: BigInt(value ?? 0), gas: BigInt(gas ?? 3_000_000) }),
+      };
     }
     const response = await fetch(rpcUrl, {
       method: "POST",

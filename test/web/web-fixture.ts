@@ -23,7 +23,11 @@ export async function buildPages(): Promise<void> {
 }
 
 /** Deploys a collection over REST with a picture that the page can show. @returns its address once it stands. */
-export async function deploySale(stack: LeasedStack, owner: Address, options: SaleOptions = {}): Promise<Address> {
+export async function deploySale(
+  stack: Pick<LeasedStack, "ready">,
+  owner: Address,
+  options: SaleOptions = {},
+): Promise<Address> {
   const { name = "Pages", supply = 20, perMint = 3, listed, publicIn = -3_600_000, presaleIn } = options;
   const client = new Client(stack.ready);
   const cid = (answer: { body: Record<string, unknown> }) => String(answer.body["ipfs_url"]).split("/").at(-1);

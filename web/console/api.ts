@@ -58,6 +58,21 @@ export async function send<T>(
 
 export const get = <T>(path: string): Promise<T> => send<T>("GET", path);
 
+interface GraphQLBody<T> {
+  data?: T | null;
+  errors?: { message: string; extensions?: { code?: string; fix?: string; status?: number } }[];
+}
+
+/** @throws ApiError for the first error of the answer; TypeError when the server cannot be reached. */
+export async function graphql<T>(query: string, variables: Record<string, unknown> = {}): Promise<T> {
+  const answer = await send<GraphQLBody<T>>("POST", "/graphql", { query, variables });
+  const [first] = answer.errors ?? [];
+  if (!first && answer.data) return answer.data;
+  const { code = "internal_error", fix = "" } = first?.extensions ?? {};
+  const error = { code, message: first?.message ?? "the server answered without data", fix };
+  throw new ApiError(code === "not_found" ? 404 : code === "rate_limit_exceeded" ? 429 : 400, { error }, 1_000);
+}
+
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Goes on where the server says "later" or is away for a moment; whatever else it refuses is thrown. */

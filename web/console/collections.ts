@@ -67,3 +67,18 @@ export function saleWord(sale: SaleBody): "sold out" | "public sale" | "presale"
   const open = (start: string | null) => start !== null && Number(start) < now;
   return open(sale.public_start) ? "public sale" : open(sale.presale_start) ? "presale" : "not open";
 }
+
+/** What the creator should look at, in words. */
+export function attentionOf(collection: Collection, sale: SaleBody, balance: bigint): string[] {
+  const word = saleWord(sale);
+  const startsNever = sale.public_start === null && sale.presale_start === null;
+  return [
+    ...(word === "sold out" && balance > 0n ? ["Sold out; its revenue waits to be withdrawn."] : []),
+    ...(word === "sold out" && collection.base_uri === "" ? ["Sold out and not revealed."] : []),
+    ...(sale.preview?.image ? [] : ["Its picture cannot be shown: the metadata of the first token was not found."]),
+    ...(startsNever ? ["No sale is set."] : []),
+    ...(word === "presale" && collection.presale_whitelisted_addresses.length === 0
+      ? ["The presale is open and its list is empty."]
+      : []),
+  ];
+}

@@ -9,7 +9,9 @@ const pages = [
   { to: "/", name: "Overview" },
   { to: "/launch", name: "Launch" },
   { to: "/data", name: "Data" },
+  { to: "/webhooks", name: "Webhooks" },
   { to: "/account", name: "Account" },
+  { to: "/operator", name: "Operator" },
 ] as const;
 
 /** What stands around every page. */

@@ -4,7 +4,9 @@ import { AccountPage } from "./pages/account.tsx";
 import { CollectionPage } from "./pages/collection.tsx";
 import { DataPage } from "./pages/data.tsx";
 import { LaunchPage } from "./pages/launch.tsx";
+import { OperatorPage } from "./pages/operator.tsx";
 import { OverviewPage } from "./pages/overview.tsx";
+import { WebhooksPage } from "./pages/webhooks.tsx";
 
 const root = createRootRoute({ component: Frame, notFoundComponent: () => <p>There is no such page.</p> });
 const collection = createRoute({
@@ -16,7 +18,9 @@ const tree = root.addChildren([
   createRoute({ getParentRoute: () => root, path: "/", component: OverviewPage }),
   createRoute({ getParentRoute: () => root, path: "/launch", component: LaunchPage }),
   createRoute({ getParentRoute: () => root, path: "/data", component: DataPage }),
+  createRoute({ getParentRoute: () => root, path: "/webhooks", component: WebhooksPage }),
   createRoute({ getParentRoute: () => root, path: "/account", component: AccountPage }),
+  createRoute({ getParentRoute: () => root, path: "/operator", component: OperatorPage }),
   collection,
 ]);
 

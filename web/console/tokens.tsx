@@ -1,150 +1,171 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
 import { shortAddress } from "../shared/amounts.ts";
-import { ApiError, get } from "./api.ts";
+import { ApiError, graphql } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
+import { isUnknown } from "./pages-of.ts";
+import { filterOf, type Trait, type TraitChoice, TraitFilters } from "./trait-filters.tsx";
 
-interface NftItem {
-  contract_address: string;
-  token_id: string;
-  file_url?: string | null;
-  name?: string | null;
-  metadata?: { name?: string; image?: string } | null;
+interface Metadata {
+  attributes?: unknown;
 }
 
-interface NftPage {
-  nfts: NftItem[];
-  total?: number;
-  continuation: string | null;
+interface Token {
+  tokenId: string;
+  name: string | null;
+  fileUrl: string | null;
+  contractAddress: string;
+  metadata: (Metadata & { image?: unknown; name?: unknown }) | null;
 }
 
-interface TransferItem {
-  type: string;
-  transfer_from?: string;
-  transfer_to?: string;
-  owner_address?: string;
-  token_id: string;
-  transaction_hash: string;
-  block_number: number;
-  transaction_date: string;
+interface TokenPage {
+  nodes: Token[];
+  totalCount: number | null;
+  pageInfo: { hasNextPage: boolean; endCursor: string | null };
 }
 
-/** A page after another, by continuation. @param path without the query. */
-function usePages<Page extends { continuation: string | null }>(path: string, query: string) {
-  return useInfiniteQuery({
-    queryKey: [path, query],
-    queryFn: ({ pageParam }) =>
-      get<Page>(`${path}?${query}${pageParam ? `&continuation=${encodeURIComponent(pageParam)}` : ""}`),
-    initialPageParam: "",
-    getNextPageParam: (page: Page) => page.continuation || undefined,
-    refetchInterval: 15_000,
-  });
+const fields = `nodes { tokenId name fileUrl contractAddress metadata } totalCount pageInfo { hasNextPage endCursor }`;
+const ofContract = `query ($chain: ChainName!, $address: Address!, $after: String, $traits: TraitFilter) {
+  contract(chain: $chain, address: $address) { nfts(first: 24, after: $after, traits: $traits) { ${fields} } } }`;
+const ofAccount = `query ($chain: ChainName!, $address: Address!, $after: String) {
+  account(address: $address) { nfts(chain: $chain, first: 24, after: $after) { ${fields} } } }`;
+const traitQuery = `query ($chain: ChainName!, $address: Address!) { contract(chain: $chain, address: $address) {
+  statistics { tokenCount } traits { name tokenCount values { value tokenCount } } } }`;
+
+interface TraitAnswer {
+  contract: { statistics: { tokenCount: number } | null; traits: Trait[] | null } | null;
 }
 
-/** What is not indexed yet is no failure of the page's. */
-const isUnknown = (error: unknown) => error instanceof ApiError && error.status === 404;
+const none: TokenPage = { nodes: [], totalCount: 0, pageInfo: { hasNextPage: false, endCursor: null } };
 
 /** Pictures come through this server; what lies elsewhere is not loaded. */
-function pictureOf({ metadata, file_url }: NftItem): string | null {
-  const match = /^ipfs:\/*(?:ipfs\/)?(.+)$/.exec(metadata?.image ?? file_url ?? "");
+function pictureOf({ metadata, fileUrl }: Token): string | null {
+  const image = typeof metadata?.image === "string" ? metadata.image : (fileUrl ?? "");
+  const match = /^ipfs:\/*(?:ipfs\/)?(.+)$/.exec(image);
   return match ? `/ipfs/${match[1]}` : null;
 }
 
-/** @param holder shows an account's tokens; otherwise a contract's. */
-export function TokenGrid({ chain, address, holder = false }: { chain: string; address: string; holder?: boolean }) {
-  const path = holder ? `/v0/accounts/${address}` : `/v0/nfts/${address}`;
-  const { data, error, isPending, hasNextPage, fetchNextPage } = usePages<NftPage>(
-    path,
-    `chain=${chain}&include=metadata&page_size=24`,
-  );
-  const nfts = data?.pages.flatMap((page) => page.nfts) ?? [];
+interface Attribute {
+  name: string;
+  value: string;
+}
+
+function attributesOf({ metadata }: Token): Attribute[] {
+  const list = Array.isArray(metadata?.attributes) ? (metadata.attributes as unknown[]) : [];
+  return list.flatMap((item) => {
+    const { trait_type, value } = (item ?? {}) as { trait_type?: unknown; value?: unknown };
+    return typeof trait_type === "string" && value !== undefined ? [{ name: trait_type, value: String(value) }] : [];
+  });
+}
+
+interface GridProps {
+  chain: string;
+  address: string;
+  /** Shows an account's tokens; otherwise a contract's. */
+  holder?: boolean;
+}
+
+/** Tokens with their pictures; those of a contract with traits, how rare each is, and a filter by them. */
+export function TokenGrid({ chain, address, holder = false }: GridProps) {
+  const [chosen, setChosen] = useState<TraitChoice>({});
+  const traits = useQuery({
+    queryKey: ["traits", chain, address],
+    enabled: !holder,
+    queryFn: () => graphql<TraitAnswer>(traitQuery, { chain, address }),
+    refetchInterval: 60_000,
+  });
+  const filter = filterOf(chosen);
+  const { data, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage } = useInfiniteQuery({
+    queryKey: ["tokens", chain, address, holder, filter],
+    queryFn: async ({ pageParam }) => {
+      const variables = { chain, address, after: pageParam, ...(holder ? {} : { traits: filter }) };
+      type Answer = Record<"contract" | "account", { nfts: TokenPage | null } | null>;
+      const answer = await graphql<Answer>(holder ? ofAccount : ofContract, variables);
+      return (holder ? answer.account : answer.contract)?.nfts ?? none;
+    },
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ pageInfo }) => (pageInfo.hasNextPage ? pageInfo.endCursor : undefined),
+    refetchInterval: 15_000,
+  });
+  const tokens = data?.pages.flatMap(({ nodes }) => nodes) ?? [];
+  const known = traits.data?.contract?.traits ?? [];
+  const all = traits.data?.contract?.statistics?.tokenCount ?? 0;
   if (isPending) return <Loading what="tokens" />;
   if (error && !isUnknown(error)) return <ErrorNotice error={error} />;
-  if (nfts.length === 0) return <p className="quiet">No tokens yet.</p>;
+  const total = data?.pages[0]?.totalCount ?? tokens.length;
   return (
     <div className="stack">
-      <p className="small quiet">{(data?.pages[0]?.total ?? nfts.length).toLocaleString()} tokens</p>
+      {known.length > 0 && <TraitFilters traits={known} chosen={chosen} choose={setChosen} />}
+      {tokens.length === 0 ? (
+        <p className="quiet">{filter ? "No token has these traits." : "No tokens yet."}</p>
+      ) : (
+        <p className="small quiet" role="status">
+          {total.toLocaleString()} tokens
+        </p>
+      )}
       <ul className="cards small-cards">
-        {nfts.map((nft) => {
-          const picture = pictureOf(nft);
-          const name = nft.metadata?.name ?? nft.name ?? `#${nft.token_id}`;
-          return (
-            <li key={`${nft.contract_address} ${nft.token_id}`} className="card">
-              {picture ? (
-                <img src={picture} alt="" width="200" height="200" loading="lazy" />
-              ) : (
-                <div className="no-picture">#{nft.token_id}</div>
-              )}
-              <p>{name}</p>
-              <p className="small quiet">Token {nft.token_id}</p>
-            </li>
-          );
-        })}
+        {tokens.map((token) => (
+          <TokenCard key={`${token.contractAddress} ${token.tokenId}`} token={token} traits={known} all={all} />
+        ))}
       </ul>
       {hasNextPage && (
-        <button type="button" onClick={() => void fetchNextPage()}>
+        <button type="button" disabled={isFetchingNextPage} onClick={() => void fetchNextPage()}>
           More tokens
         </button>
       )}
+      {traits.error instanceof ApiError && !isUnknown(traits.error) && <ErrorNotice error={traits.error} />}
     </div>
   );
 }
 
-export function TransferTable({
-  chain,
-  address,
-  account = false,
-}: {
-  chain: string;
-  address: string;
-  account?: boolean;
-}) {
-  const path = `/v0/transactions/${account ? "accounts" : "nfts"}/${address}`;
-  const { data, error, isPending, hasNextPage, fetchNextPage } = usePages<{
-    transactions: TransferItem[];
-    continuation: string | null;
-  }>(path, `chain=${chain}&page_size=20`);
-  const items = data?.pages.flatMap((page) => page.transactions) ?? [];
-  if (isPending) return <Loading what="transfers" />;
-  if (error && !isUnknown(error)) return <ErrorNotice error={error} />;
-  if (items.length === 0) return <p className="quiet">Nothing has moved yet.</p>;
+function TokenCard({ token, traits, all }: { token: Token; traits: readonly Trait[]; all: number }) {
+  const picture = pictureOf(token);
+  const attributes = attributesOf(token);
   return (
-    <div className="stack">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <section className="scroll" tabIndex={0} aria-label="Transfers">
-        <table>
-          <thead>
-            <tr>
-              <th>What</th>
-              <th>Token</th>
-              <th>From</th>
-              <th>To</th>
-              <th>Block</th>
-              <th>When</th>
-            </tr>
-          </thead>
-          <tbody>
-            {items.map((item) => (
-              <tr key={`${item.transaction_hash} ${item.token_id} ${item.type}`}>
-                <td>{item.type}</td>
-                <td>{item.token_id}</td>
-                <td>{short(item.transfer_from ?? (item.type === "burn" ? item.owner_address : undefined))}</td>
-                <td>{short(item.transfer_to ?? (item.type === "mint" ? item.owner_address : undefined))}</td>
-                <td>{item.block_number}</td>
-                <td>{new Date(`${item.transaction_date}Z`).toLocaleString()}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-      {hasNextPage && (
-        <button type="button" onClick={() => void fetchNextPage()}>
-          More transfers
-        </button>
+    <li className="card">
+      {picture ? (
+        <img src={picture} alt="" width="200" height="200" loading="lazy" />
+      ) : (
+        <div className="no-picture">#{shortId(token.tokenId)}</div>
       )}
-    </div>
+      <p>{token.name ?? `#${shortId(token.tokenId)}`}</p>
+      <p className="small quiet" title={token.tokenId}>
+        Token {shortId(token.tokenId)}
+      </p>
+      {attributes.length > 0 && (
+        <details className="small">
+          <summary>
+            {attributes.length === 1 ? "1 trait" : `${attributes.length} traits`}
+            <span className="hidden"> of token {token.tokenId}</span>
+          </summary>
+          <dl className="traits">
+            {attributes.map(({ name, value }) => (
+              <div key={`${name} ${value}`}>
+                <dt>{name}</dt>
+                <dd>
+                  {value}
+                  {rarity(traits, all, { name, value })}
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+    </li>
   );
 }
 
-function short(address: string | undefined) {
-  return address ? <code title={address}>{shortAddress(address)}</code> : "–";
+/** Which share of the tokens has the value. */
+function rarity(traits: readonly Trait[], all: number, { name, value }: Attribute) {
+  const found = traits.find((trait) => trait.name === name)?.values.find((one) => one.value === value);
+  if (!found || all === 0) return null;
+  const share = (100 * found.tokenCount) / all;
+  return (
+    <span className="quiet" title={`${found.tokenCount} of ${all} tokens`}>
+      {" "}
+      {share < 1 ? share.toFixed(2) : Math.round(share)} %
+    </span>
+  );
 }
+
+const shortId = (id: string) => (id.length > 12 ? shortAddress(id) : id);

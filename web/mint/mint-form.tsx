@@ -1,14 +1,12 @@
 /** @jsxImportSource preact */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { formatEther } from "../shared/amounts.ts";
+import { coinOf, formatEther } from "../shared/amounts.ts";
 import { mintCall } from "./calls.ts";
 import { type Eligibility, eligibilityText, readEligibility } from "./eligibility.ts";
 import { ProgressPanel } from "./progress-panel.tsx";
 import type { Phase, Sale } from "./sale.ts";
 import { type Progress, sendMint } from "./send-mint.ts";
 import type { Connected } from "./use-wallet.ts";
-
-export const coinOf = (sale: Sale) => (sale.chain.name === "polygon" ? "POL" : "ETH");
 
 /** How many, for how much, and the button. */
 export function MintForm({ sale, phase, connected }: { sale: Sale; phase: Phase; connected: Connected }) {
@@ -48,7 +46,7 @@ export function MintForm({ sale, phase, connected }: { sale: Sale; phase: Phase;
   const count = Math.min(amount, Math.max(most, 1));
   const cost = price * BigInt(count);
   const busy = progress.step === "checking" || progress.step === "confirm" || progress.step === "sent";
-  const unit = coinOf(sale);
+  const unit = coinOf(sale.chain.name);
 
   const mint = () => {
     const proof = listed ? (list?.proof ?? []) : null;

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { keepClock, readSale, type Sale, SaleUnknown } from "./sale.ts";
 
-const visibleMs = 2_000;
+const visibleMs = 1_000;
 const hiddenMs = 30_000;
 
 export interface SaleState {

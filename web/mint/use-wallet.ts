@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { coinOf } from "../shared/amounts.ts";
 import { isRejection, localWallet, type Provider, type Wallet, watchWallets } from "../shared/wallets.ts";
 import type { Sale } from "./sale.ts";
 
@@ -28,7 +29,7 @@ export function useWallet(sale: Sale | null): WalletState {
     () => watchWallets((wallet) => setFound((known) => [...known.filter(({ id }) => id !== wallet.id), wallet])),
     [],
   );
-  const { id = 0, name = "", local = false } = sale?.chain ?? {};
+  const { id = 0, name = "", local = false, wallet_rpc_url = null } = sale?.chain ?? {};
   const wallets = local ? [...found, localWallet({ id, name })] : found;
   const provider = connected?.wallet.provider;
   useEffect(() => {
@@ -60,7 +61,7 @@ export function useWallet(sale: Sale | null): WalletState {
     setTrouble(null);
     const { provider } = connected.wallet;
     try {
-      await provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId: `0x${id.toString(16)}` }] });
+      await switchOrAdd(provider);
       setConnected({ ...connected, chainId: await chainIdOf(provider) });
     } catch (error) {
       setTrouble(
@@ -68,6 +69,26 @@ export function useWallet(sale: Sale | null): WalletState {
           ? "You declined the change of network in your wallet."
           : `Your wallet does not know this network. Add ${name} (chain id ${id}) in its settings, then try again.`,
       );
+    }
+  }
+  /** A wallet that does not know the network is asked to add it, which makes wallets change to it too. */
+  async function switchOrAdd(provider: Provider): Promise<void> {
+    const chainId = `0x${id.toString(16)}`;
+    try {
+      await provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId }] });
+    } catch (error) {
+      if (isRejection(error) || wallet_rpc_url === null) throw error;
+      const coin = coinOf(name);
+      const nativeCurrency = { name: coin, symbol: coin, decimals: 18 };
+      const network = {
+        chainId,
+        chainName: local ? `${name} (local)` : name,
+        rpcUrls: [wallet_rpc_url],
+        nativeCurrency,
+      };
+      await provider.request({ method: "wallet_addEthereumChain", params: [network] });
+      if ((await chainIdOf(provider)) !== id)
+        await provider.request({ method: "wallet_switchEthereumChain", params: [{ chainId }] });
     }
   }
   return { wallets, connected, trouble, connect, disconnect: () => setConnected(null), switchChain };

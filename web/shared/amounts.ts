@@ -20,6 +20,9 @@ export function formatFee(wei: bigint): string {
   return `${whole}${kept ? `.${kept}` : ""}`;
 }
 
+/** What a chain's own coin is called. */
+export const coinOf = (chain: string) => (chain === "polygon" ? "POL" : "ETH");
+
 export function shortAddress(address: string): string {
   return `${address.slice(0, 6)}…${address.slice(-4)}`;
 }

@@ -1,10 +1,14 @@
-import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
-import { useEffect } from "react";
-import { ApiError, get, send } from "../api.ts";
+import { useMutation } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import { coinOf } from "../../shared/amounts.ts";
+import { isRejection, type Wallet } from "../../shared/wallets.ts";
+import { ApiError, send, sendPatiently } from "../api.ts";
+import { useInstallation, useWallets } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
+import { DeploymentWay } from "./deployment-way.tsx";
 import { requestOf } from "./draft.ts";
 import type { StepProps } from "./fields.tsx";
+import { deployWithWallet } from "./own-wallet.ts";
 
 interface Plan {
   predicted_address: string;
@@ -17,7 +21,8 @@ interface Plan {
 
 /** The dry run's words, the button, and the deployment's way until it stands. */
 export function DeployStep({ draft, change, clear }: StepProps & { clear: () => void }) {
-  const client = useQueryClient();
+  const chain = useInstallation()?.chains.find(({ name }) => name === draft.chain);
+  const wallets = useWallets().filter(({ local, id }) => !local || id === `local-${chain?.id}`);
   const plan = useMutation({
     mutationFn: async () => {
       const headers: Record<string, string> = draft.idempotencyKey ? { "Idempotency-Key": draft.idempotencyKey } : {};
@@ -27,72 +32,66 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
       return made;
     },
   });
+  const [waits, setWaits] = useState<string | null>(null);
+  const abort = useRef(new AbortController());
+  useEffect(() => {
+    const controller = new AbortController();
+    abort.current = controller;
+    return () => controller.abort();
+  }, []);
   const deploy = useMutation({
     mutationFn: async () => {
+      change({ deploying: true });
       const headers = { "Idempotency-Key": draft.idempotencyKey };
-      const path = "/v0/contracts/collections";
-      const { transaction_hash } = await send<{ transaction_hash: string }>("POST", path, requestOf(draft), headers);
-      change({ transactionHash: transaction_hash });
+      const run = () =>
+        send<{ transaction_hash: string }>("POST", "/v0/contracts/collections", requestOf(draft), headers);
+      const { transaction_hash } = await sendPatiently(run, abort.current.signal, setWaits);
+      change({ transactionHash: transaction_hash, deploying: false, byWallet: false });
+    },
+    onError: (error) => {
+      // What was refused was not accepted; anything else may have been.
+      if (error instanceof ApiError && error.status < 500) change({ deploying: false });
+    },
+  });
+  const byWallet = useMutation({
+    mutationFn: async (wallet: Wallet) => {
+      if (!chain) throw new Error("Choose a network first.");
+      try {
+        await deployWithWallet(draft, wallet, chain, (transactionHash) => change({ transactionHash, byWallet: true }));
+      } catch (error) {
+        throw isRejection(error) ? new Error("You declined in your wallet. Nothing was sent.") : error;
+      }
     },
   });
   const { mutate: check, isIdle } = plan;
+  const { mutate: sendAgain, isIdle: notBegun } = deploy;
   const sent = draft.transactionHash !== "";
+  const { deploying } = draft;
   useEffect(() => {
-    if (!sent && isIdle) check();
-  }, [sent, isIdle, check]);
-  const way = useQuery({
-    queryKey: ["deployment", draft.chain, draft.transactionHash],
-    enabled: sent,
-    queryFn: () => deploymentOf(draft.chain, draft.transactionHash),
-    refetchInterval: ({ state }) => (state.data?.address || state.data?.failed ? false : 1_000),
-  });
-  const address = way.data?.address;
-  useEffect(() => {
-    if (!address) return;
-    if (draft.hidden) localStorage.setItem(`mintyard-reveal ${address.toLowerCase()}`, draft.baseUri);
-    void client.invalidateQueries({ queryKey: ["collections"] });
-  }, [address, draft.hidden, draft.baseUri, client]);
-  if (sent)
+    if (!sent && !deploying && isIdle) check();
+    // The tab was closed before the answer came.
+    if (!sent && deploying && notBegun) sendAgain();
+  }, [sent, deploying, isIdle, notBegun, check, sendAgain]);
+  if (sent) return <DeploymentWay draft={draft} change={change} clear={clear} />;
+  if (deploying)
     return (
       <div className="stack" aria-live="polite">
-        {address ? (
-          <>
-            <p className="notice">
-              The collection stands at <code>{address}</code>.
-            </p>
-            <div className="row">
-              <Link className="button main" to="/collections/$chain/$address" params={{ chain: draft.chain, address }}>
-                Open the collection
-              </Link>
-              <a className="button" href={`/mint/${draft.chain}/${address}`}>
-                See the mint page
-              </a>
-              <button type="button" onClick={clear}>
-                Launch another one
-              </button>
-            </div>
-          </>
-        ) : (
-          <p className={`notice ${way.data?.failed ? "wrong" : ""}`}>
-            {way.data?.text ?? "The deployment is signed and stored."}
+        <p className="notice">{waits ?? "The deployment is on its way to the server."}</p>
+        <ErrorNotice error={deploy.error} />
+        {deploy.isError && (
+          <p>
+            <button type="button" onClick={() => sendAgain()}>
+              Send it again
+            </button>
           </p>
         )}
-        <p className="small quiet">
-          Transaction <code>{draft.transactionHash}</code>
-        </p>
-        {way.data?.failed && (
-          <button type="button" onClick={() => change({ transactionHash: "", idempotencyKey: "" })}>
-            Back to the check
-          </button>
-        )}
-        <ErrorNotice error={way.error} />
       </div>
     );
   const { data } = plan;
   return (
     <div className="stack" aria-live="polite">
       {plan.isPending && <p role="status">Checking the launch against the chain…</p>}
-      <ErrorNotice error={plan.error ?? deploy.error} />
+      <ErrorNotice error={plan.error ?? deploy.error ?? byWallet.error} />
       {data && (
         <>
           <dl className="facts">
@@ -104,7 +103,8 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
             <dd>{data.gas.toLocaleString()}</dd>
             <dt>Cost of the deployment</dt>
             <dd>
-              {data.cost} now, at most {data.max_cost} (this installation pays)
+              {data.cost} {coinOf(draft.chain)} now, at most {data.max_cost} {coinOf(draft.chain)} (this installation
+              pays)
             </dd>
           </dl>
           {data.warnings.map((text) => (
@@ -121,29 +121,33 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
         <button
           type="button"
           className="main"
-          disabled={!data || plan.isPending || deploy.isPending}
+          disabled={!data || plan.isPending || deploy.isPending || byWallet.isPending}
           onClick={() => deploy.mutate()}
         >
           Deploy
         </button>
       </div>
+      {data && (
+        <details>
+          <summary>Deploy from your own wallet instead</summary>
+          <p className="quiet">
+            Your wallet pays the network's fee and becomes the admin of a contract of its own: this service can then not
+            change or reveal the collection for you. Its address is known once your wallet has sent the transaction.
+          </p>
+          <div className="row">
+            {wallets.map((wallet) => (
+              <button
+                type="button"
+                key={wallet.id}
+                disabled={deploy.isPending || byWallet.isPending}
+                onClick={() => byWallet.mutate(wallet)}
+              >
+                {byWallet.isPending ? "Confirm in your wallet…" : `Deploy with ${wallet.name}`}
+              </button>
+            ))}
+          </div>
+        </details>
+      )}
     </div>
   );
-}
-
-interface Way {
-  address: string | null;
-  text: string;
-  failed: boolean;
-}
-
-/** The lookup answers 404 with what it waits for until the collection stands. */
-async function deploymentOf(chain: string, hash: string): Promise<Way> {
-  try {
-    const { contract_address } = await get<{ contract_address: string }>(`/v0/contracts/${hash}?chain=${chain}`);
-    return { address: contract_address, text: "", failed: false };
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 404) throw error;
-    return { address: null, text: error.message, failed: error.code !== "transaction_pending" };
-  }
 }

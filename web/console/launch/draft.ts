@@ -26,7 +26,11 @@ export interface Draft {
   placeholderUri: string;
   /** What makes two deployments one; it is here before the request leaves. */
   idempotencyKey: string;
+  /** The request may have left: it is sent again with its key until its answer is here, and never made anew. */
+  deploying: boolean;
   transactionHash: string;
+  /** A wallet of the creator's sent it, so the service has to be told. */
+  byWallet: boolean;
 }
 
 const name = "mintyard-launch";
@@ -36,7 +40,7 @@ function emptyDraft(): Draft {
     ...{ step: 0, chain: "", name: "", symbol: "", description: "", reserve: "0", hidden: false },
     ...{ price: "0.01", presalePrice: "", perMint: "5", publicStart: localTime(new Date()), presaleStart: "" },
     ...{ allowlist: "", owner: "", treasury: "", royalties: "5", supply: 0, baseUri: "", placeholderUri: "" },
-    ...{ idempotencyKey: "", transactionHash: "" },
+    ...{ idempotencyKey: "", deploying: false, transactionHash: "", byWallet: false },
   };
 }
 

@@ -10,8 +10,11 @@ export class StoredFiles {
   }
 
   static async open(): Promise<StoredFiles> {
-    const request = indexedDB.open("mintyard-files", 1);
-    request.onupgradeneeded = () => request.result.createObjectStore("cids");
+    const request = indexedDB.open("mintyard-files", 2);
+    request.onupgradeneeded = () => {
+      for (const name of ["cids", "begun"])
+        if (!request.result.objectStoreNames.contains(name)) request.result.createObjectStore(name);
+    };
     return new StoredFiles(await done(request));
   }
 
@@ -21,9 +24,28 @@ export class StoredFiles {
     return (await done(store.get(`${account} ${hash}`))) as string | undefined;
   }
 
+  /** Notes a file before it is sent: the server may have it although its answer never came. */
+  async begin(account: string, hash: string): Promise<void> {
+    const store = this.#database.transaction("begun", "readwrite").objectStore("begun");
+    await done(store.put(new Date().toISOString(), `${account} ${hash}`));
+  }
+
   async add(account: string, hash: string, cid: string): Promise<void> {
-    const store = this.#database.transaction("cids", "readwrite").objectStore("cids");
-    await done(store.put(cid, `${account} ${hash}`));
+    const change = this.#database.transaction(["cids", "begun"], "readwrite");
+    const key = `${account} ${hash}`;
+    await Promise.all([done(change.objectStore("cids").put(cid, key)), done(change.objectStore("begun").delete(key))]);
+  }
+
+  /** Files whose answer never came: their SHA-256, and when the first of them was sent. */
+  async unanswered(account: string): Promise<{ hashes: string[]; since: string } | null> {
+    const store = this.#database.transaction("begun").objectStore("begun");
+    const [keys, times] = await Promise.all([done(store.getAllKeys()), done(store.getAll() as IDBRequest<string[]>)]);
+    const own = keys.flatMap((key, at) => {
+      const [owner, hash] = String(key).split(" ");
+      return owner === account && hash ? [{ hash, time: times[at] ?? "" }] : [];
+    });
+    const [since] = own.map(({ time }) => time).sort();
+    return since === undefined ? null : { hashes: own.map(({ hash }) => hash), since };
   }
 }
 

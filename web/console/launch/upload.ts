@@ -1,4 +1,5 @@
 import { send, sendPatiently } from "../api.ts";
+import { findUnanswered } from "./find-unanswered.ts";
 import type { FolderToken } from "./read-folder.ts";
 import { type StoredFiles, sha256 } from "./stored-files.ts";
 
@@ -19,7 +20,7 @@ export interface UploadedFolder {
 /** Uploads at once; each holds one file in memory. */
 const atOnce = 3;
 
-interface UploadJob {
+export interface UploadJob {
   tokens: readonly FolderToken[];
   collection: string;
   /** Whose uploads they are: another account has to send them itself. */
@@ -34,6 +35,7 @@ export async function uploadFolder(job: UploadJob): Promise<UploadedFolder> {
   const { tokens, signal, report } = job;
   const progress: UploadProgress = { files: 0, bytes: 0, kept: 0, waiting: null };
   const cids = new Map<number, string>();
+  await findUnanswered(job);
   const queue = [...tokens];
   const work = async () => {
     for (let token = queue.shift(); token; token = queue.shift()) {
@@ -68,6 +70,7 @@ async function storeImage(
   const hash = await sha256(image);
   const known = await stored.find(account, hash);
   if (known) return { cid: known, kept: true };
+  await stored.begin(account, hash);
   const cid = await storeFile(image, image.name, signal, waiting);
   await stored.add(account, hash, cid);
   return { cid, kept: false };

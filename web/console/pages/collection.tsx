@@ -1,15 +1,22 @@
-import { formatEther } from "../../shared/amounts.ts";
+import { Amount, useBalance } from "../balance.tsx";
 import { ChangeSettings } from "../collection/change-settings.tsx";
 import { Freeze, Reveal } from "../collection/reveal.tsx";
 import { Withdraw } from "../collection/withdraw.tsx";
 import { saleWord, useCollections, useSale } from "../collections.ts";
+import { Holders } from "../holders.tsx";
+import { barsByHour, useMints } from "../mints.ts";
 import { ErrorNotice, Loading } from "../notices.tsx";
-import { TokenGrid, TransferTable } from "../tokens.tsx";
+import { BarPlot } from "../plot.tsx";
+import { Snapshot } from "../snapshot.tsx";
+import { TokenGrid } from "../tokens.tsx";
+import { TransferTable } from "../transfers.tsx";
 
 /** One collection: how its sale goes, what can be changed, its tokens. */
 export function CollectionPage({ chain, address }: { chain: string; address: string }) {
   const { collections, isPending, error } = useCollections();
   const sale = useSale(chain, address);
+  const balance = useBalance(chain, address);
+  const mints = useMints(chain, address);
   const collection = collections.find(
     (one) => one.chain === chain && one.address.toLowerCase() === address.toLowerCase(),
   );
@@ -42,7 +49,11 @@ export function CollectionPage({ chain, address }: { chain: string; address: str
                 {Number(sale.data.minted).toLocaleString()} of {Number(sale.data.max_supply).toLocaleString()}
               </dd>
               <dt>Price</dt>
-              <dd title={`${sale.data.public_price_wei} wei`}>{formatEther(BigInt(sale.data.public_price_wei))}</dd>
+              <dd>
+                <Amount wei={BigInt(sale.data.public_price_wei)} chain={chain} />
+              </dd>
+              <dt>To withdraw</dt>
+              <dd>{balance.data === undefined ? "–" : <Amount wei={balance.data} chain={chain} />}</dd>
               <dt>Public sale</dt>
               <dd>{shownTime(sale.data.public_start)}</dd>
               <dt>Presale</dt>
@@ -62,6 +73,13 @@ export function CollectionPage({ chain, address }: { chain: string; address: str
             </details>
           </>
         )}
+        {mints.data && (
+          <BarPlot
+            title="Mints per hour, the last 24 hours"
+            bars={barsByHour(mints.data.times)}
+            {...(mints.data.cut ? { note: "older ones are left out" } : {})}
+          />
+        )}
         <ErrorNotice error={sale.error} />
       </section>
       <ChangeSettings
@@ -73,6 +91,11 @@ export function CollectionPage({ chain, address }: { chain: string; address: str
       <section className="card stack" aria-labelledby="tokens">
         <h2 id="tokens">Tokens</h2>
         <TokenGrid chain={chain} address={address} />
+      </section>
+      <section className="card stack" aria-labelledby="holders">
+        <h2 id="holders">Holders</h2>
+        <Holders chain={chain} address={address} />
+        <Snapshot chain={chain} address={address} />
       </section>
       <section className="card stack" aria-labelledby="transfers">
         <h2 id="transfers">Transfers</h2>

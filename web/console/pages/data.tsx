@@ -1,7 +1,10 @@
 import { type FormEvent, useState } from "react";
+import { Holders } from "../holders.tsx";
 import { useInstallation } from "../installation.ts";
 import { addressPattern } from "../launch/fields.tsx";
-import { TokenGrid, TransferTable } from "../tokens.tsx";
+import { Snapshot } from "../snapshot.tsx";
+import { TokenGrid } from "../tokens.tsx";
+import { TransferTable } from "../transfers.tsx";
 
 /** Any account or contract of the index. */
 export function DataPage() {
@@ -44,8 +47,20 @@ export function DataPage() {
         <>
           <section className="stack" aria-labelledby="tokens">
             <h2 id="tokens">Tokens</h2>
-            <TokenGrid chain={asked.chain} address={asked.address} holder={asked.account} />
+            <TokenGrid
+              key={`${asked.chain} ${asked.address}`}
+              chain={asked.chain}
+              address={asked.address}
+              holder={asked.account}
+            />
           </section>
+          {!asked.account && (
+            <section className="card stack" aria-labelledby="holders">
+              <h2 id="holders">Holders</h2>
+              <Holders chain={asked.chain} address={asked.address} />
+              <Snapshot key={`${asked.chain} ${asked.address}`} chain={asked.chain} address={asked.address} />
+            </section>
+          )}
           <section className="stack" aria-labelledby="moves">
             <h2 id="moves">Transfers</h2>
             <TransferTable chain={asked.chain} address={asked.address} account={asked.account} />

@@ -47,7 +47,7 @@ export function LaunchPage() {
         {draft.step === 2 && <SaleStep {...props} />}
         {draft.step === 3 && <MoneyStep {...props} />}
         {last && <DeployStep {...props} clear={clear} />}
-        {draft.transactionHash === "" && (
+        {draft.transactionHash === "" && !draft.deploying && (
           <div className="row apart">
             <button type="button" disabled={draft.step === 0} onClick={() => change({ step: draft.step - 1 })}>
               Back

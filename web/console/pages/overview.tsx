@@ -1,9 +1,14 @@
 import { Link } from "@tanstack/react-router";
-import { type Collection, saleWord, useCollections, useSale } from "../collections.ts";
+import { Amount, useBalance } from "../balance.tsx";
+import { attentionOf, type Collection, saleWord, useCollections, useSale } from "../collections.ts";
+import { useDraft } from "../launch/draft.ts";
+import { barsByHour, useMints } from "../mints.ts";
 import { ErrorNotice, Loading } from "../notices.tsx";
+import { BarPlot } from "../plot.tsx";
 
 export function OverviewPage() {
   const { isPending, error, collections } = useCollections();
+  const { draft } = useDraft();
   return (
     <div className="stack">
       <div className="row apart">
@@ -13,6 +18,11 @@ export function OverviewPage() {
         </Link>
       </div>
       <ErrorNotice error={error} />
+      {draft.name !== "" && (
+        <p className="notice">
+          The launch of {draft.name} is not finished. <Link to="/launch">Go on with it</Link>
+        </p>
+      )}
       {isPending && <Loading what="your collections" />}
       {!isPending && collections.length === 0 && !error && (
         <p className="card">
@@ -32,7 +42,10 @@ export function OverviewPage() {
 function CollectionCard({ collection }: { collection: Collection }) {
   const { chain, address, name } = collection;
   const { data: sale } = useSale(chain, address);
+  const { data: balance } = useBalance(chain, address);
+  const { data: mints } = useMints(chain, address);
   const image = sale?.preview?.image;
+  const attention = sale ? attentionOf(collection, sale, balance ?? 0n) : [];
   return (
     <li className="card stack">
       {image ? (
@@ -54,6 +67,20 @@ function CollectionCard({ collection }: { collection: Collection }) {
           <p className="small quiet">
             {Number(sale.minted).toLocaleString()} of {Number(sale.max_supply).toLocaleString()} minted on {chain}
           </p>
+          {balance !== undefined && (
+            <p className="small">
+              <span className="quiet">Revenue to withdraw: </span>
+              <Amount wei={balance} chain={chain} />
+            </p>
+          )}
+          {mints && mints.times.length > 0 && (
+            <BarPlot title="Mints per hour, the last 24 hours" bars={barsByHour(mints.times)} />
+          )}
+          {attention.map((text) => (
+            <p key={text} className="notice warn small">
+              {text}
+            </p>
+          ))}
         </>
       )}
     </li>

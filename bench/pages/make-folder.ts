@@ -1,0 +1,14 @@
+import { randomBytes } from "node:crypto";
+import { appendFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { makeArtwork } from "../../test/launch/artwork.ts";
+
+/** A folder of pictures with documents; every picture has the same number of bytes, and none is like another. */
+export async function makeFolder(folder: string, count: number, bytesEach: number): Promise<void> {
+  await makeArtwork(folder, { count, seed: Date.now() });
+  for (let id = 0; id < count; id += 1) {
+    const path = join(folder, "images", `${id}.png`);
+    const { size } = await stat(path);
+    await appendFile(path, randomBytes(Math.max(0, bytesEach - size)));
+  }
+}

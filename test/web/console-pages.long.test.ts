@@ -1,0 +1,168 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Browser } from "playwright-core";
+import type { Address } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { drawImage } from "../../bin/demo-images.ts";
+import { connect, type Wallet } from "../../bin/demo-wallets.ts";
+import { Client } from "../setup/client.ts";
+import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
+import { buildPages } from "./web-fixture.ts";
+
+// What a creator and an operator look at after a launch.
+describe.skipIf(!hasBrowser)("the console's pages", () => {
+  let stack: LeasedStack;
+  let browser: Browser;
+  let origin: string;
+  let dir: string;
+  let chain: ReturnType<typeof connect>;
+  let owner: Wallet;
+  let fan: Wallet;
+  let collection: Address;
+  beforeAll(async () => {
+    [stack] = await Promise.all([leaseStack(), buildPages()]);
+    browser = await openBrowser();
+    origin = new URL(stack.ready.rest).origin;
+    dir = await mkdtemp(join(tmpdir(), "mintyard-pages-"));
+    chain = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
+    [owner, fan] = [await chain.createWallet(), await chain.createWallet()];
+    collection = await deployWithTraits();
+    for (let token = 0; token < 3; token += 1) {
+      const hash = await fan.sendTransaction({ to: collection, data: mintOne, value: 10n ** 16n });
+      await chain.node.waitForTransactionReceipt({ hash });
+    }
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stack?.release();
+    await rm(dir, { recursive: true, force: true });
+  });
+  const mintOne = `0xa0712d68${"1".padStart(64, "0")}` as const;
+
+  async function deployWithTraits(): Promise<Address> {
+    const client = new Client(stack.ready);
+    const documents = [0, 1, 2, 3].map((id): [string, Blob, string] => {
+      const attributes = [{ trait_type: "Colour", value: id === 0 ? "red" : "blue" }];
+      return ["metadata_files", new Blob([JSON.stringify({ name: `Garden #${id}`, attributes })]), `${id}.json`];
+    });
+    const folder = await client.form("/metadata/directory", documents);
+    const { body } = await client.json("/contracts/collections", {
+      ...{ chain: "goerli", name: "Garden", symbol: "GRD", max_supply: 4, tokens_per_mint: 1, mint_price: 0.01 },
+      ...{ owner_address: owner.account.address, treasury_address: owner.account.address },
+      ...{ public_mint_start: new Date(Date.now() - 60_000).toISOString() },
+      base_uri: folder.body["metadata_directory_ipfs_uri"],
+    });
+    const path = `/contracts/${body["transaction_hash"]}?chain=goerli`;
+    const deployed = await client.until(path, ({ status }) => status === 200);
+    return deployed.body["contract_address"] as Address;
+  }
+
+  async function open(path: string): Promise<WatchedPage> {
+    const watched = await openPage(browser, origin);
+    watched.page.setDefaultTimeout(60_000);
+    const { apiKey } = stack.ready;
+    await watched.context.addInitScript((key) => sessionStorage.setItem("mintyard-key", key), apiKey);
+    await watched.page.goto(origin + path);
+    return watched;
+  }
+
+  test("show a collection's revenue, mints by the hour, holders, and how rare its traits are", async () => {
+    const { page, complaints, close } = await open(`/console/collections/goerli/${collection}`);
+    await page.getByText("3 of 4").waitFor();
+    await page.getByText("0.03 ETH").waitFor();
+    await page.getByText("3 in all, 3 at most in one bar").waitFor();
+    await page.getByText("1 holders of 3 tokens, 3.0 each on average").waitFor();
+    const tokens = page.locator("section", { has: page.getByRole("heading", { name: "Tokens" }) });
+    // The index has read the documents of all three.
+    await tokens.getByRole("option", { name: "blue (2)" }).waitFor({ state: "attached" });
+    await tokens.getByText("1 trait").first().click();
+    await tokens.getByText("33 %").waitFor();
+    await tokens.getByLabel("Colour").selectOption("red");
+    await tokens.getByText("1 tokens").waitFor();
+    expect(await tokens.getByText("Garden #0").count()).toBe(1);
+    expect(await tokens.getByText("Garden #1").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("make a snapshot of the holders as a file", async () => {
+    const { page, complaints, close } = await open("/console/data");
+    await page.getByLabel("Address").fill(collection);
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("button", { name: "Make a snapshot of the holders" }).click();
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("link", { name: "Download 3 rows" }).click(),
+    ]);
+    const holder = fan.account.address.toLowerCase();
+    const text = await readFile(await download.path(), "utf8");
+    expect(text).toBe(`token_id,address,amount\n${[0, 1, 2].map((id) => `${id},${holder},1\n`).join("")}`);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("make, try and delete a webhook, and show its tries", async () => {
+    const { page, complaints, close } = await open("/console/webhooks");
+    await page.getByLabel("URL").fill("https://receiver.invalid/events");
+    await page.getByLabel("deployment").check();
+    await page.getByRole("button", { name: "Make the endpoint" }).click();
+    await page.getByText(/^whsec_/).waitFor();
+    const endpoint = page.getByRole("region", { name: "Endpoint https://receiver.invalid/events" });
+    await endpoint.getByRole("button", { name: "Send a test event" }).click();
+    await endpoint.getByText("Deliveries").click();
+    await endpoint.getByText("webhook.test").first().click();
+    await endpoint.getByText(/ in \d+ ms/).waitFor();
+    await endpoint.getByRole("button", { name: "Pause" }).click();
+    await endpoint.getByRole("button", { name: "Resume" }).waitFor();
+    await endpoint.getByRole("button", { name: "Delete" }).click();
+    await endpoint.waitFor({ state: "detached" });
+    // Its deliveries may be asked for once more after it has gone.
+    expect(complaints.filter((text) => !text.includes("status of 404"))).toEqual([]);
+    await close();
+  });
+
+  test("show an operator the index and the wallets that pay, with their balance", async () => {
+    const { page, complaints, close } = await open("/console/operator");
+    await page.getByText(/^block \d+, 0 blocks behind its node/).waitFor();
+    const wallets = page.getByRole("region", { name: "Wallets on goerli" });
+    await wallets
+      .getByText(/^\d+(\.\d+)? ETH$/)
+      .first()
+      .waitFor();
+    await wallets.getByText("has it").first().waitFor();
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("deploy from the creator's own wallet, which pays and becomes the admin", async () => {
+    const folder = join(dir, "own");
+    await mkdir(folder);
+    for (let id = 0; id < 2; id += 1) await writeFile(join(folder, `${id}.png`), drawImage(id + 90));
+    const watched = await open("/console/launch");
+    const { page, complaints } = watched;
+    await addWallet(watched, owner, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
+    await page.reload();
+    await page.getByLabel("Name of the collection").fill("Own contract");
+    await page.locator("input[type=file]").setInputFiles(folder);
+    await page.getByRole("button", { name: "Store 2 pictures" }).click();
+    await page.getByText("2 tokens are stored at").waitFor();
+    const next = () => page.getByRole("button", { name: "Next" }).click();
+    await next();
+    await page.getByLabel("Symbol").fill("OWN");
+    await next();
+    await next();
+    await page.getByLabel(/^Owner/).fill(owner.account.address);
+    await next();
+    const balance = await chain.node.getBalance({ address: owner.account.address });
+    await page.getByText("Deploy from your own wallet instead").click();
+    await page.getByRole("button", { name: "Deploy with Own wallet" }).click();
+    await page.getByRole("link", { name: "Open the collection" }).click();
+    await page.getByRole("heading", { name: "Own contract", level: 1 }).waitFor();
+    await page.getByText("0 of 2").waitFor();
+    expect(await chain.node.getBalance({ address: owner.account.address })).toBeLessThan(balance);
+    expect(complaints.filter((text) => !/\b40[134]\b/.test(text))).toEqual([]);
+    await watched.close();
+  });
+});

@@ -1,0 +1,198 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import type { Browser } from "playwright-core";
+import type { Address } from "viem";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { drawImage } from "../../bin/demo-images.ts";
+import { connect, type Wallet } from "../../bin/demo-wallets.ts";
+import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
+import { enterOn, tabTo, typeInto } from "./keyboard.ts";
+import { buildPages } from "./web-fixture.ts";
+
+// Whole launches in the console, as a creator makes them, with the tab and the server going away in between.
+describe.skipIf(!hasBrowser)("a launch in the console", () => {
+  let stack: LeasedStack;
+  let browser: Browser;
+  let database: pg.Client;
+  let dir: string;
+  let origin: string;
+  let chain: ReturnType<typeof connect>;
+  beforeAll(async () => {
+    [stack] = await Promise.all([leaseStack(), buildPages()]);
+    browser = await openBrowser();
+    dir = await mkdtemp(join(tmpdir(), "mintyard-console-"));
+    origin = new URL(stack.ready.rest).origin;
+    chain = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
+    database = new pg.Client({ connectionString: stack.ready.databaseUrl });
+    await database.connect();
+  });
+  afterAll(async () => {
+    await database?.end().catch(() => undefined);
+    await browser?.close();
+    await stack?.release();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  /** Pictures that no other test has, with documents that have traits. */
+  async function makeFolder(name: string, count: number): Promise<string> {
+    const folder = join(dir, name);
+    await mkdir(folder);
+    for (let id = 0; id < count; id += 1) {
+      const own = Buffer.from(`${name} ${Date.now()} ${id}`);
+      await writeFile(join(folder, `${id}.png`), Buffer.concat([drawImage(id, 64), own]));
+      const attributes = [{ trait_type: "Parity", value: id % 2 === 0 ? "even" : "odd" }];
+      await writeFile(join(folder, `${id}.json`), JSON.stringify({ name: `${name} #${id}`, attributes }));
+    }
+    return folder;
+  }
+
+  /** A page with a wallet of its own; the context stays when the page is closed. */
+  async function open(wallet: Wallet, path: string): Promise<WatchedPage> {
+    const watched = await openPage(browser, origin);
+    watched.page.setDefaultTimeout(60_000);
+    await addWallet(watched, wallet, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
+    await watched.page.goto(origin + path);
+    return watched;
+  }
+
+  async function numberOf(query: string, wallet: Wallet): Promise<number> {
+    const account = `(SELECT account_id FROM service.wallet_login WHERE address = decode($1, 'hex'))`;
+    const text = query.replace("THE_ACCOUNT", account);
+    const { rows } = await database.query<{ count: string }>(text, [wallet.account.address.slice(2)]);
+    return Number(rows[0]?.count);
+  }
+  const files = "SELECT count(*) FROM service.upload WHERE kind = 'file' AND account_id = THE_ACCOUNT";
+  const distinctFiles = files.replace("count(*)", "count(DISTINCT cid)");
+  const deployments = "SELECT count(*) FROM service.intent WHERE kind = 'deploy' AND tenant_id = THE_ACCOUNT";
+
+  test("of 100 pictures is made by keyboard alone: one collection, each file stored once", async () => {
+    const folder = await makeFolder("Keyboard", 100);
+    const creator = await chain.createWallet();
+    const watched = await open(creator, "/console");
+    const { page } = watched;
+    await page.getByRole("button", { name: "Own wallet" }).waitFor();
+    await enterOn(page, "Own wallet");
+    await page.getByRole("heading", { name: "Collections" }).waitFor();
+    await enterOn(page, "Launch");
+    await page.getByRole("heading", { name: "Launch a collection" }).waitFor();
+    await typeInto(page, "Name of the collection", "Keyboard");
+    await tabTo(page, "Choose a folder");
+    const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.keyboard.press("Enter")]);
+    await chooser.setFiles(folder);
+    await page.getByRole("button", { name: "Store 100 pictures" }).waitFor();
+    await enterOn(page, "Store 100 pictures");
+    await page.getByText("100 tokens are stored at").waitFor();
+    await enterOn(page, "Next");
+    await page.getByLabel("Symbol").waitFor();
+    await typeInto(page, "Symbol", "KEYB");
+    await enterOn(page, "Next");
+    await page.getByLabel("Price of one token").waitFor();
+    await typeInto(page, "Price of one token", "0.02");
+    await enterOn(page, "Next");
+    await page.getByLabel("Royalties").waitFor();
+    await enterOn(page, "Next");
+    await page.locator("dt", { hasText: "Address" }).waitFor();
+    await enterOn(page, "Deploy");
+    await page.getByRole("link", { name: "Open the collection" }).waitFor();
+    await enterOn(page, "Open the collection");
+    await page.getByText("0 of 100").first().waitFor();
+    expect(await numberOf(files, creator)).toBe(100);
+    expect(await numberOf(distinctFiles, creator)).toBe(100);
+    expect(await numberOf(deployments, creator)).toBe(1);
+    expect(watched.complaints.filter((text) => !/\b40[134]\b/.test(text))).toEqual([]);
+    await watched.close();
+  });
+
+  test("goes on after a closed tab and a server that was away, and is revealed after a look at three tokens", async () => {
+    const count = 40;
+    const folder = await makeFolder("Interrupted", count);
+    const creator = await chain.createWallet();
+    const watched = await open(creator, "/console/launch");
+    const { page } = watched;
+    await page.getByRole("button", { name: "Own wallet" }).click();
+    await page.getByLabel("Name of the collection").fill("Interrupted");
+    await page.getByLabel("Hide the artwork until I reveal it").check();
+    const choose = async (at = page) => {
+      await at.locator("input[type=file]").setInputFiles(folder);
+      await at.getByRole("button", { name: `Store ${count} pictures` }).click();
+    };
+    await choose();
+    await page.getByText(/^(1\d|2\d) of 40 files/).waitFor();
+    await page.close();
+    const sent = await numberOf(files, creator);
+    expect(sent).toBeLessThan(count);
+
+    // Another tab of the same browser: what was stored is not sent again. The server goes away in the middle of it.
+    const second = await watched.context.newPage();
+    second.setDefaultTimeout(120_000);
+    await second.goto(`${origin}/console/launch`);
+    expect(await second.getByLabel("Name of the collection").inputValue()).toBe("Interrupted");
+    await choose(second);
+    await second.getByText(/were stored already/).waitFor();
+    await database.end();
+    await stack.restart();
+    database = new pg.Client({ connectionString: stack.ready.databaseUrl });
+    await database.connect();
+    await second.getByText(`${count} tokens are stored at`).waitFor();
+    // With the placeholder, which each of the two tabs stored.
+    expect(await numberOf(distinctFiles, creator)).toBe(count + 1);
+    expect(await numberOf(files.replace("WHERE", "WHERE file_name LIKE '%.png' AND"), creator)).toBe(count);
+    await second.getByRole("button", { name: "Next" }).click();
+    await second.getByLabel("Symbol").fill("INT");
+    for (let step = 0; step < 2; step += 1) await second.getByRole("button", { name: "Next" }).click();
+    await second.getByLabel(/^Owner/).fill(creator.account.address);
+    await second.getByRole("button", { name: "Next" }).click();
+
+    // The tab is closed in the moment in which the request leaves.
+    await second.getByText("Cost of the deployment").waitFor();
+    const leaves = second.waitForRequest(
+      (request) => request.method() === "POST" && request.url().endsWith("/v0/contracts/collections"),
+    );
+    await Promise.all([leaves, second.getByRole("button", { name: "Deploy", exact: true }).click()]);
+    await second.close();
+    const third = await watched.context.newPage();
+    third.setDefaultTimeout(60_000);
+    await third.goto(`${origin}/console/launch`);
+    await third.getByRole("link", { name: "Open the collection" }).click();
+    await third.getByRole("heading", { name: "Interrupted", level: 1 }).waitFor();
+    expect(await numberOf(deployments, creator)).toBe(1);
+
+    await third.getByRole("heading", { name: "Reveal" }).waitFor();
+    const preview = third.getByRole("list", { name: "Preview" });
+    await preview.getByText("Interrupted #2").waitFor();
+    expect(await preview.getByRole("listitem").count()).toBe(3);
+    await third.getByRole("button", { name: "Reveal all tokens" }).click();
+    await third.getByRole("heading", { name: "Reveal" }).waitFor({ state: "detached" });
+    const address = third.url().split("/").at(-1) as Address;
+    const sale = (await (await fetch(`${origin}/mint/goerli/${address}/sale`)).json()) as { revealed: boolean };
+    expect(sale.revealed).toBe(true);
+    await watched.context.close();
+  });
+
+  test("leads from the README's steps to a token in the browser, without a wallet of one's own", async () => {
+    const folder = await makeFolder("Readme", 2);
+    const watched = await openPage(browser, origin);
+    const { page } = watched;
+    page.setDefaultTimeout(60_000);
+    const press = (name: string) => page.getByRole("button", { name, exact: true }).click();
+    await page.goto(`${origin}/console`);
+    await page.getByRole("button", { name: /^Test wallet/ }).click();
+    await page.getByRole("navigation").getByRole("link", { name: "Launch" }).click();
+    await page.getByLabel("Name of the collection").fill("Readme");
+    await page.locator("input[type=file]").setInputFiles(folder);
+    await press("Store 2 pictures");
+    await page.getByText("2 tokens are stored at").waitFor();
+    await press("Next");
+    await page.getByLabel("Symbol").fill("RDM");
+    for (let step = 0; step < 3; step += 1) await press("Next");
+    await press("Deploy");
+    await page.getByRole("link", { name: "See the mint page" }).click();
+    await page.getByRole("button", { name: /^Test wallet/ }).click();
+    await press("Mint 1");
+    await page.getByRole("heading", { name: "Here is your token" }).waitFor();
+    await watched.close();
+  });
+});

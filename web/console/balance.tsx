@@ -1,0 +1,21 @@
+import { useQuery } from "@tanstack/react-query";
+import { coinOf, formatEther, formatFee } from "../shared/amounts.ts";
+import { get } from "./api.ts";
+
+/** What an address of this installation holds: a collection of it, or a wallet that pays. */
+export function useBalance(chain: string, address: string) {
+  return useQuery({
+    queryKey: ["balance", chain, address.toLowerCase()],
+    queryFn: async () => BigInt((await get<{ wei: string }>(`/console/balance/${chain}/${address}`)).wei),
+    refetchInterval: 15_000,
+  });
+}
+
+/** An amount in the chain's coin, with the exact wei on hover. */
+export function Amount({ wei, chain, rounded = false }: { wei: bigint; chain: string; rounded?: boolean }) {
+  return (
+    <span title={`${wei} wei`}>
+      {rounded ? formatFee(wei) : formatEther(wei)} {coinOf(chain)}
+    </span>
+  );
+}

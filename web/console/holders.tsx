@@ -1,0 +1,78 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { graphql } from "./api.ts";
+import { ErrorNotice, Loading } from "./notices.tsx";
+
+const query = `query ($chain: ChainName!, $address: Address!, $after: String) {
+  contract(chain: $chain, address: $address) {
+    statistics { ownerCount tokenCount totalMinted transferCount }
+    owners(first: 50, after: $after) { nodes { address tokenCount } pageInfo { hasNextPage endCursor } }
+  }
+}`;
+
+interface Answer {
+  contract: {
+    statistics: { ownerCount: number; tokenCount: number; totalMinted: string; transferCount: number } | null;
+    owners: {
+      nodes: { address: string; tokenCount: number }[];
+      pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    } | null;
+  } | null;
+}
+
+/** Who holds the tokens of a contract now, and how they are spread. */
+export function Holders({ chain, address }: { chain: string; address: string }) {
+  const { data, error, isPending, hasNextPage, fetchNextPage } = useInfiniteQuery({
+    queryKey: ["owners", chain, address.toLowerCase()],
+    queryFn: ({ pageParam }) => graphql<Answer>(query, { chain, address, after: pageParam }),
+    initialPageParam: null as string | null,
+    getNextPageParam: ({ contract }) =>
+      contract?.owners?.pageInfo.hasNextPage ? contract.owners.pageInfo.endCursor : undefined,
+    refetchInterval: 15_000,
+  });
+  if (isPending) return <Loading what="holders" />;
+  if (error) return <ErrorNotice error={error} />;
+  const statistics = data.pages[0]?.contract?.statistics;
+  const owners = data.pages.flatMap(({ contract }) => contract?.owners?.nodes ?? []);
+  if (!statistics || owners.length === 0) return <p className="quiet">Nobody holds a token yet.</p>;
+  const most = Math.max(...owners.map(({ tokenCount }) => tokenCount));
+  return (
+    <div className="stack">
+      <p className="small quiet">
+        {statistics.ownerCount.toLocaleString()} holders of {statistics.tokenCount.toLocaleString()} tokens,{" "}
+        {(statistics.tokenCount / Math.max(statistics.ownerCount, 1)).toFixed(1)} each on average
+      </p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      <section className="scroll" tabIndex={0} aria-label="Holders">
+        <table>
+          <thead>
+            <tr>
+              <th>Holder</th>
+              <th>Tokens</th>
+              <th>
+                <span className="hidden">Share</span>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {owners.map(({ address: owner, tokenCount }) => (
+              <tr key={owner}>
+                <td>
+                  <code>{owner}</code>
+                </td>
+                <td>{tokenCount.toLocaleString()}</td>
+                <td className="share">
+                  <progress value={tokenCount} max={most} aria-label={`Tokens of ${owner}`} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {hasNextPage && (
+        <button type="button" onClick={() => void fetchNextPage()}>
+          More holders
+        </button>
+      )}
+    </div>
+  );
+}

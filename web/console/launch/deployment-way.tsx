@@ -1,0 +1,84 @@
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useEffect } from "react";
+import { ApiError, get } from "../api.ts";
+import { ErrorNotice } from "../notices.tsx";
+import type { Draft } from "./draft.ts";
+import type { StepProps } from "./fields.tsx";
+import { reportOwnDeployment } from "./own-wallet.ts";
+
+interface Way {
+  address: string | null;
+  text: string;
+  failed: boolean;
+}
+
+/** A deployment that was sent, state by state, until the collection stands. */
+export function DeploymentWay({ draft, change, clear }: StepProps & { clear: () => void }) {
+  const client = useQueryClient();
+  const way = useQuery({
+    queryKey: ["deployment", draft.chain, draft.transactionHash],
+    queryFn: () => (draft.byWallet ? ownDeployment(draft) : deploymentOf(draft)),
+    refetchInterval: ({ state }) => (state.data?.address || state.data?.failed ? false : 1_000),
+  });
+  const address = way.data?.address;
+  useEffect(() => {
+    if (!address) return;
+    if (draft.hidden) localStorage.setItem(`mintyard-reveal ${address.toLowerCase()}`, draft.baseUri);
+    void client.invalidateQueries({ queryKey: ["collections"] });
+  }, [address, draft.hidden, draft.baseUri, client]);
+  return (
+    <div className="stack" aria-live="polite">
+      {address ? (
+        <>
+          <p className="notice">
+            The collection stands at <code>{address}</code>.
+          </p>
+          <div className="row">
+            <Link className="button main" to="/collections/$chain/$address" params={{ chain: draft.chain, address }}>
+              Open the collection
+            </Link>
+            <a className="button" href={`/mint/${draft.chain}/${address}`}>
+              See the mint page
+            </a>
+            <button type="button" onClick={clear}>
+              Launch another one
+            </button>
+          </div>
+        </>
+      ) : (
+        <p className={`notice ${way.data?.failed ? "wrong" : ""}`}>
+          {way.data?.text ?? "The deployment is signed and stored."}
+        </p>
+      )}
+      <p className="small quiet">
+        Transaction <code>{draft.transactionHash}</code>
+      </p>
+      {way.data?.failed && (
+        <button type="button" onClick={() => change({ transactionHash: "", idempotencyKey: "", byWallet: false })}>
+          Back to the check
+        </button>
+      )}
+      <ErrorNotice error={way.error} />
+    </div>
+  );
+}
+
+/** The lookup answers 404 with what it waits for until the collection stands. */
+async function deploymentOf({ chain, transactionHash: hash }: Draft): Promise<Way> {
+  try {
+    const { contract_address } = await get<{ contract_address: string }>(`/v0/contracts/${hash}?chain=${chain}`);
+    return { address: contract_address, text: "", failed: false };
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.status !== 404) throw error;
+    return { address: null, text: error.message, failed: error.code !== "transaction_pending" };
+  }
+}
+
+/** The server looks for the transaction of a wallet once it was told of it; until then it is asked again. */
+async function ownDeployment(draft: Draft): Promise<Way> {
+  const found = await deploymentOf(draft);
+  if (found.address) return found;
+  const waits = await reportOwnDeployment(draft.chain, draft.transactionHash);
+  return { address: null, text: waits ?? "Your wallet has sent it; it waits for its confirmation.", failed: false };
+}

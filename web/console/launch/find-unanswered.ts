@@ -1,0 +1,55 @@
+import { graphql } from "../api.ts";
+import type { UploadJob } from "./upload.ts";
+
+const query = `query ($from: DateTime, $after: String) {
+  viewer { uploads(kinds: [FILE], from: $from, first: 100, after: $after) {
+    nodes { cid } pageInfo { hasNextPage endCursor }
+  } }
+}`;
+
+interface Answer {
+  viewer: { uploads: { nodes: { cid: string }[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } };
+}
+
+/** This machine's clock may be so far ahead of the server's. */
+const clockMs = 300_000;
+const mostPages = 20;
+
+/**
+ * Looks for files that a closed tab had sent and whose answer never came, so that they are not sent twice. The CID of a
+ * file of one block follows from its SHA-256; a larger one is sent again.
+ */
+export async function findUnanswered({ account, stored }: Pick<UploadJob, "account" | "stored">): Promise<void> {
+  const unanswered = await stored.unanswered(account);
+  if (!unanswered) return;
+  const wanted = new Map(unanswered.hashes.map((hash) => [cidOfBlock(hash), hash]));
+  const from = new Date(Date.parse(unanswered.since) - clockMs).toISOString();
+  let after: string | null = null;
+  // The newest come first, and a closed tab's last files are among them.
+  for (let page = 0; page < mostPages && wanted.size > 0; page += 1) {
+    const answer: Answer = await graphql<Answer>(query, { from, after });
+    const { nodes, pageInfo }: Answer["viewer"]["uploads"] = answer.viewer.uploads;
+    for (const { cid } of nodes) {
+      const hash = wanted.get(cid);
+      if (hash === undefined) continue;
+      await stored.add(account, hash, cid);
+      wanted.delete(cid);
+    }
+    if (!pageInfo.hasNextPage) return;
+    after = pageInfo.endCursor;
+  }
+}
+
+const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
+
+/** CIDv1, raw, SHA-256, in base32. @param hash hexadecimal. */
+export function cidOfBlock(hash: string): string {
+  let bits = 0;
+  let value = 0;
+  let text = "b";
+  for (const byte of `01551220${hash}`.match(/../g) ?? []) {
+    value = ((value << 8) | Number.parseInt(byte, 16)) & 0xffff;
+    for (bits += 8; bits >= 5; bits -= 5) text += alphabet[(value >> (bits - 5)) & 31];
+  }
+  return bits > 0 ? text + alphabet[(value << (5 - bits)) & 31] : text;
+}

@@ -1,0 +1,79 @@
+import { parseEther } from "../../shared/amounts.ts";
+import type { Wallet } from "../../shared/wallets.ts";
+import { graphql } from "../api.ts";
+import type { InstalledChain } from "../installation.ts";
+import { type Draft, readAllowlist } from "./draft.ts";
+
+const prepareQuery = `mutation ($input: DeployCollectionInput!, $sender: Address!) {
+  deployCollection(input: $input, mode: SIGN, sender: $sender) {
+    transaction { to data valueWei gas expectedAddress } userErrors { field message }
+  }
+}`;
+const reportQuery = `mutation ($chain: ChainName!, $hash: Hex!) {
+  reportDeployment(chain: $chain, transactionHash: $hash) { collection userErrors { message } }
+}`;
+
+interface Prepared {
+  deployCollection: {
+    transaction: { to: string | null; data: string; valueWei: string; gas: string | null } | null;
+    userErrors: { field: string | null; message: string }[];
+  };
+}
+
+/** The launch as GraphQL takes it. */
+function inputOf(draft: Draft): Record<string, unknown> {
+  const time = (text: string) => new Date(text).toISOString();
+  const wei = (text: string) => String(parseEther(text) ?? text);
+  return {
+    ...{ chain: draft.chain, name: draft.name.trim(), symbol: draft.symbol.trim(), maxSupply: String(draft.supply) },
+    ...{ reservedSupply: draft.reserve || "0", tokensPerMint: draft.perMint, mintPriceWei: wei(draft.price) },
+    ...{ owner: draft.owner.trim(), treasury: (draft.treasury || draft.owner).trim() },
+    ...{ publicMintStart: time(draft.publicStart), royaltiesBps: Math.round(Number(draft.royalties) * 100) },
+    ...(draft.hidden ? { prerevealTokenUri: draft.placeholderUri } : { baseUri: draft.baseUri }),
+    ...(draft.presaleStart === ""
+      ? {}
+      : {
+          presaleMintStart: time(draft.presaleStart),
+          presaleMintPriceWei: wei(draft.presalePrice || draft.price),
+          allowlist: readAllowlist(draft.allowlist).wallets,
+        }),
+  };
+}
+
+/**
+ * Has the creator's own wallet send the deployment. The wallet pays and becomes the collection's admin.
+ *
+ * @returns the transaction's hash, which the server has been told of.
+ * @throws what the wallet or the server refuses.
+ */
+export async function deployWithWallet(
+  draft: Draft,
+  { provider }: Wallet,
+  chain: InstalledChain,
+  sent: (hash: string) => void,
+): Promise<string> {
+  const ask = async <T>(method: string, ...params: unknown[]) => (await provider.request({ method, params })) as T;
+  const [from = ""] = await ask<string[]>("eth_requestAccounts");
+  const chainId = `0x${chain.id.toString(16)}`;
+  if (Number(await ask<string>("eth_chainId")) !== chain.id) await ask("wallet_switchEthereumChain", { chainId });
+  const { deployCollection } = await graphql<Prepared>(prepareQuery, { input: inputOf(draft), sender: from });
+  const { transaction, userErrors } = deployCollection;
+  if (!transaction) throw new Error(userErrors.map(({ message }) => message).join("; ") || "Nothing was prepared.");
+  const hash = await ask<string>("eth_sendTransaction", {
+    from,
+    data: transaction.data,
+    value: `0x${BigInt(transaction.valueWei).toString(16)}`,
+    ...(transaction.gas === null ? {} : { gas: `0x${BigInt(transaction.gas).toString(16)}` }),
+  });
+  sent(hash);
+  return hash;
+}
+
+/** Tells the server which transaction it was. @returns why it does not take it; null once it does. */
+export async function reportOwnDeployment(chain: string, hash: string): Promise<string | null> {
+  interface Answer {
+    reportDeployment: { userErrors: { message: string }[] };
+  }
+  const { reportDeployment } = await graphql<Answer>(reportQuery, { chain, hash });
+  return reportDeployment.userErrors[0]?.message ?? null;
+}

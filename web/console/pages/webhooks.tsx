@@ -1,0 +1,151 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { type FormEvent, useState } from "react";
+import { get, send } from "../api.ts";
+import { ErrorNotice, Loading } from "../notices.tsx";
+import { Deliveries } from "../webhooks/deliveries.tsx";
+
+interface Webhook {
+  id: string;
+  url: string;
+  description: string;
+  types: string[];
+  state: string;
+  disabledReason: string | null;
+  failingSince: string | null;
+}
+
+const types = ["nft.transfer", "metadata.updated", "metadata.failed", "deployment", "update", "chain.finalized"];
+
+/** The endpoints to which this account's events are sent: made, tried, paused, and looked at try by try. */
+export function WebhooksPage() {
+  const client = useQueryClient();
+  const found = useQuery({
+    queryKey: ["webhooks"],
+    queryFn: () => get<{ webhooks: Webhook[] }>("/v1/webhooks"),
+    refetchInterval: 10_000,
+  });
+  const [secret, setSecret] = useState<string | null>(null);
+  const create = useMutation({
+    mutationFn: (input: Record<string, unknown>) => send<{ secret: string }>("POST", "/v1/webhooks", input),
+    onSuccess: ({ secret: made }) => {
+      setSecret(made);
+      void client.invalidateQueries({ queryKey: ["webhooks"] });
+    },
+  });
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name) ?? "").trim();
+    const wanted = form.getAll("type").map(String);
+    create.mutate({
+      url: text("url"),
+      ...(text("description") ? { description: text("description") } : {}),
+      ...(wanted.length > 0 ? { types: wanted } : {}),
+    });
+  };
+  return (
+    <div className="stack">
+      <h1>Webhooks</h1>
+      <p className="quiet">
+        Events are sent to your server, signed and tried again until it answers. <a href="/docs/guide/events">How</a>
+      </p>
+      {found.isPending && <Loading what="your endpoints" />}
+      <ErrorNotice error={found.error} />
+      {found.data?.webhooks.length === 0 && <p className="card">No endpoint yet.</p>}
+      {found.data?.webhooks.map((webhook) => (
+        <Endpoint key={webhook.id} webhook={webhook} />
+      ))}
+      {secret && (
+        <div className="notice" role="status">
+          <p>The new endpoint's secret. It can be seen this once:</p>
+          <code>{secret}</code>
+        </div>
+      )}
+      <form className="card stack" aria-labelledby="new-endpoint" onSubmit={submit}>
+        <h2 id="new-endpoint">New endpoint</h2>
+        <div className="fields">
+          <label>
+            URL
+            <span className="hint">https, reachable from this server</span>
+            <input name="url" type="url" required autoComplete="off" spellCheck={false} />
+          </label>
+          <label>
+            Description
+            <span className="hint">For you</span>
+            <input name="description" maxLength={200} autoComplete="off" />
+          </label>
+        </div>
+        <fieldset className="row">
+          <legend className="label">Only these events; none chosen: all</legend>
+          {types.map((type) => (
+            <label key={type} className="check">
+              <input type="checkbox" name="type" value={type} />
+              {type}
+            </label>
+          ))}
+        </fieldset>
+        <p>
+          <button type="submit" className="main" disabled={create.isPending}>
+            Make the endpoint
+          </button>
+        </p>
+        <ErrorNotice error={create.error} />
+      </form>
+    </div>
+  );
+}
+
+function Endpoint({ webhook }: { webhook: Webhook }) {
+  const client = useQueryClient();
+  const { id, url, description, state, disabledReason, failingSince } = webhook;
+  const act = useMutation({
+    mutationFn: ({ method, path }: { method: string; path: string }) => send(method, `/v1/webhooks/${id}${path}`),
+    onSuccess: async () => {
+      await client.invalidateQueries({ queryKey: ["webhooks"] });
+      await client.invalidateQueries({ queryKey: ["deliveries", id] });
+    },
+  });
+  const post = (path: string) => act.mutate({ method: "POST", path });
+  return (
+    <section className="card stack" aria-label={`Endpoint ${url}`}>
+      <div className="row apart">
+        <h2>
+          <code>{url}</code>
+        </h2>
+        <span className={`badge ${state === "enabled" ? "" : "off"}`}>
+          {state}
+          {disabledReason ? `: ${disabledReason}` : ""}
+        </span>
+      </div>
+      {description && <p className="quiet">{description}</p>}
+      <p className="small quiet">{webhook.types.length === 0 ? "All events" : webhook.types.join(", ")}</p>
+      {failingSince && (
+        <p className="notice warn">Its tries have failed since {new Date(failingSince).toLocaleString()}.</p>
+      )}
+      <div className="row">
+        <button type="button" disabled={act.isPending} onClick={() => post("/test")}>
+          Send a test event
+        </button>
+        {state === "enabled" ? (
+          <button type="button" disabled={act.isPending} onClick={() => post("/pause")}>
+            Pause
+          </button>
+        ) : (
+          <button type="button" disabled={act.isPending} onClick={() => post("/resume")}>
+            Resume
+          </button>
+        )}
+        <button
+          type="button"
+          className="danger"
+          disabled={act.isPending}
+          onClick={() => act.mutate({ method: "DELETE", path: "" })}
+        >
+          Delete
+        </button>
+      </div>
+      <ErrorNotice error={act.error} />
+      <Deliveries id={id} />
+    </section>
+  );
+}

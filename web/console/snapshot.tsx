@@ -1,0 +1,103 @@
+import { useMutation } from "@tanstack/react-query";
+import { type FormEvent, useEffect, useRef, useState } from "react";
+import { graphql, sendPatiently } from "./api.ts";
+import { ErrorNotice } from "./notices.tsx";
+
+const query = `query ($chain: ChainName!, $contract: Address!, $block: Uint256, $after: String) {
+  contract(chain: $chain, address: $contract) { holders(atBlock: $block, first: 100, after: $after) {
+    nodes { tokenId address amount } pageInfo { hasNextPage endCursor }
+  } }
+}`;
+
+interface Answer {
+  contract: {
+    holders: {
+      nodes: { tokenId: string; address: string; amount: string }[];
+      pageInfo: { hasNextPage: boolean; endCursor: string | null };
+    };
+  } | null;
+}
+
+interface Wanted {
+  chain: string;
+  contract: string;
+  /** Null: as it is now. */
+  block: string | null;
+}
+
+/** Who holds which token as CSV, with a header. */
+async function readSnapshot(wanted: Wanted, signal: AbortSignal, report: (rows: number) => void): Promise<string[]> {
+  const lines = ["token_id,address,amount\n"];
+  for (let after: string | null = null; ; ) {
+    const variables: Record<string, unknown> = { ...wanted, after };
+    const { contract }: Answer = await sendPatiently(
+      () => graphql<Answer>(query, variables),
+      signal,
+      () => undefined,
+    );
+    if (!contract) throw new Error("The index has no contract at this address.");
+    const { nodes, pageInfo } = contract.holders;
+    for (const { tokenId, address, amount } of nodes) lines.push(`${tokenId},${address},${amount}\n`);
+    report(lines.length - 1);
+    if (!pageInfo.hasNextPage) return lines;
+    after = pageInfo.endCursor;
+    signal.throwIfAborted();
+  }
+}
+
+/** The holders of a contract as a file, now or as they were after a block. */
+export function Snapshot({ chain, address }: { chain: string; address: string }) {
+  const [block, setBlock] = useState("");
+  const [rows, setRows] = useState(0);
+  const [file, setFile] = useState<{ url: string; name: string } | null>(null);
+  const abort = useRef(new AbortController());
+  useEffect(() => {
+    const controller = new AbortController();
+    abort.current = controller;
+    return () => controller.abort();
+  }, []);
+  useEffect(() => () => (file ? URL.revokeObjectURL(file.url) : undefined), [file]);
+  const make = useMutation({
+    mutationFn: async () => {
+      setFile(null);
+      setRows(0);
+      const wanted = { chain, contract: address, block: block.trim() === "" ? null : block.trim() };
+      const lines = await readSnapshot(wanted, abort.current.signal, setRows);
+      const url = URL.createObjectURL(new Blob(lines, { type: "text/csv" }));
+      setFile({ url, name: `holders-${chain}-${address.toLowerCase()}${wanted.block ? `-${wanted.block}` : ""}.csv` });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    make.mutate();
+  };
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div className="fields">
+        <label>
+          After block
+          <span className="hint">Empty: as it is now</span>
+          <input
+            inputMode="numeric"
+            pattern="\s*\d*\s*"
+            value={block}
+            autoComplete="off"
+            onChange={(event) => setBlock(event.target.value)}
+          />
+        </label>
+      </div>
+      <div className="row">
+        <button type="submit" disabled={make.isPending}>
+          Make a snapshot of the holders
+        </button>
+        {file && (
+          <a className="button main" href={file.url} download={file.name}>
+            Download {rows.toLocaleString()} rows
+          </a>
+        )}
+      </div>
+      {make.isPending && <p role="status">{rows.toLocaleString()} rows read…</p>}
+      <ErrorNotice error={make.error} />
+    </form>
+  );
+}

@@ -1,0 +1,93 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { shortAddress } from "../shared/amounts.ts";
+import { get } from "./api.ts";
+import { ErrorNotice, Loading } from "./notices.tsx";
+import { isUnknown } from "./pages-of.ts";
+
+interface TransferItem {
+  type: string;
+  transfer_from?: string;
+  transfer_to?: string;
+  owner_address?: string;
+  token_id: string;
+  transaction_hash: string;
+  block_number: number;
+  transaction_date: string;
+}
+
+/** A page after another, by continuation. @param path without the query. */
+function usePages<Page extends { continuation: string | null }>(path: string, query: string) {
+  return useInfiniteQuery({
+    queryKey: [path, query],
+    queryFn: ({ pageParam }) =>
+      get<Page>(`${path}?${query}${pageParam ? `&continuation=${encodeURIComponent(pageParam)}` : ""}`),
+    initialPageParam: "",
+    getNextPageParam: (page: Page) => page.continuation || undefined,
+    refetchInterval: 15_000,
+  });
+}
+
+/**
+ * What moved, newest first.
+ *
+ * @param account of an account; otherwise of a contract.
+ */
+export function TransferTable({
+  chain,
+  address,
+  account = false,
+}: {
+  chain: string;
+  address: string;
+  account?: boolean;
+}) {
+  const path = `/v0/transactions/${account ? "accounts" : "nfts"}/${address}`;
+  const { data, error, isPending, hasNextPage, fetchNextPage } = usePages<{
+    transactions: TransferItem[];
+    continuation: string | null;
+  }>(path, `chain=${chain}&page_size=20`);
+  const items = data?.pages.flatMap((page) => page.transactions) ?? [];
+  if (isPending) return <Loading what="transfers" />;
+  if (error && !isUnknown(error)) return <ErrorNotice error={error} />;
+  if (items.length === 0) return <p className="quiet">Nothing has moved yet.</p>;
+  return (
+    <div className="stack">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      <section className="scroll" tabIndex={0} aria-label="Transfers">
+        <table>
+          <thead>
+            <tr>
+              <th>What</th>
+              <th>Token</th>
+              <th>From</th>
+              <th>To</th>
+              <th>Block</th>
+              <th>When</th>
+            </tr>
+          </thead>
+          <tbody>
+            {items.map((item) => (
+              <tr key={`${item.transaction_hash} ${item.token_id} ${item.type}`}>
+                <td>{item.type}</td>
+                <td>{item.token_id}</td>
+                <td>{short(item.transfer_from ?? (item.type === "burn" ? item.owner_address : undefined))}</td>
+                <td>{short(item.transfer_to ?? (item.type === "mint" ? item.owner_address : undefined))}</td>
+                <td>{item.block_number}</td>
+                <td>{new Date(`${item.transaction_date}Z`).toLocaleString()}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </section>
+      {hasNextPage && (
+        <button type="button" onClick={() => void fetchNextPage()}>
+          More transfers
+        </button>
+      )}
+    </div>
+  );
+}
+
+function short(address: string | undefined) {
+  return address ? <code title={address}>{shortAddress(address)}</code> : "–";
+}

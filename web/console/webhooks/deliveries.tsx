@@ -1,0 +1,117 @@
+import { useInfiniteQuery, useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { get, send } from "../api.ts";
+import { ErrorNotice, Loading } from "../notices.tsx";
+
+interface Delivery {
+  id: string;
+  eventId: string;
+  type: string;
+  state: "pending" | "delivered" | "dead";
+  attempts: number;
+  nextAt: string | null;
+  createdAt: string;
+  tries: {
+    attempt: number;
+    at: string;
+    status: number | null;
+    fault: string | null;
+    milliseconds: number;
+    answer: string | null;
+  }[];
+}
+
+const pageSize = 50;
+const words = { pending: "waits", delivered: "delivered", dead: "given up" };
+
+/** What was sent to an endpoint, each with its tries; any of it can be sent again. */
+export function Deliveries({ id }: { id: string }) {
+  const client = useQueryClient();
+  const [state, setState] = useState("");
+  const found = useInfiniteQuery({
+    queryKey: ["deliveries", id, state],
+    queryFn: ({ pageParam }) => {
+      const query = new URLSearchParams({
+        ...(state ? { state } : {}),
+        ...(pageParam ? { before: pageParam } : {}),
+      });
+      return get<{ deliveries: Delivery[] }>(`/v1/webhooks/${id}/deliveries?${query}`);
+    },
+    initialPageParam: "",
+    getNextPageParam: ({ deliveries }) => (deliveries.length < pageSize ? undefined : deliveries.at(-1)?.id),
+    refetchInterval: 5_000,
+  });
+  const replay = useMutation({
+    mutationFn: (wanted: Record<string, unknown>) =>
+      send<{ replayed: number }>("POST", `/v1/webhooks/${id}/replay`, wanted),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["deliveries", id] }),
+  });
+  const deliveries = found.data?.pages.flatMap((page) => page.deliveries) ?? [];
+  return (
+    <details>
+      <summary>Deliveries</summary>
+      <div className="stack">
+        <div className="row">
+          <label>
+            Shown
+            <select value={state} onChange={(event) => setState(event.target.value)}>
+              <option value="">all</option>
+              <option value="pending">waiting</option>
+              <option value="delivered">delivered</option>
+              <option value="dead">given up</option>
+            </select>
+          </label>
+          <button type="button" disabled={replay.isPending} onClick={() => replay.mutate({ failed: true })}>
+            Send all that were given up again
+          </button>
+        </div>
+        {replay.data && <p role="status">{replay.data.replayed} will be sent again.</p>}
+        <ErrorNotice error={found.error ?? replay.error} />
+        {found.isPending && <Loading what="deliveries" />}
+        {found.data && deliveries.length === 0 && <p className="quiet">Nothing was sent.</p>}
+        <ul className="plain stack">
+          {deliveries.map((delivery) => (
+            <li key={delivery.id}>
+              <details>
+                <summary>
+                  <code>{delivery.type}</code>{" "}
+                  <span className={`badge ${delivery.state === "delivered" ? "" : "warn"}`}>
+                    {words[delivery.state]}
+                  </span>{" "}
+                  <span className="small quiet">{new Date(delivery.createdAt).toLocaleString()}</span>
+                </summary>
+                <ol>
+                  {delivery.tries.map(({ attempt, at, status, fault, milliseconds, answer }) => (
+                    <li key={`${attempt} ${at}`}>
+                      {new Date(at).toLocaleString()}: {status === null ? (fault ?? "no answer") : `status ${status}`}{" "}
+                      in {milliseconds} ms
+                      {answer ? <pre>{answer.slice(0, 500)}</pre> : null}
+                    </li>
+                  ))}
+                </ol>
+                {delivery.nextAt && (
+                  <p className="small quiet">The next try is at {new Date(delivery.nextAt).toLocaleString()}.</p>
+                )}
+                <p className="row">
+                  <button
+                    type="button"
+                    disabled={replay.isPending || delivery.type === "webhook.test"}
+                    onClick={() => replay.mutate({ eventId: delivery.eventId })}
+                  >
+                    Send it again
+                  </button>
+                  <code className="small">{delivery.eventId}</code>
+                </p>
+              </details>
+            </li>
+          ))}
+        </ul>
+        {found.hasNextPage && (
+          <button type="button" onClick={() => void found.fetchNextPage()}>
+            More deliveries
+          </button>
+        )}
+      </div>
+    </details>
+  );
+}
