@@ -191,6 +191,34 @@ test("a key that is ended ends its streams before the next event", async () => {
   expect(client.events()[0]?.data.error.code).toBe("invalid_credentials");
 });
 
+test("a key that loses its scope or expires, or whose account is suspended, gets no further event", async () => {
+  const own = await api.account("enterprise", "leaving");
+  const { pool } = api.database;
+  const endings = [
+    ["UPDATE service.api_key SET scopes = '{upload}' WHERE id = $1", "scope_missing"],
+    [
+      "UPDATE service.api_key SET expires_at = clock_timestamp() - interval '1 second' WHERE id = $1",
+      "invalid_credentials",
+    ],
+    [
+      "UPDATE service.account SET suspended = true WHERE id = (SELECT account_id FROM service.api_key WHERE id = $1)",
+      "account_suspended",
+    ],
+  ] as const;
+  for (const [change, code] of endings) {
+    const made = await api.send("POST", "/v0/me/keys", own.key, { name: "short", scopes: ["read"] });
+    const client = await listen("?types=deployment", {}, made.body.api_key);
+    await write(own.id, "deployment.queued");
+    await until(() => client.events().length === 1);
+    await pool.query(change, [made.body.key.id]);
+    await new Promise((done) => setTimeout(done, 1_200));
+    await write(own.id, "deployment.confirmed");
+    await until(() => client.ended());
+    expect(client.events().map(({ event }) => event)).toEqual(["deployment.queued", "error"]);
+    expect(client.events()[1]?.data.error.code).toBe(code);
+  }
+});
+
 test("each event is read once for all streams, and nothing is asked of the database by one that waits", async () => {
   const ours = await Promise.all(Array.from({ length: 15 }, () => listen(`?contract=${addressOf(0xdd)}`)));
   const { counts } = api.services.feed;

@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { isPublicAddress } from "../../src/outbound/address-guard.ts";
 import { createFetcher } from "../../src/outbound/fetcher.ts";
+import { createPoster } from "../../src/outbound/post.ts";
 import { fitsHeader, resolverOf, ssrfCases } from "./ssrf-cases.ts";
 import { listen } from "./strange-server.ts";
 
@@ -57,6 +58,12 @@ const guarded = createFetcher({ allowPrivate: false, ports, resolve: resolverOf(
 const before = count();
 for (const { what, url } of ssrfCases) if (!("fault" in (await guarded.fetch(at(url))))) wrong.push(what);
 const direct = count();
+// The same URLs as endpoints of webhooks; no connection is open yet whose packets would count.
+const { signal } = new AbortController();
+const poster = createPoster({ allowPrivate: false, ports, resolve: resolverOf(ssrfCases) });
+for (const { what, url } of ssrfCases)
+  if (!("fault" in (await poster.post(at(url), {}, "{}", signal)))) wrong.push(`${what}, posted`);
+const posted = count();
 const sendable = ssrfCases.filter(fitsHeader);
 for (const { what, url } of sendable) {
   const answer = await guarded.fetch(`${gateway.url}/${encodeURIComponent(at(url))}`, { trusted: true });
@@ -64,6 +71,32 @@ for (const { what, url } of sendable) {
 }
 const redirected = count();
 const reachedByRedirect = [...dialled];
+
+// What an endpoint at a public address redirects to.
+dialled.length = 0;
+let endpointConnections = 0;
+let target = "";
+const redirecting = createServer((_request, response) => response.writeHead(302, { location: target }).end()).on(
+  "connection",
+  () => {
+    endpointConnections += 1;
+  },
+);
+const endpoint = await listen(redirecting, "::");
+const outside = createPoster({
+  allowPrivate: false,
+  ports: [...ports, String(endpoint.port)],
+  resolve: async () => [{ address: "93.184.216.34", family: 4 }],
+});
+const beforeRedirects = count();
+let redirectAnswers = 0;
+for (const { url } of sendable) {
+  target = at(url);
+  const answer = await outside.post(`http://endpoint.example:${endpoint.port}/`, {}, "{}", signal);
+  if ("status" in answer && answer.status === 302) redirectAnswers += 1;
+}
+const postRedirected = count();
+const reachedByPosts = [...dialled];
 
 // A name that is public when it is looked up, and private ever after.
 let looked = 0;
@@ -99,7 +132,14 @@ process.stdout.write(
     redirectedCases: sendable.length,
     wrong,
     direct: difference(before, direct),
-    redirected: { ...difference(direct, redirected), toGateway: redirects, reached: reachedByRedirect },
+    redirected: { ...difference(posted, redirected), toGateway: redirects, reached: reachedByRedirect },
+    posts: difference(direct, posted),
+    redirectedPosts: {
+      ...difference(beforeRedirects, postRedirected),
+      toEndpoint: endpointConnections,
+      answers: redirectAnswers,
+      reached: reachedByPosts,
+    },
     rebound,
     control: { ...difference(quiet, control), dialled },
   }),

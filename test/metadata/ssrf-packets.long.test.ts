@@ -35,6 +35,11 @@ test.skipIf(missing !== null)(
     expect(seen.redirectedCases).toBeGreaterThan(150);
     expect(seen.redirected.toGateway).toBeGreaterThan(0);
     expect(seen.redirected).toMatchObject({ opened: seen.redirected.toGateway, datagrams: 0, reached: [] });
+    // Endpoints of webhooks: none is dialled, and of those that redirect nothing else is.
+    expect(seen.posts).toEqual({ packets: 0, opened: 0, datagrams: 0 });
+    expect(seen.redirectedPosts.answers).toBe(seen.redirectedCases);
+    expect(seen.redirectedPosts.toEndpoint).toBeGreaterThan(0);
+    expect(seen.redirectedPosts).toMatchObject({ opened: seen.redirectedPosts.toEndpoint, datagrams: 0, reached: [] });
     // The first answer, a public one, is dialled as it was checked; the second is refused.
     expect(seen.rebound).toEqual(Array(5).fill("true address_refused 1/1"));
     expect(seen.control.opened).toBeGreaterThanOrEqual(3);
