@@ -208,7 +208,6 @@ function addChainCommands(program: AnyCommand): void {
     "requests",
     "what clients asked of a chain: deployments, updates, contracts, mints, burns, transfers",
   )
-    .alias("deployments")
     .command("show")
     .description("all that is known of one")
     .argument("<id>", "its id, transaction hash or address")
