@@ -215,7 +215,7 @@ export function mistakes(place: Place): readonly Mistake[] {
     },
     { mistake: "an unknown plan", args: command("accounts", "create", "--tier", "gold"), wrong: {} },
     { mistake: "an unknown command", args: command("walets"), wrong: {} },
-    { mistake: "an unknown deployment", args: command("deployments", "show", "0x12"), wrong: {} },
+    { mistake: "an unknown deployment", args: command("requests", "show", "0x12"), wrong: {} },
     { mistake: "a chain that is not configured", args: command("reindex", "--chain", "polygn"), wrong: {} },
   ];
 }

@@ -82,6 +82,16 @@ CREATE TABLE service.webhook_try (
 ALTER TABLE service.webhook_try ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenant ON service.webhook_try FOR SELECT USING (account_id = (SELECT service.tenant()));
 
+-- The API's login may neither notify nor lock by itself: `schema/analyst-role.ts` takes both from everybody.
+CREATE FUNCTION service.wake_webhooks() RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
+  SELECT pg_catalog.pg_notify('mintyard_events', '')
+$$;
+
+-- Held by a transaction that makes or changes an endpoint; the number is that of `src/events/webhook-lock.ts`.
+CREATE FUNCTION service.hold_matching() RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
+  SELECT pg_catalog.pg_advisory_xact_lock_shared(7241903160)
+$$;
+
 -- Events up to this one have their deliveries.
 CREATE TABLE service.webhook_head (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),

@@ -170,5 +170,5 @@ async function wake({ pool }: Services, id: string): Promise<void> {
      WHERE id = $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())`,
     [id],
   );
-  await pool.query("SELECT pg_notify('mintyard_events', '')");
+  await pool.query("SELECT service.wake_webhooks()");
 }

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../db/database.ts";
 
-/** Any constant does. Exclusive: one worker makes deliveries of events. Shared: an endpoint is made or changed. */
+/** Any constant does; `service.hold_matching` has the same. Exclusive: one worker makes deliveries of events. Shared: an endpoint is made or changed. */
 export const webhookLock = 7_241_903_160;
 
 /**
@@ -9,5 +9,5 @@ export const webhookLock = 7_241_903_160;
  * endpoints as the transaction leaves them.
  */
 export async function holdMatching(transaction: Kysely<Database>): Promise<void> {
-  await sql`SELECT pg_advisory_xact_lock_shared(${webhookLock})`.execute(transaction);
+  await sql`SELECT service.hold_matching()`.execute(transaction);
 }

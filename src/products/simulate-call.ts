@@ -58,13 +58,14 @@ export async function simulateCall(
 
 /**
  * Whether the operator has carried the request out: then it finds that out by itself. The words of a refusal say nothing of
- * it, as any contract that is called may choose them.
+ * it, as any contract that is called may choose them. Asked of the pending block, because nodes simulate on their mempool, where
+ * a transaction may wait whose rows were lost.
  */
 async function isDone(services: Services, chain: Chain, operator: Address, intent: Hex): Promise<boolean> {
   const data = encodeFunctionData({ abi: productOperatorAbi, functionName: "isIntentDone", args: [intent] });
   return await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {
-      const [answer] = await node.ask([calls.call(operator, data, "latest")]);
+      const [answer] = await node.ask([calls.call(operator, data, "pending")]);
       return BigInt(parseHex(answer, "an answer")) === 1n;
     }),
   );

@@ -17,7 +17,7 @@ async function show(fixture: RelayFixture): Promise<string> {
   const { rows } = await fixture.database.pool.query("SELECT id FROM service.intent");
   const command = join(import.meta.dirname, "../../bin/mintyard.ts");
   const env = { PATH: process.env["PATH"] ?? "", DATABASE_URL: fixture.database.url };
-  const { stdout } = await promisify(execFile)(process.execPath, [command, "deployments", "show", rows[0].id], { env });
+  const { stdout } = await promisify(execFile)(process.execPath, [command, "requests", "show", rows[0].id], { env });
   return stdout;
 }
 
