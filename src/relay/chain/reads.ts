@@ -63,7 +63,7 @@ export const calls = {
     method: "eth_getCode",
     params: [address, typeof at === "bigint" ? toQuantity(at) : at],
   }),
-  call: (to: Address, data: Hex, at: "latest" | ByHash): RpcCall => ({
+  call: (to: Address, data: Hex, at: "latest" | "pending" | ByHash): RpcCall => ({
     method: "eth_call",
     params: [{ to, data }, at],
   }),
