@@ -16,11 +16,13 @@ const entries = { mint: "mint/main.tsx", console: "console/main.tsx", docs: "doc
 
 /** Files that the pages are made of, with what decides how they are made. */
 async function sources(): Promise<string[]> {
-  const files = await readdir(web, { recursive: true, withFileTypes: true });
-  const own = files
+  // Not below dist: another process may be building there, and removes its folder when it is done.
+  const tops = (await readdir(web, { withFileTypes: true })).filter((entry) => entry.name !== "dist");
+  const below = tops.filter((entry) => entry.isDirectory()).map((entry) => join(web, entry.name));
+  const nested = await Promise.all(below.map((path) => readdir(path, { recursive: true, withFileTypes: true })));
+  const own = [...tops, ...nested.flat()]
     .filter((file) => file.isFile())
-    .map((file) => join(file.parentPath, file.name))
-    .filter((path) => !path.startsWith(dist));
+    .map((file) => join(file.parentPath, file.name));
   const guides = (await readdir(docs)).filter((name) => name.endsWith(".md")).map((name) => join(docs, name));
   const builders = ["package-lock.json", "bin/build-web.ts", "bin/build-guides.ts"].map((path) => join(root, path));
   return [...own.sort(), ...guides.sort(), ...builders];

@@ -6,7 +6,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { toAddress, toBytes } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import { readProgress } from "./confirmation-progress.ts";
-import { confirmedStates } from "./get-deployment.ts";
+import { confirmedStates, isUndecided } from "./get-deployment.ts";
 
 export interface FindDeployedContractInput {
   chain: string;
@@ -42,8 +42,9 @@ export async function findDeployedContract(
     .executeTakeFirst();
   if (!row) return await findOwnDeployment(services, caller, chain, input.transactionHash as Hash);
   if (confirmedStates.includes(row.state)) return getAddress(toAddress(row.predicted_addr));
-  if (row.state === "failed_onchain" || row.state === "cancelled") {
-    throw new ServiceError("transaction_failed", "the transaction failed; it created and changed nothing");
+  if (!isUndecided(row.state)) {
+    const cause = row.state === "expired" ? "it could not be sent in time" : "the transaction failed";
+    throw new ServiceError("transaction_failed", `${cause}; it created and changed nothing`);
   }
   const { text, confirmations, required } = await readProgress(services, chain, row.mined_block);
   throw new ServiceError("transaction_pending", `the transaction is not confirmed yet: ${text}`, {

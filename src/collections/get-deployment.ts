@@ -8,6 +8,7 @@ import type { IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { batched } from "../relay/store/batch.ts";
 import { toAddress, toBytes, toHash } from "../relay/store/bytes.ts";
+import { undecidedStates } from "../relay/store/lifecycle.ts";
 import type { Services } from "../services.ts";
 import type { DeploymentPayload } from "./deployment-payload.ts";
 
@@ -39,6 +40,11 @@ export function isUuid(text: string): boolean {
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Whether a client still waits for an outcome: it is neither confirmed nor ended. */
+export function isUndecided(state: DeploymentState): boolean {
+  return (undecidedStates as readonly DeploymentState[]).includes(state);
+}
+
 /** The states in which a collection's address is an answer and not a promise. */
 export const confirmedStates: readonly IntentState[] = ["confirmed", "finalized"];
 

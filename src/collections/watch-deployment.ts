@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Caller } from "../auth/caller.ts";
-import type { IntentState } from "../db/tables/relay.ts";
 import { endableStream } from "../endable-stream.ts";
+import { endedStates } from "../relay/store/lifecycle.ts";
 import type { Services } from "../services.ts";
-import { type Deployment, getDeployment } from "./get-deployment.ts";
+import { type Deployment, type DeploymentState, getDeployment } from "./get-deployment.ts";
 
-/** After these nothing changes any more. */
-const endStates: readonly IntentState[] = ["finalized", "failed_onchain", "cancelled", "expired"];
 const pollMs = 300;
 const watchMs = 30 * 60_000;
 
@@ -35,7 +33,7 @@ async function* follow(
   const end = performance.now() + watchMs;
   let seen = first;
   yield seen;
-  while (!endStates.includes(seen.state) && performance.now() < end) {
+  while (!(endedStates as readonly DeploymentState[]).includes(seen.state) && performance.now() < end) {
     await sleep(pollMs, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
     const now = await getDeployment(services, caller, { id: first.id });

@@ -1,5 +1,5 @@
 import { readProgress } from "../collections/confirmation-progress.ts";
-import type { Deployment, DeploymentState } from "../collections/get-deployment.ts";
+import { type Deployment, type DeploymentState, isUndecided } from "../collections/get-deployment.ts";
 import type { Services } from "../services.ts";
 import type { Builder } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
@@ -19,7 +19,7 @@ const states: Record<DeploymentState, string> = {
   failed_onchain: "The chain refused it for good.",
   cancelled: "Cancelled before it took effect.",
   expired: "Could not be sent in time.",
-  nonce_conflict: "Another transaction used its nonce.",
+  nonce_conflict: "Its nonce was used up without its effect.",
   retried: "Replaced by a retry with another nonce.",
 };
 
@@ -101,24 +101,12 @@ export function deploymentType(builder: Builder, state: StateRef) {
   });
 }
 
-/** Once it is confirmed or has ended there is nothing to wait for. */
-const waiting: readonly DeploymentState[] = [
-  "queued",
-  "held",
-  "assigned",
-  "signed",
-  "in_flight",
-  "mined",
-  "mined_reverted",
-  "mined_cancellation",
-];
-
 /** How far a deployment or an update is; null once there is nothing to wait for. */
 export async function progressOf(
   services: Services,
   { state, chain, block }: Pick<Deployment, "state" | "chain" | "block">,
 ) {
-  return waiting.includes(state) ? await readProgress(services, chain, block) : null;
+  return isUndecided(state) ? await readProgress(services, chain, block) : null;
 }
 
 export type DeploymentRef = ReturnType<typeof deploymentType>;

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { endedStates, lifecycle } from "../../src/relay/store/lifecycle.ts";
+import { endedStates, lifecycle, undecidedStates } from "../../src/relay/store/lifecycle.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;
@@ -20,10 +20,16 @@ test("the states of a request and their edges are those of the database", async 
 });
 
 test("a request has ended where no edge leads on", () => {
-  expect([...endedStates].sort()).toEqual(["cancelled", "expired", "failed_onchain", "finalized", "retried"]);
+  const withoutNext = Object.entries(lifecycle).flatMap(([state, next]) => (next.length === 0 ? [state] : []));
+  expect([...endedStates].sort()).toEqual(withoutNext.sort());
+  expect(withoutNext.sort()).toEqual(["cancelled", "expired", "failed_onchain", "finalized", "retried"]);
+});
+
+test("a client waits in every state but where the request is confirmed or has ended", () => {
+  expect([...undecidedStates, "confirmed", ...endedStates].sort()).toEqual(Object.keys(lifecycle).sort());
 });
 
 test("the folder's README names every state", () => {
   const text = readFileSync(join(import.meta.dirname, "../../src/relay/README.md"), "utf8");
-  expect(Object.keys(lifecycle).filter((state) => !text.includes(state))).toEqual([]);
+  expect(Object.keys(lifecycle).filter((state) => !new RegExp(`\\b${state}\\b`).test(text))).toEqual([]);
 });

@@ -143,10 +143,10 @@ test("what is reserved is within the limit, and the receipt gives back what it d
   expect(rows).toEqual([{ reserved: "0", spent: cost.toString() }]);
 });
 
-// Last: its wallet is halted for good.
-test("a nonce used by somebody else: the wallet halts, and the request goes on under the same address", async () => {
+/** A deployment whose nonce somebody else uses, who has the wallet's key; its wallet is halted then. */
+async function losesItsNonce(idempotencyKey: string) {
   await h.chain.setAutomine(false);
-  const { deployment } = await deployCollection(api, caller, launch({ idempotencyKey: "stolen" }));
+  const { deployment } = await deployCollection(api, caller, launch({ idempotencyKey }));
   const [attempt] = await listAttempts(api.db, deployment.id);
   const wallet = createWalletClient({ account: privateKeyToAccount(h.relayerKey), transport: http(h.node.url) });
   await wallet.sendTransaction({
@@ -160,22 +160,40 @@ test("a nonce used by somebody else: the wallet halts, and the request goes on u
   await h.chain.mine({ blocks: 1 });
   await h.chain.setAutomine(true);
   await h.until(worker, deployment.id, ["retried"]);
-  const states = await api.pool.query("SELECT state FROM service.relayer_wallet");
-  expect(states.rows).toEqual([{ state: "halted" }]);
   const { rows } = await api.pool.query(
     "SELECT id, retry_number, state FROM service.intent WHERE root_id = $1 AND retry_number = 1",
     [deployment.id],
   );
+  return { deployment, retryId: String(rows[0].id) };
+}
+
+// The last two: their wallet is halted.
+test("a nonce used by somebody else: the wallet halts, and the request goes on under the same address", async () => {
+  const { deployment, retryId } = await losesItsNonce("stolen");
+  const states = await api.pool.query("SELECT state FROM service.relayer_wallet");
+  expect(states.rows).toEqual([{ state: "halted" }]);
   // A person looked, and opens the wallet again.
   await api.pool.query("UPDATE service.relayer_wallet SET state = 'open'");
-  await h.until(worker, rows[0].id, done);
+  await h.until(worker, retryId, done);
   expect(await h.chain.getCode({ address: deployment.predictedAddress })).toBeDefined();
   // Whoever holds the first answer finds the collection: by its hash, by its id, and once in the list.
   const lookUp = { chain: "goerli", transactionHash: deployment.transactionHash };
   expect((await findDeployedContract(api, caller, lookUp)).toLowerCase()).toBe(deployment.predictedAddress);
   const shown = await getDeployment(api, caller, { id: deployment.id });
-  expect(shown).toMatchObject({ id: rows[0].id, collection: deployment.predictedAddress });
+  expect(shown).toMatchObject({ id: retryId, collection: deployment.predictedAddress });
   const { deployments } = await listDeployments(api, caller, { first: 100 });
   const named = deployments.filter((item) => item.deployment.predictedAddress === deployment.predictedAddress);
-  expect(named.map((item) => item.deployment.id)).toEqual([rows[0].id]);
+  expect(named.map((item) => item.deployment.id)).toEqual([retryId]);
+});
+
+test("a retry that could not be sent in time is reported as failed to whoever has the first hash", async () => {
+  const { deployment, retryId } = await losesItsNonce("stolen-late");
+  const lookUp = { chain: "goerli", transactionHash: deployment.transactionHash };
+  await expect(findDeployedContract(api, caller, lookUp)).rejects.toMatchObject({ code: "transaction_pending" });
+  const past =
+    "UPDATE service.intent SET expires_at = clock_timestamp() - interval '1 second', version = version + 1 WHERE id = $1";
+  await api.pool.query(past, [retryId]);
+  await h.until(worker, retryId, ["expired"]);
+  const late = { code: "transaction_failed", message: expect.stringContaining("could not be sent in time") };
+  await expect(findDeployedContract(api, caller, lookUp)).rejects.toMatchObject(late);
 });

@@ -14,6 +14,7 @@ import { createHttpServer } from "../../src/server/http-server.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics, watchPool } from "../../src/telemetry/metrics.ts";
 import { createIndexedDatabase, type TestDatabase } from "./database.ts";
+import { keepIdleConnections } from "./idle-connections.ts";
 import type { NftFixture } from "./nft-fixture.ts";
 import { checkAnswer } from "./openapi-check.ts";
 
@@ -66,6 +67,7 @@ export class ApiServer {
     watchStatus(metrics, services);
     watchService(metrics, services);
     const server = createHttpServer(services, { metrics });
+    keepIdleConnections(server);
     await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
     return new ApiServer(services, database, server, nfts, dataDir);
   }

@@ -18,6 +18,7 @@ import { addStorage } from "../../src/rest/storage.ts";
 import { createGateway } from "../../src/server/gateway.ts";
 import type { Services } from "../../src/services.ts";
 import { createTestDatabase } from "../setup/database.ts";
+import { keepIdleConnections } from "../setup/idle-connections.ts";
 
 export interface UploadServer {
   services: Services;
@@ -40,6 +41,7 @@ export async function startUploadServer(env: Record<string, string> = {}): Promi
   const key = randomUUID();
   const accountId = await createAccount(services.db, config.keyPepper, { name: "test", tier: "free", key });
   const server = createAdaptorServer({ fetch: createUploadApp(services, accountId).fetch });
+  keepIdleConnections(server);
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   const { port } = server.address() as AddressInfo;
   return {

@@ -38,7 +38,7 @@ export interface FactoryContext {
  *
  * What use cases call, in this order: `acceptIntent` (deployments) or `acceptUpdate` (accept-intent.ts,
  * update-intent.ts) makes the request durable and gives its `Intent`; `untilSigned` (until-signed.ts)
- * takes that to signed, starts sending it, or says 503; `listAttempts` (store/nonces.ts) has the hash, newest first.
+ * takes that to signed, starts sending it, or says 503; the use case reads the hash of what was signed (`getDeployment`).
  * `cancelIntent` (cancel-intent.ts) takes a request back while the chain has not decided.
  */
 export interface Relay {

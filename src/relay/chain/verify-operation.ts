@@ -49,9 +49,15 @@ export async function verifyOperation(
       return findMissing(receipt, intent, (token) => [toAddress(intent.owner), token.to ?? ""]);
     case "token_update":
       return await findOtherUri(services, chain, intent, receipt);
-    default:
-      // A contract's settings: the call succeeded as it was signed, and others may change them in the same block.
+    // A contract's settings: the call succeeded as it was signed, and others may change them in the same block.
+    case "contract_update":
       return null;
+    // No calls of the operator.
+    case "deploy":
+    case "update":
+      return null;
+    default:
+      return intent.kind satisfies never;
   }
 }
 

@@ -2,9 +2,10 @@ import { sql } from "kysely";
 import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { getIntent, type Intent, isUnassigned, moveIntent } from "../store/intents.ts";
+import { openStates } from "../store/lifecycle.ts";
 import { isInLaterUpdate } from "../store/update-order.ts";
 
-const cancellable: readonly Intent["state"][] = ["assigned", "signed", "in_flight"];
+const cancellable: readonly Intent["state"][] = openStates;
 
 /**
  * Cancels a tenant's intent. Without a nonce it is `cancelled` at once. With one, the nonce has to be

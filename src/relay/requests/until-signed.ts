@@ -7,7 +7,8 @@ import { loggable } from "../chain/node-failure.ts";
 import { getIntent, type Intent, lostRequest } from "../store/intents.ts";
 import { broadcast } from "../submit/broadcast.ts";
 import type { Preflight } from "../submit/preflight.ts";
-import { type Submission, submitIntent } from "../submit/submit-intent.ts";
+import type { Submission } from "../submit/submission.ts";
+import { submitIntent } from "../submit/submit-intent.ts";
 
 const signWithinMs = 10_000;
 const retryAfterMs = 200;

@@ -2,12 +2,13 @@ import type { Kysely, Selectable, UpdateObject } from "kysely";
 import type { Database } from "../../db/database.ts";
 import type { IntentState } from "../../db/tables/relay.ts";
 import { ServiceError } from "../../errors/errors.ts";
+import { unassignedStates } from "./lifecycle.ts";
 
 /** A request that will reach the chain once or not at all, as its row stands. */
 export type Intent = Selectable<Database["service.intent"]>;
 
 export function isUnassigned(intent: Pick<Intent, "state">): boolean {
-  return intent.state === "queued" || intent.state === "held";
+  return (unassignedStates as readonly IntentState[]).includes(intent.state);
 }
 
 /** @throws ServiceError `service_unavailable` when its row was lost meanwhile: the client asks again. */

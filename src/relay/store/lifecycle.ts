@@ -27,12 +27,54 @@ export const lifecycle = {
   retried: [],
 } as const satisfies Record<IntentState, readonly IntentState[]>;
 
-/** States without a nonce: such a request may still be held, cancelled or expire. */
-export const unassignedStates = ["queued", "held"] as const satisfies readonly IntentState[];
+/** What is done with a request in each of its states: who looks for it, and what a client is told. */
+const phases = {
+  /** No nonce yet: the submit loop takes it up. */
+  queued: "unassigned",
+  held: "unassigned",
+  /** A nonce, and in no block: the resubmit loop sends it until it is mined. */
+  assigned: "open",
+  signed: "open",
+  in_flight: "open",
+  /** In a block: the confirm loop follows it. */
+  mined: "in_block",
+  mined_reverted: "in_block",
+  mined_cancellation: "in_block",
+  /** Its nonce was used up without its effect: the confirm loop retries it. */
+  nonce_conflict: "conflict",
+  /** Shown to clients as done: the confirm loop waits for finality. */
+  confirmed: "confirmed",
+  /** Nothing changes any more. */
+  finalized: "ended",
+  failed_onchain: "ended",
+  cancelled: "ended",
+  expired: "ended",
+  retried: "ended",
+} as const satisfies Record<IntentState, string>;
 
-type EndedState = { [S in IntentState]: (typeof lifecycle)[S] extends readonly [] ? S : never }[IntentState];
+type Phase = (typeof phases)[IntentState];
+
+type StateIn<P extends Phase> = { [S in IntentState]: (typeof phases)[S] extends P ? S : never }[IntentState];
+
+function statesIn<P extends Phase>(...wanted: P[]): StateIn<P>[] {
+  const states = Object.keys(phases) as IntentState[];
+  return states.filter((state): state is StateIn<P> => (wanted as Phase[]).includes(phases[state]));
+}
+
+/** States without a nonce: such a request may still be held, cancelled or expire. */
+export const unassignedStates = statesIn("unassigned");
+
+/** States with a nonce and in no block: such a request can be sent again, replaced, or cancelled at its nonce. */
+export const openStates = statesIn("open");
+
+/** States in which the confirm loop decides what becomes of a request next, but for `confirmed`. */
+export const decidingStates = statesIn("in_block", "conflict");
+
+/** States in which a client waits for an outcome. */
+export const undecidedStates = statesIn("unassigned", "open", "in_block", "conflict");
+
+/** States of a request whose transaction is in a block that may still be taken back. */
+export type MinedState = StateIn<"in_block" | "confirmed">;
 
 /** States that no step leads out of. */
-export const endedStates = (Object.keys(lifecycle) as IntentState[]).filter(
-  (state): state is EndedState => lifecycle[state].length === 0,
-);
+export const endedStates = statesIn("ended");

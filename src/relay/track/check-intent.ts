@@ -13,6 +13,7 @@ import { type ChainView, depthOf, readReceipts } from "../chain/view.ts";
 import { toAddress, toBytes, toHash } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
+import type { MinedState } from "../store/lifecycle.ts";
 import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
 import { startRetry } from "./nonce-conflict.ts";
@@ -64,7 +65,8 @@ async function moveByChain(
   watched: WatchedIntent,
   evidence: Evidence,
 ): Promise<Intent | null> {
-  switch (watched.intent.state) {
+  const { state } = watched.intent;
+  switch (state) {
     case "assigned":
     case "signed":
     case "in_flight":
@@ -73,11 +75,20 @@ async function moveByChain(
     case "mined_reverted":
     case "mined_cancellation":
     case "confirmed":
-      return await followBlock(services, chain, watched, evidence);
+      return await followBlock(services, chain, { ...watched, state }, evidence);
     case "nonce_conflict":
       return await startRetry(services, chain, watched.intent, evidence.view);
-    default:
+    // Without a nonce there is nothing of it on the chain, and after its end nothing changes.
+    case "queued":
+    case "held":
+    case "finalized":
+    case "failed_onchain":
+    case "cancelled":
+    case "expired":
+    case "retried":
       return watched.intent;
+    default:
+      return state satisfies never;
   }
 }
 
@@ -147,7 +158,7 @@ async function repeatUpdate(
 async function followBlock(
   services: RelayContext,
   chain: Chain,
-  { intent, reservation }: WatchedIntent,
+  { intent, reservation, state }: WatchedIntent & { state: MinedState },
   { view, blocks }: Evidence,
 ): Promise<Intent | null> {
   if (!reservation.mined_block_hash || reservation.mined_block === null || !reservation.mined_attempt)
@@ -157,27 +168,27 @@ async function followBlock(
   // A head behind the block, a block that is not there, endpoints at odds: lag, not a reorganisation.
   if (number > view.head || now === undefined) return intent;
   if (now !== toHash(reservation.mined_block_hash)) {
-    const context = { intent: intent.id, block: number, state: intent.state };
-    if (intent.state === "confirmed")
+    const context = { intent: intent.id, block: number, state };
+    if (state === "confirmed")
       services.log.error(context, "incident: a confirmed block is gone; the address is withdrawn");
     else services.log.warn(context, "the block of a deployment is gone");
     return await services.db.transaction().execute((transaction) => markUnmined(transaction, intent));
   }
-  const isDue =
-    intent.state === "mined" ? depthOf(view, number) >= BigInt(chain.confirmations) : number <= view.finalized;
-  if (intent.state === "confirmed") {
+  // A mined request is confirmed once enough blocks stand on its own; every other outcome waits for the chain's finality.
+  const isDue = state === "mined" ? depthOf(view, number) >= BigInt(chain.confirmations) : number <= view.finalized;
+  if (state === "confirmed") {
     failpoint("finalize-before-commit");
     return isDue ? await moveIntent(services.db, intent, "finalized") : intent;
   }
   if (!isDue) return intent;
-  const outcome = { hash: toHash(reservation.mined_attempt), blockHash: now, succeeded: outcomeOf(intent) };
+  const outcome = { hash: toHash(reservation.mined_attempt), blockHash: now, succeeded: outcomeOf(state) };
   const agreement = await agreeOnOutcome(services.relay.nodes(chain), chain.relay.quorum, outcome);
   if (agreement === "unknown") return intent;
   if (agreement === "denied") {
     services.log.error({ intent: intent.id, hash: outcome.hash }, "endpoints contradict each other about a receipt");
     return await services.db.transaction().execute((transaction) => markUnmined(transaction, intent));
   }
-  switch (intent.state) {
+  switch (state) {
     case "mined":
       return await confirm(services, chain, intent, { number, hash: outcome.hash });
     case "mined_reverted":
@@ -185,13 +196,13 @@ async function followBlock(
     case "mined_cancellation":
       return (await endAsFound(services, chain, intent)) ?? (await moveIntent(services.db, intent, "cancelled"));
     default:
-      return intent;
+      return state satisfies never;
   }
 }
 
 /** A transaction that does nothing does so even if it fails. */
-function outcomeOf(intent: Intent): boolean | null {
-  return intent.state === "mined_cancellation" ? null : intent.state === "mined";
+function outcomeOf(state: MinedState): boolean | null {
+  return state === "mined_cancellation" ? null : state === "mined";
 }
 
 /**

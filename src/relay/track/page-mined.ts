@@ -2,6 +2,7 @@ import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
 import type { IntentState } from "../../db/tables/relay.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { decidingStates } from "../store/lifecycle.ts";
 import type { WatchedIntent } from "./check-intent.ts";
 import { asWatched, selectWatched } from "./watched-rows.ts";
 
@@ -9,7 +10,7 @@ import { asWatched, selectWatched } from "./watched-rows.ts";
 const page = 500;
 
 const pagedStates = {
-  mined: ["mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],
+  mined: decidingStates,
   confirmed: ["confirmed"],
 } as const satisfies Record<string, readonly IntentState[]>;
 

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
-import type { IntentState } from "../../db/tables/relay.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { openStates } from "../store/lifecycle.ts";
 import { listAttemptsOf } from "../store/nonces.ts";
 import type { WatchedIntent } from "./check-intent.ts";
 import { asWatched, selectWatched } from "./watched-rows.ts";
@@ -10,8 +10,6 @@ import { asWatched, selectWatched } from "./watched-rows.ts";
 const lowest = 200;
 /** Nonces of one wallet, beyond those, that are to be filled with nothing: before the chain gets to them. */
 const lowestCancelled = 50;
-
-const openStates = ["assigned", "signed", "in_flight"] as const satisfies readonly IntentState[];
 
 /** Of what has a nonce and is in no block: the lowest nonces of each wallet, with all bytes that were signed for them. */
 export async function listOpen(services: RelayContext, chain: Chain): Promise<WatchedIntent[]> {

@@ -1,0 +1,46 @@
+import { sql } from "kysely";
+import type { Chain } from "../../chains.ts";
+import type { RelayContext } from "../chain/context.ts";
+import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+import type { Step } from "./submission.ts";
+
+/** Later updates of the collection wait behind a refused one, a token id is taken by it, and old clients cannot cancel it. */
+const refusedMinutes = 10;
+
+/**
+ * Records why an intent cannot be signed now. Without a nonce it is held; with one it stays assigned, because the wallet
+ * waits behind its nonce until the simulation passes.
+ *
+ * @param code `simulation`, `fee`, `budget`, `balance` or `wallet`.
+ * @param reason the same in words, for the client and the operator.
+ */
+export async function holdIntent(
+  services: RelayContext,
+  chain: Chain,
+  seen: Intent,
+  code: string,
+  reason: string,
+): Promise<Step> {
+  services.log.warn({ intent: seen.id, chain: chain.name, state: seen.state, reason }, "deployment held");
+  // With a nonce it is tried again at every turn; the same answer is no news.
+  if (seen.state === "assigned" && seen.hold_reason === code && seen.hold_detail === reason)
+    return { kind: "held", intent: seen, reason };
+  const to = seen.state === "assigned" ? "assigned" : "held";
+  const held = await moveIntent(services.db, seen, to, code, reason, whenItExpires(seen, code));
+  return held ? { kind: "held", intent: held, reason } : await getIntent(services.db, seen.id);
+}
+
+/** @param reason what the contract answered to the simulation. */
+export async function holdRefused(services: RelayContext, chain: Chain, intent: Intent, reason: string): Promise<Step> {
+  return await holdIntent(services, chain, intent, "simulation", `the contract would refuse it: ${reason}`);
+}
+
+/** Once it is held for another reason, it has the time again that it was accepted with. */
+function whenItExpires({ kind, state }: Intent, holdReason: string) {
+  if (kind === "deploy" || state === "assigned") return {};
+  const expires =
+    holdReason === "simulation"
+      ? sql<Date>`least(expires_at, clock_timestamp() + make_interval(mins => ${refusedMinutes}))`
+      : sql<Date>`created_at + interval '24 hours'`;
+  return { expires_at: expires };
+}

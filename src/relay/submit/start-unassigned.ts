@@ -1,0 +1,124 @@
+import type { Chain } from "../../chains.ts";
+import type { RelayContext } from "../chain/context.ts";
+import { isFirstNonce } from "../chain/first-nonce.ts";
+import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+import { waitForTurn } from "../store/update-order.ts";
+import { chooseWallet, sendersOf, type WalletChoice } from "./choose-wallet.ts";
+import { claimFound } from "./claim-found.ts";
+import { endAsFound } from "./end-as-found.ts";
+import { holdIntent, holdRefused } from "./hold-intent.ts";
+import { importDeployment } from "./import-deployment.ts";
+import { type Payable, payablePlan } from "./payable-plan.ts";
+import { type Preflight, preflight } from "./preflight.ts";
+import { reserveNonce } from "./reserve-nonce.ts";
+import { signAttempt } from "./sign-attempt.ts";
+import type { Step } from "./submission.ts";
+import { lacksBasis, takeBasis } from "./take-basis.ts";
+
+type Wallet = Extract<WalletChoice, { kind: "wallet" }>;
+
+/**
+ * The step of an intent without a nonce: a wallet is chosen, the call simulated for it, a nonce reserved, and the
+ * transaction signed and stored.
+ *
+ * @param known what an earlier try a moment ago learned from the node.
+ */
+export async function startUnassigned(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+  known: Preflight | null,
+): Promise<Step> {
+  const turn = await waitForTurn(services.db, intent, null);
+  if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
+  const choice = await chooseWallet(services, chain, intent);
+  if (choice.found && intent.kind === "update") {
+    const reason = "a transaction that was found of the paying wallet is under way, and may be an update";
+    return { kind: "waiting", intent, reason, ready: null };
+  }
+  const claimed = choice.found ? await claimFound(services, chain, intent) : null;
+  if (claimed) return claimed;
+  if (choice.kind === "hold") {
+    // The wallet may wait for this very intent: after a restore, for the collection that it made already.
+    const found =
+      choice.reason === "wallet" && intent.kind !== "update" ? await findOnChain(services, chain, intent) : null;
+    return found ?? (await holdIntent(services, chain, intent, choice.reason, choice.message));
+  }
+  // What an update replaces may have changed since an earlier look, and another wallet has another balance.
+  const fresh = intent.kind !== "update" && known?.sender === choice.sender ? known : null;
+  const answer = fresh ?? (await preflight(services, chain, intent, choice.sender));
+  if ("waits" in answer) return { kind: "waiting", intent, reason: answer.waits, ready: null };
+  if ("refused" in answer) return await takeRefusal(services, chain, intent, choice, answer.refused);
+  const payable = await payablePlan(services, chain, intent, answer, false);
+  return "step" in payable ? payable.step : await reserveAndSign(services, chain, intent, choice, payable);
+}
+
+/** Looks for other reasons of a refused simulation than the request itself, before it is held for it. */
+async function takeRefusal(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+  { sender }: Wallet,
+  reason: string,
+): Promise<Step> {
+  // Another process may have deployed it since: then the refusal is the second deployment's.
+  const now = await getIntent(services.db, intent.id);
+  if (now.version !== intent.version) return now;
+  if (intent.kind === "update") return await holdRefused(services, chain, intent, reason);
+  const found = await findOnChain(services, chain, intent);
+  if (found) return found;
+  // The wallet may have lost its role since it was chosen: then another one has it, or the request waits for it.
+  services.relay.forgetRoles(chain);
+  if (!(await sendersOf(services, chain, intent)).includes(sender)) return intent;
+  // A node may simulate on top of its mempool, and this very request may wait there, forgotten here.
+  if ((await lacksBasis(services, chain, sender)) && (await takeBasis(services, chain, sender)) === null) return intent;
+  return await holdRefused(services, chain, intent, reason);
+}
+
+/** What the chain has of the request already: its collection, or its effect by another transaction. */
+async function findOnChain(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
+  const imported = intent.kind === "deploy" ? await importDeployment(services, chain, intent) : null;
+  return imported ?? (await endAsFound(services, chain, intent));
+}
+
+async function reserveAndSign(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+  choice: Wallet,
+  { plan, ready }: Payable,
+): Promise<Step> {
+  const again = () => getIntent(services.db, intent.id);
+  if (choice.isNew && !(await isFirstNonce(services, chain, choice.sender, ready.chainNonce))) {
+    const reason = "the endpoints do not agree on how many transactions the paying wallet has sent";
+    return { kind: "waiting", intent, reason, ready: null };
+  }
+  // A nonce that nobody signs for would keep those behind it waiting.
+  await services.relay.signing.requireAnswer();
+  const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
+  if (!queued) return await again();
+  const { genesisHash } = await services.relay.factory(chain);
+  const assignment = await reserveNonce(services, chain, queued, ready, genesisHash);
+  switch (assignment.kind) {
+    case "assigned":
+      return (await signAttempt(services, chain, assignment.intent, assignment.reservation, plan)) ?? (await again());
+    case "lost":
+      return await again();
+    case "unchecked": {
+      const unready = await takeBasis(services, chain, choice.sender);
+      if (!unready) return queued;
+      if (!unready.soon) return await holdIntent(services, chain, queued, "wallet", unready.reason);
+      return { kind: "waiting", intent: queued, reason: unready.reason, ready: null };
+    }
+    case "wait":
+      return { kind: "waiting", intent: queued, reason: assignment.reason, ready };
+    case "hold": {
+      const other = await chooseWallet(services, chain, queued);
+      return other.kind === "wallet" && other.sender !== choice.sender
+        ? queued
+        : await holdIntent(services, chain, queued, assignment.reason, assignment.message);
+    }
+    default:
+      return assignment satisfies never;
+  }
+}
