@@ -50,11 +50,10 @@ export async function renderBatch(pool: pg.Pool, rendering: Rendering, most = ro
     ]);
     const { rows } = await client.query<{ position: string[] | null; done: boolean }>(
       `SELECT position, done_at IS NOT NULL AS done FROM service.rendering
-       WHERE relation = $1 AND rendered_as = $2 FOR UPDATE SKIP LOCKED`,
+       WHERE relation = $1 AND rendered_as = $2 FOR UPDATE`,
       [table, hash],
     );
     const [at] = rows;
-    // Another worker is at it.
     if (!at) return false;
     if (at.done) return true;
     const after = at.position

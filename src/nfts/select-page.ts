@@ -143,12 +143,12 @@ function selectedOf(row: RawRow | null, layout: Layout, contract: Buffer | undef
 
 /** What `contractsSql` gave, by address. */
 function recordsOf(contracts: string | null, records: string | null): Map<string, RecordParts> {
-  const told = new Map<string, string>();
-  for (const text of records?.split(itemMark) ?? []) told.set(text.slice(0, 40), text.slice(41));
+  const rendered = new Map<string, string>();
+  for (const text of records?.split(itemMark) ?? []) rendered.set(text.slice(0, 40), text.slice(41));
   const known = new Map<string, RecordParts>();
   for (const text of contracts?.split(itemMark) ?? []) {
     const address = text.slice(0, 40);
-    known.set(address, recordOf(address, text.slice(41), told.get(address) ?? null));
+    known.set(address, recordOf(address, text.slice(41), rendered.get(address) ?? null));
   }
   return known;
 }

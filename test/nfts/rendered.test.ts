@@ -30,7 +30,15 @@ function random(below: number): number {
   return Math.floor((state / 2 ** 32) * below);
 }
 const pick = <T>(values: readonly T[]): T => values[random(values.length)] as T;
-const texts = [null, "", "plain", 'quo"te \\ \n\t \u0007', "umlaut ä 😀 \u2028", "x".repeat(16_384), "y".repeat(16_385)];
+const texts = [
+  null,
+  "",
+  "plain",
+  'quo"te \\ \n\t \u0007',
+  "umlaut ä 😀 \u2028",
+  "x".repeat(16_384),
+  "y".repeat(16_385),
+];
 const bytes = (hex: string) => Buffer.from(hex.slice(2), "hex");
 
 async function write(step: number): Promise<void> {
@@ -128,7 +136,14 @@ async function compare(): Promise<void> {
   const rest = await apis.v0(`/accounts/${alice}?chain=goerli&include=metadata&include=contract_information`);
   expect(
     rest.body.nfts.map((nft: Record<string, { name: string }>) => [
-      ...[nft["token_id"], nft["name"], nft["file_url"], nft["cached_file_url"], nft["metadata"], nft["contract"]?.name],
+      ...[
+        nft["token_id"],
+        nft["name"],
+        nft["file_url"],
+        nft["cached_file_url"],
+        nft["metadata"],
+        nft["contract"]?.name,
+      ],
     ]),
   ).toEqual(
     expected.map((nft) => [
@@ -156,7 +171,8 @@ test(`${writes} random writes: answers are what the tables say (RENDER_SEED=${se
 });
 
 test("rows of another version are rendered again, once, and answers stay the same", async () => {
-  const stale = "SELECT count(*)::int AS count FROM service.token_metadata WHERE rendered_as NOT LIKE $1 || '%' OR rendered_as IS NULL";
+  const stale =
+    "SELECT count(*)::int AS count FROM service.token_metadata WHERE rendered_as NOT LIKE $1 || '%' OR rendered_as IS NULL";
   await database.pool.query("UPDATE service.token_metadata SET name = name");
   await database.pool.query("ALTER TABLE service.token_metadata DISABLE TRIGGER USER");
   await database.pool.query("UPDATE service.token_metadata SET rendered = 'old', rendered_as = 'another'");
