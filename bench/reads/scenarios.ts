@@ -90,20 +90,25 @@ export async function makeScenarios(
   const headers = { Authorization: key, "Content-Type": "application/json" };
 
   async function bareOf(body: string, columns: string[]): Promise<BareRead> {
-    // It sends what the statements give as it is: composing an answer of it is what ours does beside.
     const bare: BareRead = { statements: [], texts: [] };
+    let rest = body;
     for (const [index, { text, values }] of heard.entries()) {
       const column = columns[index] ?? "items";
       const { rows } = await client.query(text, values as never[]);
-      if (!rows[0]?.[column]) throw new Error(`the statement gave nothing: ${body.slice(0, 200)}`);
+      const part = String(rows[0]?.[column] ?? "");
+      const at = rest.indexOf(part);
+      if (at < 0 || part === "")
+        throw new Error(`the answer does not hold what the statement gave: ${body.slice(0, 200)}`);
       const sent = values.map((value) => (Buffer.isBuffer(value) ? `\\x${value.toString("hex")}` : String(value)));
       bare.statements.push({
         text,
         values: values.map((value, at) => (Array.isArray(value) ? `{${value.join(",")}}` : (sent[at] ?? ""))),
         column,
       });
-      bare.texts.push("");
+      bare.texts.push(rest.slice(0, at));
+      rest = rest.slice(at + part.length);
     }
+    bare.texts.push(rest);
     return bare;
   }
 
@@ -254,13 +259,13 @@ export async function makeScenarios(
       "nested query",
       queries.nested,
       contractAddresses.map((c, index) => ({ c, a: owners[index % owners.length], t: tokens[index] })),
-      ["item", "items", "items"],
+      ["contract", "nft", "items", "items"],
     ),
     await graphql(
       "detail",
       queries.detail,
       contractAddresses.map((c, index) => ({ c, t: tokens[index] })),
-      ["item"],
+      ["nft"],
     ),
     await rest(
       "detail",
@@ -270,7 +275,7 @@ export async function makeScenarios(
           ...{ chain: "goerli", contract: contractAddresses[index] ?? "", tokenId: BigInt(tokens[index] ?? 0) },
           ...{ shape: detailsShape, contractMembers },
         }),
-      "item",
+      "nft",
     ),
   ];
 }

@@ -2,10 +2,9 @@ import type { GraphQLSchema, OperationDefinitionNode, SelectionSetNode } from "g
 import type { Caller } from "../../auth/caller.ts";
 import { findChain } from "../../chains.ts";
 import { JsonText } from "../../json/json-text.ts";
-import { listMark } from "../../nfts/compose.ts";
 import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../../nfts/json-lists.ts";
 import type { JsonPage } from "../../nfts/json-page.ts";
-import type { NftShape } from "../../nfts/shape.ts";
+import { listMark, type NftShape } from "../../nfts/nft-json.ts";
 import { countConditions, type TraitFilter } from "../../nfts/traits.ts";
 import type { Services } from "../../services.ts";
 import { encodeId } from "../builder.ts";
@@ -74,7 +73,7 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
   const found = membersWithList(root, "Account", "nfts", fragments);
   if (!found?.list || !found.others.every(({ field }) => ["id", "address", "__typename"].includes(field))) return null;
   const { members, list } = found;
-  const write = connectionWriter(list.node.selectionSet, fragments);
+  const write = connectionWriter(list.node.selectionSet, fragments, true);
   if (!write) return null;
   const [rootArguments, listArguments] = [argumentsOf(schema, "Query", root), argumentsOf(schema, "Account", list)];
   return (variables) => {
@@ -104,7 +103,7 @@ function planChain(schema: GraphQLSchema, root: Member, fragments: Fragments): P
   if (!found?.list || !found.others.every(({ field }) => ["name", "chainId", "__typename"].includes(field)))
     return null;
   const { members, list } = found;
-  const write = connectionWriter(list.node.selectionSet, fragments);
+  const write = connectionWriter(list.node.selectionSet, fragments, false);
   if (!write) return null;
   const [rootArguments, listArguments] = [argumentsOf(schema, "Query", root), argumentsOf(schema, "Chain", list)];
   return (variables) => {
@@ -133,7 +132,7 @@ function membersWithList(root: Member, type: string, name: string, fragments: Fr
 }
 
 function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
-  const shape = nftShape(root.node.selectionSet, fragments);
+  const shape = nftShape(root.node.selectionSet, fragments, false);
   if (!shape) return null;
   const readArguments = argumentsOf(schema, "Query", root);
   return (variables) => {
@@ -165,7 +164,7 @@ function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments)
       return { size: "", run };
     };
   }
-  const write = connectionWriter(list.node.selectionSet, fragments);
+  const write = connectionWriter(list.node.selectionSet, fragments, false);
   if (!write) return null;
   const listArguments = argumentsOf(schema, "Contract", list);
   return (variables) => {
@@ -184,7 +183,7 @@ function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments)
   };
 }
 
-function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragments) {
+function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragments, ofAccount: boolean) {
   const members = set && flatten(set, "NftConnection", fragments);
   if (!members?.every(({ field }) => ["nodes", "edges", "pageInfo", "totalCount", "__typename"].includes(field)))
     return null;
@@ -197,7 +196,7 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
   if (!edge?.every(({ field }) => ["cursor", "node", "__typename"].includes(field))) return null;
   const info = infos[0]?.node.selectionSet ? flatten(infos[0].node.selectionSet, "PageInfo", fragments) : [];
   const node = list?.field === "edges" ? edge?.find(({ field }) => field === "node")?.node : list?.node;
-  const shape = node ? nftShape(node.selectionSet, fragments) : [];
+  const shape = node ? nftShape(node.selectionSet, fragments, ofAccount) : [];
   if (!edge || !info || !shape || edge.filter(({ field }) => field === "node").length > 1) return null;
   const asEdges = list?.field === "edges";
   const edgeText = (item: string, cursor: string) =>

@@ -1,6 +1,5 @@
 import { type FieldNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from "graphql";
-import { contractFields, tokenFields } from "../../nfts/fields.ts";
-import type { ContractMember, ContractMemberName, FileMember, JsonMember, NftMember } from "../../nfts/shape.ts";
+import type { ContractField, FileField, JsonMember, NftField } from "../../nfts/nft-json.ts";
 
 export type Fragments = Record<string, FragmentDefinitionNode>;
 
@@ -11,15 +10,30 @@ export interface Member {
   node: FieldNode;
 }
 
-/** Members that are no fields of the table under their GraphQL names. */
-const tokenNames: Record<string, NftMember> = { id: "id", __typename: "nftTypename" };
-const contractNames: Record<string, ContractMemberName> = {
-  id: "id",
+const same = ["id", "chain", "tokenId", "standard", "owner", "supply", "creator", "mintedAt", "name", "description"];
+const nftNames: Record<string, NftField> = {
+  ...(Object.fromEntries(same.map((name) => [name, name])) as Record<string, NftField>),
+  contractAddress: "contract",
+  metadataUrl: "metadataUrl",
+  metadata: "metadata",
+  fileUrl: "fileUrl",
+  animationUrl: "animationUrl",
+  cachedFileUrl: "cachedFileUrl",
+  cachedAnimationUrl: "cachedAnimationUrl",
+  metadataUpdatedAt: "metadataUpdatedAt",
+  __typename: "nftTypename",
+};
+const contractNames: Record<string, ContractField> = {
+  ...Object.fromEntries(["id", "chain", "address", "standard", "name", "symbol", "description"].map((n) => [n, n])),
+  thumbnailUrl: "thumbnailUrl",
+  cachedThumbnailUrl: "cachedThumbnailUrl",
+  bannerUrl: "bannerUrl",
+  cachedBannerUrl: "cachedBannerUrl",
   __typename: "contractTypename",
   // Its text is put there by whoever reads the list.
   nfts: "listMark",
 };
-const fileNames: Record<string, FileMember> = {
+const fileNames: Record<string, FileField> = {
   width: "width",
   height: "height",
   sizeBytes: "sizeBytes",
@@ -27,10 +41,15 @@ const fileNames: Record<string, FileMember> = {
 };
 
 /** The members of a token's object; null: the selection is not for a plan. */
-export function nftShape(set: SelectionSetNode | undefined, fragments: Fragments): JsonMember[] | null {
+export function nftShape(
+  set: SelectionSetNode | undefined,
+  fragments: Fragments,
+  ofAccount: boolean,
+): JsonMember[] | null {
   const members = set && flatten(set, "Nft", fragments);
   if (!members) return null;
   const shape = members.map(({ name, field, node }): JsonMember | null => {
+    if (field === "amount") return { name, field: ofAccount ? "amount" : "noAmount" };
     if (field === "contract") {
       const inner = contractMembersOf(node, fragments);
       if (inner?.some((member) => member.field === "listMark")) return null;
@@ -40,7 +59,7 @@ export function nftShape(set: SelectionSetNode | undefined, fragments: Fragments
       const inner = namedMembers(node, "FileInformation", fileNames, fragments);
       return inner && { name, field: { group: "fileInformation", members: inner } };
     }
-    const known = memberNamed<NftMember>(field, tokenNames, tokenFields);
+    const known = nftNames[field];
     return known ? { name, field: known } : null;
   });
   const whole = shape.filter((member) => member !== null);
@@ -48,8 +67,8 @@ export function nftShape(set: SelectionSetNode | undefined, fragments: Fragments
 }
 
 /** The same of a contract's. */
-export function contractMembersOf(node: FieldNode, fragments: Fragments): ContractMember[] | null {
-  return namedMembers(node, "Contract", contractNames, fragments, contractFields);
+export function contractMembersOf(node: FieldNode, fragments: Fragments): JsonMember<ContractField>[] | null {
+  return namedMembers(node, "Contract", contractNames, fragments);
 }
 
 function namedMembers<F extends string>(
@@ -57,19 +76,13 @@ function namedMembers<F extends string>(
   type: string,
   names: Record<string, F>,
   fragments: Fragments,
-  fields: object = {},
 ): JsonMember<F>[] | null {
   const inner = node.selectionSet && flatten(node.selectionSet, type, fragments);
   const known = inner?.flatMap((member): JsonMember<F>[] => {
-    const field = memberNamed(member.field, names, fields);
+    const field = Object.hasOwn(names, member.field) ? names[member.field] : undefined;
     return field ? [{ name: member.name, field }] : [];
   });
   return inner && known?.length === inner.length ? known : null;
-}
-
-function memberNamed<F extends string>(name: string, names: Record<string, F>, fields: object): F | undefined {
-  if (Object.hasOwn(fields, name)) return name as F;
-  return Object.hasOwn(names, name) ? names[name] : undefined;
 }
 
 /** The fields of a selection with those of its fragments; null where directives or other types are. */
