@@ -227,7 +227,8 @@ test("whoever applies events by id has the chain's owners, at each finality, wha
       }
       await chain.end();
     }),
-    { numRuns: 25 },
+    // The same runs each time. Another seed: `EVENTS_SEED=… npm test -- events/outbox`.
+    { numRuns: 25, seed: Number(process.env["EVENTS_SEED"] ?? 7) },
   );
   expect(runs).toBeGreaterThanOrEqual(25);
 });
