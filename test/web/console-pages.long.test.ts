@@ -33,6 +33,13 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
       const hash = await fan.sendTransaction({ to: collection, data: mintOne, value: 10n ** 16n });
       await chain.node.waitForTransactionReceipt({ hash });
     }
+    // A page asks for traits when it opens: their documents have to be read by then.
+    const path = `/nfts/${collection}?chain=goerli&include=metadata`;
+    const isRead = ({ body }: { body: Record<string, unknown> }) => {
+      const nfts = (body["nfts"] ?? []) as { metadata: unknown }[];
+      return nfts.length === 3 && nfts.every(({ metadata }) => metadata !== null);
+    };
+    await new Client(stack.ready).until(path, isRead);
   });
   afterAll(async () => {
     await browser?.close();
