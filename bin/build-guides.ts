@@ -16,6 +16,7 @@ export async function buildGuides(docs: string): Promise<GuidePage[]> {
 function guideOf(name: string, source: string, known: ReadonlySet<string>): GuidePage {
   const anchors = new Map<string, number>();
   const sections: GuidePage["sections"] = [];
+  let tables = 0;
   const marked = new Marked({ gfm: true });
   marked.use({
     renderer: {
@@ -38,7 +39,9 @@ function guideOf(name: string, source: string, known: ReadonlySet<string>): Guid
         const row = (cells: Tokens.TableCell[], tag: string) =>
           `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join("")}</tr>`;
         const body = token.rows.map((cells) => row(cells, "td")).join("");
-        return `<div class="scroll" tabindex="0" role="region" aria-label="Table"><table><thead>${row(token.header, "th")}</thead><tbody>${body}</tbody></table></div>\n`;
+        // Two regions of one page may not have the same name.
+        tables += 1;
+        return `<div class="scroll" tabindex="0" role="region" aria-label="Table ${tables}"><table><thead>${row(token.header, "th")}</thead><tbody>${body}</tbody></table></div>\n`;
       },
       link({ href, tokens }) {
         const text = this.parser.parseInline(tokens);

@@ -1,13 +1,11 @@
-import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { ReadyInfo } from "../src/embedded/ready-info.ts";
 import { freePorts } from "../src/free-port.ts";
-import { makeArtwork } from "./launch/artwork.ts";
 import { Client } from "./setup/client.ts";
 
 // The tarball of `npm pack` in an empty folder, with no repository: npm, Node and the registry are all there is.
@@ -55,15 +53,6 @@ function npm(args: readonly string[], cwd: string): { filename: string }[] {
   return Object.values(JSON.parse(output.slice(output.search(/^[[{]/m))) as Record<string, { filename: string }>);
 }
 
-/** A command of the package beside the running service. */
-async function mintyard(args: readonly string[], own: Record<string, string>): Promise<string> {
-  const { stdout } = await promisify(execFile)("npx", ["--yes", `--package=${tarball}`, "mintyard", ...args], {
-    cwd: dir,
-    env: own,
-  });
-  return stdout;
-}
-
 function filesOfTarball(): string[] {
   return execFileSync("tar", ["tzf", tarball], { encoding: "utf8" }).trim().split("\n");
 }
@@ -78,9 +67,7 @@ test("the tarball holds the program and no test or benchmark", () => {
   expect(sizeBytes).toBeLessThan(5_000_000);
 });
 
-test("npx starts the service in an empty folder, and it launches a folder of ten images", {
-  timeout: 600_000,
-}, async () => {
+test("npx starts the service in an empty folder, and it deploys a collection", { timeout: 600_000 }, async () => {
   const [port = 0] = await freePorts(1);
   const lines: string[] = [];
   const child = spawn("npx", ["--yes", `--package=${tarball}`, "mintyard", "start"], {
@@ -98,17 +85,20 @@ test("npx starts the service in an empty folder, and it launches a folder of ten
     child.once("exit", (code) => failed(new Error(`start ended with code ${code}:\n${lines.slice(-40).join("\n")}`)));
   });
   expect(readdirSync(join(dir, "empty"))).toEqual([".mintyard"]);
-  const dataDir = join(dir, "empty/.mintyard");
-  const folder = join(dir, "art");
-  await makeArtwork(folder, { count: 10, seed: 1, settings: { reveal: "now" } });
-  const output = await mintyard(["launch", folder, "--yes", "--json"], { ...env, MINTYARD_DATA_DIR: dataDir });
-  const events = output
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { event: string; address?: string });
-  const address = events.find(({ event }) => event === "links")?.address;
-  const { body } = await new Client(ready).get("/me/contracts/collections?chain=goerli");
-  expect(body["contracts"]).toMatchObject([{ address, max_supply: 10, base_uri: expect.stringMatching(/^ipfs:/) }]);
-  const page = await fetch(`${new URL(ready.rest).origin}/mint/goerli/${address}`);
-  expect(await page.text()).toContain('<meta property="og:image"');
+  const client = new Client(ready);
+  const owner = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";
+  const { body } = await client.json("/contracts/collections", {
+    chain: "goerli",
+    name: "Packed",
+    symbol: "PKD",
+    max_supply: 3,
+    tokens_per_mint: 1,
+    mint_price: 0.01,
+    owner_address: owner,
+    treasury_address: owner,
+    public_mint_start: "2036-01-01T00:00:00+00:00",
+  });
+  const path = `/contracts/${body["transaction_hash"]}?chain=goerli`;
+  const deployed = await client.until(path, ({ status }) => status === 200);
+  expect(deployed.body["contract_address"]).toBe(body["predicted_address"]);
 });

@@ -58,10 +58,6 @@ describe.skipIf(!hasBrowser)("every page", () => {
     { name: "launch", path: "/console/launch", ready: "Drop a folder here", signedIn: true },
     { name: "collection", path: `/console/collections/goerli/${collection}`, ready: "Mint page", signedIn: true },
     { name: "data", path: "/console/data", ready: "Address", signedIn: true },
-    { name: "webhooks", path: "/console/webhooks", ready: "New endpoint", signedIn: true },
-    { name: "operator", path: "/console/operator", ready: "Next nonce", signedIn: true },
-    { name: "api", path: "/docs", ready: "Error codes", signedIn: false },
-    { name: "start", path: "/docs/start", ready: "Operators", signedIn: false },
     { name: "account", path: "/console/account", ready: "Keys and sessions", signedIn: true },
   ];
 
