@@ -366,6 +366,8 @@ BEGIN
   IF NOT FOUND THEN RETURN; END IF;
   first := CASE level WHEN 'safe' THEN told.safe_block ELSE told.final_block END + 1;
   IF upto < first THEN RETURN; END IF;
+  -- What is final is safe, also where the node's safe block was not seen in between.
+  IF level = 'finalized' THEN PERFORM service.tell_settled(name, 'safe', upto, hash); END IF;
   IF EXISTS (SELECT FROM service.event_interest WHERE chain_id = told.chain_id AND finality = level AND expires_at > now()) THEN
     EXECUTE format($sql$
       INSERT INTO service.event_new (type, id, chain_id, finality, contract, token_id, from_address, to_address, amount,
@@ -385,7 +387,7 @@ BEGIN
   IF level = 'safe' THEN
     UPDATE service.event_index SET safe_block = upto WHERE schema_name = name;
   ELSE
-    UPDATE service.event_index SET final_block = upto, safe_block = greatest(safe_block, upto) WHERE schema_name = name;
+    UPDATE service.event_index SET final_block = upto WHERE schema_name = name;
     IF EXISTS (SELECT FROM service.event_interest WHERE chain_id = told.chain_id AND expires_at > now()) THEN
       PERFORM service.record_event('chain.finalized', concat_ws(':', told.chain_id, upto, hash), NULL, false, told.chain_id, NULL, NULL,
         json_build_object('from', first::text, 'to', upto::text, 'hash', hash));

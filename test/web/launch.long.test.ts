@@ -79,10 +79,15 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await enterOn(page, "Launch");
     await page.getByRole("heading", { name: "Launch a collection" }).waitFor();
     await typeInto(page, "Name of the collection", "Keyboard");
+    // The browser hands the chooser over from here on. Asked for with the key itself, it came too late in some runs.
+    let giveFiles: Promise<void> | undefined;
+    page.once("filechooser", (chooser) => {
+      giveFiles = chooser.setFiles(folder);
+    });
     await tabTo(page, "Choose a folder");
-    const [chooser] = await Promise.all([page.waitForEvent("filechooser"), page.keyboard.press("Enter")]);
-    await chooser.setFiles(folder);
+    await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Store 100 pictures" }).waitFor();
+    await giveFiles;
     await enterOn(page, "Store 100 pictures");
     await page.getByText("100 tokens are stored at").waitFor();
     await enterOn(page, "Next");
@@ -167,8 +172,12 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await third.getByRole("button", { name: "Reveal all tokens" }).click();
     await third.getByRole("heading", { name: "Reveal" }).waitFor({ state: "detached" });
     const address = third.url().split("/").at(-1) as Address;
-    const sale = (await (await fetch(`${origin}/mint/goerli/${address}/sale`)).json()) as { revealed: boolean };
-    expect(sale.revealed).toBe(true);
+    // The public page's settings may be two seconds old.
+    const isRevealed = async () => {
+      const sale = (await (await fetch(`${origin}/mint/goerli/${address}/sale`)).json()) as { revealed: boolean };
+      return sale.revealed;
+    };
+    await expect.poll(isRevealed, { timeout: 10_000 }).toBe(true);
     await watched.context.close();
   });
 
