@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import { type Address, bytesToHex, type Hex } from "viem";
 import type { Chain } from "../chains.ts";
+import { toBytes, toHex } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { gathered } from "../gathered.ts";
-import { toBytes, toHex } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import { buildAllowlistTree, climb } from "./allowlist-tree.ts";
 import type { StoredTree } from "./stored-tree.ts";

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import type { Chain } from "../chains.ts";
+import { toBytes, toHex } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
-import { toBytes, toHex } from "../relay/store/bytes.ts";
 import type { DeploymentPayload } from "./deployment-payload.ts";
 import type { Creation, HandedOut } from "./exact-creation.ts";
 

@@ -2,8 +2,8 @@ import { sql } from "kysely";
 import type { Address, Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
+import { toAddress, toBytes, toHash } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { toAddress, toBytes, toHash } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import type { DeploymentPayload } from "./deployment-payload.ts";
 

@@ -1,7 +1,7 @@
 import { type Hash, parseAbiItem, zeroAddress } from "viem";
 import type { Chain } from "../chains.ts";
+import { toAddress, toHash, toHex } from "../db/bytes.ts";
 import { loggable } from "../relay/chain/node-failure.ts";
-import { toAddress, toHash, toHex } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import {
   type AwaitedRow,

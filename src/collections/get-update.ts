@@ -2,9 +2,9 @@ import { sql } from "kysely";
 import type { Address, Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
+import { toAddress, toHash } from "../db/bytes.ts";
 import type { IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
-import { toAddress, toHash } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import { isUuid } from "./get-deployment.ts";
 

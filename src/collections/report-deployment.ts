@@ -2,9 +2,9 @@ import { sql } from "kysely";
 import type { Address, Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
+import { toAddress, toBytes, toHash } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
-import { toAddress, toBytes, toHash } from "../relay/store/bytes.ts";
 import type { Services } from "../services.ts";
 import { addressOfCreation, hashOfCreation, readTransaction } from "./exact-creation.ts";
 

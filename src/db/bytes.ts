@@ -1,11 +1,28 @@
-/** An address or hash as its column holds it. */
+import type { Address, Hash, Hex } from "viem";
+
+/**
+ * An address, hash or call data as its column holds it.
+ *
+ * @param hex `0x` and an even number of digits.
+ * @throws Error for anything else: cut bytes would be another address.
+ */
 export function toBytes(hex: string): Buffer {
-  return Buffer.from(hex.slice(2), "hex");
+  const bytes = Buffer.from(hex.slice(2), "hex");
+  if (bytes.length * 2 !== hex.length - 2) throw new Error("not hexadecimal bytes");
+  return bytes;
 }
 
 /** Bytes of a column as lower-case `0x…`. */
-export function toHex(bytes: Buffer): string {
+export function toHex(bytes: Buffer): Hex {
   return `0x${bytes.toString("hex")}`;
+}
+
+export function toAddress(bytes: Buffer): Address {
+  return toHex(bytes);
+}
+
+export function toHash(bytes: Buffer): Hash {
+  return toHex(bytes);
 }
 
 /** A whole number as big-endian bytes of a fixed width: keyset positions of token ids, blocks, … */

@@ -6,6 +6,7 @@ import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
 import { checkKey, idOfKey } from "../collections/accept-deployment.ts";
 import { SharedRequests } from "../collections/shared-requests.ts";
+import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { refreshFees } from "../relay/chain/current-fees.ts";
 import { requireOperator } from "../relay/chain/deployable.ts";
@@ -20,7 +21,6 @@ import {
   storedKey,
 } from "../relay/requests/accept-intent.ts";
 import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
-import { toBytes } from "../relay/store/bytes.ts";
 import type { Intent } from "../relay/store/intents.ts";
 import { planGasReservation } from "../relay/submit/budget.ts";
 import type { Services } from "../services.ts";

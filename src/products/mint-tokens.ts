@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Caller } from "../auth/caller.ts";
+import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { FreedClaim } from "../relay/requests/accept-intent.ts";
-import { toBytes } from "../relay/store/bytes.ts";
 import { getIntent, newestRetry } from "../relay/store/intents.ts";
 import { type OperationToken, type TokensPayload, tokensOf } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";

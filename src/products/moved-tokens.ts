@@ -1,5 +1,5 @@
 import { sql } from "kysely";
-import { toBytes } from "../relay/store/bytes.ts";
+import { toBytes } from "../db/bytes.ts";
 import type { TokensPayload } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import type { ProductRequest } from "./get-request.ts";

@@ -5,7 +5,7 @@ import { type Address, type Hex, keccak256 } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { buildAllowlistTree } from "../../src/collections/allowlist-tree.ts";
 import { keepTree, readAllowlist, readProof } from "../../src/collections/allowlists.ts";
-import { toBytes } from "../../src/relay/store/bytes.ts";
+import { toBytes } from "../../src/db/bytes.ts";
 import type { Services } from "../../src/services.ts";
 import { ApiServer } from "../setup/api-server.ts";
 

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
+import { toAddress } from "../../src/db/bytes.ts";
 import { carryOut } from "../../src/products/carry-out.ts";
 import { createContract } from "../../src/products/create-contract.ts";
 import { mintTokens } from "../../src/products/mint-tokens.ts";
 import { deployOperatorAndEasy } from "../../src/relay/operator/deploy-easy-contract.ts";
-import { toAddress } from "../../src/relay/store/bytes.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { createLogger } from "../../src/telemetry/log.ts";

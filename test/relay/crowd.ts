@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Address } from "viem";
+import { toBytes } from "../../src/db/bytes.ts";
 import type { IntentState } from "../../src/db/tables/relay.ts";
-import { toBytes } from "../../src/relay/store/bytes.ts";
 import type { RelayHarness } from "./harness.ts";
 
 export const toInFlight = ["assigned", "signed", "in_flight"] as const;

@@ -5,9 +5,9 @@ import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts"
 import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
 import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { toAddress, toHash, toHex } from "../../src/db/bytes.ts";
 import { intentName } from "../../src/relay/chain/encode-deploy.ts";
 import { verifyDeployment } from "../../src/relay/chain/verify-deployment.ts";
-import { toAddress, toHash, toHex } from "../../src/relay/store/bytes.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import { importDeployment } from "../../src/relay/submit/import-deployment.ts";

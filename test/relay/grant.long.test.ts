@@ -4,7 +4,7 @@ import { type Address, createTestClient, createWalletClient, type Hex, http, par
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { toAddress } from "../../src/relay/store/bytes.ts";
+import { toAddress } from "../../src/db/bytes.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import { patient } from "../setup/poll-timeout.ts";
 import { RunningSigner } from "../signing/signer-fixture.ts";

@@ -6,7 +6,7 @@ import { readStatus } from "../../src/accounts/read-status.ts";
 import { watchStatus } from "../../src/accounts/status-gauges.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
-import { toAddress } from "../../src/relay/store/bytes.ts";
+import { toAddress } from "../../src/db/bytes.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import type { Services } from "../../src/services.ts";
 import { relayerRole } from "../../src/signing/rules.ts";

@@ -1,7 +1,7 @@
 import { decodeFunctionData, type Hex, keccak256, parseAbi, serializeTransaction } from "viem";
 import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
 import type { Chain } from "../../chains.ts";
-import { toAddress } from "../store/bytes.ts";
+import { toAddress } from "../../db/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { tokensOf } from "../store/operation-payload.ts";
 import type { RelayContext } from "./context.ts";

@@ -1,7 +1,7 @@
 import { type Address, encodeFunctionData, type Hex } from "viem";
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
 import type { RuntimeConfig } from "../../../contracts/abi/config.ts";
-import { toAddress, toBytes } from "../store/bytes.ts";
+import { toAddress, toBytes } from "../../db/bytes.ts";
 import { applyChanges, readChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
 import { changesOf } from "../store/operation-payload.ts";

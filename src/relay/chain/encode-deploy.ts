@@ -1,6 +1,6 @@
 import { encodeFunctionData, type Hex } from "viem";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
-import { toAddress, toHex } from "../store/bytes.ts";
+import { toAddress, toHex } from "../../db/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 
 /** An intent's name on chain: its root's UUID, padded to 32 bytes in front. */

@@ -1,7 +1,7 @@
 import type { Hash } from "viem";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../../chains.ts";
-import { toAddress } from "../store/bytes.ts";
+import { toAddress } from "../../db/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import type { RelayContext } from "./context.ts";
 import { intentName } from "./encode-deploy.ts";

@@ -1,6 +1,6 @@
 import { type Chain, operatorsOf } from "../../chains.ts";
+import { toAddress } from "../../db/bytes.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import type { RelayContext } from "./context.ts";
 import type { DeploymentLog } from "./find-deployment-log.ts";

@@ -1,8 +1,8 @@
 import { encodeFunctionData } from "viem";
 import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
 import type { Chain } from "../../chains.ts";
+import { toAddress } from "../../db/bytes.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import type { RelayContext } from "./context.ts";
 import { intentName } from "./encode-deploy.ts";

@@ -1,7 +1,7 @@
 import { decodeFunctionData, encodeEventTopics, encodeFunctionData, type Hex, type Log, parseEventLogs } from "viem";
 import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
+import { toAddress, toHex } from "../../db/bytes.ts";
 import type { CallKind, IntentKind } from "../../db/tables/relay.ts";
-import { toAddress, toHex } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { intentName } from "./encode-deploy.ts";
 import type { Receipt } from "./reads.ts";

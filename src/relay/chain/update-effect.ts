@@ -1,5 +1,5 @@
 import type { Chain } from "../../chains.ts";
-import { toHash } from "../store/bytes.ts";
+import { toHash } from "../../db/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { endedStates } from "../store/lifecycle.ts";
 import type { RelayContext } from "./context.ts";

@@ -10,7 +10,7 @@ import { cloneCode } from "../../../contracts/abi/clone-code.ts";
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import { encodeInitData, predictCollection } from "../../../contracts/abi/config.ts";
-import { toAddress, toHex } from "../store/bytes.ts";
+import { toAddress, toHex } from "../../db/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { intentName } from "./encode-deploy.ts";
 import type { Receipt } from "./reads.ts";

@@ -8,8 +8,8 @@ import {
   zeroAddress,
 } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress, toHex } from "../../db/bytes.ts";
 import { NodeFault } from "../../rpc/batch.ts";
-import { toAddress, toHex } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { changesOf, type OperationToken, tokensOf } from "../store/operation-payload.ts";
 import { changesWithout, supersededMembers } from "../store/update-order.ts";

@@ -1,9 +1,9 @@
 import type { Address, Hash } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toBytes, toHash, toHex } from "../../db/bytes.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { calls, parseBlock, parseReceipt } from "../chain/reads.ts";
-import { toBytes, toHash, toHex } from "../store/bytes.ts";
 
 /** Grants that a command signed and that nobody has seen mined yet. */
 export async function listOwnGrants(

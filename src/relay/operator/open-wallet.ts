@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toBytes } from "../../db/bytes.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findNonces } from "../chain/find-nonces.ts";
 import { readChainView } from "../chain/view.ts";
-import { toBytes } from "../store/bytes.ts";
 import { kindOnChain } from "../track/import-found.ts";
 import { mendIntents } from "../track/mend-intents.ts";
 

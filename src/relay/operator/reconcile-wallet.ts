@@ -1,10 +1,10 @@
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toBytes } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findNonces } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { rootOf } from "../chain/own-content.ts";
-import { toBytes } from "../store/bytes.ts";
 import { keepFoundBytes } from "../submit/take-basis.ts";
 import { type FoundNonce, importFound, kindOnChain } from "../track/import-found.ts";
 import { mendIntents } from "../track/mend-intents.ts";

@@ -1,6 +1,7 @@
 import { type Address, encodeFunctionData, formatEther, type Hash } from "viem";
 import { collectionFactoryAbi } from "../../../contracts/abi/collection-factory.ts";
 import type { Chain } from "../../chains.ts";
+import { toBytes } from "../../db/bytes.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import { relayerRole } from "../../signing/rules.ts";
 import { type Signer, signChecked } from "../../signing/signer.ts";
@@ -10,7 +11,6 @@ import { isFirstNonce } from "../chain/first-nonce.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { calls, parseBlock, parseFeeHistory, parseQuantity } from "../chain/reads.ts";
-import { toBytes } from "../store/bytes.ts";
 import { listWallets, lockWallet } from "../store/wallets.ts";
 import { takeBasis } from "../submit/take-basis.ts";
 

@@ -1,11 +1,11 @@
 import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import type { Address, Hex } from "viem";
+import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import type { IntentKind } from "../../db/tables/relay.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import { batched } from "../store/batch.ts";
-import { toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, lostRequest, newestRetry } from "../store/intents.ts";
 import { type GasReservation, keepLimits, wantedLimits } from "../submit/budget.ts";

@@ -1,9 +1,9 @@
 import type { Kysely } from "kysely";
 import { sql } from "kysely";
 import { formatGwei } from "viem";
+import { toAddress, toHash } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { isOperation } from "../chain/operation.ts";
-import { toAddress, toHash } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { findReservation, listAttempts } from "../store/nonces.ts";
 import { tokensOf } from "../store/operation-payload.ts";

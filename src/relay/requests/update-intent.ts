@@ -1,11 +1,11 @@
 import { createHash, randomUUID } from "node:crypto";
 import { type Address, type Hex, zeroHash } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { Tier } from "../../db/tables/accounts.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { refreshFees } from "../chain/current-fees.ts";
-import { toAddress, toBytes } from "../store/bytes.ts";
 import { type ConfigChanges, storeChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
 import { planGasReservation } from "../submit/budget.ts";

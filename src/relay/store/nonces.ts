@@ -1,8 +1,8 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { sql } from "kysely";
 import type { Hash, Hex, TransactionReceipt } from "viem";
+import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
-import { toBytes } from "./bytes.ts";
 import { type Intent, moveIntent } from "./intents.ts";
 
 export type Attempt = Selectable<Database["service.attempt"]>;

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
 import type { Hash } from "viem";
+import { toHash } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
-import { toHash } from "./bytes.ts";
 import { readChanges } from "./config-changes.ts";
 import type { Intent } from "./intents.ts";
 import { endedStates } from "./lifecycle.ts";

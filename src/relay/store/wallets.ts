@@ -2,8 +2,8 @@ import type { Kysely, Transaction } from "kysely";
 import { sql } from "kysely";
 import type { Address, Hash } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
-import { toAddress, toBytes } from "./bytes.ts";
 
 /** What a process remembers of a wallet goes by this name. */
 export function nameWallet(chain: Chain, wallet: Address): string {

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
+import { toHex } from "../../db/bytes.ts";
 import { NodeFault, type RpcResult } from "../../rpc/batch.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { calls } from "../chain/reads.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import { batched } from "../store/batch.ts";
-import { toHex } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import type { Intent } from "../store/intents.ts";
 import { type Attempt, listAttemptsOf } from "../store/nonces.ts";

@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isOperation } from "../chain/operation.ts";
 import { batched } from "../store/batch.ts";
-import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 
 export type WalletChoice =

@@ -1,11 +1,11 @@
 import { sql } from "kysely";
 import { type Address, parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toHex } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { easyTokenOf } from "../chain/easy-token.ts";
 import { callKind } from "../chain/operation.ts";
 import { isCallOf } from "../chain/own-content.ts";
-import { toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import { importEasyToken } from "./import-easy-token.ts";
 import { reserveFound } from "./raise-reservation.ts";

@@ -1,4 +1,5 @@
 import type { Chain } from "../../chains.ts";
+import { toBytes } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { readEasyToken } from "../chain/easy-token.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
@@ -9,7 +10,6 @@ import { agreeOnOutcome } from "../chain/quorum.ts";
 import { verifyDeployment } from "../chain/verify-deployment.ts";
 import { verifyOperation } from "../chain/verify-operation.ts";
 import { readChainView } from "../chain/view.ts";
-import { toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { importEasyToken } from "./import-easy-token.ts";
 

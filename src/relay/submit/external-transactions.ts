@@ -1,11 +1,11 @@
 import { type Kysely, sql, type Transaction } from "kysely";
 import type { Address, Hash, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import type { CallKind } from "../../db/tables/relay.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { rootOf } from "../chain/own-content.ts";
-import { toAddress, toBytes } from "../store/bytes.ts";
 import { nameWallet } from "../store/wallets.ts";
 
 /**

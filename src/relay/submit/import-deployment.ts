@@ -1,11 +1,11 @@
 import { type Address, keccak256, recoverTransactionAddress, serializeTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { encodeDeploy } from "../chain/encode-deploy.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { verifyDeployment } from "../chain/verify-deployment.ts";
-import { toAddress, toBytes } from "../store/bytes.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { reserveBetween } from "../store/nonce-gaps.ts";
 import { costOf, findReservation, markMined } from "../store/nonces.ts";

@@ -1,7 +1,7 @@
 import type { Kysely } from "kysely";
+import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import type { EasyToken } from "../chain/easy-token.ts";
-import { toBytes } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import { tokensOf } from "../store/operation-payload.ts";
 

@@ -1,11 +1,11 @@
 import { decodeFunctionResult, encodeFunctionData, type Hash, type Hex } from "viem";
 import { collectionAbi } from "../../../contracts/abi/collection.ts";
+import { toAddress } from "../../db/bytes.ts";
 import type { RpcCall } from "../../rpc/batch.ts";
 import { encodeContractUpdate, encodeUpdate, type IntentCall } from "../chain/encode-call.ts";
 import { decodeRecord, recordCalls } from "../chain/product-record.ts";
 import { type Block, calls, parseBlock, parseBlockOrNull, parseHex } from "../chain/reads.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
-import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import type { BlockRef } from "../store/nonces.ts";
 

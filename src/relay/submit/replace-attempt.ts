@@ -1,9 +1,9 @@
 import { parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress, toHex } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { bumpFees, type Fees } from "../chain/fees.ts";
 import { callKind } from "../chain/operation.ts";
-import { toAddress, toHex } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import type { Attempt, NonceReservation } from "../store/nonces.ts";
 import { feeCap } from "./preflight.ts";

@@ -1,7 +1,7 @@
 import type { Chain } from "../../chains.ts";
+import { toAddress } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { replacesRecord } from "../chain/operation.ts";
-import { toAddress } from "../store/bytes.ts";
 import { getIntent, type Intent } from "../store/intents.ts";
 import { findReservation } from "../store/nonces.ts";
 import { waitForThoseAhead } from "../store/update-order.ts";

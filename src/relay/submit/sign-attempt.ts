@@ -1,12 +1,12 @@
 import { sql } from "kysely";
 import type { Address, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { CallKind } from "../../db/tables/relay.ts";
 import { signChecked } from "../../signing/signer.ts";
 import type { RelayContext } from "../chain/context.ts";
 import type { Fees } from "../chain/fees.ts";
 import { batched } from "../store/batch.ts";
-import { toAddress, toBytes } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
 import type { NonceReservation } from "../store/nonces.ts";

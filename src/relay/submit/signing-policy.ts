@@ -1,10 +1,10 @@
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress } from "../../db/bytes.ts";
 import { callersPolicy } from "../../signing/in-process.ts";
 import { checkOrder, SigningRefused } from "../../signing/rules.ts";
 import type { SigningOrder } from "../../signing/signer.ts";
 import { callKind, isOperation } from "../chain/operation.ts";
-import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 
 /**

@@ -1,13 +1,13 @@
 import { sql, type Transaction } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findNonces } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { type ContentKind, kindOfContent, rootOf } from "../chain/own-content.ts";
 import { type PoolTransaction, readPendingNonces } from "../chain/pending-nonces.ts";
-import { toBytes } from "../store/bytes.ts";
 import type { Unready } from "../store/nonce-basis.ts";
 import { lockWallet, nameWallet } from "../store/wallets.ts";
 import { recordSentElsewhere } from "./external-transactions.ts";

@@ -1,5 +1,6 @@
 import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toHash } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { announcesOperation, isOperation } from "../chain/operation.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
@@ -8,7 +9,6 @@ import { effectOfUpdate } from "../chain/update-effect.ts";
 import { announcesCollection, verifyDeployment } from "../chain/verify-deployment.ts";
 import { verifyOperation } from "../chain/verify-operation.ts";
 import { type ChainView, depthOf } from "../chain/view.ts";
-import { toHash } from "../store/bytes.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import type { MinedState } from "../store/lifecycle.ts";

@@ -1,5 +1,6 @@
 import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress, toBytes } from "../../db/bytes.ts";
 import { NodeFault } from "../../rpc/batch.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isIntentDone } from "../chain/intent-done.ts";
@@ -7,7 +8,6 @@ import { lackedRole } from "../chain/lacked-role.ts";
 import { isOperation } from "../chain/operation.ts";
 import { effectOfUpdate, type UpdateEffect } from "../chain/update-effect.ts";
 import { readReceipts } from "../chain/view.ts";
-import { toAddress, toBytes } from "../store/bytes.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import type { NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";

@@ -1,10 +1,10 @@
 import type { Address, Hash } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toBytes } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { type ContentKind, isOwnCollection, kindOfContent, rootOf } from "../chain/own-content.ts";
-import { toBytes } from "../store/bytes.ts";
 import { missingNonces } from "../store/nonce-gaps.ts";
 import { costOf } from "../store/nonces.ts";
 import { lockWallet } from "../store/wallets.ts";

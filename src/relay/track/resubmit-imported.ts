@@ -1,6 +1,7 @@
 import { sql } from "kysely";
 import { type Address, type Hex, parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toAddress, toBytes, toHex } from "../../db/bytes.ts";
 import { deploySelector, operatorSelectors, updateSelector } from "../../signing/rules.ts";
 import { type SigningKind, signChecked } from "../../signing/signer.ts";
 import type { RelayContext } from "../chain/context.ts";
@@ -8,7 +9,6 @@ import { bumpFees, type Fees } from "../chain/fees.ts";
 import { loggable } from "../chain/node-failure.ts";
 import { calls } from "../chain/reads.ts";
 import type { ChainView } from "../chain/view.ts";
-import { toAddress, toBytes, toHex } from "../store/bytes.ts";
 import type { Attempt } from "../store/nonces.ts";
 import { takeBasis } from "../submit/take-basis.ts";
 import type { RelayMemory } from "./loop-steps.ts";

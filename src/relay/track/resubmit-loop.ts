@@ -1,7 +1,7 @@
 import type { Chain } from "../../chains.ts";
+import { toHash } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { readReceipts } from "../chain/view.ts";
-import { toHash } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { isStale, replaceAttempt } from "../submit/replace-attempt.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.ts";

@@ -1,9 +1,9 @@
 import type { Chain } from "../../chains.ts";
+import { toAddress } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
 import { isCallOf } from "../chain/own-content.ts";
 import type { ChainView } from "../chain/view.ts";
-import { toAddress } from "../store/bytes.ts";
 import type { Intent } from "../store/intents.ts";
 import { costOf, markMined, type NonceReservation } from "../store/nonces.ts";
 import { importDeployment } from "../submit/import-deployment.ts";

@@ -1,10 +1,10 @@
 import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Chain } from "../../chains.ts";
+import { toBytes } from "../../db/bytes.ts";
 import { relayerRole } from "../../signing/rules.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { readRoles } from "../chain/roles.ts";
-import { toBytes } from "../store/bytes.ts";
 
 /** What one worker remembers of a chain between two looks. */
 export interface RoleMemory {

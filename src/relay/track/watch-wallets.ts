@@ -1,8 +1,8 @@
 import type { Chain } from "../../chains.ts";
+import { toBytes } from "../../db/bytes.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { loggable } from "../chain/node-failure.ts";
 import { type ChainView, readChainView } from "../chain/view.ts";
-import { toBytes } from "../store/bytes.ts";
 import { listWallets, type RelayerWallet } from "../store/wallets.ts";
 import { importFound } from "./import-found.ts";
 import type { RelayMemory } from "./loop-steps.ts";
