@@ -77,10 +77,14 @@ const views: readonly View[] = [
     // The same with the rows of nobody and of nothing, for the account page, which filters by itself:
     // a WHERE in the arms keeps PostgreSQL from merging them in index order.
     name: "holding_rows",
-    columns: holdingColumns,
+    // What a page shows of the token comes with the rows of ERC-721, out of the same index (read-indexes.ts).
+    columns: { ...holdingColumns, creator: "bytea", mint_timestamp: "bigint" },
     parts: [
       { from: "token", select: holding721 },
-      { from: "holding", select: holding1155 },
+      {
+        from: "holding",
+        select: { ...holding1155, creator: "NULL::bytea", mint_timestamp: "NULL::bigint" },
+      },
     ],
   },
   {

@@ -16,7 +16,9 @@ export function readIndexStatements(schema: string): string[] {
       WHERE standard = 'ERC1155'`,
     `CREATE INDEX IF NOT EXISTS transfer_time ON ${s}.transfer (block_timestamp, block_number)`,
     `CREATE INDEX IF NOT EXISTS transfer_tx ON ${s}.transfer (tx_hash)`,
-    `CREATE INDEX IF NOT EXISTS token_owner ON ${s}.token (owner, contract, token_id) WHERE owner IS NOT NULL`,
+    // The walk of an account's page gets all that it shows of a token from the index.
+    `CREATE INDEX IF NOT EXISTS token_held ON ${s}.token (owner, contract, token_id) INCLUDE (creator, mint_timestamp)
+      WHERE owner IS NOT NULL`,
     `CREATE INDEX IF NOT EXISTS token_contract_owner ON ${s}.token (contract, owner, token_id) WHERE owner IS NOT NULL`,
     `CREATE INDEX IF NOT EXISTS token_creator ON ${s}.token (creator, mint_block, mint_log_index, mint_batch_index) WHERE supply > 0 AND mint_block IS NOT NULL`,
     `CREATE INDEX IF NOT EXISTS token_mint ON ${s}.token (mint_block, mint_log_index, mint_batch_index) WHERE mint_block IS NOT NULL`,

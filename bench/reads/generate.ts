@@ -2,6 +2,7 @@ import type pg from "pg";
 import { readIndexStatements } from "../../schema/read-indexes.ts";
 import { migrate } from "../../src/db/admin/migrate.ts";
 import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
+import { ensureRendering } from "../../src/nfts/ensure-rendering.ts";
 import { createLedger } from "../../test/indexing/ledger-fixture.ts";
 
 export interface DataSize {
@@ -27,6 +28,7 @@ const address = (salt: string, expression: string) =>
 export async function generate(url: string, size: DataSize, say: (line: string) => void): Promise<void> {
   await migrate(url);
   await ensureNftViews(url);
+  await ensureRendering(url);
   const client = await connect(url, "bench-generate");
   try {
     await client.query("SET synchronous_commit = off; SET maintenance_work_mem = '512MB'; SET work_mem = '128MB'");
@@ -104,7 +106,8 @@ async function addMovements(client: pg.Client, size: DataSize, say: (line: strin
 const trait = (name: string, values: number) => `floor(${values} * ${unit(name, "t.token_id")})::int`;
 
 async function addMetadata(client: pg.Client): Promise<void> {
-  await client.query("ALTER TABLE service.token_metadata DISABLE TRIGGER USER");
+  await client.query(`ALTER TABLE service.token_metadata DISABLE TRIGGER USER;
+    ALTER TABLE service.token_metadata ENABLE TRIGGER render_token_metadata`);
   await client.query(`INSERT INTO service.token_metadata (chain_id, contract, token_id, status, next_attempt_at,
       fetched_at, token_uri, metadata, name, description, image)
     SELECT ${benchChainId}, t.contract, t.token_id, 'fresh', NULL, now(), 'ipfs://' || g.cid || '/' || t.token_id,

@@ -90,25 +90,20 @@ export async function makeScenarios(
   const headers = { Authorization: key, "Content-Type": "application/json" };
 
   async function bareOf(body: string, columns: string[]): Promise<BareRead> {
+    // It sends what the statements give as it is: composing an answer of it is what ours does beside.
     const bare: BareRead = { statements: [], texts: [] };
-    let rest = body;
     for (const [index, { text, values }] of heard.entries()) {
       const column = columns[index] ?? "items";
       const { rows } = await client.query(text, values as never[]);
-      const part = String(rows[0]?.[column] ?? "");
-      const at = rest.indexOf(part);
-      if (at < 0 || part === "")
-        throw new Error(`the answer does not hold what the statement gave: ${body.slice(0, 200)}`);
+      if (!rows[0]?.[column]) throw new Error(`the statement gave nothing: ${body.slice(0, 200)}`);
       const sent = values.map((value) => (Buffer.isBuffer(value) ? `\\x${value.toString("hex")}` : String(value)));
       bare.statements.push({
         text,
         values: values.map((value, at) => (Array.isArray(value) ? `{${value.join(",")}}` : (sent[at] ?? ""))),
         column,
       });
-      bare.texts.push(rest.slice(0, at));
-      rest = rest.slice(at + part.length);
+      bare.texts.push("");
     }
-    bare.texts.push(rest);
     return bare;
   }
 
@@ -259,13 +254,13 @@ export async function makeScenarios(
       "nested query",
       queries.nested,
       contractAddresses.map((c, index) => ({ c, a: owners[index % owners.length], t: tokens[index] })),
-      ["contract", "nft", "items", "items"],
+      ["item", "items", "items"],
     ),
     await graphql(
       "detail",
       queries.detail,
       contractAddresses.map((c, index) => ({ c, t: tokens[index] })),
-      ["nft"],
+      ["item"],
     ),
     await rest(
       "detail",
@@ -275,7 +270,7 @@ export async function makeScenarios(
           ...{ chain: "goerli", contract: contractAddresses[index] ?? "", tokenId: BigInt(tokens[index] ?? 0) },
           ...{ shape: detailsShape, contractMembers },
         }),
-      "nft",
+      "item",
     ),
   ];
 }

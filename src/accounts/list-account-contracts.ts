@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
-import { toBytes } from "../db/bytes.ts";
+import { toBytes, toHex } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
-import { listedContractColumns, selectionOf } from "../nfts/columns.ts";
-import { type ContractRecord, type ContractRow, toContractRecord } from "../nfts/nft-record.ts";
+import { factsOf } from "../nfts/item.ts";
+import { type ContractRecord, contractColumns, type NftRow, recordOfRow } from "../nfts/nft-record.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
 import { type Outcome, pagesForEach, readForEach, single } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
@@ -49,6 +49,7 @@ export async function listContractsOfEachAccount(
   const chain = findChain(services.chains, input.chain);
   const listOf = (account: string) => `account-contracts:${chain.id}:${account.toLowerCase()}`;
   const open = (account: string) => boundsOf(input.page, services.config.keyPepper, listOf(account), 20);
+  const facts = factsOf(services.config, input.chain, false);
   const read = async (wanted: readonly string[], bounds: PageBounds) =>
     await readForEach(
       services,
@@ -60,12 +61,16 @@ export async function listContractsOfEachAccount(
     const total = rows[0]?.total ?? 0n;
     refuseTooDeep(bounds, input.page, total);
     const page = pageOf(
-      rows.filter((row) => row.contract_address !== null),
+      rows.flatMap(({ contract, ...row }) => (contract === null ? [] : [{ ...row, contract }])),
       bounds,
-      (row) => ({
-        node: { contract: toContractRecord(input.chain, row), holdingCount: row.holding_count ?? 0n },
-        cursor: sealCursor(services.config.keyPepper, listOf(account), row.contract_address),
-      }),
+      (row) => {
+        const contract = recordOfRow(facts, toHex(row.contract), row);
+        if (!contract) throw new Error("a contract of which an account holds a token is not in the index");
+        return {
+          node: { contract, holdingCount: row.holding_count ?? 0n },
+          cursor: sealCursor(services.config.keyPepper, listOf(account), row.contract),
+        };
+      },
     );
     return { ...page, total };
   });
@@ -78,7 +83,7 @@ function contractsOf(chainId: number, owner: RawBuilder<unknown>, bounds: PageBo
       WHERE n.chain_id = ${chainId} AND n.owner = ${owner} AND n.amount > 0 AND ${step}
       ORDER BY n.contract ${way} LIMIT 1`;
   const start = bounds.position ? sql`n.contract ${operator} ${bounds.position}` : sql`true`;
-  return sql<ContractRow & { holding_count: bigint | null; total: bigint; contract: Buffer | null }>`
+  return sql<Omit<NftRow, "item"> & { holding_count: bigint | null; total: bigint; contract: Buffer | null }>`
     WITH RECURSIVE page (contract, position) AS (
       (SELECT f.contract, 1 FROM (${next(start, direction)}) f)
       UNION ALL
@@ -94,7 +99,7 @@ function contractsOf(chainId: number, owner: RawBuilder<unknown>, bounds: PageBo
     SELECT totals.total, p.contract,
       (SELECT count(*) FROM nft.holding_rows h WHERE h.chain_id = ${chainId} AND h.owner = ${owner}
         AND h.amount > 0 AND h.contract = p.contract) AS holding_count,
-      ${sql.join(listedContractColumns.map(selectionOf))}
+      ${contractColumns("listed")}
     FROM totals
     LEFT JOIN (SELECT contract, position FROM page WHERE position > ${sql.lit(bounds.offset)}
       AND ${sql.lit(bounds.limit)} > 0) p ON true

@@ -1,27 +1,11 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
-import { toBytes, toHex } from "../db/bytes.ts";
+import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { packPosition, positionLength, unpackPosition } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import {
-  fetchedAtMicros,
-  listedContractColumns,
-  listedMetadata,
-  listedTokenColumns,
-  selectionOf,
-} from "../nfts/columns.ts";
-import {
-  cachedBase,
-  contractRecordOf,
-  isPresent,
-  type Nft,
-  type NftParts,
-  type OptionalContractRow,
-  type TokenRow,
-  toNft,
-} from "../nfts/nft-record.ts";
+import { contractJoins, type Nft, type NftParts, type NftRow, nftColumns, nftReader } from "../nfts/nft-record.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
 import { type Outcome, pagesForEach, readForEach, single } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
@@ -41,7 +25,7 @@ export interface ListAcquiredNftsInput {
 /** Timestamp, chain id, block, log index, index inside the log. */
 const shape = [8, 8, 8, 4, 4] as const;
 
-interface AcquiredRow extends TokenRow, OptionalContractRow {
+interface AcquiredRow extends NftRow {
   chain_id: number;
   block_timestamp: bigint;
   block_number: bigint;
@@ -79,6 +63,7 @@ export async function listAcquiredOfEach(
     refuseTooDeep(bounds, input.page, null);
     return bounds;
   };
+  const toNft = nftReader(services.config, input.parts);
   const read = async (wanted: readonly string[], bounds: PageBounds) =>
     await readForEach(
       services,
@@ -87,11 +72,12 @@ export async function listAcquiredOfEach(
       "read",
     );
   return await pagesForEach(accounts, open, read, (rows, account, bounds) => {
-    const page = pageOf(rows.filter(isPresent), bounds, (row) => {
-      const name = nameOf.get(row.chain_id) ?? "";
-      services.demand.shown(row.chain_id, toHex(row.contract), row.token_id);
+    const page = pageOf(rows, bounds, (row) => {
+      const node = toNft(nameOf.get(row.chain_id) ?? "", row);
+      if (!node) throw new Error("a token that is held is in no list of tokens");
+      services.demand.shown(row.chain_id, node.contractAddress, String(node.tokenId));
       return {
-        node: toNft(name, cachedBase(services.config), row, contractRecordOf(name, row)),
+        node,
         cursor: sealCursor(
           services.config.keyPepper,
           listOf(account),
@@ -136,21 +122,14 @@ function acquiredBy(
   );
   const order = sql`k.block_timestamp ${direction}, k.chain_id ${direction}, ${position}`;
   return sql<AcquiredRow>`
-    SELECT k.chain_id, k.block_timestamp, k.block_number, k.log_index, k.batch_index, k.amount,
-      ${sql.join([...listedTokenColumns.map(selectionOf), fetchedAtMicros])}
-      ${input.parts.metadata ? sql`, ${listedMetadata}` : sql``}
-      ${input.parts.contract ? sql`, ${sql.join(listedContractColumns.map(selectionOf))}` : sql``}
+    SELECT k.chain_id, k.block_timestamp, k.block_number, k.log_index, k.batch_index,
+      ${nftColumns(input.parts, "k.amount::text")}
     FROM (SELECT * FROM (${sql.join(arms, sql` UNION ALL `)}) k
       ORDER BY ${order} LIMIT ${sql.lit(bounds.limit)} OFFSET ${sql.lit(bounds.offset)}) k
     JOIN nft.tokens t ON t.chain_id = k.chain_id AND t.contract = k.contract AND t.token_id = k.token_id
     LEFT JOIN service.token_metadata m
       ON m.chain_id = k.chain_id AND m.contract = k.contract AND m.token_id = k.token_id
-    ${
-      input.parts.contract
-        ? sql`LEFT JOIN nft.contracts c ON c.chain_id = k.chain_id AND c.address = k.contract
-            LEFT JOIN service.contract_metadata cm ON cm.chain_id = k.chain_id AND cm.address = k.contract`
-        : sql``
-    }
+    ${input.parts.contract ? sql.raw(contractJoins("k")) : sql``}
     ORDER BY ${order}`;
 }
 

@@ -3,9 +3,8 @@ import {
   type HeldContractPage,
   listContractsOfEachAccount,
 } from "../accounts/list-account-contracts.ts";
-import { listNftsOfEachAccount } from "../accounts/list-account-nfts.ts";
 import { listAcquiredOfEach } from "../accounts/list-acquired-nfts.ts";
-import { listNewestOfEach } from "../nfts/list-chain-nfts.ts";
+import { listNewestOfEach, listNftsOfEachAccount } from "../nfts/list-nfts.ts";
 import { type Builder, oncePerBuilder } from "./builder.ts";
 import { connectionCost, pageArgs, pageRequestOf, prices, selects, specialCost } from "./connection.ts";
 import { loadTogether } from "./load-together.ts";

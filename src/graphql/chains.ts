@@ -1,6 +1,7 @@
 import { readFreshness } from "../accounts/freshness.ts";
 import { type Chain, findChain } from "../chains.ts";
-import { listChainNfts } from "../nfts/list-chain-nfts.ts";
+import { listNewestOfEach } from "../nfts/list-nfts.ts";
+import { single } from "../nfts/read-for-each.ts";
 import { type Builder, oncePerBuilder } from "./builder.ts";
 import { connectionCost, pageArgs, pageRequestOf, selects } from "./connection.ts";
 import { nftTypes } from "./nft-types.ts";
@@ -53,14 +54,15 @@ export function addChains(builder: Builder): void {
         description: "Live tokens of the chain, newest mint first (the last 90 days, unless the plan is enterprise).",
         args: pageArgs(builder),
         complexity: connectionCost,
-        resolve: async ({ name }, args, context, info) => ({
-          ...(await listChainNfts(context.services, await context.caller(), {
+        resolve: async ({ name }, args, context, info) => {
+          const request = {
             chain: name,
             page: pageRequestOf(args),
             parts: { metadata: selects(info, "metadata"), contract: selects(info, "contract") },
-          })),
-          total: null,
-        }),
+          };
+          const { services, caller } = context;
+          return { ...single(await listNewestOfEach(services, await caller(), request, [undefined])), total: null };
+        },
       }),
     }),
   });

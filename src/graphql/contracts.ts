@@ -1,10 +1,9 @@
 import type { GraphQLResolveInfo } from "graphql";
-import { listNftsOfEachAccount } from "../accounts/list-account-nfts.ts";
 import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type CollectionStatistics, getStatisticsOfEach } from "../nfts/collection-statistics.ts";
 import { getContracts } from "../nfts/get-contracts.ts";
-import { listNftsOfEachContract } from "../nfts/list-contract-nfts.ts";
+import { listNftsOfEachAccount, listNftsOfEachContract } from "../nfts/list-nfts.ts";
 import { type CollectionOwner, type CollectionOwnerPage, listOwnersOfEach } from "../nfts/list-owners.ts";
 import { getProgressOfEach, type MetadataProgress } from "../nfts/metadata-progress.ts";
 import type { ContractRecord } from "../nfts/nft-record.ts";

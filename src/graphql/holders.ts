@@ -35,7 +35,7 @@ export function addHolders(builder: Builder): void {
       description: "Who holds it, by address: now, or as it was after a block.",
       args: holderArgs(builder),
       complexity: cost,
-      resolve: async ({ chain, contract, tokenId }, args, context) =>
+      resolve: async ({ chain, contractAddress: contract, tokenId }, args, context) =>
         await read(context, chain, args, { contract, tokenId }),
     }),
   );

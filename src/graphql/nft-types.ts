@@ -63,7 +63,7 @@ function makeNftTypes(builder: Builder) {
   });
   const nft = builder.node(builder.objectRef<Nft>("Nft"), {
     description: "One token. Texts come from its metadata and are null until that was read.",
-    id: { resolve: (token) => `${token.chain}:${token.contract}:${token.tokenId}` },
+    id: { resolve: (token) => `${token.chain}:${token.contractAddress}:${token.tokenId}` },
     loadMany: async (ids: string[], { services, caller }) =>
       await getNfts(
         services,
@@ -77,7 +77,7 @@ function makeNftTypes(builder: Builder) {
       ),
     fields: (t) => ({
       chain: t.expose("chain", { type: "ChainName" }),
-      contractAddress: t.field({ type: "Address", resolve: (token) => token.contract }),
+      contractAddress: t.field({ type: "Address", resolve: (token) => token.contractAddress }),
       tokenId: t.expose("tokenId", { type: "TokenId" }),
       standard: t.expose("standard", { type: standard }),
       owner: t.expose("owner", {
@@ -101,7 +101,7 @@ function makeNftTypes(builder: Builder) {
       mintedAt: t.field({
         type: "DateTime",
         nullable: true,
-        resolve: (token) => (token.mintedAt === null ? null : new Date(Number(token.mintedAt) * 1000)),
+        resolve: (token) => token.mintedAt,
       }),
       name: t.exposeString("name", { nullable: true }),
       description: t.exposeString("description", { nullable: true }),
@@ -122,7 +122,7 @@ function makeNftTypes(builder: Builder) {
       fileInformation: t.expose("fileInformation", { type: fileInformation, nullable: true }),
       metadataStatus: t.field({
         type: metadataStatus,
-        resolve: (token) => token.metadataStatus.toUpperCase() as Uppercase<Nft["metadataStatus"]>,
+        resolve: (token) => token.metadataStatus,
       }),
       metadataError: t.exposeString("metadataError", {
         nullable: true,
@@ -132,13 +132,13 @@ function makeNftTypes(builder: Builder) {
         type: "DateTime",
         nullable: true,
         description: "Last fetch of the metadata.",
-        resolve: (token) => (token.updatedAtMicros === null ? null : new Date(Number(token.updatedAtMicros / 1000n))),
+        resolve: (token) => token.metadataUpdatedAt,
       }),
       contract: t.field({
         type: contract,
         nullable: true,
         resolve: async (token, _args, context) =>
-          token.contractRecord ?? (await loadContract(context, token.chain, token.contract)),
+          token.contractRecord ?? (await loadContract(context, token.chain, token.contractAddress)),
       }),
     }),
   });

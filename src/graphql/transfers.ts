@@ -43,7 +43,7 @@ export function addTransfers(builder: Builder): void {
       ...field,
       description: `Its history. ${order}`,
       args: transferArgs(builder),
-      resolve: async ({ chain, contract, tokenId }, args, context) =>
+      resolve: async ({ chain, contractAddress: contract, tokenId }, args, context) =>
         await read(context, chain, args, { contract, tokenId }),
     }),
   );

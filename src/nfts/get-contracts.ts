@@ -2,15 +2,12 @@ import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
-import type { NftViews } from "../db/tables/nft.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { contractColumns, listedContractColumns } from "./columns.ts";
-import { type ContractRecord, toContractRecord } from "./nft-record.ts";
+import { factsOf } from "./item.ts";
+import { type ContractRecord, contractColumns, type NftRow, recordOfRow } from "./nft-record.ts";
 import { maxPageSize } from "./page.ts";
 import { withheldContracts } from "./withheld-token.ts";
-
-type ContractSource = Pick<NftViews["nft.contracts"], "chain_id" | "address" | "standard">;
 
 export interface ContractKey {
   chain: string;
@@ -35,21 +32,15 @@ export async function getContracts(
     throw new ServiceError("value_error", `at most ${maxPageSize} contracts at once`, { field: "keys" });
   }
   const chainIds = keys.map(({ chain }) => findChain(services.chains, chain).id);
-  const read = async (places: readonly number[], contracts: string) =>
-    await services.index.db
-      .selectFrom(
-        sql<{ chain_id: number; address: Buffer; place: number }>`(SELECT * FROM unnest(
-        ${places.map((place) => chainIds[place])}::integer[], ${places.map((place) => toBytes(keys[place]?.address ?? ""))}::bytea[],
-        ${places}::integer[]) AS given (chain_id, address, place))`.as("k"),
-      )
-      .innerJoin(sql<ContractSource>`${sql.raw(contracts)}`.as("c"), (join) =>
-        join.onRef("c.chain_id", "=", "k.chain_id").onRef("c.address", "=", "k.address"),
-      )
-      .leftJoin("service.contract_metadata as cm", (join) =>
-        join.onRef("cm.chain_id", "=", "k.chain_id").onRef("cm.address", "=", "k.address"),
-      )
-      .select(["k.place", ...(texts === "whole" ? contractColumns : listedContractColumns)])
-      .execute();
+  const read = async (places: readonly number[], contracts: string) => {
+    const statement = sql<Omit<NftRow, "item"> & { place: number }>`SELECT k.place, ${contractColumns(texts)}
+      FROM unnest(${places.map((place) => chainIds[place])}::integer[],
+        ${places.map((place) => toBytes(keys[place]?.address ?? ""))}::bytea[], ${places}::integer[])
+        AS k (chain_id, address, place)
+      JOIN ${sql.raw(contracts)} c ON c.chain_id = k.chain_id AND c.address = k.address
+      LEFT JOIN service.contract_metadata cm ON cm.chain_id = k.chain_id AND cm.address = k.address`;
+    return (await statement.execute(services.index.db)).rows;
+  };
   const rows = await read([...keys.keys()], "nft.contracts");
   const listed = new Set(rows.map(({ place }) => place));
   const missing = [...keys.keys()].filter((place) => !listed.has(place));
@@ -59,6 +50,6 @@ export async function getContracts(
     const row = found.get(index);
     // A contract beside a token of a list was not asked for.
     if (row && texts === "whole") services.demand.contract(chainIds[index] ?? 0, address);
-    return row ? toContractRecord(chain, row) : null;
+    return row ? recordOfRow(factsOf(services.config, chain, false), address, row) : null;
   });
 }

@@ -1,22 +1,12 @@
-import { type RawBuilder, sql } from "kysely";
+import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { fetchedAtMicros, listedContractColumns, listedMetadata, listedTokenColumns } from "./columns.ts";
-import {
-  cachedBase,
-  contractRecordOf,
-  isPresent,
-  type Nft,
-  type NftParts,
-  type OptionalContractRow,
-  type TokenRow,
-  toNft,
-} from "./nft-record.ts";
+import { contractJoins, type Nft, type NftParts, type NftRow, nftColumns, nftReader } from "./nft-record.ts";
 import { maxPageSize } from "./page.ts";
-import { type TokenSource, withheldTokenOf } from "./withheld-token.ts";
+import { withheldTokenOf } from "./withheld-token.ts";
 
 export interface NftKey {
   chain: string;
@@ -40,44 +30,27 @@ export async function getNfts(
   if (keys.length > maxPageSize) {
     throw new ServiceError("value_error", `at most ${maxPageSize} tokens at once`, { field: "keys" });
   }
-  const read = async (wanted: readonly NftKey[], tokens: RawBuilder<TokenSource>) =>
-    await services.index.db
-      .selectFrom(
-        sql<{ chain_id: number; contract: Buffer; token_id: string; place: bigint }>`(SELECT * FROM unnest(
-        ${wanted.map(({ chain }) => findChain(services.chains, chain).id)}::integer[], ${wanted.map(({ contract }) => toBytes(contract))}::bytea[],
-        ${wanted.map(({ tokenId }) => String(tokenId))}::numeric[])
-        WITH ORDINALITY AS given (chain_id, contract, token_id, place))`.as("k"),
-      )
-      .innerJoinLateral(tokens.as("t"), (join) => join.onTrue())
-      .leftJoin("service.token_metadata as m", (join) =>
-        join
-          .onRef("m.chain_id", "=", "k.chain_id")
-          .onRef("m.contract", "=", "k.contract")
-          .onRef("m.token_id", "=", "k.token_id"),
-      )
-      .select(["k.place", ...listedTokenColumns, fetchedAtMicros])
-      .$if(parts.metadata, (query) => query.select(listedMetadata))
-      .$if(parts.contract, (query) =>
-        query
-          .leftJoin("nft.contracts as c", (join) =>
-            join.onRef("c.chain_id", "=", "k.chain_id").onRef("c.address", "=", "k.contract"),
-          )
-          .leftJoin("service.contract_metadata as cm", (join) =>
-            join.onRef("cm.chain_id", "=", "k.chain_id").onRef("cm.address", "=", "k.contract"),
-          )
-          .select(listedContractColumns),
-      )
-      .execute();
+  const read = async (wanted: readonly NftKey[], tokens: string) => {
+    const statement = sql<NftRow & { place: bigint }>`SELECT k.place, ${nftColumns(parts)}
+      FROM unnest(${wanted.map(({ chain }) => findChain(services.chains, chain).id)}::integer[],
+        ${wanted.map(({ contract }) => toBytes(contract))}::bytea[], ${wanted.map(({ tokenId }) => String(tokenId))}::numeric[])
+        WITH ORDINALITY AS k (chain_id, contract, token_id, place)
+      CROSS JOIN LATERAL ${sql.raw(tokens)} t
+      LEFT JOIN service.token_metadata m
+        ON m.chain_id = k.chain_id AND m.contract = k.contract AND m.token_id = k.token_id
+      ${parts.contract ? sql.raw(contractJoins("k")) : sql``}`;
+    return (await statement.execute(services.index.db)).rows;
+  };
+  const toNft = nftReader(services.config, parts);
   const nfts: (Nft | null)[] = keys.map(() => null);
-  const fill = async (places: readonly number[], tokens: RawBuilder<TokenSource>) => {
+  const fill = async (places: readonly number[], tokens: string) => {
     const wanted = places.flatMap((place) => keys[place] ?? []);
-    const rows: (TokenRow & OptionalContractRow & { place: bigint })[] = await read(wanted, tokens);
-    for (const row of rows) {
+    for (const row of await read(wanted, tokens)) {
       const place = places[Number(row.place) - 1];
       const key = place === undefined ? undefined : keys[place];
-      if (place === undefined || !key || !isPresent(row)) continue;
+      if (place === undefined || !key) continue;
       services.demand.token(findChain(services.chains, key.chain).id, key.contract, key.tokenId);
-      nfts[place] = toNft(key.chain, cachedBase(services.config), row, contractRecordOf(key.chain, row));
+      nfts[place] = toNft(key.chain, row);
     }
   };
   await fill([...keys.keys()], listedTokens);
@@ -86,6 +59,6 @@ export async function getNfts(
   return nfts;
 }
 
-const listedTokens = sql<TokenSource>`(SELECT x.* FROM nft.tokens x
+const listedTokens = `(SELECT x.* FROM nft.tokens x
   WHERE x.chain_id = k.chain_id AND x.contract = k.contract AND x.token_id = k.token_id)`;
-const withheldTokens = sql<TokenSource>`${sql.raw(withheldTokenOf("k"))}`;
+const withheldTokens = withheldTokenOf("k");

@@ -1,56 +1,20 @@
+import { type RawBuilder, sql } from "kysely";
 import type { Config } from "../config/config.ts";
-import { toHex } from "../db/bytes.ts";
-import type { Standard } from "../db/tables/nft.ts";
+import { type AnyField, contractFields, type Facts, tokenFields, type ValuesOf } from "./fields.ts";
+import { contractPart, factsOf, type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
+import { itemSql, liveNames, recordSql, tokenSources } from "./item-sql.ts";
+import { partMark } from "./rendered.ts";
+import type { PageNeeds } from "./select-page.ts";
 
 /** One token as every read shows it. Addresses are lower case. */
-export interface Nft {
-  /** The chain's name as the request spelled it. */
-  chain: string;
-  contract: string;
-  tokenId: bigint;
-  standard: Standard;
-  /** Holder of a live ERC-721 token; null for a burned one and for ERC-1155. */
-  owner: string | null;
-  supply: bigint;
-  /** How many the account holds; null where the read is not about an account. */
-  amount: bigint | null;
-  creator: string | null;
-  /** Unix seconds. */
-  mintedAt: bigint | null;
-  name: string | null;
-  description: string | null;
-  metadataUrl: string | null;
-  /** JSON text of an object, as it was fetched; null also where the read did not ask for it. */
-  metadata: string | null;
-  fileUrl: string | null;
-  animationUrl: string | null;
-  cachedFileUrl: string | null;
-  cachedAnimationUrl: string | null;
-  fileInformation: { width: number; height: number; sizeBytes: number } | null;
-  /** `pending` also before the worker has seen the token. */
-  metadataStatus: "pending" | "fresh" | "failed";
-  /** Why the last try failed; the members above may be of an earlier one. */
-  metadataError: string | null;
-  /** Last fetch of the metadata, microseconds of Unix time. */
-  updatedAtMicros: bigint | null;
+export interface Nft extends ValuesOf<typeof tokenFields> {
   /** Null where the read did not ask for it. */
   contractRecord: ContractRecord | null;
   /** Up to 100 holders by address; null where the read did not ask for them. */
   holders: string[] | null;
 }
 
-export interface ContractRecord {
-  chain: string;
-  address: string;
-  standard: Standard;
-  name: string | null;
-  symbol: string | null;
-  description: string | null;
-  thumbnailUrl: string | null;
-  cachedThumbnailUrl: string | null;
-  bannerUrl: string | null;
-  cachedBannerUrl: string | null;
-}
+export interface ContractRecord extends ValuesOf<typeof contractFields> {}
 
 /** The parts of a read that cost something; an API asks for what it will show. */
 export interface NftParts {
@@ -59,130 +23,79 @@ export interface NftParts {
   holders?: boolean;
 }
 
-/** Columns of `tokenColumns`, and `metadata` where it was asked for. */
-export interface TokenRow {
-  contract: Buffer | null;
-  token_id: string | null;
-  standard: Standard | null;
-  owner: Buffer | null;
-  supply: string | null;
-  creator: Buffer | null;
-  mint_timestamp: bigint | null;
-  name: string | null;
-  description: string | null;
-  token_uri: string | null;
-  metadata?: string | null;
-  image: string | null;
-  animation_url: string | null;
-  cached_image: string | null;
-  cached_animation: string | null;
-  file_width: number | null;
-  file_height: number | null;
-  file_size: bigint | null;
-  status: "pending" | "fresh" | "failed" | null;
-  error_code: string | null;
-  fetched_at_micros: bigint | null;
-  amount?: string | null;
-  holders?: Buffer[];
+/** What a statement has to give for a record. */
+export function needsOfParts({ metadata, contract, holders }: NftParts): PageNeeds {
+  const live = liveNames.filter((name) => name !== "holders" || holders === true);
+  return { live: new Set(live), document: metadata, stored: true, contract };
 }
 
-/** Columns of `contractColumns`. */
-export interface ContractRow {
-  contract_address: Buffer;
-  contract_standard: Standard;
-  contract_name: string | null;
-  contract_symbol: string | null;
-  contract_description: string | null;
-  contract_thumbnail_url: string | null;
-  contract_cached_thumbnail_url: string | null;
-  contract_banner_url: string | null;
-  contract_cached_banner_url: string | null;
-}
-
-/** A row whose token exists: the left join of an empty page has nulls instead. */
-export type PresentTokenRow<R extends TokenRow = TokenRow> = R & {
-  contract: Buffer;
-  token_id: string;
-  standard: Standard;
-};
-
-export function isPresent<R extends TokenRow>(row: R): row is PresentTokenRow<R> {
-  return row.contract !== null && row.token_id !== null && row.standard !== null;
-}
-
-/** Base of the URLs of our own copies. */
-export function cachedBase(config: Config): string {
-  return `${config.publicUrl}/ipfs`;
-}
-
-/** @param gateway see `cachedBase`. */
-export function toNft(
-  chain: string,
-  gateway: string,
-  row: PresentTokenRow,
-  contractRecord: ContractRecord | null,
-): Nft {
-  const { file_width: width, file_height: height, file_size: size } = row;
-  const cached = (path: string | null) => (path === null ? null : `${gateway}/${path}`);
+/** @param item in characters, like `facts`. */
+export function toNft(facts: Facts, layout: Layout, item: Item, contractRecord: ContractRecord | null): Nft {
+  const holders = layout.at("holders");
+  const listed = item[holders] ?? "";
   return {
-    chain,
-    contract: toHex(row.contract),
-    tokenId: BigInt(row.token_id),
-    standard: row.standard,
-    owner: row.owner && toHex(row.owner),
-    supply: BigInt(row.supply ?? 0),
-    amount: row.amount == null ? null : BigInt(row.amount),
-    creator: row.creator && toHex(row.creator),
-    mintedAt: row.mint_timestamp,
-    name: row.name,
-    description: row.description,
-    metadataUrl: row.token_uri,
-    metadata: row.metadata ?? null,
-    fileUrl: row.image,
-    animationUrl: row.animation_url,
-    cachedFileUrl: cached(row.cached_image),
-    cachedAnimationUrl: cached(row.cached_animation),
-    fileInformation:
-      width === null || height === null || size === null ? null : { width, height, sizeBytes: Number(size) },
-    metadataStatus: row.status ?? "pending",
-    metadataError: row.error_code,
-    updatedAtMicros: row.fetched_at_micros,
+    ...(valuesOf(tokenFields, facts, (name) => item[layout.at(name as keyof typeof tokenFields)] ?? "") as ValuesOf<
+      typeof tokenFields
+    >),
     contractRecord,
-    holders: row.holders?.map(toHex) ?? null,
+    holders: holders < 0 ? null : listed === "" ? [] : listed.split(",").map((holder) => `0x${holder}`),
   };
 }
 
-/** The contract's part of a row that selects `contractColumns`. */
-export function toContractRecord(chain: string, row: ContractRow): ContractRecord {
-  return {
-    chain,
-    address: toHex(row.contract_address),
-    standard: row.contract_standard,
-    name: row.contract_name,
-    symbol: row.contract_symbol,
-    description: row.contract_description,
-    thumbnailUrl: row.contract_thumbnail_url,
-    cachedThumbnailUrl: row.contract_cached_thumbnail_url,
-    bannerUrl: row.contract_banner_url,
-    cachedBannerUrl: row.contract_cached_banner_url,
+export function toContractRecord(facts: Facts, record: RecordParts): ContractRecord {
+  return valuesOf(contractFields, facts, (name) => contractPart(name)(record)) as ContractRecord;
+}
+
+function valuesOf(table: Record<string, AnyField>, facts: Facts, part: (name: string) => string) {
+  return Object.fromEntries(Object.entries(table).map(([name, field]) => [name, field.value(part(name), facts)]));
+}
+
+/** Columns of `nftColumns`. */
+export interface NftRow {
+  item: string | null;
+  contract_standard?: string | null;
+  contract_record?: string | null;
+}
+
+/**
+ * What a statement of rows selects for a record: over the aliases `t` (nft.tokens), `m` (service.token_metadata) and, where
+ * contracts are asked for, those of `contractColumns`.
+ *
+ * @param amount how many an account holds, where the read is of one.
+ */
+export function nftColumns(parts: NftParts, amount = "''", whole = false): RawBuilder<unknown> {
+  const item = sql.raw(itemSql(needsOfParts(parts), { ...tokenSources("t"), amount }, [], whole));
+  return sql`CASE WHEN t.token_id IS NOT NULL THEN ${item} END AS item${parts.contract ? sql`, ${contractColumns("listed")}` : sql``}`;
+}
+
+/** The same of a contract, over `c` (nft.contracts) and `cm` (service.contract_metadata). */
+export function contractColumns(texts: "listed" | "whole"): RawBuilder<unknown> {
+  return sql`c.standard AS contract_standard,
+    CASE WHEN cm.address IS NOT NULL THEN ${sql.raw(recordSql(texts === "whole"))} END AS contract_record`;
+}
+
+/** Joins `c` and `cm` to the contract of a key. */
+export function contractJoins(key: string): string {
+  return `LEFT JOIN nft.contracts c ON c.chain_id = ${key}.chain_id AND c.address = ${key}.contract
+    LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${key}.chain_id AND cm.address = ${key}.contract`;
+}
+
+/** @returns how to read rows of `nftColumns`; null for a row without a token. */
+export function nftReader(config: Config, parts: NftParts): (chain: string, row: NftRow) => Nft | null {
+  const layout = layoutOf(needsOfParts(parts), 0);
+  return (chain, row) => {
+    if (row.item === null) return null;
+    const facts = factsOf(config, chain, false);
+    const item = row.item.split(partMark);
+    return toNft(facts, layout, item, recordOfRow(facts, `0x${item[0]}`, row));
   };
 }
 
-/** The same for a read that may have been made without its contracts; null then. */
-export function contractRecordOf(chain: string, row: OptionalContractRow): ContractRecord | null {
-  const { contract_address: address, contract_standard: standard } = row;
-  if (!address || !standard) return null;
-  const unknown = {
-    contract_name: null,
-    contract_symbol: null,
-    contract_description: null,
-    contract_thumbnail_url: null,
-    contract_cached_thumbnail_url: null,
-    contract_banner_url: null,
-    contract_cached_banner_url: null,
-  };
-  return toContractRecord(chain, { ...unknown, ...row, contract_address: address, contract_standard: standard });
+/** A contract's record from a row of `contractColumns`; null where the index does not know the contract. */
+export function recordOfRow(facts: Facts, address: string, row: Omit<NftRow, "item">): ContractRecord | null {
+  if (row.contract_standard == null) return null;
+  return toContractRecord(
+    facts,
+    recordOf(address.slice(2).toLowerCase(), row.contract_standard, row.contract_record ?? null),
+  );
 }
-
-/** A row whose contract was not asked for, or is not known. */
-export type OptionalContractRow = { [K in keyof ContractRow]?: ContractRow[K] | null };

@@ -4,9 +4,8 @@ import { chainAliases, findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { fetchedAtMicros, listedTokenColumns, selectionOf } from "./columns.ts";
 import { readHeavy } from "./heavy-read.ts";
-import { cachedBase, isPresent, type Nft, type TokenRow, toNft } from "./nft-record.ts";
+import { type Nft, type NftRow, nftColumns, nftReader } from "./nft-record.ts";
 
 export interface SearchNftsInput {
   text: string;
@@ -23,6 +22,7 @@ export interface SearchNftsInput {
 export const searchedMatches = 1_000;
 
 const testChain = "goerli";
+const shown = { metadata: false, contract: false };
 
 /**
  * Live tokens whose name or description has all words of the text; words of three letters and more
@@ -48,8 +48,8 @@ export async function searchNfts(services: Services, _caller: Caller, input: Sea
   const order = input.orderBy === "relevance" ? sql`rank ${direction}` : sql`t.mint_timestamp ${direction} NULLS LAST`;
   const rows = await readHeavy(
     services,
-    sql<TokenRow & { chain_id: number }>`
-    SELECT ${sql.join(listedTokenColumns.map(selectionOf))}, ${fetchedAtMicros}, t.chain_id
+    sql<NftRow & { chain_id: number }>`
+    SELECT ${nftColumns(shown)}, t.chain_id
     FROM (
       SELECT m.*, ts_rank(${vector}, ${wanted}) AS rank FROM service.token_metadata m
       WHERE ${vector} @@ ${wanted} AND (m.name IS NOT NULL OR m.description IS NOT NULL)
@@ -64,10 +64,8 @@ export async function searchNfts(services: Services, _caller: Caller, input: Sea
   );
   if (input.contract !== undefined) for (const { id } of chains) services.demand.contract(id, input.contract);
   const named = chains.length === 1 && input.chain !== "all" ? input.chain : undefined;
-  return rows.filter(isPresent).map((row) => {
-    const name = named ?? chains.find(({ id }) => id === row.chain_id)?.name ?? "";
-    return toNft(name, cachedBase(services.config), row, null);
-  });
+  const toNft = nftReader(services.config, shown);
+  return rows.flatMap((row) => toNft(named ?? chains.find(({ id }) => id === row.chain_id)?.name ?? "", row) ?? []);
 }
 
 function chainsOf(services: Services, name: string) {

@@ -53,7 +53,7 @@ export function checkConditions(conditions: number): void {
 /** @throws ServiceError `value_error` for values without a name and for a filter that is too long. */
 export function traitCondition(
   chainId: number,
-  contract: Buffer | RawBuilder<Buffer>,
+  contract: Buffer | RawBuilder<Buffer> | symbol,
   filter: TraitFilter,
 ): TraitCondition {
   checkConditions(countConditions(filter));

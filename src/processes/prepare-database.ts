@@ -2,9 +2,10 @@ import { ensureAnalystRole } from "../db/admin/analyst-role.ts";
 import { migrate } from "../db/admin/migrate.ts";
 import { warnOfClock } from "../db/pool/clock.ts";
 import { ensureNftViews } from "../indexing/nft-views.ts";
+import { ensureRendering } from "../nfts/ensure-rendering.ts";
 import type { Logger } from "../telemetry/log.ts";
 
-/** What every process does before it reads: the service schema is current, and the index's views exist. */
+/** What every process does before it reads: the service schema is current, the index's views exist, and metadata is rendered as it is stored. */
 export async function prepareDatabase(databaseUrl: string, log: Logger): Promise<void> {
   await migrate(databaseUrl, {
     onNewer: (migrations) =>
@@ -18,5 +19,6 @@ export async function prepareDatabase(databaseUrl: string, log: Logger): Promise
   if (open.length > 0)
     log.warn({ open }, "the role of analysts is not closed off; see `mintyard analyst sql` and docs/analysts.md");
   await ensureNftViews(databaseUrl);
+  await ensureRendering(databaseUrl);
   await warnOfClock(databaseUrl, log);
 }

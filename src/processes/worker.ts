@@ -9,6 +9,7 @@ import { runWebhooks } from "../events/run-webhooks.ts";
 import { runChecks } from "../ipfs/run-checks.ts";
 import { runPinning } from "../ipfs/run-pinning.ts";
 import { runMetadata } from "../metadata/schedule/run-metadata.ts";
+import { runRendering } from "../nfts/render-again.ts";
 import { runRelay } from "../relay/track/run-relay.ts";
 import { watchEndpoints } from "../relay/track/watch-endpoints.ts";
 import { serveMetrics } from "../telemetry/serve-metrics.ts";
@@ -31,7 +32,7 @@ if (config.metrics.port > 0) {
 }
 const stop = new AbortController();
 const loops = [
-  ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing, runWebhooks].map((run) =>
+  ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing, runWebhooks, runRendering].map((run) =>
     run(services, stop.signal),
   ),
   analysts.run(stop.signal),

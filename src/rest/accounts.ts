@@ -1,5 +1,6 @@
 import { listAccountContracts } from "../accounts/list-account-contracts.ts";
-import { listChainNfts } from "../nfts/list-chain-nfts.ts";
+import { listNewestOfEach } from "../nfts/list-nfts.ts";
+import { single } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
 import type { V0App } from "./app.ts";
 import { accountRead } from "./fast-reads.ts";
@@ -39,7 +40,7 @@ export function addAccounts(app: V0App, services: Services): void {
     input.check();
     const show = { metadata: include.has("metadata"), contract: include.has("contract_information") };
     const parts = { ...show, holders: true };
-    const found = await listChainNfts(services, c.get("caller"), { chain, creator, page, parts });
+    const found = single(await listNewestOfEach(services, c.get("caller"), { chain, page, parts }, [creator]));
     return okRead(c, {
       nfts: found.items.map(({ node }) => createdItemBody(node, show)),
       continuation: found.continuation,

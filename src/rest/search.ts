@@ -24,12 +24,12 @@ export function addSearch(app: V0App, services: Services): void {
     return okRead(c, {
       search_results: found.map((nft) => ({
         chain: nft.chain,
-        contract_address: nft.contract,
+        contract_address: nft.contractAddress,
         token_id: String(nft.tokenId),
         cached_file_url: nft.cachedFileUrl ?? servedFileUrl(nft.fileUrl, services.config.ipfs.gatewayBase),
         name: nft.name ?? "",
         description: nft.description ?? "",
-        mint_date: nft.mintedAt === null ? null : naiveSeconds(nft.mintedAt),
+        mint_date: nft.mintedAt === null ? null : naiveSeconds(BigInt(nft.mintedAt.getTime() / 1000)),
       })),
     });
   });

@@ -31,7 +31,7 @@ export function contractBody(contract: ContractRecord): Members {
 export function createdItemBody(nft: Nft, show: { metadata: boolean; contract: boolean }): Members {
   return {
     chain: nft.chain,
-    contract_address: nft.contract,
+    contract_address: nft.contractAddress,
     token_id: String(nft.tokenId),
     name: nft.name,
     description: nft.description,
@@ -67,7 +67,7 @@ function contractOf(nft: Nft): ContractRecord {
   return (
     nft.contractRecord ?? {
       chain: nft.chain,
-      address: nft.contract,
+      address: nft.contractAddress,
       standard: nft.standard,
       name: null,
       symbol: null,

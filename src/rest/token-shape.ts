@@ -1,8 +1,8 @@
-import type { ContractField, JsonMember, NftShape } from "../nfts/nft-json.ts";
+import type { ContractMember, JsonMember, NftShape } from "../nfts/shape.ts";
 import type { TokenMembers } from "./token-body.ts";
 
 /** The contract record: an object always, its texts null when the contract tells none. */
-export const contractMembers: readonly JsonMember<ContractField>[] = [
+export const contractMembers: readonly ContractMember[] = [
   { name: "name", field: "name" },
   { name: "symbol", field: "symbol" },
   { name: "type", field: "standard" },
@@ -23,7 +23,7 @@ export const contractMembers: readonly JsonMember<ContractField>[] = [
 
 const contract: JsonMember = { name: "contract", field: { group: "contract", members: contractMembers } };
 const key: NftShape = [
-  { name: "contract_address", field: "contract" },
+  { name: "contract_address", field: "contractAddress" },
   { name: "token_id", field: "tokenId" },
 ];
 const chain: JsonMember = { name: "chain", field: "chain" };

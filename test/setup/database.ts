@@ -5,6 +5,7 @@ import { inject } from "vitest";
 import { migrate } from "../../src/db/admin/migrate.ts";
 import type { Database } from "../../src/db/database.ts";
 import { createDatabase, createPool } from "../../src/db/pool/pool.ts";
+import { ensureRendering } from "../../src/nfts/ensure-rendering.ts";
 import { NftFixture } from "./nft-fixture.ts";
 
 export interface TestDatabase {
@@ -29,6 +30,7 @@ export async function createIndexedDatabase(
       const pool = createPool(url, "template", 1);
       await NftFixture.create(pool, chainIds);
       await pool.end();
+      await ensureRendering(url);
     }),
   );
   return { database, nfts: NftFixture.of(database.pool, chainIds) };

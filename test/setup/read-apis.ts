@@ -29,6 +29,7 @@ export type ReadApis = ReturnType<typeof openReadApis>;
 /** Both apis' token reads over one set of services, for a caller of the given plan. */
 export function openReadApis(database: TestDatabase, options: { tier?: Tier; env?: Record<string, string> } = {}) {
   const statements: string[] = [];
+  const pipelined: string[] = [];
   // The reads whose JSON PostgreSQL makes go past Kysely.
   const pool = new Proxy(database.pool, {
     get(target, name) {
@@ -59,16 +60,23 @@ export function openReadApis(database: TestDatabase, options: { tier?: Tier; env
     },
   });
   const runner: StatementRunner = { running: 0, waiting: 0, query: (query) => pool.query(query), end: async () => {} };
+  const index = new ReadPool({ pool, pipelined: made.reads, reads: runner, heavy: runner });
+  const heavyFirst = index.heavyFirst.bind(index);
+  index.heavyFirst = (text, values) => {
+    pipelined.push(text);
+    return heavyFirst(text, values);
+  };
   const services: Services = {
     ...made,
     reads: {
       ...made.reads,
       first(text, ...rest) {
         statements.push(text);
+        pipelined.push(text);
         return made.reads.first(text, ...rest);
       },
     },
-    ...{ pool, db, index: { pool: new ReadPool({ pool, pipelined: made.reads, reads: runner, heavy: runner }), db } },
+    ...{ pool, db, index: { pool: index, db } },
     // Not among the statements: they come later, of themselves.
     demand: new MetadataDemand(database.pool, made.log),
   };
@@ -108,6 +116,8 @@ export function openReadApis(database: TestDatabase, options: { tier?: Tier; env
     caller,
     /** SQL of everything asked since the last call. */
     takeStatements: () => statements.splice(0),
+    /** Those of them whose one row is put together as text: GraphQL reads lists in this way only where a plan answers. */
+    takePipelined: () => pipelined.splice(0),
     /** A GET of the legacy API: status and body, and the body's text. It is checked against the OpenAPI document. */
     async v0(path: string): Promise<{ status: number; body: Json; text: string }> {
       const response = await app.request(path);

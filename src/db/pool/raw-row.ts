@@ -8,11 +8,24 @@ export class RawRow {
     this.#columns = columns;
   }
 
+  /** Whether there is a value. */
+  has(column: number): boolean {
+    return this.#columns[column] != null;
+  }
+
   text(column: number): string | null {
     const pieces = this.#columns[column];
     if (!pieces) return null;
     const [first] = pieces;
     return pieces.length === 1 && first ? first.toString() : Buffer.concat(pieces).toString();
+  }
+
+  /** The bytes of a text, one character for each: what is only passed on need not be decoded. */
+  latin1(column: number): string | null {
+    const pieces = this.#columns[column];
+    if (!pieces) return null;
+    const [first] = pieces;
+    return pieces.length === 1 && first ? first.toString("latin1") : Buffer.concat(pieces).toString("latin1");
   }
 
   /** JSON that PostgreSQL wrote, as its bytes. */

@@ -45,6 +45,9 @@ interface TokenMetadataTable {
   file_size: bigint | null;
   file_type: string | null;
   file_error: string | null;
+  /** Made by a trigger; see `src/nfts/rendered.ts`. */
+  rendered: string | null;
+  rendered_as: string | null;
 }
 
 /** Name, symbol and contractURI of a contract as the contract tells them. Key: chain, address. */
@@ -78,6 +81,9 @@ interface ContractMetadataTable {
   demanded_at: Date | null;
   /** When all tokens that it had were queued because of that. */
   queued_at: Date | null;
+  /** Made by a trigger, as those of tokens. */
+  rendered: string | null;
+  rendered_as: string | null;
 }
 
 /** What readers asked for and is not yet queued. Key: all of it. */

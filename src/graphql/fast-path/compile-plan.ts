@@ -2,9 +2,10 @@ import type { GraphQLSchema, OperationDefinitionNode, SelectionSetNode } from "g
 import type { Caller } from "../../auth/caller.ts";
 import { findChain } from "../../chains.ts";
 import { JsonText } from "../../json/json-text.ts";
+import { listMark } from "../../nfts/compose.ts";
 import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../../nfts/json-lists.ts";
 import type { JsonPage } from "../../nfts/json-page.ts";
-import { listMark, type NftShape } from "../../nfts/nft-json.ts";
+import type { NftShape } from "../../nfts/shape.ts";
 import { countConditions, type TraitFilter } from "../../nfts/traits.ts";
 import type { Services } from "../../services.ts";
 import { encodeId } from "../builder.ts";
@@ -73,7 +74,7 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
   const found = membersWithList(root, "Account", "nfts", fragments);
   if (!found?.list || !found.others.every(({ field }) => ["id", "address", "__typename"].includes(field))) return null;
   const { members, list } = found;
-  const write = connectionWriter(list.node.selectionSet, fragments, true);
+  const write = connectionWriter(list.node.selectionSet, fragments);
   if (!write) return null;
   const [rootArguments, listArguments] = [argumentsOf(schema, "Query", root), argumentsOf(schema, "Account", list)];
   return (variables) => {
@@ -103,7 +104,7 @@ function planChain(schema: GraphQLSchema, root: Member, fragments: Fragments): P
   if (!found?.list || !found.others.every(({ field }) => ["name", "chainId", "__typename"].includes(field)))
     return null;
   const { members, list } = found;
-  const write = connectionWriter(list.node.selectionSet, fragments, false);
+  const write = connectionWriter(list.node.selectionSet, fragments);
   if (!write) return null;
   const [rootArguments, listArguments] = [argumentsOf(schema, "Query", root), argumentsOf(schema, "Chain", list)];
   return (variables) => {
@@ -132,7 +133,7 @@ function membersWithList(root: Member, type: string, name: string, fragments: Fr
 }
 
 function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
-  const shape = nftShape(root.node.selectionSet, fragments, false);
+  const shape = nftShape(root.node.selectionSet, fragments);
   if (!shape) return null;
   const readArguments = argumentsOf(schema, "Query", root);
   return (variables) => {
@@ -164,7 +165,7 @@ function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments)
       return { size: "", run };
     };
   }
-  const write = connectionWriter(list.node.selectionSet, fragments, false);
+  const write = connectionWriter(list.node.selectionSet, fragments);
   if (!write) return null;
   const listArguments = argumentsOf(schema, "Contract", list);
   return (variables) => {
@@ -183,7 +184,7 @@ function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments)
   };
 }
 
-function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragments, ofAccount: boolean) {
+function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragments) {
   const members = set && flatten(set, "NftConnection", fragments);
   if (!members?.every(({ field }) => ["nodes", "edges", "pageInfo", "totalCount", "__typename"].includes(field)))
     return null;
@@ -196,7 +197,7 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
   if (!edge?.every(({ field }) => ["cursor", "node", "__typename"].includes(field))) return null;
   const info = infos[0]?.node.selectionSet ? flatten(infos[0].node.selectionSet, "PageInfo", fragments) : [];
   const node = list?.field === "edges" ? edge?.find(({ field }) => field === "node")?.node : list?.node;
-  const shape = node ? nftShape(node.selectionSet, fragments, ofAccount) : [];
+  const shape = node ? nftShape(node.selectionSet, fragments) : [];
   if (!edge || !info || !shape || edge.filter(({ field }) => field === "node").length > 1) return null;
   const asEdges = list?.field === "edges";
   const edgeText = (item: string, cursor: string) =>

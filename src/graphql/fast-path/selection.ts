@@ -1,5 +1,6 @@
 import { type FieldNode, type FragmentDefinitionNode, Kind, type SelectionSetNode } from "graphql";
-import type { ContractField, FileField, JsonMember, NftField } from "../../nfts/nft-json.ts";
+import { contractFields, tokenFields } from "../../nfts/fields.ts";
+import type { ContractMember, ContractMemberName, FileMember, JsonMember, NftMember } from "../../nfts/shape.ts";
 
 export type Fragments = Record<string, FragmentDefinitionNode>;
 
@@ -10,30 +11,15 @@ export interface Member {
   node: FieldNode;
 }
 
-const same = ["id", "chain", "tokenId", "standard", "owner", "supply", "creator", "mintedAt", "name", "description"];
-const nftNames: Record<string, NftField> = {
-  ...(Object.fromEntries(same.map((name) => [name, name])) as Record<string, NftField>),
-  contractAddress: "contract",
-  metadataUrl: "metadataUrl",
-  metadata: "metadata",
-  fileUrl: "fileUrl",
-  animationUrl: "animationUrl",
-  cachedFileUrl: "cachedFileUrl",
-  cachedAnimationUrl: "cachedAnimationUrl",
-  metadataUpdatedAt: "metadataUpdatedAt",
-  __typename: "nftTypename",
-};
-const contractNames: Record<string, ContractField> = {
-  ...Object.fromEntries(["id", "chain", "address", "standard", "name", "symbol", "description"].map((n) => [n, n])),
-  thumbnailUrl: "thumbnailUrl",
-  cachedThumbnailUrl: "cachedThumbnailUrl",
-  bannerUrl: "bannerUrl",
-  cachedBannerUrl: "cachedBannerUrl",
+/** Members that are no fields of the table under their GraphQL names. */
+const tokenNames: Record<string, NftMember> = { id: "id", __typename: "nftTypename" };
+const contractNames: Record<string, ContractMemberName> = {
+  id: "id",
   __typename: "contractTypename",
   // Its text is put there by whoever reads the list.
   nfts: "listMark",
 };
-const fileNames: Record<string, FileField> = {
+const fileNames: Record<string, FileMember> = {
   width: "width",
   height: "height",
   sizeBytes: "sizeBytes",
@@ -41,15 +27,10 @@ const fileNames: Record<string, FileField> = {
 };
 
 /** The members of a token's object; null: the selection is not for a plan. */
-export function nftShape(
-  set: SelectionSetNode | undefined,
-  fragments: Fragments,
-  ofAccount: boolean,
-): JsonMember[] | null {
+export function nftShape(set: SelectionSetNode | undefined, fragments: Fragments): JsonMember[] | null {
   const members = set && flatten(set, "Nft", fragments);
   if (!members) return null;
   const shape = members.map(({ name, field, node }): JsonMember | null => {
-    if (field === "amount") return { name, field: ofAccount ? "amount" : "noAmount" };
     if (field === "contract") {
       const inner = contractMembersOf(node, fragments);
       if (inner?.some((member) => member.field === "listMark")) return null;
@@ -59,7 +40,7 @@ export function nftShape(
       const inner = namedMembers(node, "FileInformation", fileNames, fragments);
       return inner && { name, field: { group: "fileInformation", members: inner } };
     }
-    const known = nftNames[field];
+    const known = memberNamed<NftMember>(field, tokenNames, tokenFields);
     return known ? { name, field: known } : null;
   });
   const whole = shape.filter((member) => member !== null);
@@ -67,8 +48,8 @@ export function nftShape(
 }
 
 /** The same of a contract's. */
-export function contractMembersOf(node: FieldNode, fragments: Fragments): JsonMember<ContractField>[] | null {
-  return namedMembers(node, "Contract", contractNames, fragments);
+export function contractMembersOf(node: FieldNode, fragments: Fragments): ContractMember[] | null {
+  return namedMembers(node, "Contract", contractNames, fragments, contractFields);
 }
 
 function namedMembers<F extends string>(
@@ -76,13 +57,19 @@ function namedMembers<F extends string>(
   type: string,
   names: Record<string, F>,
   fragments: Fragments,
+  fields: object = {},
 ): JsonMember<F>[] | null {
   const inner = node.selectionSet && flatten(node.selectionSet, type, fragments);
   const known = inner?.flatMap((member): JsonMember<F>[] => {
-    const field = Object.hasOwn(names, member.field) ? names[member.field] : undefined;
+    const field = memberNamed(member.field, names, fields);
     return field ? [{ name: member.name, field }] : [];
   });
   return inner && known?.length === inner.length ? known : null;
+}
+
+function memberNamed<F extends string>(name: string, names: Record<string, F>, fields: object): F | undefined {
+  if (Object.hasOwn(fields, name)) return name as F;
+  return Object.hasOwn(names, name) ? names[name] : undefined;
 }
 
 /** The fields of a selection with those of its fragments; null where directives or other types are. */

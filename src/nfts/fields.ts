@@ -1,0 +1,205 @@
+import type { Standard } from "../db/tables/nft.ts";
+import { naive, toIso } from "./field-times.ts";
+
+/*
+ * Every member of a token and of a contract, once: where its value comes from, what it is in GraphQL, and how both APIs
+ * write it. Statements (item-sql.ts), the rendered texts of metadata (rendered.ts), records, GraphQL types and the
+ * shapes of /v0 are made from these tables.
+ */
+
+/** What is known of a value before the statement runs. Texts are in the bytes of UTF-8, one character for each. */
+export interface Facts {
+  /** The chain's name as the request spelled it, as JSON. */
+  chain: string;
+  /** The base of the URLs of our own copies, with a slash behind it, as the inside of a JSON string. */
+  cachedBase: string;
+}
+
+/**
+ * Where a value comes from: `request`: it is known before the statement runs; `key`: every item has it; `live`: the index, or
+ * the row of the metadata beside its texts; `document`: the document itself; `stored`: the rendered text.
+ */
+export type Origin = "request" | "key" | "live" | "document" | "stored";
+
+export interface Field<V> {
+  from: Origin;
+  /** Of a stored value: its JSON text, an expression over the row of the metadata; `whole`: however long it is. */
+  sql?: (row: string, whole: boolean) => string;
+  /** Of a text that lists leave out where it is too long: the condition for that. */
+  tooLong?: (row: string) => string;
+  /** The value as JSON, from the item's part. */
+  json: (part: string, facts: Facts) => string;
+  /** The value itself, from the item's part in characters. */
+  value: (part: string, facts: Facts) => V;
+  graphql: { type: GraphQLType; nullable?: boolean; description?: string; deprecationReason?: string };
+}
+
+export type GraphQLType =
+  | "String"
+  | "ChainName"
+  | "Address"
+  | "TokenId"
+  | "Uint256"
+  | "DateTime"
+  | "JSON"
+  | "TokenStandard"
+  | "MetadataStatus"
+  | "FileInformation";
+
+/** A longer document is shown by the details of its token only: it bounds a page to some megabytes. */
+export const listedDocumentBytes = 65_536;
+/** The same for each other text of a token or a contract, which may be a `data:` URI as long as a document. */
+const listedTextBytes = 16_384;
+
+type Told = Omit<Field<unknown>["graphql"], "type" | "nullable">;
+const jsonOr = (part: string) => (part === "" ? "null" : part);
+const quoted = (part: string) => (part === "" ? "null" : `"${part}"`);
+const address = (part: string) => (part === "" ? "null" : `"0x${part}"`);
+
+/** A text of a third party. Lists leave it out where it is too long: its part is empty then. */
+function text(column: string, told: Told = {}): Field<string | null> {
+  const json = (row: string) => `coalesce(to_json(${row}.${column})::text, 'null')`;
+  const tooLong = (row: string) => `octet_length(${row}.${column}) > ${listedTextBytes}`;
+  return {
+    ...{ from: "stored", json: jsonOr, graphql: { type: "String", nullable: true, ...told } },
+    tooLong,
+    sql: (row, whole) => (whole ? json(row) : `CASE WHEN ${tooLong(row)} THEN '' ELSE ${json(row)} END`),
+    value: (part) => (part === "" ? null : JSON.parse(part)),
+  };
+}
+
+/** A text of our own, which is short. */
+function shortText(column: string, told: Told = {}): Field<string | null> {
+  const { tooLong: _, ...field } = text(column, told);
+  return { ...field, sql: (row) => `coalesce(to_json(${row}.${column})::text, 'null')` };
+}
+
+/** The URL of our own copy: what is stored is its path. */
+function copyUrl(column: string, told: Told = {}): Field<string | null> {
+  const json = (part: string, { cachedBase }: Facts) =>
+    part === "null" || part === "" ? "null" : `"${cachedBase}${part.slice(1)}`;
+  return { ...shortText(column, told), json, value: (part, facts) => JSON.parse(json(part, facts)) };
+}
+
+const chain: Field<string> = {
+  ...{ from: "request", json: (_part, facts) => facts.chain, value: (_part, facts) => JSON.parse(facts.chain) },
+  graphql: { type: "ChainName" },
+};
+const keyAddress: Field<string> = {
+  ...{ from: "key", json: address, value: (part) => `0x${part}`, graphql: { type: "Address" } },
+};
+const standard: Field<Standard> = {
+  ...{ from: "key", json: quoted, value: (part) => part as Standard, graphql: { type: "TokenStandard" } },
+};
+const liveAddress = (description: string): Field<string | null> => ({
+  ...{ from: "live", json: address, value: (part) => (part === "" ? null : `0x${part}`) },
+  graphql: { type: "Address", nullable: true, description },
+});
+
+export type MetadataStatus = "PENDING" | "FRESH" | "FAILED";
+/** `PENDING` also before the worker has seen the token. */
+const statusOf = (part: string) => (part === "" ? "PENDING" : part.toUpperCase()) as MetadataStatus;
+
+export interface FileInformation {
+  width: number;
+  height: number;
+  sizeBytes: number;
+}
+
+export const tokenFields = {
+  chain,
+  contractAddress: keyAddress,
+  tokenId: { from: "key", json: quoted, value: BigInt, graphql: { type: "TokenId" } } as Field<bigint>,
+  standard,
+  owner: liveAddress("Holder of a live ERC-721 token; null for ERC-1155 and for a burned token."),
+  supply: {
+    ...{ from: "live", json: quoted, value: BigInt, graphql: { type: "Uint256", description: "0: burned." } },
+  } as Field<bigint>,
+  amount: {
+    ...{ from: "live", json: quoted, value: (part) => (part === "" ? null : BigInt(part)) },
+    graphql: {
+      type: "Uint256",
+      nullable: true,
+      description: "How many the account of this list holds; null outside of an account's list.",
+      deprecationReason:
+        "It depends on the account, and a client's cache keeps one value per token: read `amount` of the edge.",
+    },
+  } as Field<bigint | null>,
+  creator: liveAddress("Sender of the transaction that minted it."),
+  mintedAt: {
+    ...{ from: "live", json: (part) => (part === "" ? "null" : `"${toIso(part)}"`) },
+    value: (part) => (part === "" ? null : new Date(Number(part) * 1000)),
+    graphql: { type: "DateTime", nullable: true },
+  } as Field<Date | null>,
+  name: text("name"),
+  description: text("description"),
+  metadataUrl: text("token_uri", { description: "As the contract returns it." }),
+  metadata: {
+    ...{ from: "document", json: jsonOr, value: (part) => (part === "" ? null : part) },
+    graphql: {
+      type: "JSON",
+      nullable: true,
+      description: "The JSON object behind metadataUrl; every number as it was written.",
+    },
+  } as Field<string | null>,
+  fileUrl: text("image"),
+  animationUrl: text("animation_url"),
+  cachedFileUrl: copyUrl("cached_image", { description: "This service's own copy; null when it holds none." }),
+  cachedAnimationUrl: copyUrl("cached_animation"),
+  fileInformation: {
+    ...{ from: "stored", json: jsonOr },
+    sql: (row) => `coalesce(${row}.file_width || ',' || ${row}.file_height || ',' || ${row}.file_size, '')`,
+    value: (part) => {
+      const [width = 0, height = 0, sizeBytes = 0] = part.split(",").map(Number);
+      return part === "" ? null : { width, height, sizeBytes };
+    },
+    graphql: { type: "FileInformation", nullable: true },
+  } as Field<FileInformation | null>,
+  metadataStatus: {
+    ...{ from: "live", json: (part) => `"${statusOf(part)}"`, value: statusOf },
+    graphql: { type: "MetadataStatus" },
+  } as Field<MetadataStatus>,
+  metadataError: {
+    ...{ from: "live", json: quoted, value: (part) => (part === "" ? null : part) },
+    graphql: {
+      type: "String",
+      nullable: true,
+      description: "Code of why the last try failed; the metadata of an earlier one is still shown.",
+    },
+  } as Field<string | null>,
+  metadataUpdatedAt: {
+    from: "stored",
+    sql: (row) => `coalesce(to_char(${row}.fetched_at AT TIME ZONE 'UTC', '${naive}'), '')`,
+    json: (part) => (part === "" ? "null" : `"${part.slice(0, -3)}Z"`),
+    value: (part) => (part === "" ? null : new Date(`${part.slice(0, -3)}Z`)),
+    graphql: { type: "DateTime", nullable: true, description: "Last fetch of the metadata." },
+  } as Field<Date | null>,
+};
+
+export const contractFields = {
+  chain,
+  address: keyAddress,
+  standard,
+  name: text("name"),
+  symbol: text("symbol"),
+  description: text("description"),
+  thumbnailUrl: text("thumbnail_url"),
+  cachedThumbnailUrl: shortText("cached_thumbnail_url"),
+  bannerUrl: text("banner_url"),
+  cachedBannerUrl: shortText("cached_banner_url"),
+};
+
+export type TokenField = keyof typeof tokenFields;
+export type ContractField = keyof typeof contractFields;
+/** A field of either table, whatever its value is. */
+// biome-ignore lint/suspicious/noExplicitAny: what it is, is known where it is read by its name.
+export type AnyField = Field<any>;
+/** The values of a table's fields, by name. */
+export type ValuesOf<T extends Record<string, AnyField>> = {
+  [K in keyof T]: T[K] extends Field<infer V> ? V : never;
+};
+
+/** The names of a table's stored fields: the order of the parts of a rendered text. */
+export function storedNames(table: Record<string, AnyField>): string[] {
+  return Object.keys(table).filter((name) => table[name]?.from === "stored");
+}

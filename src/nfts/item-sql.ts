@@ -1,0 +1,76 @@
+import { listedDocumentBytes } from "./fields.ts";
+import { contractRendering, renderedText, sqlItemMark, sqlPartMark, tokenRendering } from "./rendered.ts";
+
+/** Values that are not in the rendered text, in the order of an item's parts. */
+export const liveNames = [
+  ...(["owner", "supply", "amount", "creator", "mintedAt", "metadataStatus", "metadataError", "holders"] as const),
+];
+export type LiveName = (typeof liveNames)[number];
+
+/** What a read shows of its tokens; a statement gives nothing else. */
+export interface Needs {
+  live: ReadonlySet<LiveName>;
+  document: boolean;
+  stored: boolean;
+}
+
+/** SQL expressions over a statement's aliases, none of them null: an absent value is the empty text. */
+export type Sources = Record<"contractAddress" | "tokenId" | "standard" | LiveName, string>;
+
+/** Holders shown with a token in a list; a token with more of them is asked for its holders. */
+const listedHolders = 100;
+
+export const hexText = (column: string) => `coalesce(encode(${column}, 'hex'), '')`;
+export const orEmpty = (expression: string) => `coalesce((${expression})::text, '')`;
+
+/** The values of a row in the columns of `nft.tokens`; of the metadata those of alias `m`. */
+export function tokenSources(row: string): Sources {
+  return {
+    contractAddress: hexText(`${row}.contract`),
+    tokenId: `${row}.token_id::text`,
+    standard: `${row}.standard`,
+    owner: hexText(`${row}.owner`),
+    supply: orEmpty(`${row}.supply`),
+    amount: "''",
+    creator: hexText(`${row}.creator`),
+    mintedAt: orEmpty(`${row}.mint_timestamp`),
+    metadataStatus: orEmpty("m.status"),
+    metadataError: orEmpty("m.error_code"),
+    holders: `CASE WHEN ${row}.owner IS NOT NULL THEN encode(${row}.owner, 'hex') ELSE ${orEmpty(`SELECT string_agg(encode(h.owner, 'hex'), ',' ORDER BY h.owner) FROM (
+      SELECT h.owner FROM nft.holdings h WHERE h.chain_id = ${row}.chain_id AND h.contract = ${row}.contract
+        AND h.token_id = ${row}.token_id ORDER BY h.owner LIMIT ${listedHolders}) h`)} END`,
+  };
+}
+
+/**
+ * The parts of an item, as one SQL text over the sources' aliases and `m` (service.token_metadata).
+ *
+ * @param position further parts behind the key, which name the item's position.
+ * @param whole texts that lists leave out, too.
+ */
+export function itemSql(needs: Needs, sources: Sources, position: readonly string[] = [], whole = false): string {
+  const document = whole
+    ? "m.metadata"
+    : `CASE WHEN octet_length(m.metadata) <= ${listedDocumentBytes} THEN m.metadata END`;
+  const parts = [
+    ...[sources.contractAddress, sources.tokenId, sources.standard, ...position],
+    ...liveNames.filter((name) => needs.live.has(name)).map((name) => sources[name]),
+    ...(needs.document ? [orEmpty(document)] : []),
+    ...(needs.stored ? [renderedText(tokenRendering, "m", whole)] : []),
+  ];
+  return `/*item*/${parts.join(` || ${sqlPartMark} || `)}/*end*/`;
+}
+
+/** The rendered text of a contract's record, over alias `cm` (service.contract_metadata). */
+export function recordSql(whole: boolean): string {
+  return renderedText(contractRendering, "cm", whole);
+}
+
+/** The records of the contracts of `keys`: what the index knows, and what the contracts tell, each by address. */
+export function contractsSql(chainId: number): string {
+  const among = "ANY ((SELECT array_agg(DISTINCT contract) FROM keys)::bytea[])";
+  return `(SELECT string_agg(encode(c.address, 'hex') || ${sqlPartMark} || c.standard, ${sqlItemMark})
+      FROM nft.contracts c WHERE c.chain_id = ${chainId} AND c.address = ${among}) AS contracts,
+    (SELECT string_agg(encode(cm.address, 'hex') || ${sqlPartMark} || ${recordSql(false)}, ${sqlItemMark})
+      FROM service.contract_metadata cm WHERE cm.chain_id = ${chainId} AND cm.address = ${among}) AS records`;
+}

@@ -1,0 +1,79 @@
+import type { Config } from "../config/config.ts";
+import { type AnyField, contractFields, type Facts, storedNames, type TokenField, tokenFields } from "./fields.ts";
+import { type LiveName, liveNames, type Needs } from "./item-sql.ts";
+import { partMark } from "./rendered.ts";
+
+/** A token as its statement gave it: the parts of `itemSql`. */
+export type Item = readonly string[];
+
+/** A contract's record as its statement gave it. */
+export interface RecordParts {
+  /** Hex digits, without 0x. */
+  address: string;
+  standard: string;
+  /** Of `storedNames(contractFields)`; empty where nothing is known. */
+  stored: readonly string[];
+}
+
+/** Where the parts of an item are. */
+export interface Layout {
+  /** Of equal layouts. */
+  name: string;
+  at: (name: TokenField | LiveName) => number;
+}
+
+const keyNames = ["contractAddress", "tokenId", "standard"];
+const storedTokenNames = storedNames(tokenFields);
+const storedContractNames = storedNames(contractFields);
+
+const layouts = new Map<string, Layout>();
+
+/** @param positionParts how many parts name the item's position. */
+export function layoutOf(needs: Needs, positionParts: number): Layout {
+  const names = [
+    ...[...keyNames, ...Array<string>(positionParts).fill("")],
+    ...liveNames.filter((name) => needs.live.has(name)),
+    ...(needs.document ? ["metadata"] : []),
+    ...(needs.stored ? storedTokenNames : []),
+  ];
+  const key = names.join();
+  const known = layouts.get(key) ?? { name: key, at: (name) => names.indexOf(name) };
+  layouts.set(key, known);
+  return known;
+}
+
+/** How a field of a contract is read off a record's parts. */
+export function contractPart(name: string): (record: RecordParts) => string {
+  if (name === "address") return ({ address }) => address;
+  if (name === "standard") return ({ standard }) => standard;
+  const at = storedContractNames.indexOf(name);
+  return ({ stored }) => stored[at] ?? "";
+}
+
+/** A record from its columns; `stored`: the rendered text, null where no metadata is known. */
+export function recordOf(address: string, standard: string, stored: string | null): RecordParts {
+  return { address, standard, stored: stored === null ? [] : stored.split(partMark) };
+}
+
+/** Text with one character for each byte of its UTF-8. */
+export function latin1Of(text: string): string {
+  return Buffer.from(text).toString("latin1");
+}
+
+/** Base of the URLs of our own copies. */
+export function cachedBase(config: Config): string {
+  return `${config.publicUrl}/ipfs`;
+}
+
+/** @param chain its name as the request spelled it. @param latin1 for texts that stay bytes. */
+export function factsOf(config: Config, chain: string, latin1: boolean): Facts {
+  const facts = { chain: JSON.stringify(chain), cachedBase: JSON.stringify(`${cachedBase(config)}/`).slice(1, -1) };
+  return latin1 ? { chain: latin1Of(facts.chain), cachedBase: latin1Of(facts.cachedBase) } : facts;
+}
+
+/** The field of a table by its name. */
+export function fieldOf(table: Record<string, AnyField>, name: string): AnyField {
+  const field = table[name];
+  if (!field) throw new Error(`there is no field ${name}`);
+  return field;
+}

@@ -1,0 +1,151 @@
+import type { Caller } from "../auth/caller.ts";
+import { findChain } from "../chains.ts";
+import { toBytes } from "../db/bytes.ts";
+import { sealCursor } from "../db/cursor.ts";
+import { packPosition, positionLength } from "../db/position.ts";
+import type { Standard } from "../db/tables/nft.ts";
+import { ServiceError } from "../errors/errors.ts";
+import type { Services } from "../services.ts";
+import { factsOf } from "./item.ts";
+import { type ContractRecord, type Nft, type NftParts, needsOfParts, toContractRecord, toNft } from "./nft-record.ts";
+import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
+import { accountList, contractList, newestList } from "./page-lists.ts";
+import { type Outcome, pagesForEach } from "./read-for-each.ts";
+import { type ListKey, type PageList, type Selected, selectPages } from "./select-page.ts";
+import type { TraitFilter } from "./traits.ts";
+
+/* Pages of tokens as records, in both directions and for several keys in one statement. */
+
+interface ListRequest {
+  chain: string;
+  page: PageRequest;
+  parts: NftParts;
+}
+
+/** Whose holdings, any letter case; all keys of a call have a contract, or none has. */
+export interface AccountNftsKey {
+  account: string;
+  /** Only tokens of this contract. */
+  contract?: string | undefined;
+}
+
+export interface AccountNftPage extends Page<Nft> {
+  /** Holdings of all pages under the same filters. */
+  total: bigint;
+}
+
+/** What each account holds on a chain, by contract and token id. One that never held anything has an empty list. */
+export async function listNftsOfEachAccount(
+  services: Services,
+  _caller: Caller,
+  input: ListRequest & { exclude: readonly Standard[] },
+  keys: readonly AccountNftsKey[],
+): Promise<Outcome<AccountNftPage>[]> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const list = accountList(chainId, { exclude: input.exclude, contract: keys[0]?.contract !== undefined });
+  const named = keys.map(({ account, contract }) => ({
+    ...{ account, name: `account-nfts:${chainId}:${account.toLowerCase()}` },
+    key: { account: toBytes(account), ...(contract === undefined ? {} : { contract: toBytes(contract) }) },
+  }));
+  return await listsOf(services, input, list, named, (page, selected, { account }, bounds) => {
+    const total = selected.total ?? 0n;
+    refuseTooDeep(bounds, input.page, total);
+    if (total > 0n) services.demand.account(chainId, account);
+    return { ...page, total };
+  });
+}
+
+export interface ContractNftPage extends Page<Nft> {
+  contract: ContractRecord;
+  /** Live tokens of the contract; null for a filtered list, where counting would cost more than the page. */
+  total: bigint | null;
+}
+
+/**
+ * The live tokens of each contract of a chain, by token id; burned ones are left out here and found by `getNft`. An outcome
+ * is `not_found` for a contract the index has never seen.
+ *
+ * @param input `traits`: only tokens whose traits are like that.
+ */
+export async function listNftsOfEachContract(
+  services: Services,
+  _caller: Caller,
+  input: ListRequest & { traits?: TraitFilter | undefined },
+  contracts: readonly string[],
+): Promise<Outcome<ContractNftPage>[]> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const facts = factsOf(services.config, input.chain, false);
+  const named = contracts.map((contract) => ({
+    ...{ contract, name: `contract-nfts:${chainId}:${contract.toLowerCase()}`, key: { contract: toBytes(contract) } },
+  }));
+  const list = contractList(chainId, input.traits);
+  return await listsOf(services, input, list, named, (page, selected, { contract }, bounds) => {
+    const record = selected.contract(contract.slice(2).toLowerCase());
+    if (!selected.known || !record)
+      throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+    refuseTooDeep(bounds, input.page, selected.total);
+    services.demand.contract(chainId, contract);
+    return { ...page, contract: toContractRecord(facts, record), total: selected.total };
+  });
+}
+
+/**
+ * The live tokens of a chain (undefined), or of each creator there, newest mint first. There is no total: it would cost more
+ * than the page.
+ *
+ * @param creators any letter case; all of them are accounts, or there is one, undefined.
+ */
+export async function listNewestOfEach(
+  services: Services,
+  caller: Caller,
+  input: ListRequest,
+  creators: readonly (string | undefined)[],
+): Promise<Outcome<Page<Nft>>[]> {
+  const chainId = findChain(services.chains, input.chain).id;
+  const named = creators.map((creator): { name: string; key: ListKey } => ({
+    name: `chain-nfts:${chainId}:${creator?.toLowerCase() ?? ""}`,
+    key: creator === undefined ? {} : { creator: toBytes(creator) },
+  }));
+  const list = newestList(chainId, caller, creators[0] !== undefined);
+  return await listsOf(services, input, list, named, (page, _selected, _key, bounds) => {
+    refuseTooDeep(bounds, input.page, null);
+    for (const { node } of page.items) services.demand.shown(chainId, node.contractAddress, String(node.tokenId));
+    return page;
+  });
+}
+
+async function listsOf<K extends { name: string; key: ListKey }, P>(
+  services: Services,
+  input: ListRequest,
+  list: PageList,
+  keys: readonly K[],
+  toPage: (page: Page<Nft>, selected: Selected, key: K, bounds: PageBounds) => P,
+): Promise<Outcome<P>[]> {
+  const { keyPepper } = services.config;
+  const needs = needsOfParts(input.parts);
+  const facts = factsOf(services.config, input.chain, false);
+  const open = ({ name }: K) => boundsOf(input.page, keyPepper, name, positionLength(list.position));
+  const read = async (wanted: readonly K[], bounds: PageBounds) => {
+    const found = await selectPages(
+      services,
+      list,
+      wanted.map(({ key }) => key),
+      bounds,
+      needs,
+      "pool",
+    );
+    return found.map((one) => [one]);
+  };
+  return await pagesForEach(keys, open, read, ([selected], key, bounds) => {
+    if (!selected) throw new Error("the statement gave no row for a key");
+    const { items, layout, contract } = selected;
+    const page = pageOf(items, bounds, (item) => {
+      const record = input.parts.contract ? contract(item[0] ?? "") : null;
+      return {
+        node: toNft(facts, layout, item, record && toContractRecord(facts, record)),
+        cursor: sealCursor(keyPepper, key.name, packPosition(list.position, list.place(item))),
+      };
+    });
+    return toPage(page, selected, key, bounds);
+  });
+}

@@ -1,0 +1,143 @@
+import type { Caller } from "../auth/caller.ts";
+import { planOf } from "../auth/plans.ts";
+import { uintToBytes } from "../db/bytes.ts";
+import { wireValue } from "../db/pipeline/wire.ts";
+import type { Standard } from "../db/tables/nft.ts";
+import { hexText, orEmpty, recordSql, tokenSources } from "./item-sql.ts";
+import { contractRendering } from "./rendered.ts";
+import { keyContract, type ListSql, type PageList } from "./select-page.ts";
+import { type TraitFilter, traitCondition } from "./traits.ts";
+
+/* The lists of tokens: by account, by contract, and the newest of a chain or of a creator. */
+
+const noRecord = "NULL::text AS standard, NULL::text AS record, NULL::text AS whole";
+/** What a page shows of a token, and what its holders are looked up by. */
+const shown = ", k.chain_id, k.standard, k.owner, k.supply, k.creator, k.mint_timestamp";
+const ways = { forward: { order: "", than: ">" }, backward: { order: " DESC", than: "<" } } as const;
+
+/** What an account holds, by contract and token id; the key is `account`, and `contract` where the list is of one. */
+export function accountList(
+  chainId: number,
+  { exclude, contract }: { exclude: readonly Standard[]; contract: boolean },
+): PageList {
+  const standards = (["ERC721", "ERC1155"] as const).filter((standard) => !exclude.includes(standard));
+  const sql: PageList["sql"] = (refs, direction) => {
+    const { order, than } = ways[direction];
+    const one = standards.length < 2 ? ` AND k.standard ${standards[0] ? `= '${standards[0]}'` : "= NULL"}` : "";
+    const ofContract = contract ? ` AND k.contract = ${refs["contract"]}` : "";
+    const held = `FROM nft.holding_rows k WHERE k.chain_id = ${chainId} AND k.owner = ${refs["account"]} AND k.amount > 0${ofContract}${one}`;
+    const list = standards.map((standard) => `'${standard}'`).join(", ") || "NULL";
+    // A row of ERC-721 has all of the token; for one of ERC-1155 the token is looked up.
+    const token = (value: string, of1155: string) => `CASE k.standard WHEN 'ERC721' THEN ${value}
+      ELSE (SELECT ${of1155} FROM nft.tokens t WHERE t.chain_id = ${chainId} AND t.contract = k.contract AND t.token_id = k.token_id) END`;
+    const row = tokenSources("k");
+    return {
+      after: (first) => `(k.contract, k.token_id) ${than} ($${first}, $${first + 1}::numeric)`,
+      keys: `SELECT k.contract, k.token_id, k.owner, k.amount, k.standard, k.creator, k.mint_timestamp ${held}`,
+      order: `k.contract${order}, k.token_id${order}`,
+      join: "",
+      sources: {
+        ...row,
+        owner: "CASE k.standard WHEN 'ERC721' THEN encode(k.owner, 'hex') ELSE '' END",
+        supply: token("'1'", "t.supply::text"),
+        amount: "k.amount::text",
+        creator: token(row.creator, hexText("t.creator")),
+        mintedAt: token(row.mintedAt, orEmpty("t.mint_timestamp")),
+        holders: token("encode(k.owner, 'hex')", `${tokenSources("t").holders}`),
+      },
+      frame: contract
+        ? `SELECT count(*) AS total, ${noRecord} ${held}`
+        : `SELECT coalesce(sum(a.holding_count), 0)::bigint AS total, ${noRecord} FROM nft.account_totals a
+           WHERE a.chain_id = ${chainId} AND a.owner = ${refs["account"]} AND a.standard IN (${list})`,
+    };
+  };
+  return {
+    ...{ chainId, sql, position: [20, 32], positionParts: [], variant: `account|${chainId}|${standards}|${contract}` },
+    place: ([address = "", tokenId = ""]) => [`0x${address}`, tokenId],
+    values: ([address = 0n, tokenId = 0n]) => [uintToBytes(address, 20), String(tokenId)],
+  };
+}
+
+/** The live tokens of a contract, by token id; the key is `contract`. */
+export function contractList(chainId: number, traits?: TraitFilter): PageList {
+  const condition = traits && traitCondition(chainId, keyContract, traits);
+  const sql: PageList["sql"] = (refs, direction, keysOnly): ListSql => {
+    const { order, than } = ways[direction];
+    const from = `FROM nft.tokens k WHERE k.chain_id = ${chainId} AND k.contract = ${refs["contract"]} AND k.supply > 0`;
+    return {
+      after: (first) => `k.token_id ${than} $${first}::numeric`,
+      keys: `SELECT k.contract, k.token_id${keysOnly ? "" : shown} ${from}`,
+      order: `k.token_id${order}`,
+      ...tokenOf(chainId, keysOnly),
+      frame: `SELECT ${traits ? "NULL::bigint" : "c.token_count"} AS total, c.standard,
+          CASE WHEN cm.address IS NOT NULL THEN ${recordSql(false)} END AS record,
+          CASE WHEN cm.rendered_as IS DISTINCT FROM '${contractRendering.hash}' THEN ${recordSql(true)} END AS whole
+        FROM nft.contracts c
+        LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
+        WHERE c.chain_id = ${chainId} AND c.address = ${refs["contract"]}`,
+    };
+  };
+  return {
+    ...{ chainId, sql, position: [32], positionParts: [], ofContract: true, heavy: traits !== undefined },
+    variant: `contract|${chainId}|${traits !== undefined}`,
+    place: ([, tokenId = ""]) => [tokenId],
+    values: ([tokenId = 0n]) => [String(tokenId)],
+    ...(condition
+      ? {
+          filter: {
+            texts: condition.texts,
+            values: condition.values.map((value) => (value === keyContract ? keyContract : wireValue(value))),
+          },
+        }
+      : {}),
+  };
+}
+
+/**
+ * The live tokens of a chain, newest mint first, within the caller's window; or of a creator, whose key is `creator`. Tokens
+ * minted before the first indexed block have no place in this order and are not in it.
+ */
+export function newestList(chainId: number, caller: Caller, creator: boolean): PageList {
+  const windowDays = creator ? null : planOf(caller).windowDays;
+  const since = BigInt(Math.floor(Date.now() / 1000) - (windowDays ?? 0) * 86_400);
+  const sql: PageList["sql"] = (refs, direction, keysOnly): ListSql => {
+    // Newest first: forward is down.
+    const [order, than] = direction === "forward" ? [" DESC", "<"] : ["", ">"];
+    const from = `FROM nft.tokens k WHERE k.chain_id = ${chainId} AND k.mint_block IS NOT NULL AND k.supply > 0
+      ${creator ? `AND k.creator = ${refs["creator"]}` : ""}`;
+    return {
+      after: (first) =>
+        `(k.mint_block, k.mint_log_index, k.mint_batch_index) ${than} ($${first}::bigint, $${first + 1}::integer, $${first + 2}::integer)`,
+      keys: `SELECT k.contract, k.token_id, k.mint_block, k.mint_log_index, k.mint_batch_index${keysOnly ? "" : shown} ${from}`,
+      order: `k.mint_block${order}, k.mint_log_index${order}, k.mint_batch_index${order}`,
+      ...tokenOf(chainId, keysOnly),
+      frame: `SELECT NULL::bigint AS total, ${noRecord}`,
+    };
+  };
+  return {
+    ...{ chainId, sql, position: [8, 4, 4], variant: `chain|${chainId}|${creator}|${windowDays === null}` },
+    positionParts: ["k.mint_block::text", "k.mint_log_index::text", "k.mint_batch_index::text"],
+    place: (item) => item.slice(3, 6),
+    values: (parts) => parts.map(String),
+    // The window as a block, so that one index gives both order and bound: filtering the walk by time would read every
+    // older token to find that a short page ends.
+    ...(windowDays === null
+      ? {}
+      : {
+          filter: {
+            texts: [
+              `k.mint_block >= (SELECT w.mint_block FROM nft.tokens w WHERE w.chain_id = ${chainId} AND w.mint_timestamp >= `,
+              "::bigint ORDER BY w.mint_timestamp, w.mint_block LIMIT 1)",
+            ],
+            values: [String(since)],
+          },
+        }),
+  };
+}
+
+/** Where the walk reads keys alone, because rows may be skipped, the tokens of the page are joined to them. */
+function tokenOf(chainId: number, keysOnly: boolean): Pick<ListSql, "join" | "sources"> {
+  if (!keysOnly) return { join: "", sources: tokenSources("k") };
+  const join = `JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = k.contract AND t.token_id = k.token_id`;
+  return { join, sources: tokenSources("t") };
+}

@@ -1,0 +1,190 @@
+import type { WireValue } from "../db/pipeline/wire.ts";
+import { cachedStatement } from "../db/pool/cached-statement.ts";
+import type { RawRow } from "../db/pool/raw-row.ts";
+import { type PositionShape, unpackPosition } from "../db/position.ts";
+import type { Services } from "../services.ts";
+import { lightOffset } from "./heavy-read.ts";
+import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
+import { contractsSql, itemSql, type LiveName, liveNames, type Needs, type Sources } from "./item-sql.ts";
+import type { PageBounds } from "./page.ts";
+import { itemMark, partMark, sqlItemMark } from "./rendered.ts";
+import { runRead } from "./run-read.ts";
+
+/** One list of tokens: how its keys are read in order, and where the values of its tokens are. */
+export interface PageList {
+  chainId: number;
+  position: PositionShape;
+  /** Parts of an item behind its key that name its position; none where the key does. */
+  positionParts: readonly string[];
+  /** The position of an item. */
+  place: (item: Item) => readonly string[];
+  /** Parameters of a position. */
+  values: (parts: bigint[]) => WireValue[];
+  /** Tells apart all texts that `sql` can give. */
+  variant: string;
+  /** @param direction of the walk. @param keysOnly rows may be skipped by number: the walk had better read keys alone. */
+  sql: (refs: Refs, direction: "forward" | "backward", keysOnly: boolean) => ListSql;
+  /** A further condition on `k`: pieces of text with a value behind each but the last; `keyContract`: the key's contract. */
+  filter?: { texts: readonly string[]; values: readonly (WireValue | typeof keyContract)[] };
+  /** The list is of one contract, `contract` of its key, and its frame has the record. */
+  ofContract?: boolean;
+  /** Its page may touch many more rows than it has; see `readHeavy`. */
+  heavy?: boolean;
+}
+
+/** Stands for the contract of a list's key. */
+export const keyContract = Symbol("contract");
+
+/** A key's value as the statement writes it: a parameter, or a column of several keys. */
+export type Refs = Readonly<Record<string, string>>;
+
+export interface ListSql {
+  /** SELECT of `contract, token_id` and whatever `sources` and the order name, up to WHERE conditions; alias `k`. */
+  keys: string;
+  /** Condition on a position, whose parameters are `$first` and the following. */
+  after: (first: number) => string;
+  order: string;
+  /** Joined to a key, alias `k`, where its own row has not all values. */
+  join: string;
+  sources: Sources;
+  /** SELECT of `total`, and of `standard, record, whole` for the one contract; no row: nothing is known of it. */
+  frame: string;
+}
+
+/** The values of a list's key, by name. */
+export type ListKey = Readonly<Record<string, Buffer>>;
+
+export interface PageNeeds extends Needs {
+  /** The contract of each item. */
+  contract: boolean;
+}
+
+/** What the statement gave for one key, in the order of the walk. */
+export interface Selected {
+  /** Null: what the list is about is not known to the index. */
+  known: boolean;
+  total: bigint | null;
+  /** Up to one more than the page has. */
+  items: Item[];
+  layout: Layout;
+  contract: (address: string) => RecordParts | null;
+  /** Of a list of one contract: its record with the texts that lists leave out. */
+  whole: RecordParts | null;
+}
+
+const column = { known: 0, total: 1, items: 2, contracts: 3, records: 4, standard: 5, record: 6, whole: 7 };
+const columns = Object.keys(column);
+
+/**
+ * The only statement of pages of tokens: one row for each key, which has the page's items as one text (`itemSql`).
+ *
+ * @param run `pipelined`: over a pipelined connection, for one key; texts are bytes then (see `latin1Of`).
+ */
+export async function selectPages(
+  services: Services,
+  list: PageList,
+  keys: readonly ListKey[],
+  bounds: PageBounds,
+  needs: PageNeeds,
+  run: "pipelined" | "pool",
+): Promise<Selected[]> {
+  const [first] = keys;
+  if (!first) return [];
+  const names = Object.keys(first);
+  const single = keys.length === 1;
+  const parameters: unknown[] = names.map((name) => (single ? first[name] : keys.map((key) => key[name])));
+  const positionAt = parameters.length + 1;
+  if (bounds.position) parameters.push(...list.values(unpackPosition(list.position, bounds.position)));
+  const filterAt = parameters.length + 1;
+  const { texts = [], values = [] } = list.filter ?? {};
+  parameters.push(...values.filter((value) => value !== keyContract));
+  const write = () => {
+    const refs = Object.fromEntries(names.map((name, at) => [name, single ? `$${at + 1}` : `each_key.${name}`]));
+    let at = filterAt;
+    const valueText = (value: unknown) => (value === keyContract ? refs["contract"] : `$${at++}`);
+    const condition = texts.map((piece, index) => (index === 0 ? piece : `${valueText(values[index - 1])}${piece}`));
+    const text = statementOf(list, refs, bounds, needs, positionAt, condition.join(""));
+    return single ? text : forEachKey(names, text);
+  };
+  // Page numbers are many; pages behind a cursor share one text.
+  const once = bounds.limit === 0 || bounds.offset > 0;
+  const variant = [
+    ...[list.variant, single, bounds.limit, bounds.position !== null, bounds.backward, texts.join("$")],
+    ...[needs.contract, needs.document, needs.stored, liveNames.filter((name) => needs.live.has(name)).join()],
+  ].join("|");
+  const text = once ? write() : cachedStatement(variant, [], write);
+  const heavy = list.heavy === true || bounds.offset > lightOffset;
+  const rows = await runRead(services, text, parameters, run, columns, { heavy, once });
+  const layout = layoutOf(needs, list.positionParts.length);
+  return keys.map((key, at) =>
+    selectedOf(rows[at] ?? null, layout, list.ofContract ? key["contract"] : undefined, run === "pipelined"),
+  );
+}
+
+function selectedOf(row: RawRow | null, layout: Layout, contract: Buffer | undefined, latin1: boolean): Selected {
+  const read = (at: number) => (latin1 ? (row?.latin1(at) ?? null) : (row?.text(at) ?? null));
+  const total = read(column.total);
+  const items = read(column.items);
+  const address = contract?.toString("hex") ?? "";
+  const standard = read(column.standard);
+  const record = read(column.record);
+  const own = standard === null ? null : recordOf(address, standard, record);
+  const whole = read(column.whole);
+  const known = own ? null : recordsOf(read(column.contracts), read(column.records));
+  return {
+    known: read(column.known) !== null,
+    total: total === null ? null : BigInt(total),
+    items: items === null ? [] : items.split(itemMark).map((item) => item.split(partMark)),
+    layout,
+    contract: own ? () => own : (of) => known?.get(of) ?? null,
+    whole: own && whole !== null ? recordOf(address, own.standard, whole) : own,
+  };
+}
+
+/** What `contractsSql` gave, by address. */
+function recordsOf(contracts: string | null, records: string | null): Map<string, RecordParts> {
+  const rendered = new Map<string, string>();
+  for (const text of records?.split(itemMark) ?? []) rendered.set(text.slice(0, 40), text.slice(41));
+  const known = new Map<string, RecordParts>();
+  for (const text of contracts?.split(itemMark) ?? []) {
+    const address = text.slice(0, 40);
+    known.set(address, recordOf(address, text.slice(41), rendered.get(address) ?? null));
+  }
+  return known;
+}
+
+function statementOf(
+  list: PageList,
+  refs: Refs,
+  bounds: PageBounds,
+  needs: PageNeeds,
+  positionAt: number,
+  condition: string,
+): string {
+  const { chainId } = list;
+  const { limit, offset } = bounds;
+  const sql = list.sql(refs, bounds.backward ? "backward" : "forward", offset > 0);
+  const after = bounds.position ? ` AND ${sql.after(positionAt)}` : "";
+  const filter = condition === "" ? "" : ` AND ${condition}`;
+  const contracts = needs.contract && !list.ofContract ? contractsSql(chainId) : "NULL AS contracts, NULL AS records";
+  const skipped = offset > 0 ? ` OFFSET ${offset}` : "";
+  return `WITH keys AS MATERIALIZED (${sql.keys}${filter}${after} ORDER BY ${sql.order} LIMIT ${limit}${skipped})
+    SELECT true::text AS known, frame.total::text AS total, (SELECT string_agg(item, ${sqlItemMark}) FROM (
+      SELECT ${itemSql(needs, sql.sources, list.positionParts)} AS item FROM keys k ${sql.join}
+      LEFT JOIN service.token_metadata m
+        ON m.chain_id = ${chainId} AND m.contract = k.contract AND m.token_id = k.token_id
+      ORDER BY ${sql.order}) item) AS items,
+    /*item*/${contracts}/*end*/, frame.standard, frame.record, frame.whole
+    FROM (${sql.frame}) frame`;
+}
+
+function forEachKey(names: readonly string[], statement: string): string {
+  const arrays = names.map((_, at) => `$${at + 1}::bytea[]`).join(", ");
+  return `SELECT page.* FROM unnest(${arrays}) WITH ORDINALITY AS each_key (${names.join(", ")}, each_key)
+    LEFT JOIN LATERAL (${statement}) page ON true ORDER BY each_key.each_key`;
+}
+
+/** What a read asks for beside the live values of each token. */
+export function needing(live: readonly LiveName[], more: Omit<PageNeeds, "live">): PageNeeds {
+  return { ...more, live: new Set(live) };
+}
