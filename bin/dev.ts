@@ -51,6 +51,11 @@ export const devCommands: readonly DevCommand[] = [
     script: "bench/pages/bench-launch.ts",
   },
   { name: "bench reads", does: "reads of both APIs beside a bare server", script: "bench/reads/bench-reads.ts" },
+  {
+    name: "bench versions",
+    does: "reads of this version beside those of another, and beside bare servers with the other's statements",
+    script: "bench/reads/compare-reads.ts",
+  },
   { name: "bench relay", does: "time from a request to its hash", script: "bench/relay/bench-relay.ts" },
   {
     name: "bench reveal",

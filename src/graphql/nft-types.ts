@@ -1,4 +1,6 @@
+import type { ObjectFieldBuilder } from "@pothos/core";
 import { ServiceError } from "../errors/errors.ts";
+import { type AnyField, contractFields, tokenFields } from "../nfts/fields.ts";
 import { getContracts } from "../nfts/get-contracts.ts";
 import { getNfts } from "../nfts/get-nfts.ts";
 import type { ContractRecord, Nft } from "../nfts/nft-record.ts";
@@ -7,6 +9,8 @@ import { type Builder, type GraphQLContext, oncePerBuilder } from "./builder.ts"
 import { loadTogether } from "./load-together.ts";
 import { connectionOf } from "./page-types.ts";
 import { rawText } from "./raw-text.ts";
+
+type Types = Builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
 /** A page of tokens; `total` is null where counting would cost more than the page. */
 export interface NftPage extends Page<Nft> {
@@ -31,18 +35,7 @@ function makeNftTypes(builder: Builder) {
         }),
         "listed",
       ),
-    fields: (t) => ({
-      chain: t.expose("chain", { type: "ChainName" }),
-      address: t.expose("address", { type: "Address" }),
-      standard: t.expose("standard", { type: standard }),
-      name: t.exposeString("name", { nullable: true }),
-      symbol: t.exposeString("symbol", { nullable: true }),
-      description: t.exposeString("description", { nullable: true }),
-      thumbnailUrl: t.exposeString("thumbnailUrl", { nullable: true }),
-      cachedThumbnailUrl: t.exposeString("cachedThumbnailUrl", { nullable: true }),
-      bannerUrl: t.exposeString("bannerUrl", { nullable: true }),
-      cachedBannerUrl: t.exposeString("cachedBannerUrl", { nullable: true }),
-    }),
+    fields: (t) => tableFields(t, contractFields, { TokenStandard: standard }),
   });
   const fileInformation = builder.objectRef<NonNullable<Nft["fileInformation"]>>("FileInformation").implement({
     fields: (t) => ({
@@ -76,63 +69,8 @@ function makeNftTypes(builder: Builder) {
         { metadata: true, contract: true },
       ),
     fields: (t) => ({
-      chain: t.expose("chain", { type: "ChainName" }),
-      contractAddress: t.field({ type: "Address", resolve: (token) => token.contractAddress }),
-      tokenId: t.expose("tokenId", { type: "TokenId" }),
-      standard: t.expose("standard", { type: standard }),
-      owner: t.expose("owner", {
-        type: "Address",
-        nullable: true,
-        description: "Holder of a live ERC-721 token; null for ERC-1155 and for a burned token.",
-      }),
-      supply: t.expose("supply", { type: "Uint256", description: "0: burned." }),
-      amount: t.expose("amount", {
-        type: "Uint256",
-        nullable: true,
-        description: "How many the account of this list holds; null outside of an account's list.",
-        deprecationReason:
-          "It depends on the account, and a client's cache keeps one value per token: read `amount` of the edge.",
-      }),
-      creator: t.expose("creator", {
-        type: "Address",
-        nullable: true,
-        description: "Sender of the transaction that minted it.",
-      }),
-      mintedAt: t.field({
-        type: "DateTime",
-        nullable: true,
-        resolve: (token) => token.mintedAt,
-      }),
-      name: t.exposeString("name", { nullable: true }),
-      description: t.exposeString("description", { nullable: true }),
-      metadataUrl: t.exposeString("metadataUrl", { nullable: true, description: "As the contract returns it." }),
-      metadata: t.field({
-        type: "JSON",
-        nullable: true,
-        description: "The JSON object behind metadataUrl; every number as it was written.",
-        resolve: (token) => (token.metadata === null ? null : rawText(token.metadata)),
-      }),
-      fileUrl: t.exposeString("fileUrl", { nullable: true }),
-      animationUrl: t.exposeString("animationUrl", { nullable: true }),
-      cachedFileUrl: t.exposeString("cachedFileUrl", {
-        nullable: true,
-        description: "This service's own copy; null when it holds none.",
-      }),
-      cachedAnimationUrl: t.exposeString("cachedAnimationUrl", { nullable: true }),
-      fileInformation: t.expose("fileInformation", { type: fileInformation, nullable: true }),
-      metadataStatus: t.field({
-        type: metadataStatus,
-        resolve: (token) => token.metadataStatus,
-      }),
-      metadataError: t.exposeString("metadataError", {
-        nullable: true,
-        description: "Code of why the last try failed; the metadata of an earlier one is still shown.",
-      }),
-      metadataUpdatedAt: t.field({
-        type: "DateTime",
-        nullable: true,
-        description: "Last fetch of the metadata.",
-        resolve: (token) => token.metadataUpdatedAt,
+      ...tableFields(t, tokenFields, {
+        ...{ TokenStandard: standard, FileInformation: fileInformation, MetadataStatus: metadataStatus },
       }),
       contract: t.field({
         type: contract,
@@ -157,6 +95,23 @@ function makeNftTypes(builder: Builder) {
     ),
   );
   return { standard, contract, nft, connection };
+}
+
+/** The GraphQL fields of a field table. @param refs of the types that are no scalars. */
+function tableFields<Parent extends object>(
+  t: ObjectFieldBuilder<Types, Parent>,
+  table: Record<string, AnyField>,
+  refs: Record<string, unknown>,
+) {
+  const made = Object.entries(table).map(([name, { from, graphql }]) => {
+    const { type, nullable = false, ...told } = graphql;
+    const resolve = (parent: Parent) => {
+      const value = (parent as Record<string, unknown>)[name];
+      return from === "document" && typeof value === "string" ? rawText(value) : value;
+    };
+    return [name, t.field({ type: (refs[type] ?? type) as never, nullable, ...told, resolve: resolve as never })];
+  });
+  return Object.fromEntries(made) as Record<string, ReturnType<typeof t.field>>;
 }
 
 /** A contract beside another object, with those beside the objects of the same level; null: the index does not know it. */

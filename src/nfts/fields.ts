@@ -3,8 +3,8 @@ import { naive, toIso } from "./field-times.ts";
 
 /*
  * Every member of a token and of a contract, once: where its value comes from, what it is in GraphQL, and how both APIs
- * write it. Statements (item-sql.ts), the rendered texts of metadata (rendered.ts), records, GraphQL types and the
- * shapes of /v0 are made from these tables.
+ * write it. Statements (item-sql.ts), the rendered texts of metadata (rendered.ts), records, GraphQL types, the shapes of
+ * /v0 and their OpenAPI schemas are made from these tables.
  */
 
 /** What is known of a value before the statement runs. Texts are in the bytes of UTF-8, one character for each. */
@@ -32,10 +32,25 @@ export interface Field<V> {
   /** The value itself, from the item's part in characters. */
   value: (part: string, facts: Facts) => V;
   graphql: { type: GraphQLType; nullable?: boolean; description?: string; deprecationReason?: string };
+  /** Its name in /v0, and the group of members that comes and goes together there; without it, /v0 does not show it. */
+  v0?: { name: string; group: V0Group };
 }
+
+/** Groups of /v0: `key` to `files` of a token (token-shape.ts), `record` of a contract and `recordMetadata` inside it. */
+export type V0Group =
+  | "chain"
+  | "key"
+  | "texts"
+  | "document"
+  | "files"
+  | "creator"
+  | "owner"
+  | "record"
+  | "recordMetadata";
 
 export type GraphQLType =
   | "String"
+  | "Int"
   | "ChainName"
   | "Address"
   | "TokenId"
@@ -66,6 +81,11 @@ function text(column: string, told: Told = {}): Field<string | null> {
     sql: (row, whole) => (whole ? json(row) : `CASE WHEN ${tooLong(row)} THEN '' ELSE ${json(row)} END`),
     value: (part) => (part === "" ? null : JSON.parse(part)),
   };
+}
+
+/** The field with its name in /v0. */
+function inV0<V>(name: string, group: V0Group, field: Field<V>): Field<V> {
+  return { ...field, v0: { name, group } };
 }
 
 /** A text of our own, which is short. */
@@ -107,11 +127,17 @@ export interface FileInformation {
 }
 
 export const tokenFields = {
-  chain,
-  contractAddress: keyAddress,
-  tokenId: { from: "key", json: quoted, value: BigInt, graphql: { type: "TokenId" } } as Field<bigint>,
+  chain: inV0("chain", "chain", chain),
+  contractAddress: inV0("contract_address", "key", keyAddress),
+  tokenId: inV0<bigint>("token_id", "key", {
+    ...{ from: "key", json: quoted, value: BigInt, graphql: { type: "TokenId" } },
+  }),
   standard,
-  owner: liveAddress("Holder of a live ERC-721 token; null for ERC-1155 and for a burned token."),
+  owner: inV0(
+    "owner",
+    "owner",
+    liveAddress("Holder of a live ERC-721 token; null for ERC-1155 and for a burned token."),
+  ),
   supply: {
     ...{ from: "live", json: quoted, value: BigInt, graphql: { type: "Uint256", description: "0: burned." } },
   } as Field<bigint>,
@@ -125,27 +151,31 @@ export const tokenFields = {
         "It depends on the account, and a client's cache keeps one value per token: read `amount` of the edge.",
     },
   } as Field<bigint | null>,
-  creator: liveAddress("Sender of the transaction that minted it."),
+  creator: inV0("creator_address", "creator", liveAddress("Sender of the transaction that minted it.")),
   mintedAt: {
     ...{ from: "live", json: (part) => (part === "" ? "null" : `"${toIso(part)}"`) },
     value: (part) => (part === "" ? null : new Date(Number(part) * 1000)),
     graphql: { type: "DateTime", nullable: true },
   } as Field<Date | null>,
-  name: text("name"),
-  description: text("description"),
-  metadataUrl: text("token_uri", { description: "As the contract returns it." }),
-  metadata: {
+  name: inV0("name", "texts", text("name")),
+  description: inV0("description", "texts", text("description")),
+  metadataUrl: inV0("metadata_url", "document", text("token_uri", { description: "As the contract returns it." })),
+  metadata: inV0<string | null>("metadata", "document", {
     ...{ from: "document", json: jsonOr, value: (part) => (part === "" ? null : part) },
     graphql: {
       type: "JSON",
       nullable: true,
       description: "The JSON object behind metadataUrl; every number as it was written.",
     },
-  } as Field<string | null>,
-  fileUrl: text("image"),
-  animationUrl: text("animation_url"),
-  cachedFileUrl: copyUrl("cached_image", { description: "This service's own copy; null when it holds none." }),
-  cachedAnimationUrl: copyUrl("cached_animation"),
+  }),
+  fileUrl: inV0("file_url", "files", text("image")),
+  animationUrl: inV0("animation_url", "files", text("animation_url")),
+  cachedFileUrl: inV0(
+    "cached_file_url",
+    "files",
+    copyUrl("cached_image", { description: "This service's own copy; null when it holds none." }),
+  ),
+  cachedAnimationUrl: inV0("cached_animation_url", "files", copyUrl("cached_animation")),
   fileInformation: {
     ...{ from: "stored", json: jsonOr },
     sql: (row) => `coalesce(${row}.file_width || ',' || ${row}.file_height || ',' || ${row}.file_size, '')`,
@@ -179,14 +209,14 @@ export const tokenFields = {
 export const contractFields = {
   chain,
   address: keyAddress,
-  standard,
-  name: text("name"),
-  symbol: text("symbol"),
-  description: text("description"),
-  thumbnailUrl: text("thumbnail_url"),
-  cachedThumbnailUrl: shortText("cached_thumbnail_url"),
-  bannerUrl: text("banner_url"),
-  cachedBannerUrl: shortText("cached_banner_url"),
+  name: inV0("name", "record", text("name")),
+  symbol: inV0("symbol", "record", text("symbol")),
+  standard: inV0("type", "record", standard),
+  description: inV0("description", "recordMetadata", text("description")),
+  thumbnailUrl: inV0("thumbnail_url", "recordMetadata", text("thumbnail_url")),
+  cachedThumbnailUrl: inV0("cached_thumbnail_url", "recordMetadata", shortText("cached_thumbnail_url")),
+  bannerUrl: inV0("banner_url", "recordMetadata", text("banner_url")),
+  cachedBannerUrl: inV0("cached_banner_url", "recordMetadata", shortText("cached_banner_url")),
 };
 
 export type TokenField = keyof typeof tokenFields;
@@ -198,6 +228,11 @@ export type AnyField = Field<any>;
 export type ValuesOf<T extends Record<string, AnyField>> = {
   [K in keyof T]: T[K] extends Field<infer V> ? V : never;
 };
+
+/** The fields of a group of /v0, by their names in the table; in its order. */
+export function v0Fields(table: Record<string, AnyField>, group: V0Group): [name: string, field: AnyField][] {
+  return Object.entries(table).filter(([, { v0 }]) => v0?.group === group);
+}
 
 /** The names of a table's stored fields: the order of the parts of a rendered text. */
 export function storedNames(table: Record<string, AnyField>): string[] {

@@ -46,6 +46,12 @@ export function toContractRecord(facts: Facts, record: RecordParts): ContractRec
   return valuesOf(contractFields, facts, (name) => contractPart(name)(record)) as ContractRecord;
 }
 
+/** The record of a contract that is not in the index yet, beside a token of it. */
+export function unknownContract({ chain, contractAddress, standard }: Nft): ContractRecord {
+  const facts = { chain: JSON.stringify(chain), cachedBase: "" };
+  return toContractRecord(facts, { address: contractAddress.slice(2), standard, stored: [] });
+}
+
 function valuesOf(table: Record<string, AnyField>, facts: Facts, part: (name: string) => string) {
   return Object.fromEntries(Object.entries(table).map(([name, field]) => [name, field.value(part(name), facts)]));
 }

@@ -16,6 +16,7 @@ import {
   query,
   read,
   text,
+  tokenId,
   tokenKey,
 } from "./openapi-parts.ts";
 
@@ -123,7 +124,7 @@ export function dataPaths(): Json {
       get: transactions("Movements of a contract's NFTs, newest first", [contract]),
     },
     "/v0/transactions/nfts/{contract_address}/{token_id}": {
-      get: transactions("Movements of one NFT, newest first", [contract, path("token_id", tokenKey.token_id)]),
+      get: transactions("Movements of one NFT, newest first", [contract, path("token_id", tokenId)]),
     },
     "/v0/transactions/stats/{contract_address}": {
       get: read("Supply and holders of a contract", [contract, chainQuery], { statistics }, ["not_found"]),

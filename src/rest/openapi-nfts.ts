@@ -4,6 +4,7 @@ import {
   anyObject,
   chainQuery,
   contractRecord,
+  creator,
   fileInformation,
   files,
   include,
@@ -13,12 +14,15 @@ import {
   metadataMembers,
   nullableText,
   optionalMetadata,
+  owner,
   pageQueries,
   path,
   query,
   read,
   refreshQuery,
   text,
+  texts,
+  tokenId,
   tokenKey,
 } from "./openapi-parts.ts";
 
@@ -28,10 +32,9 @@ const refreshMembers = {
 };
 const accountItem = z.object({
   ...tokenKey,
-  name: nullableText,
-  description: nullableText,
+  ...texts,
   ...files,
-  creator_address: nullableText,
+  ...creator,
   ...optionalMetadata,
   contract: contractRecord.optional(),
 });
@@ -49,11 +52,11 @@ const nftDetail = z.object({
   ...metadataMembers,
   file_information: fileInformation,
   ...files,
-  creator_address: nullableText,
+  ...creator,
   mint_date: nullableText,
   updated_date: nullableText,
   rarity: anyObject.nullable(),
-  owner: nullableText,
+  ...owner,
 });
 
 /** Lists and details of NFTs. */
@@ -109,7 +112,7 @@ export function nftPaths(): Json {
     "/v0/nfts/{contract_address}/{token_id}": {
       get: read(
         "One NFT",
-        [path("contract_address", address), path("token_id", tokenKey.token_id), chainQuery, refreshQuery],
+        [path("contract_address", address), path("token_id", tokenId), chainQuery, refreshQuery],
         { nft: nftDetail, owner: nullableText, contract: contractRecord, ...refreshMembers },
         ["not_found"],
       ),

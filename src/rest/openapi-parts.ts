@@ -1,5 +1,13 @@
 import * as z from "zod";
 import { errorTable } from "../errors/errors.ts";
+import {
+  type AnyField,
+  contractFields,
+  type GraphQLType,
+  tokenFields,
+  type V0Group,
+  v0Fields,
+} from "../nfts/fields.ts";
 import { legacyRateCode } from "./answer.ts";
 
 /* The words of which the OpenAPI document is made: zod schemas, and the functions that render them. */
@@ -28,31 +36,39 @@ export const pageNumberQuery = query("page_number", z.int().min(1).default(1), "
 export const pageSizeQuery = query("page_size", z.int().min(1).max(50).default(50), "items per page");
 export const refreshQuery = query("refresh_metadata", z.boolean(), "fetch the metadata again");
 
+const schemasOf: Partial<Record<GraphQLType, z.ZodType>> = {
+  Int: integer,
+  Address: address,
+  TokenId: z.string().regex(/^\d+$/),
+  TokenStandard: z.enum(["ERC721", "ERC1155"]),
+  JSON: anyObject,
+};
+
+/** The members of a group of a field table as they are on the wire. */
+function fieldMembers(table: Record<string, AnyField>, group: V0Group): Members {
+  return Object.fromEntries(
+    v0Fields(table, group).map(([name, { v0, from, graphql }]) => {
+      // An address beside a token is written as a text in the document since its first version.
+      const schema = (from === "live" ? undefined : schemasOf[graphql.type]) ?? text;
+      return [v0?.name ?? name, graphql.nullable ? schema.nullable() : schema];
+    }),
+  );
+}
+const ofToken = (group: V0Group) => fieldMembers(tokenFields, group);
+
 export const contractRecord = z.object({
-  name: nullableText,
-  symbol: nullableText,
-  type: z.enum(["ERC721", "ERC1155"]),
-  metadata: z.object({
-    description: nullableText,
-    thumbnail_url: nullableText,
-    cached_thumbnail_url: nullableText,
-    banner_url: nullableText,
-    cached_banner_url: nullableText,
-  }),
+  ...fieldMembers(contractFields, "record"),
+  metadata: z.object(fieldMembers(contractFields, "recordMetadata")),
 });
-export const files = {
-  file_url: nullableText,
-  animation_url: nullableText,
-  cached_file_url: nullableText,
-  cached_animation_url: nullableText,
-};
-export const metadataMembers = { metadata: anyObject.nullable(), metadata_url: nullableText };
-export const optionalMetadata = {
-  metadata: metadataMembers.metadata.optional(),
-  metadata_url: metadataMembers.metadata_url.optional(),
-};
+export const texts = ofToken("texts");
+export const files = ofToken("files");
+export const creator = ofToken("creator");
+export const owner = ofToken("owner");
+export const metadataMembers = ofToken("document");
+export const optionalMetadata: Members = z.object(metadataMembers).partial().shape;
 export const fileInformation = z.object({ height: integer, width: integer, file_size: integer }).nullable();
-export const tokenKey = { chain: text, contract_address: address, token_id: z.string().regex(/^\d+$/) };
+export const tokenKey = { ...ofToken("chain"), ...ofToken("key") };
+export const tokenId = z.string().regex(/^\d+$/);
 
 export function query(name: string, schema: z.ZodType, description: string, required = false): Json {
   return { name, in: "query", required, description, schema: jsonSchemaOf(schema) };

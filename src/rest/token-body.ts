@@ -1,45 +1,23 @@
-import type { ContractRecord, Nft } from "../nfts/nft-record.ts";
+import { type AnyField, contractFields, tokenFields } from "../nfts/fields.ts";
+import { type ContractRecord, type Nft, unknownContract } from "../nfts/nft-record.ts";
+import type { ContractMember, JsonMember } from "../nfts/shape.ts";
 import { RawJson } from "./raw-json.ts";
+import { contractMembers, createdItemShape } from "./token-shape.ts";
 
 type Members = Record<string, unknown>;
 
-/** Which members of a token the caller gets beside the base ones. */
-export interface TokenMembers {
-  metadata: boolean;
-  fileInformation: boolean;
-  contract: boolean;
-  dates: boolean;
-}
-
 /** The contract record: an object always, its texts null when the contract tells none. */
 export function contractBody(contract: ContractRecord): Members {
-  return {
-    name: contract.name,
-    symbol: contract.symbol,
-    type: contract.standard,
-    metadata: {
-      description: contract.description,
-      thumbnail_url: contract.thumbnailUrl,
-      cached_thumbnail_url: contract.cachedThumbnailUrl,
-      banner_url: contract.bannerUrl,
-      cached_banner_url: contract.cachedBannerUrl,
-    },
-  };
+  return contractOf(contractMembers, contract);
 }
 
 /** A token in a creator's list. */
 export function createdItemBody(nft: Nft, show: { metadata: boolean; contract: boolean }): Members {
-  return {
-    chain: nft.chain,
-    contract_address: nft.contractAddress,
-    token_id: String(nft.tokenId),
-    name: nft.name,
-    description: nft.description,
-    ...(show.metadata ? { metadata: metadataBody(nft), metadata_url: nft.metadataUrl } : {}),
-    ...fileBody(nft),
-    ...(show.contract ? { contract: contractBody(contractOf(nft)) } : {}),
-    owner_addresses: nft.holders ?? [],
-  };
+  const members = createdItemShape(show).map(({ name, field }: JsonMember) => {
+    if (typeof field !== "object") return [name, wireValueOf(tokenFields, nft, field)];
+    return [name, contractBody(nft.contractRecord ?? unknownContract(nft))];
+  });
+  return { ...Object.fromEntries(members), owner_addresses: nft.holders ?? [] };
 }
 
 /** Where a browser gets the file when we hold no copy: IPFS through the configured gateway; null when nowhere. */
@@ -49,33 +27,20 @@ export function servedFileUrl(url: string | null, gateway: string): string | nul
   return path === undefined ? (/^https?:\/\//i.test(url) ? url : null) : `${gateway}/${path}`;
 }
 
-function fileBody(nft: Nft): Members {
-  return {
-    file_url: nft.fileUrl,
-    animation_url: nft.animationUrl,
-    cached_file_url: nft.cachedFileUrl,
-    cached_animation_url: nft.cachedAnimationUrl,
-  };
-}
-
-function metadataBody(nft: Nft): RawJson | null {
-  return nft.metadata === null ? null : new RawJson(nft.metadata);
-}
-
-/** A token whose contract is not in the index yet still shows a record. */
-function contractOf(nft: Nft): ContractRecord {
-  return (
-    nft.contractRecord ?? {
-      chain: nft.chain,
-      address: nft.contractAddress,
-      standard: nft.standard,
-      name: null,
-      symbol: null,
-      description: null,
-      thumbnailUrl: null,
-      cachedThumbnailUrl: null,
-      bannerUrl: null,
-      cachedBannerUrl: null,
-    }
+function contractOf(members: readonly ContractMember[], contract: ContractRecord): Members {
+  return Object.fromEntries(
+    members.map(({ name, field }) => [
+      name,
+      typeof field === "object"
+        ? contractOf(field.members as readonly ContractMember[], contract)
+        : wireValueOf(contractFields, contract, field),
+    ]),
   );
+}
+
+/** The value of a record's field as /v0 shows it. */
+function wireValueOf(table: Record<string, AnyField>, record: object, name: string): unknown {
+  const value = (record as Members)[name];
+  if (table[name]?.from === "document" && typeof value === "string") return new RawJson(value);
+  return typeof value === "bigint" ? String(value) : value;
 }

@@ -1,45 +1,33 @@
+import { type AnyField, contractFields, type TokenField, tokenFields, type V0Group, v0Fields } from "../nfts/fields.ts";
 import type { ContractMember, JsonMember, NftShape } from "../nfts/shape.ts";
-import type { TokenMembers } from "./token-body.ts";
+
+/** Which members of a token the caller gets beside the base ones. */
+export interface TokenMembers {
+  metadata: boolean;
+  fileInformation: boolean;
+  contract: boolean;
+  dates: boolean;
+}
+
+function members<F extends string>(table: Record<string, AnyField>, group: V0Group): JsonMember<F>[] {
+  return v0Fields(table, group).map(([field, { v0 }]) => ({ name: v0?.name ?? field, field: field as F }));
+}
+const ofToken = (group: V0Group): NftShape => members<TokenField>(tokenFields, group);
 
 /** The contract record: an object always, its texts null when the contract tells none. */
 export const contractMembers: readonly ContractMember[] = [
-  { name: "name", field: "name" },
-  { name: "symbol", field: "symbol" },
-  { name: "type", field: "standard" },
-  {
-    name: "metadata",
-    field: {
-      group: "contractTexts",
-      members: [
-        { name: "description", field: "description" },
-        { name: "thumbnail_url", field: "thumbnailUrl" },
-        { name: "cached_thumbnail_url", field: "cachedThumbnailUrl" },
-        { name: "banner_url", field: "bannerUrl" },
-        { name: "cached_banner_url", field: "cachedBannerUrl" },
-      ],
-    },
-  },
+  ...members<keyof typeof contractFields>(contractFields, "record"),
+  { name: "metadata", field: { group: "contractTexts", members: members(contractFields, "recordMetadata") } },
 ];
 
 const contract: JsonMember = { name: "contract", field: { group: "contract", members: contractMembers } };
-const key: NftShape = [
-  { name: "contract_address", field: "contractAddress" },
-  { name: "token_id", field: "tokenId" },
-];
-const chain: JsonMember = { name: "chain", field: "chain" };
-const texts: NftShape = [
-  { name: "name", field: "name" },
-  { name: "description", field: "description" },
-];
-const files: NftShape = [
-  { name: "file_url", field: "fileUrl" },
-  { name: "animation_url", field: "animationUrl" },
-  { name: "cached_file_url", field: "cachedFileUrl" },
-  { name: "cached_animation_url", field: "cachedAnimationUrl" },
-];
-const creator: JsonMember = { name: "creator_address", field: "creator" };
-const metadata: JsonMember = { name: "metadata", field: "metadata" };
-const metadataUrl: JsonMember = { name: "metadata_url", field: "metadataUrl" };
+const chain = ofToken("chain");
+const key = ofToken("key");
+const files = ofToken("files");
+const document = ofToken("document");
+/** Lists of an account have the two in the other order, as the original service wrote them. */
+const accountDocument = document.toReversed();
+const creator = ofToken("creator");
 const fileInformation: JsonMember = {
   name: "file_information",
   field: {
@@ -67,19 +55,19 @@ function once(name: string, make: () => NftShape): NftShape {
 /** An item of an account's list. */
 export function accountItemShape(show: { metadata: boolean; contract: boolean }): NftShape {
   return once(`account ${show.metadata} ${show.contract}`, () => [
-    ...[...key, ...texts, ...files, creator],
-    ...(show.metadata ? [metadata, metadataUrl] : []),
+    ...[...key, ...ofToken("texts"), ...files, ...creator],
+    ...(show.metadata ? accountDocument : []),
     ...(show.contract ? [contract] : []),
-    chain,
+    ...chain,
   ]);
 }
 
 /** An item of a contract's or a chain's list. */
 export function listItemShape(show: TokenMembers): NftShape {
-  const { metadata: texts, fileInformation: file, contract: record, dates: times } = show;
-  return once(`list ${texts} ${file} ${record} ${times}`, () => [
-    ...[chain, ...key],
-    ...(show.metadata ? [metadataUrl, metadata] : []),
+  const { metadata, fileInformation: file, contract: record, dates: times } = show;
+  return once(`list ${metadata} ${file} ${record} ${times}`, () => [
+    ...[...chain, ...key],
+    ...(show.metadata ? document : []),
     ...(show.fileInformation ? [fileInformation] : []),
     ...(show.metadata ? files : []),
     ...(show.contract ? [contract] : []),
@@ -89,7 +77,17 @@ export function listItemShape(show: TokenMembers): NftShape {
 
 /** The one token of a details answer: every member, whatever was asked for. */
 export const detailsShape: NftShape = [
-  ...[chain, ...key, metadataUrl, metadata, fileInformation, ...files, creator, ...dates],
+  ...[...chain, ...key, ...document, fileInformation, ...files, ...creator, ...dates],
   { name: "rarity", field: "null" },
-  { name: "owner", field: "owner" },
+  ...ofToken("owner"),
 ];
+
+/** A token in a creator's list, but for its holders. */
+export function createdItemShape(show: { metadata: boolean; contract: boolean }): NftShape {
+  return once(`created ${show.metadata} ${show.contract}`, () => [
+    ...[...chain, ...key, ...ofToken("texts")],
+    ...(show.metadata ? accountDocument : []),
+    ...files,
+    ...(show.contract ? [contract] : []),
+  ]);
+}

@@ -140,9 +140,9 @@ test("a login that owns its database and nothing else restores it, and a superus
           `SELECT DISTINCT pg_get_userbyid(relowner) AS owner FROM pg_class WHERE relnamespace = 'service'::regnamespace`,
         );
         expect(owners, who).toEqual([{ owner: login }]);
-        expect(await shapeOf(restored), who).toEqual(wanted);
         // The service starts on it and writes.
         await prepareDatabase(own.href, createLogger("test", "silent"));
+        expect(await shapeOf(restored), who).toEqual(wanted);
         await restored.query("UPDATE service.account SET name = name || '!'");
         await expect(restoreBackup(own.href, join(dir, "data"), folder)).rejects.toThrow(
           "restore into a fresh one (CREATE DATABASE) and name it in DATABASE_URL",

@@ -168,8 +168,8 @@ test("a client that goes away takes its statement with it, over HTTP too", async
   const release = await hold("service.token_trait, service.token_metadata");
   const waiting = async (table: string) => {
     const { rows } = await api.database.pool.query(
-      "SELECT count(*)::int AS waiting FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE $1",
-      [`%FROM service.${table}%`],
+      "SELECT count(*)::int AS waiting FROM pg_locks WHERE NOT granted AND relation = $1::regclass",
+      [`service.${table}`],
     );
     return rows[0].waiting;
   };

@@ -21,7 +21,9 @@ const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
     ...(["last_block", "last_log_index", "last_batch_index"] as const),
   ],
   "nft.holdings": ["chain_id", "contract", "token_id", "owner", "amount", "standard"],
-  "nft.holding_rows": ["chain_id", "contract", "token_id", "owner", "amount", "standard"],
+  "nft.holding_rows": [
+    ...(["chain_id", "contract", "token_id", "owner", "amount", "standard", "creator", "mint_timestamp"] as const),
+  ],
   "nft.contracts": [
     "chain_id",
     "address",

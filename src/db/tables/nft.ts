@@ -8,7 +8,12 @@ export interface NftViews {
   "nft.tokens": TokenView;
   "nft.holdings": HoldingView;
   /** As `nft.holdings`, with rows whose owner is null or amount zero: filter them. Made for keyset pages. */
-  "nft.holding_rows": Omit<HoldingView, "owner"> & { owner: Buffer | null };
+  "nft.holding_rows": Omit<HoldingView, "owner"> & {
+    owner: Buffer | null;
+    /** Of ERC-721 alone; null beside a holding of ERC-1155, whose token's row has them. */
+    creator: Buffer | null;
+    mint_timestamp: bigint | null;
+  };
   "nft.contracts": ContractView;
   "nft.collections": CollectionView;
   "nft.account_totals": AccountTotalView;
