@@ -16,7 +16,7 @@ import { contractWriter, needsOfShape, nftWriter } from "./writers.ts";
 
 /*
  * The reads of tokens whose answer is put together as text (compose.ts), forwards: the rows, their order and their
- * cursors are those of list-nfts.ts and get-nft.ts, which test/graphql/front.test.ts holds.
+ * cursors are those of list-nfts.ts and get-nft.ts, which test/graphql/same-answers.test.ts holds.
  */
 
 /** What an account holds. */

@@ -2,10 +2,10 @@ import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { switchOutbox } from "../../src/indexing/event-outbox.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { chainId, Receiver, type Row, type ToldEvent, ToldLedger } from "./told-ledger.ts";
+import { chainId, type OutboxEvent, OutboxLedger, Receiver, type Row } from "./outbox-ledger.ts";
 
 let database: TestDatabase;
-let ledger: ToldLedger;
+let ledger: OutboxLedger;
 beforeAll(async () => {
   database = await createTestDatabase();
 });
@@ -15,12 +15,12 @@ beforeEach(async () => {
   await database.pool.query(`DROP SCHEMA IF EXISTS c${chainId}_newer CASCADE`);
   for (const table of ["event", "event_new", "event_interest", "event_index", "event_withdrawn", "event_retraction"])
     await database.pool.query(`DELETE FROM service.${table}`);
-  ledger = await ToldLedger.create(database.url);
+  ledger = await OutboxLedger.create(database.url);
 });
 afterAll(() => database?.drop());
 
-async function told(finality: string): Promise<ToldEvent[]> {
-  const { rows } = await database.pool.query<ToldEvent>(
+async function told(finality: string): Promise<OutboxEvent[]> {
+  const { rows } = await database.pool.query<OutboxEvent>(
     "SELECT * FROM service.event WHERE kind IS NOT NULL AND finality = $1 ORDER BY sequence",
     [finality],
   );
@@ -104,7 +104,7 @@ test("an index that takes another's place tells what the two differ in, and noth
   await ledger.attach();
   await ledger.extend([mint(1)]);
   await ledger.extend([mint(2)]);
-  const newer = await ToldLedger.create(database.url, `c${chainId}_newer`);
+  const newer = await OutboxLedger.create(database.url, `c${chainId}_newer`);
   await newer.writeAgain(ledger.blocks.slice(0, 1));
   await newer.extend([]);
   await newer.extend([mint(3)]);
@@ -179,7 +179,7 @@ test("whoever applies events by id has the chain's owners, at each finality, wha
       await database.pool.query(`DROP SCHEMA IF EXISTS nft, c${chainId}_told CASCADE`);
       for (const table of ["event", "event_new", "event_index", "event_withdrawn", "event_retraction"])
         await database.pool.query(`DELETE FROM service.${table}`);
-      const chain = await ToldLedger.create(database.url);
+      const chain = await OutboxLedger.create(database.url);
       for (const level of ["latest", "safe", "finalized"]) await chain.want(level);
       await chain.attach();
       let safe = 0;

@@ -306,7 +306,7 @@ test("every read is one statement through either API, and one for the object tha
     const rest = apis.takeStatements();
     await apis.graphql(`{ ${field} }`);
     const graph = apis.takeStatements();
-    // The same rows by the same index; test/graphql/front.test.ts compares the texts of known operations.
+    // The same rows by the same index; test/graphql/same-answers.test.ts compares the texts of known operations.
     expect([rest.length, graph.length]).toEqual([1, field.startsWith("contract") ? 2 : 1]);
   }
 });

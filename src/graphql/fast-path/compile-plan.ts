@@ -14,7 +14,7 @@ import { compileArguments, compileVariables } from "./compile-values.ts";
 import { contractMembersOf, type Fragments, flatten, type Member, nftShape } from "./selection.ts";
 
 /** An operation that is answered without executing it: its reads make the text of `data`. */
-export interface KnownPlan {
+export interface CompiledPlan {
   /**
    * What the costs of a call depend on; null: these variables are not for the plan.
    *
@@ -39,7 +39,7 @@ export function compilePlan(
   schema: GraphQLSchema,
   operation: OperationDefinitionNode,
   fragments: Fragments,
-): KnownPlan | null {
+): CompiledPlan | null {
   if (operation.operation !== "query" || (operation.directives ?? []).length > 0) return null;
   const roots = flatten(operation.selectionSet, "Query", fragments) ?? [];
   if (roots.length === 0 || roots.length > maxRoots) return null;

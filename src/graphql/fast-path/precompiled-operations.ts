@@ -11,7 +11,7 @@ import type { Caller } from "../../auth/caller.ts";
 import type { OperationCost } from "../../http/app-env.ts";
 import type { JsonText } from "../../json/json-text.ts";
 import type { Services } from "../../services.ts";
-import { compilePlan, type KnownPlan } from "./compile-plan.ts";
+import { type CompiledPlan, compilePlan } from "./compile-plan.ts";
 
 /** What a client posts. */
 export interface Operation {
@@ -21,7 +21,7 @@ export interface Operation {
 }
 
 interface Known {
-  plan: KnownPlan;
+  plan: CompiledPlan;
   /** Page sizes whose cost was found bearable when the operation was executed with them, and that cost. */
   sizes: Map<string, OperationCost>;
   contentType: string;

@@ -19,7 +19,7 @@ export interface Block {
 }
 
 /** A ledger with its outbox, written as Ponder writes it: block by block, taken back from the top. */
-export class ToldLedger {
+export class OutboxLedger {
   readonly schema: string;
   readonly client: pg.Client;
   blocks: Block[] = [];
@@ -31,7 +31,7 @@ export class ToldLedger {
     this.schema = schema;
   }
 
-  static async create(url: string, schema = `c${chainId}_told`): Promise<ToldLedger> {
+  static async create(url: string, schema = `c${chainId}_told`): Promise<OutboxLedger> {
     const client = new pg.Client({ connectionString: url });
     client.on("error", () => undefined);
     await client.connect();
@@ -45,7 +45,7 @@ export class ToldLedger {
     ]);
     await createLedger(client, schema);
     await client.query(`CREATE TABLE ${schema}._ponder_checkpoint (latest_checkpoint text, finalized_checkpoint text)`);
-    return new ToldLedger(client, schema);
+    return new OutboxLedger(client, schema);
   }
 
   async attach(): Promise<void> {
@@ -131,7 +131,7 @@ export class ToldLedger {
 }
 
 /** What a receiver knows of an event; column names are those of `service.event`. */
-export interface ToldEvent {
+export interface OutboxEvent {
   sequence: string;
   id: string;
   type: string;
@@ -146,12 +146,12 @@ export interface ToldEvent {
 
 /** A receiver of one finality that does what docs/events.md says. */
 export class Receiver {
-  readonly #applied = new Map<string, ToldEvent>();
+  readonly #applied = new Map<string, OutboxEvent>();
   readonly #seen = new Set<string>();
   retractions = 0;
   repeated = 0;
 
-  take(event: ToldEvent): void {
+  take(event: OutboxEvent): void {
     if (this.#seen.has(event.id)) {
       this.repeated += 1;
       return;
