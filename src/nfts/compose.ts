@@ -78,9 +78,15 @@ function nftMember({ field }: JsonMember, layout: Layout, strict: boolean): Writ
     if (field.group === "fileInformation") return fileMember(field.members, part("fileInformation"));
     const write = composeContract(field.members);
     const [address, standard] = [part("contractAddress"), part("standard")];
+    // Tokens of one contract mostly stand beside each other.
+    let last: { record: RecordParts; beside: Beside; text: string } | undefined;
     return (item, beside) => {
       const known = beside.contract(address(item));
-      if (known) return write(known, beside);
+      if (known) {
+        if (last?.record !== known || last.beside !== beside)
+          last = { record: known, beside, text: write(known, beside) };
+        return last.text;
+      }
       return strict ? "null" : write({ address: address(item), standard: standard(item), stored: [] }, beside);
     };
   }

@@ -24,8 +24,10 @@ export class RawRow {
   latin1(column: number): string | null {
     const pieces = this.#columns[column];
     if (!pieces) return null;
-    const [first] = pieces;
-    return pieces.length === 1 && first ? first.toString("latin1") : Buffer.concat(pieces).toString("latin1");
+    let text = "";
+    // Each byte is a character, so pieces may be cut anywhere.
+    for (const piece of pieces) text += piece.toString("latin1");
+    return text;
   }
 
   /** JSON that PostgreSQL wrote, as its bytes. */
