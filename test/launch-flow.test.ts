@@ -220,6 +220,7 @@ const record = {
     cached_thumbnail_url: null,
     banner_url: null,
     cached_banner_url: null,
+    royalty_bps: 500,
   },
 };
 

@@ -83,6 +83,15 @@ function text(column: string, told: Told = {}): Field<string | null> {
   };
 }
 
+/** A whole number of a column. */
+function count(column: string, told: Told = {}): Field<number | null> {
+  return {
+    ...{ from: "stored", json: jsonOr, sql: (row) => `coalesce(${row}.${column}::text, '')` },
+    value: (part) => (part === "" ? null : Number(part)),
+    graphql: { type: "Int", nullable: true, ...told },
+  };
+}
+
 /** The field with its name in /v0. */
 function inV0<V>(name: string, group: V0Group, field: Field<V>): Field<V> {
   return { ...field, v0: { name, group } };
@@ -217,6 +226,11 @@ export const contractFields = {
   cachedThumbnailUrl: inV0("cached_thumbnail_url", "recordMetadata", shortText("cached_thumbnail_url")),
   bannerUrl: inV0("banner_url", "recordMetadata", text("banner_url")),
   cachedBannerUrl: inV0("cached_banner_url", "recordMetadata", shortText("cached_banner_url")),
+  royaltyBps: inV0(
+    "royalty_bps",
+    "recordMetadata",
+    count("royalty_bps", { description: "Hundredths of a percent of a sale, by ERC-2981; null where it tells none." }),
+  ),
 };
 
 export type TokenField = keyof typeof tokenFields;

@@ -88,7 +88,7 @@ const isPlan = (reads: string[]) => reads.length > 0 && reads.every((read) => re
 const nft = `id __typename chain contractAddress tokenId standard owner supply amount creator mintedAt name description
   metadataUrl metadata fileUrl animationUrl cachedFileUrl cachedAnimationUrl metadataUpdatedAt
   fileInformation { __typename width height sizeBytes }
-  contract { __typename id chain address standard name symbol description thumbnailUrl cachedThumbnailUrl bannerUrl cachedBannerUrl }`;
+  contract { __typename id chain address standard name symbol description thumbnailUrl cachedThumbnailUrl bannerUrl cachedBannerUrl royaltyBps }`;
 const page = "pageInfo { hasNextPage hasPreviousPage startCursor endCursor __typename } totalCount __typename";
 
 const operations: [name: string, query: string, variables?: Record<string, unknown>][] = [

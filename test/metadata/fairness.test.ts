@@ -14,6 +14,9 @@ pragma solidity ^0.8.20;
 contract Based {
   string base;
   function set(string calldata text) external { base = text; }
+  function royaltyInfo(uint256, uint256 price) external pure returns (address, uint256) {
+    return (address(1), price * 725 / 10000);
+  }
   function contractURI() external pure returns (string memory) {
     return 'data:application/json,{"name":"All","description":"of them","image":"i://1","banner_image":"i://2"}';
   }
@@ -129,7 +132,13 @@ test("a contract with many tokens on a slow server keeps its part, and others ar
     .selectAll()
     .where("address", "=", Buffer.from(small.address.slice(2), "hex"))
     .executeTakeFirst();
-  expect(contract).toMatchObject({ name: "All", description: "of them", thumbnail_url: "i://1", banner_url: "i://2" });
+  expect(contract).toMatchObject({
+    name: "All",
+    description: "of them",
+    thumbnail_url: "i://1",
+    banner_url: "i://2",
+    royalty_bps: 725,
+  });
   await database.pool.query("UPDATE service.token_metadata SET next_attempt_at = NULL WHERE status = 'pending'");
 });
 

@@ -62,9 +62,10 @@ async function write(step: number): Promise<void> {
     );
   } else if (kind < 6) {
     await pool.query(
-      `INSERT INTO service.contract_metadata (chain_id, address, name, symbol, thumbnail_url) VALUES (31337, $1, $2, $3, $4)
-       ON CONFLICT (chain_id, address) DO UPDATE SET name = excluded.name, symbol = excluded.symbol, thumbnail_url = excluded.thumbnail_url`,
-      [bytes(contract), pick(texts), pick(texts), pick(texts)],
+      `INSERT INTO service.contract_metadata (chain_id, address, name, symbol, thumbnail_url, royalty_bps) VALUES (31337, $1, $2, $3, $4, $5)
+       ON CONFLICT (chain_id, address) DO UPDATE SET name = excluded.name, symbol = excluded.symbol, thumbnail_url = excluded.thumbnail_url,
+         royalty_bps = excluded.royalty_bps`,
+      [bytes(contract), pick(texts), pick(texts), pick(texts), pick([null, 0, 725])],
     );
   } else if (kind < 7) {
     const column = pick(["name", "file_width", "cached_animation", "status"]);
@@ -98,7 +99,7 @@ const listed = (text: string | null) => (text !== null && Buffer.byteLength(text
 /** What the tables say, without any of the code that answers. */
 async function recomputed() {
   const { rows } = await database.pool.query(
-    `SELECT m.*, encode(t.contract, 'hex') AS of_contract, t.token_id AS id, c.name AS contract_name, c.symbol, c.thumbnail_url,
+    `SELECT m.*, encode(t.contract, 'hex') AS of_contract, t.token_id AS id, c.name AS contract_name, c.symbol, c.thumbnail_url, c.royalty_bps,
        to_char(m.fetched_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS.MS') AS fetched
      FROM nft.tokens t LEFT JOIN service.token_metadata m USING (chain_id, contract, token_id)
      LEFT JOIN service.contract_metadata c ON c.address = t.contract ORDER BY t.contract, t.token_id`,
@@ -119,13 +120,14 @@ async function recomputed() {
       metadataStatus: (row.status ?? "pending").toUpperCase(),
       contract: {
         ...{ name: listed(row.contract_name), symbol: listed(row.symbol), thumbnailUrl: listed(row.thumbnail_url) },
+        royaltyBps: row.royalty_bps,
       },
     };
   });
 }
 
 const fields = `contractAddress tokenId name description metadataUrl fileUrl animationUrl cachedFileUrl cachedAnimationUrl
-  metadata fileInformation { width height sizeBytes } metadataUpdatedAt metadataStatus contract { name symbol thumbnailUrl }`;
+  metadata fileInformation { width height sizeBytes } metadataUpdatedAt metadataStatus contract { name symbol thumbnailUrl royaltyBps }`;
 
 async function compare(): Promise<void> {
   const expected = await recomputed();

@@ -50,7 +50,7 @@ beforeAll(async () => {
 afterAll(() => database.drop());
 
 const emptyTexts =
-  '{"description":null,"thumbnail_url":null,"cached_thumbnail_url":null,"banner_url":null,"cached_banner_url":null}';
+  '{"description":null,"thumbnail_url":null,"cached_thumbnail_url":null,"banner_url":null,"cached_banner_url":null,"royalty_bps":null}';
 const contract = `{"name":"Keys","symbol":"TSK","type":"ERC721","metadata":${emptyTexts}}`;
 const copy = "https://mintyard.test/ipfs/bafyown";
 

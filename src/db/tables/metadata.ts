@@ -70,6 +70,7 @@ interface ContractMetadataTable {
   banner_url: string | null;
   cached_thumbnail_url: string | null;
   cached_banner_url: string | null;
+  royalty_bps: number | null;
   refresh_requested_at: Date | null;
   refresh_applied_at: Date | null;
   contract_uri: string | null;

@@ -63,6 +63,16 @@ export function decodeText(data: Buffer): string | null {
   return cleanText(data.subarray(at + 32, at + 32 + Number(length)).toString("utf8"));
 }
 
+/** `royaltyInfo(0, 10000)`: what a sale of token 0 for 10,000 would owe, which is hundredths of a percent (ERC-2981). */
+export const royaltyCall: Hex = `0x2a55205a${"0".repeat(64)}${(10_000).toString(16).padStart(64, "0")}`;
+
+/** @returns what `royaltyCall` says; null for an answer of another shape, or of more than the price. */
+export function decodeRoyalty(data: Buffer): number | null {
+  if (data.length !== 64 || !isZero(data.subarray(0, 12)) || !isZero(data.subarray(32, 60))) return null;
+  const amount = data.readUInt32BE(60);
+  return amount <= 10_000 ? amount : null;
+}
+
 /** A contract's name or symbol: one line of bounded length, without control characters. */
 export function decodeLabel(data: Buffer): string | null {
   const text = decodeText(data)

@@ -5,7 +5,7 @@ import { toHex } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
 import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
-import { callContract, decodeLabel, type PinnedBlock } from "../read/call-contract.ts";
+import { callContract, decodeLabel, decodeRoyalty, type PinnedBlock, royaltyCall } from "../read/call-contract.ts";
 import { readContractDocument } from "../read/contract-document.ts";
 import type { Sources } from "../read/read-document.ts";
 
@@ -53,7 +53,7 @@ export interface ContractSources {
 }
 
 /**
- * Asks a contract for its name, its symbol and its own document (ERC-7572 `contractURI`). Many have
+ * Asks a contract for its name, its symbol, its royalty (ERC-2981) and its own document (ERC-7572 `contractURI`). Many have
  * none of them: that is an answer too, and a document that cannot be read takes nothing from the rest.
  */
 export async function readContract(
@@ -64,16 +64,22 @@ export async function readContract(
   from: ContractSources,
 ): Promise<void> {
   const address = toHex(job.address) as Hex;
-  const [name, symbol, uri] = await Promise.all([
+  const [name, symbol, uri, royalty] = await Promise.all([
     callContract(client, block, address, selectors.name),
     callContract(client, block, address, selectors.symbol),
     callContract(client, block, address, selectors.contractUri),
+    callContract(client, block, address, royaltyCall),
   ]);
   const document = await readContractDocument(uri, from);
-  const again = [name, symbol, uri].flatMap((answer) => (isFault(answer) ? [answer.fault] : [])).find(isSilence);
+  const again = [name, symbol, uri, royalty]
+    .flatMap((answer) => (isFault(answer) ? [answer.fault] : []))
+    .find(isSilence);
   const retry = again ?? (document.fault && mayPass(document.fault) ? document.fault : undefined);
   const delayMs = retry && retryAfterMs(retry, job.attempts);
-  const labels = { name: labelOf(name) ?? document.name, symbol: labelOf(symbol) };
+  const told = {
+    ...{ name: labelOf(name) ?? document.name, symbol: labelOf(symbol) },
+    royalty_bps: isFault(royalty) ? null : decodeRoyalty(royalty.data),
+  };
   const now = sql<Date>`clock_timestamp()`;
   await db
     .updateTable("service.contract_metadata")
@@ -85,7 +91,7 @@ export async function readContract(
       uri_error: document.fault,
       status: again ? "failed" : "fresh",
       next_attempt_at: delayMs == null ? null : inSeconds(delayMs / 1000),
-      ...(again ? {} : { ...labels, fetched_at: now }),
+      ...(again ? {} : { ...told, fetched_at: now }),
       ...(retry ? {} : { attempts: 0 }),
       ...(document.fault && mayPass(document.fault) ? {} : document.columns),
       ...(document.uri === null ? {} : { contract_uri: document.uri }),
