@@ -134,7 +134,8 @@ export class DocumentBudget {
       this.#schedule();
     };
     const pauseMs = Math.max(this.#pausedUntil, this.#nextAt) - performance.now();
-    if (pauseMs > 0) setTimeout(begin, pauseMs);
+    // Of two timers that are late, both run in one turn: only an immediate is sure to be in a turn of its own.
+    if (pauseMs > 0) setTimeout(() => setImmediate(begin), pauseMs);
     else setImmediate(begin);
   }
 

@@ -62,7 +62,10 @@ describe.skipIf(!hasBrowser)("the console", () => {
     expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
     await page.getByLabel("Wallets of the presale").fill(creator.account.address);
     await next();
-    expect(await page.getByLabel(/^Owner/).inputValue()).toBe(creator.account.address.toLowerCase());
+    // The wallet of the session is filled in after the step has been drawn.
+    await expect
+      .poll(() => page.getByLabel(/^Owner/).inputValue(), patient)
+      .toBe(creator.account.address.toLowerCase());
     await next();
     // What the dry run warns of stands above the button.
     await page.getByText("the presale starts no earlier than the public sale").waitFor();

@@ -76,7 +76,7 @@ export async function readContract(
     .find(isSilence);
   const retry = again ?? (document.fault && mayPass(document.fault) ? document.fault : undefined);
   const delayMs = retry && retryAfterMs(retry, job.attempts);
-  const told = {
+  const reported = {
     ...{ name: labelOf(name) ?? document.name, symbol: labelOf(symbol) },
     royalty_bps: isFault(royalty) ? null : decodeRoyalty(royalty.data),
   };
@@ -91,7 +91,7 @@ export async function readContract(
       uri_error: document.fault,
       status: again ? "failed" : "fresh",
       next_attempt_at: delayMs == null ? null : inSeconds(delayMs / 1000),
-      ...(again ? {} : { ...told, fetched_at: now }),
+      ...(again ? {} : { ...reported, fetched_at: now }),
       ...(retry ? {} : { attempts: 0 }),
       ...(document.fault && mayPass(document.fault) ? {} : document.columns),
       ...(document.uri === null ? {} : { contract_uri: document.uri }),
