@@ -1,5 +1,6 @@
 import type { Command, Option } from "@commander-js/extra-typings";
 import { CommanderError, InvalidArgumentError } from "commander";
+import { CommandError } from "./command-error.ts";
 
 /** An argument whose fault only the command itself could find. It is reported like a mistyped option. */
 export class UsageError extends Error {
@@ -30,6 +31,13 @@ export function addGroup(program: AnyCommand, name: string, does: string, run?: 
   const group = program.command(name).description(does) as Command;
   if (run) withoutAction.set(group, run);
   return group;
+}
+
+/** Adds the options of a command that talks to a service by its public API. */
+export function withService(command: AnyCommand) {
+  return (command as Command)
+    .option("--url <origin>", "the service, with its key in MINTYARD_KEY; default: the one that runs here")
+    .option("--json", "one JSON object a line");
 }
 
 /** A command that hands on its arguments unread, `--help` included. */
@@ -127,6 +135,10 @@ async function report(error: unknown, command: AnyCommand): Promise<number> {
     } catch {
       return 2;
     }
+  }
+  if (error instanceof CommandError) {
+    process.stderr.write(`mintyard ${pathOf(command)}: ${error.message}\n`);
+    return 1;
   }
   const { describeFailure } = await import("../src/config/config.ts");
   process.stderr.write(`mintyard ${pathOf(command)}: ${describeFailure(error)}\n`);

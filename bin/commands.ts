@@ -12,6 +12,7 @@ import {
   standsAlone,
 } from "./command-line.ts";
 import { addDevCommands } from "./dev.ts";
+import { addEventCommands } from "./events-program.ts";
 import { addLaunchCommands } from "./launch-program.ts";
 
 const tiers = ["free", "growth", "scale", "enterprise"] as const;
@@ -36,6 +37,7 @@ export function createProgram(): Command {
   addHelp(program);
   addServiceCommands(program);
   addLaunchCommands(program);
+  addEventCommands(program);
   addAccountCommands(program);
   addContentCommands(program);
   addAnalystCommands(program);

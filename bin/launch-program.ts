@@ -1,5 +1,4 @@
-import type { Command } from "@commander-js/extra-typings";
-import { type AnyCommand, addGroup, exitWith, parseWhole, standsAlone } from "./command-line.ts";
+import { type AnyCommand, addGroup, exitWith, parseWhole, standsAlone, withService } from "./command-line.ts";
 
 const commands = () => import("./launch-commands.ts");
 
@@ -49,10 +48,4 @@ export function addLaunchCommands(program: AnyCommand): void {
     .requiredOption("--out <file>", "a file that does not exist yet")
     .option("--block <number>", "as it was after this block", parseWhole)
     .action(async (folder, options) => await exitWith((await commands()).snapshot(folder, options)));
-}
-
-function withService(command: AnyCommand) {
-  return (command as Command)
-    .option("--url <origin>", "the service, with its key in MINTYARD_KEY; default: the one that runs here")
-    .option("--json", "one JSON object a line");
 }

@@ -1,12 +1,17 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { type Address, createPublicClient, http } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { collectionAbi } from "../contracts/abi/collection.ts";
 import type { ReadyInfo } from "../src/embedded/ready-info.ts";
 import { freePorts } from "../src/free-port.ts";
+import { makeArtwork } from "./launch/artwork.ts";
+import { deployedCollections } from "./launch/deployed-collections.ts";
 import { Client } from "./setup/client.ts";
+import { patient } from "./setup/poll-timeout.ts";
 
 // The tarball of `npm pack` in an empty folder, with no repository: npm, Node and the registry are all there is.
 const root = join(import.meta.dirname, "..");
@@ -14,6 +19,7 @@ let dir: string;
 let tarball: string;
 let env: Record<string, string>;
 let running: ChildProcess | undefined;
+let ready: ReadyInfo | undefined;
 
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), "mintyard-package-"));
@@ -76,7 +82,7 @@ test("npx starts the service in an empty folder, and it deploys a collection", {
     stdio: ["ignore", "pipe", "pipe"],
   });
   running = child;
-  const ready = await new Promise<ReadyInfo>((done, failed) => {
+  ready = await new Promise<ReadyInfo>((done, failed) => {
     for (const stream of [child.stdout, child.stderr])
       createInterface({ input: stream }).on("line", (line) => {
         lines.push(line);
@@ -101,4 +107,46 @@ test("npx starts the service in an empty folder, and it deploys a collection", {
   const path = `/contracts/${body["transaction_hash"]}?chain=goerli`;
   const deployed = await client.until(path, ({ status }) => status === 200);
   expect(deployed.body["contract_address"]).toBe(body["predicted_address"]);
+});
+
+test("npx launches a folder of ten pictures whole, and prints its events", { timeout: 600_000 }, async () => {
+  if (!ready) throw new Error("the service did not start");
+  await makeArtwork(join(dir, "art"), { count: 10, seed: 10 });
+  const mintyard = ["--yes", `--package=${tarball}`, "mintyard"];
+  const options = { cwd: join(dir, "empty"), env };
+  const listening = spawn("npx", [...mintyard, "events", "listen", "--types", "deployment", "--json", "--count", "1"], {
+    ...options,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const heard: string[] = [];
+  createInterface({ input: listening.stdout }).on("line", (line) => heard.push(line));
+  await new Promise<void>((done, failed) => {
+    createInterface({ input: listening.stderr }).on("line", (line) => line.startsWith("Listening") && done());
+    listening.once("exit", (code) => failed(new Error(`events listen ended with code ${code}`)));
+  });
+  const output = execFileSync("npx", [...mintyard, "launch", "../art", "--yes", "--json"], {
+    ...options,
+    encoding: "utf8",
+  });
+  const links = output
+    .split("\n")
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .find(({ event }) => event === "links");
+  const address = String(links?.["address"]).toLowerCase() as Address;
+  expect(await deployedCollections(ready)).toContain(address);
+  const chain = createPublicClient({ transport: http(ready.rpcUrl ?? "") });
+  const { deploymentConfig, runtimeConfig } = (await chain.readContract({
+    ...{ address, abi: collectionAbi, functionName: "getInfo" },
+  })) as { deploymentConfig: { maxSupply: bigint }; runtimeConfig: { baseURI: string } };
+  expect(deploymentConfig.maxSupply).toBe(10n);
+  for (let id = 0; id < 10; id += 1) {
+    const document = await fetch(`${ready.gateway}/${runtimeConfig.baseURI.slice(7)}${id}`);
+    const { name, image } = (await document.json()) as { name: string; image: string };
+    expect(name).toBe(`Yard #${id}`);
+    const picture = Buffer.from(await (await fetch(`${ready.gateway}/${image.slice(7)}`)).arrayBuffer());
+    expect(picture.equals(readFileSync(join(dir, `art/images/${id}.png`)))).toBe(true);
+  }
+  await expect.poll(() => heard.length, patient).toBe(1);
+  expect(JSON.parse(heard[0] ?? "")).toMatchObject({ type: expect.stringMatching(/^deployment\./) });
 });

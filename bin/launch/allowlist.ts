@@ -1,16 +1,16 @@
 import { readFile } from "node:fs/promises";
-import { LaunchError } from "./launch-error.ts";
+import { CommandError } from "../command-error.ts";
 import { listed } from "./read-folder.ts";
 
 /**
  * Wallets of a file, one a line; of a CSV the first column. Empty lines, comments (#) and a heading are skipped, repeats
  * dropped.
  *
- * @throws LaunchError with the line of each entry that is no address.
+ * @throws CommandError with the line of each entry that is no address.
  */
 export async function readAllowlist(path: string): Promise<{ wallets: string[]; repeats: number }> {
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
-    throw error.code === "ENOENT" ? new LaunchError(`${path} does not exist`) : error;
+    throw error.code === "ENOENT" ? new CommandError(`${path} does not exist`) : error;
   });
   const lines = text
     .replace(/^\ufeff/, "")
@@ -21,7 +21,7 @@ export async function readAllowlist(path: string): Promise<{ wallets: string[]; 
   );
   const wrong = entries.filter(({ entry }) => !/^0x[0-9a-fA-F]{40}$/.test(entry));
   if (wrong.length > 0)
-    throw new LaunchError(
+    throw new CommandError(
       `${path} has entries that are no addresses: ${listed(wrong.map(({ entry, number }) => `line ${number} ${JSON.stringify(entry.slice(0, 60))}`))}`,
     );
   const wallets = [...new Map(entries.map(({ entry }) => [entry.toLowerCase(), entry])).values()];

@@ -1,7 +1,7 @@
 import { access, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { cancel, group, intro, outro, select, text } from "@clack/prompts";
-import { LaunchError } from "./launch-error.ts";
+import { CommandError } from "../command-error.ts";
 import { etherPattern, parseSettings, type SettingsInput, settingsFile } from "./settings.ts";
 
 const matches = (pattern: RegExp, message: string) => (value: string | undefined) =>
@@ -15,18 +15,18 @@ const isTime = (value: string | undefined) =>
   Number.isNaN(Date.parse(value ?? "")) ? "a time such as 2026-01-31T18:00:00Z" : undefined;
 const timeOrNone = (value: string | undefined) => (value ? isTime(value) : undefined);
 
-/** Asks for what `launch.json` needs and writes it. @throws LaunchError where nobody can answer, or the file is there. */
+/** Asks for what `launch.json` needs and writes it. @throws CommandError where nobody can answer, or the file is there. */
 export async function askSettings(folder: string): Promise<void> {
   const path = join(folder, settingsFile);
   if (!process.stdin.isTTY)
-    throw new LaunchError(`${path}: questions need a terminal; docs/launch.md has an example to copy`);
+    throw new CommandError(`${path}: questions need a terminal; docs/launch.md has an example to copy`);
   if (
     await access(path).then(
       () => true,
       () => false,
     )
   )
-    throw new LaunchError(`${path} is there already; edit it`);
+    throw new CommandError(`${path} is there already; edit it`);
   intro(`The collection in ${folder}`);
   const soon = new Date(Math.ceil(Date.now() / 86_400_000 + 1) * 86_400_000).toISOString().replace(".000", "");
   const given = await group(
@@ -71,7 +71,7 @@ export async function askSettings(folder: string): Promise<void> {
     {
       onCancel: () => {
         cancel("Nothing was written.");
-        throw new LaunchError("cancelled");
+        throw new CommandError("cancelled");
       },
     },
   );

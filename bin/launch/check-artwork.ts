@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { imageSizeFromFile } from "image-size/fromFile";
-import { LaunchError } from "./launch-error.ts";
+import { CommandError } from "../command-error.ts";
 import { type Artwork, listed, readDocument, type Token } from "./read-folder.ts";
 import type { Settings } from "./settings.ts";
 
@@ -27,11 +27,11 @@ export async function checkArtwork(folder: string, artwork: Artwork, settings: S
   return { errors, warnings };
 }
 
-/** @throws LaunchError when the launch cannot begin. */
+/** @throws CommandError when the launch cannot begin. */
 export function refuseFindings({ errors, warnings }: Findings, strict: boolean): void {
   const refused = strict ? [...errors, ...warnings] : errors;
   if (refused.length === 0) return;
-  throw new LaunchError(
+  throw new CommandError(
     `the folder has faults; nothing was uploaded\n${refused.map((text) => `  ${text}`).join("\n")}`,
   );
 }

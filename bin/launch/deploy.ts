@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../src/backoff.ts";
+import { CommandError } from "../command-error.ts";
+import { RefusedError, type ServiceClient } from "../service-client.ts";
 import type { DeployInput, Journal } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
 import type { Reporter } from "./reporter.ts";
-import { RefusedError, type ServiceClient } from "./service-client.ts";
 import { amountOf } from "./wei.ts";
 
 export interface Parts {
@@ -67,7 +67,7 @@ export function openIntent(journal: Journal) {
 /**
  * Sends the recorded request. Its key makes it one deployment, however often it is sent.
  *
- * @throws LaunchError when the service refused it and nothing was paid.
+ * @throws CommandError when the service refused it and nothing was paid.
  */
 export async function sendDeployment({ client, journal, reporter }: Parts, input: DeployInput, predicted: string) {
   try {
@@ -81,7 +81,7 @@ export async function sendDeployment({ client, journal, reporter }: Parts, input
     const existing = await findDeployment(client, input.chain, predicted);
     if (existing) return record(existing);
     journal.writeSynced({ step: "deploy_refused", idempotencyKey: input.idempotencyKey, reason: error.message });
-    throw new LaunchError(`the service refused the deployment; nothing was paid\n  ${error.message}`);
+    throw new CommandError(`the service refused the deployment; nothing was paid\n  ${error.message}`);
   }
 
   function record({ id, transactionHash, predictedAddress }: Sent): void {
@@ -132,11 +132,11 @@ export async function untilConfirmed(
       { id },
     );
     const found = kind === "deployment" ? data[kind] : data.viewer?.[kind];
-    if (!found) throw new LaunchError(`the service does not know ${kind} ${id}`);
+    if (!found) throw new CommandError(`the service does not know ${kind} ${id}`);
     const { state, progress, holdReason } = found;
     if (state === "CONFIRMED" || state === "FINALIZED") return found;
     if (ended.has(state))
-      throw new LaunchError(
+      throw new CommandError(
         `${id} ended as ${state.toLowerCase()}: ${holdReason ?? found.transactionUrl ?? found.transactionHash}`,
       );
     const text = `${state.toLowerCase().replaceAll("_", " ")}${progress ? `, ${progress}` : ""}${holdReason ? `: ${holdReason}` : ""}`;

@@ -11,7 +11,7 @@ import {
   writeSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { LaunchError } from "./launch-error.ts";
+import { CommandError } from "../command-error.ts";
 
 /** One line of the journal. A line is written once what it says has happened; an `intent` before its request leaves. */
 export type Step =
@@ -59,7 +59,7 @@ export class Journal {
     if (whole.length < text.length) ftruncateSync(this.#file, Buffer.byteLength(whole));
   }
 
-  /** `art/` has its journal in `art.launch.jsonl`. @throws LaunchError when another launch of the folder runs. */
+  /** `art/` has its journal in `art.launch.jsonl`. @throws CommandError when another launch of the folder runs. */
   static open(folder: string): Journal {
     const path = journalPath(folder);
     const lock = `${path}.lock`;
@@ -70,7 +70,7 @@ export class Journal {
   /** The steps without the lock, for commands that only look. */
   static read(folder: string): readonly Step[] {
     const path = journalPath(folder);
-    if (!existsSync(path)) throw new LaunchError(`${folder} was not launched from here: there is no ${path}`);
+    if (!existsSync(path)) throw new CommandError(`${folder} was not launched from here: there is no ${path}`);
     const text = readFileSync(path, "utf8");
     return parse(text.slice(0, text.lastIndexOf("\n") + 1), path);
   }
@@ -125,7 +125,9 @@ function parse(text: string, path: string): Step[] {
       try {
         return JSON.parse(line) as Step;
       } catch {
-        throw new LaunchError(`${path}: line ${index + 1} is damaged; restore the file, it says what was paid already`);
+        throw new CommandError(
+          `${path}: line ${index + 1} is damaged; restore the file, it says what was paid already`,
+        );
       }
     });
 }
@@ -144,7 +146,7 @@ function takeLock(lock: string): void {
       }
       const holder = Number(readFileSync(lock, "utf8"));
       if (isRunning(holder))
-        throw new LaunchError(`process ${holder} launches this folder already; if that is no launch, remove ${lock}`);
+        throw new CommandError(`process ${holder} launches this folder already; if that is no launch, remove ${lock}`);
       rmSync(lock, { force: true });
     }
   } finally {

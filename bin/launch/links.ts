@@ -1,5 +1,5 @@
+import type { ServiceClient } from "../service-client.ts";
 import type { Reporter } from "./reporter.ts";
-import type { ServiceClient } from "./service-client.ts";
 
 /** Prints where the collection can be seen: the pages that this service has. */
 export async function printLinks(

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, extname, join } from "node:path";
-import { LaunchError } from "./launch-error.ts";
+import { CommandError } from "../command-error.ts";
 
 /** One token: its document and the picture that belongs to it. Paths are below the folder. */
 export interface Token {
@@ -29,7 +29,7 @@ const layouts = [
 /** HashLips writes all documents into one more file. */
 const collectionFile = /^_?metadata\.json$/i;
 
-/** Finds tokens and pictures in a folder. @throws LaunchError when it has neither layout, or a document is no JSON. */
+/** Finds tokens and pictures in a folder. @throws CommandError when it has neither layout, or a document is no JSON. */
 export async function readFolder(folder: string): Promise<Artwork> {
   const [images, metadata] = await findLayout(folder);
   const imageNames = await visibleFiles(join(folder, images));
@@ -40,7 +40,7 @@ export async function readFolder(folder: string): Promise<Artwork> {
   const numbered = documents.map((name) => ({ name, number: numberOf(name) }));
   const wrong = numbered.filter(({ number }) => number === null).map(({ name }) => join(metadata, name));
   if (wrong.length > 0)
-    throw new LaunchError(`files whose names are no token numbers (want 0.json, 1.json, …): ${listed(wrong)}`);
+    throw new CommandError(`files whose names are no token numbers (want 0.json, 1.json, …): ${listed(wrong)}`);
   numbered.sort((a, b) => (a.number ?? 0) - (b.number ?? 0));
   const firstNumber = numbered[0]?.number ?? 0;
   const tokens: Token[] = [];
@@ -68,7 +68,7 @@ export async function readDocument(folder: string, path: string): Promise<Record
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
   } catch {}
-  throw new LaunchError(`${path} is no JSON object: correct it, nothing was uploaded`);
+  throw new CommandError(`${path} is no JSON object: correct it, nothing was uploaded`);
 }
 
 /** The first names of a list, and how many more there are. */
@@ -81,7 +81,7 @@ async function findLayout(folder: string): Promise<readonly [string, string]> {
   for (const layout of layouts)
     if ((await Promise.all(layout.map((name) => isFolder(join(folder, name))))).every(Boolean)) return layout;
   const wanted = layouts.map(([images, metadata]) => `${images}/ and ${metadata}/`).join(", or ");
-  throw new LaunchError(`${folder} has no artwork: it needs the folders ${wanted}`);
+  throw new CommandError(`${folder} has no artwork: it needs the folders ${wanted}`);
 }
 
 async function isFolder(path: string): Promise<boolean> {

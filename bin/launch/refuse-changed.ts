@@ -1,12 +1,12 @@
+import { CommandError } from "../command-error.ts";
 import type { Journal } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
 import { listed } from "./read-folder.ts";
 
-/** A launch goes on with what was uploaded. @throws LaunchError that names the files, if there are any. */
+/** A launch goes on with what was uploaded. @throws CommandError that names the files, if there are any. */
 export function refuseChanged(changed: readonly string[], journal: Journal): void {
   if (changed.length === 0) return;
   const further = journal.last("deploy_intent")
     ? "put back what was uploaded: the collection was deployed with it"
     : `put back what was uploaded, or remove ${journal.path} to begin anew (nothing is deployed yet)`;
-  throw new LaunchError(`changed after the upload: ${listed(changed)}; ${further}`);
+  throw new CommandError(`changed after the upload: ${listed(changed)}; ${further}`);
 }

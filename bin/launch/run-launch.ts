@@ -1,14 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
+import { CommandError } from "../command-error.ts";
+import type { ServiceAddress } from "../service-address.ts";
+import { ServiceClient } from "../service-client.ts";
 import { readAllowlist } from "./allowlist.ts";
 import { checkArtwork, refuseFindings } from "./check-artwork.ts";
 import { nextDeploymentKey, openIntent, type Parts, planDeployment, sendDeployment, untilConfirmed } from "./deploy.ts";
 import { type DeployInput, Journal } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
 import { printLinks } from "./links.ts";
 import { type Artwork, readFolder } from "./read-folder.ts";
 import { inMegabytes, type Reporter } from "./reporter.ts";
-import { RefusedError, type ServiceAddress, ServiceClient } from "./service-client.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { uploadDocuments, uploadPlaceholder } from "./upload-documents.ts";
 import { uploadImages } from "./upload-images.ts";
@@ -29,7 +30,7 @@ export interface LaunchOptions {
 /**
  * Launches a folder, or goes on where an earlier run ended: check, upload, pins, dry run, deployment, verification.
  *
- * @throws LaunchError, RefusedError: what is wrong; the same command goes on once it is put right.
+ * @throws CommandError, RefusedError: what is wrong; the same command goes on once it is put right.
  */
 export async function runLaunch(
   given: string,
@@ -70,10 +71,10 @@ export async function runLaunch(
 /** A launch belongs to one account: with another one it would be paid a second time. */
 async function begin(client: ServiceClient, journal: Journal): Promise<void> {
   const { viewer } = await client.graphql<{ viewer: { id: string } | null }>("{ viewer { id } }");
-  if (!viewer) throw new LaunchError("the service does not know the API key; set MINTYARD_KEY");
+  if (!viewer) throw new CommandError("the service does not know the API key; set MINTYARD_KEY");
   const begun = journal.last("begun");
   if (begun && begun.account !== viewer.id)
-    throw new LaunchError(
+    throw new CommandError(
       `${journal.path} belongs to another account (at ${begun.service}); use its key and its service`,
     );
   if (!begun)
@@ -193,5 +194,5 @@ async function requestOf(
 
 /** True for errors that the person at the keyboard can do something about. */
 export function isExpected(error: unknown): error is Error {
-  return error instanceof LaunchError || error instanceof RefusedError;
+  return error instanceof CommandError;
 }

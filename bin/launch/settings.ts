@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { LaunchError } from "./launch-error.ts";
+import { CommandError } from "../command-error.ts";
 
 export const settingsFile = "launch.json";
 
@@ -45,12 +45,12 @@ const schema = z.strictObject({
 export type Settings = z.output<typeof schema>;
 export type SettingsInput = z.input<typeof schema>;
 
-/** @throws LaunchError with every fault of the file. */
+/** @throws CommandError with every fault of the file. */
 export async function readSettings(folder: string): Promise<Settings> {
   const path = join(folder, settingsFile);
   const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT")
-      throw new LaunchError(`${path} is missing: \`mintyard launch init ${folder}\` asks for what belongs into it`);
+      throw new CommandError(`${path} is missing: \`mintyard launch init ${folder}\` asks for what belongs into it`);
     throw error;
   });
   return parseSettings(parseJson(text, path), path);
@@ -59,7 +59,7 @@ export async function readSettings(folder: string): Promise<Settings> {
 export function parseSettings(value: unknown, path: string): Settings {
   const result = schema.safeParse(value);
   const faults = result.success ? faultsOf(result.data) : result.error.issues.map(describeIssue);
-  if (faults.length > 0) throw new LaunchError(`${path}:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
+  if (faults.length > 0) throw new CommandError(`${path}:\n${faults.map((fault) => `  ${fault}`).join("\n")}`);
   return result.data as Settings;
 }
 
@@ -67,7 +67,7 @@ function parseJson(text: string, path: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new LaunchError(`${path} is no JSON: ${(error as Error).message}`);
+    throw new CommandError(`${path} is no JSON: ${(error as Error).message}`);
   }
 }
 

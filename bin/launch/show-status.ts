@@ -1,6 +1,7 @@
+import type { ServiceAddress } from "../service-address.ts";
+import { ServiceClient } from "../service-client.ts";
 import { Journal, journalPath, lastStep } from "./journal.ts";
 import type { Reporter } from "./reporter.ts";
-import { type ServiceAddress, ServiceClient } from "./service-client.ts";
 
 const query = `query ($id: ID!) { deployment(id: $id) { state progress holdReason transactionHash } }`;
 

@@ -1,5 +1,5 @@
+import { CommandError } from "../command-error.ts";
 import { Journal, lastStep } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
 import type { Reporter } from "./reporter.ts";
 
 /** Selector of `withdrawFees()`. */
@@ -10,7 +10,7 @@ export function showWithdrawal(folder: string, reporter: Reporter): void {
   const steps = Journal.read(folder);
   const deployed = lastStep(steps, "deployed");
   const input = lastStep(steps, "deploy_intent")?.input;
-  if (!deployed || !input) throw new LaunchError(`${folder} is not deployed yet`);
+  if (!deployed || !input) throw new CommandError(`${folder} is not deployed yet`);
   const transaction = { chain: input.chain, from: input["owner"], to: deployed.address, data, value: "0" };
   reporter.step(
     "withdrawal",

@@ -1,8 +1,9 @@
+import { CommandError } from "../command-error.ts";
+import type { ServiceAddress } from "../service-address.ts";
+import { RefusedError, ServiceClient } from "../service-client.ts";
 import { type Parts, untilConfirmed } from "./deploy.ts";
 import { Journal, type UpdateInput, type UpdateKind } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
 import type { Reporter } from "./reporter.ts";
-import { RefusedError, type ServiceAddress, ServiceClient } from "./service-client.ts";
 
 const mutation = `mutation ($input: UpdateCollectionInput!) {
   updateCollection(input: $input) { update { id } userErrors { code field message } }
@@ -29,7 +30,7 @@ export async function updateLaunched(
     const deployed = journal.last("deployed");
     const chain = journal.last("deploy_intent")?.input.chain;
     if (!deployed || !chain)
-      throw new LaunchError(`${folder} is not deployed yet: \`mintyard launch ${folder}\` goes on`);
+      throw new CommandError(`${folder} is not deployed yet: \`mintyard launch ${folder}\` goes on`);
     const wanted = { chain, collection: deployed.address, ...change(journal) };
     const open = openUpdate(journal);
     if (open) {
@@ -69,10 +70,10 @@ async function send({ client, journal, reporter }: Parts, kind: UpdateKind, inpu
   }
 }
 
-/** What a reveal changes. @throws LaunchError when the collection was revealed from the start. */
+/** What a reveal changes. @throws CommandError when the collection was revealed from the start. */
 export function revealOf(journal: Journal): Change {
   const input = journal.last("deploy_intent")?.input;
   if (typeof input?.["baseUri"] === "string")
-    throw new LaunchError("the collection was deployed with its metadata: there is nothing to reveal");
+    throw new CommandError("the collection was deployed with its metadata: there is nothing to reveal");
   return { baseUri: journal.last("directory")?.uri };
 }

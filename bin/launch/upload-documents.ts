@@ -1,10 +1,10 @@
 import { join } from "node:path";
+import { CommandError } from "../command-error.ts";
+import type { ServiceClient } from "../service-client.ts";
 import { ContentReader, sha256Of } from "./content-id.ts";
 import type { Journal } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
 import { type Artwork, readDocument } from "./read-folder.ts";
 import { refuseChanged } from "./refuse-changed.ts";
-import type { ServiceClient } from "./service-client.ts";
 import type { Settings } from "./settings.ts";
 
 interface Parts {
@@ -16,7 +16,7 @@ interface Parts {
  * Uploads all documents as one directory, each with the link of its picture.
  *
  * @returns the base URI, `ipfs://…/`.
- * @throws LaunchError for documents that changed since they were uploaded; their names are in it.
+ * @throws CommandError for documents that changed since they were uploaded; their names are in it.
  */
 export async function uploadDocuments(
   folder: string,
@@ -59,7 +59,7 @@ export async function uploadPlaceholder(folder: string, settings: Settings, part
   if (known?.sha256 === sha256) return known.uri;
   if (image && picture && !journal.all("file").some((file) => file.sha256 === picture.sha256)) {
     const cid = await client.uploadFile(join(folder, image), image);
-    if (cid !== picture.cid) throw new LaunchError(`${image} changed while it was uploaded; start again`);
+    if (cid !== picture.cid) throw new CommandError(`${image} changed while it was uploaded; start again`);
     journal.write({ step: "file", path: image, ...picture });
   }
   const uri = `ipfs://${await client.uploadJson(text, "placeholder.json")}`;

@@ -1,12 +1,12 @@
 import { join } from "node:path";
+import { CommandError } from "../command-error.ts";
+import type { ServiceClient } from "../service-client.ts";
 import { imagesToUpload } from "./check-artwork.ts";
 import { type ContentId, ContentReader } from "./content-id.ts";
 import type { Journal } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
 import type { Artwork } from "./read-folder.ts";
 import { refuseChanged } from "./refuse-changed.ts";
 import type { Reporter } from "./reporter.ts";
-import type { ServiceClient } from "./service-client.ts";
 
 /** As many uploads as a free account may have at once. */
 const atOnce = 4;
@@ -15,7 +15,7 @@ const atOnce = 4;
  * Uploads each picture that the journal does not have, and records it.
  *
  * @returns the CID of each picture, by its path.
- * @throws LaunchError for pictures that changed since they were uploaded; their names are in it.
+ * @throws CommandError for pictures that changed since they were uploaded; their names are in it.
  */
 export async function uploadImages(
   folder: string,
@@ -50,7 +50,7 @@ export async function uploadImages(
       if (!stored?.has(id.cid)) {
         const cid = await client.uploadFile(join(folder, path), path.split(/[\\/]/).at(-1) ?? path);
         if (cid !== id.cid)
-          throw new LaunchError(`${path} changed while it was uploaded; leave the folder alone and start again`);
+          throw new CommandError(`${path} changed while it was uploaded; leave the folder alone and start again`);
         progress.sentBytes += id.sizeBytes;
       }
       journal.write({ step: "file", path, ...id });

@@ -1,6 +1,6 @@
+import { CommandError } from "../command-error.ts";
+import type { ServiceClient } from "../service-client.ts";
 import type { DeployInput } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
-import type { ServiceClient } from "./service-client.ts";
 
 const compared = [
   "name",
@@ -21,7 +21,7 @@ const query = `query ($chain: ChainName!, $address: Address!, $hash: Hex!) {
   collection(chain: $chain, address: $address) { ${compared.join(" ")} }
 }`;
 
-/** Compares the collection that stands with what was asked for. @throws LaunchError with each difference. */
+/** Compares the collection that stands with what was asked for. @throws CommandError with each difference. */
 export async function verifyCollection(
   client: ServiceClient,
   input: DeployInput,
@@ -31,14 +31,14 @@ export async function verifyCollection(
     viewer: { deployedContract: string };
     collection: Record<string, unknown> | null;
   }>(query, { chain: input.chain, address, hash: transactionHash });
-  if (!collection) throw new LaunchError(`there is no collection at ${address}`);
+  if (!collection) throw new CommandError(`there is no collection at ${address}`);
   const differences = compared
     .filter((name) => input[name] !== undefined && !isSame(collection[name], input[name]))
     .map((name) => `${name} is ${JSON.stringify(collection[name])}, not ${JSON.stringify(input[name])}`);
   if (!isSame(viewer.deployedContract, address))
     differences.push(`the transaction made ${viewer.deployedContract}, not ${address}`);
   if (differences.length > 0)
-    throw new LaunchError(`${address} is not what was asked for:\n  ${differences.join("\n  ")}`);
+    throw new CommandError(`${address} is not what was asked for:\n  ${differences.join("\n  ")}`);
 }
 
 function isSame(found: unknown, wanted: unknown): boolean {

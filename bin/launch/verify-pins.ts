@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../src/backoff.ts";
+import { CommandError } from "../command-error.ts";
+import type { ServiceClient } from "../service-client.ts";
 import type { Journal } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
 import { listed } from "./read-folder.ts";
 import type { Reporter } from "./reporter.ts";
-import type { ServiceClient } from "./service-client.ts";
 
 const query = `query ($from: DateTime, $after: String) {
   viewer { uploads(from: $from, first: 100, after: $after) {
@@ -27,7 +27,7 @@ interface Page {
 /**
  * Waits until the service has pinned everything that was uploaded; where it pins nowhere else, until it lists it.
  *
- * @throws LaunchError for content that is missing, was refused, or is not pinned within the time.
+ * @throws CommandError for content that is missing, was refused, or is not pinned within the time.
  */
 export async function verifyPins(
   wanted: readonly string[],
@@ -39,14 +39,15 @@ export async function verifyPins(
   for (let polled = 1; ; polled += 1) {
     const states = await readStates(parts.client, from);
     const missing = wanted.filter((cid) => !states.has(cid));
-    if (missing.length > 0) throw new LaunchError(`the service does not list what was uploaded: ${listed(missing, 3)}`);
+    if (missing.length > 0)
+      throw new CommandError(`the service does not list what was uploaded: ${listed(missing, 3)}`);
     const failed = wanted.filter((cid) => states.get(cid) === "FAILED");
     if (failed.length > 0)
-      throw new LaunchError(`the pinning service refused ${listed(failed, 3)}; the operator of the service sees why`);
+      throw new CommandError(`the pinning service refused ${listed(failed, 3)}; the operator of the service sees why`);
     const queued = wanted.filter((cid) => states.get(cid) === "QUEUED");
     if (queued.length === 0) return;
     if (performance.now() > deadline)
-      throw new LaunchError(`${queued.length} uploads are not pinned yet; the same command goes on from here later`);
+      throw new CommandError(`${queued.length} uploads are not pinned yet; the same command goes on from here later`);
     parts.reporter.step("pinning", `waiting until ${queued.length} uploads are pinned`, { queued: queued.length });
     await sleep(backoffMs(polled, pauses));
   }

@@ -1,8 +1,9 @@
 import { open } from "node:fs/promises";
+import { CommandError } from "../command-error.ts";
+import type { ServiceAddress } from "../service-address.ts";
+import { ServiceClient } from "../service-client.ts";
 import { Journal, lastStep } from "./journal.ts";
-import { LaunchError } from "./launch-error.ts";
 import type { Reporter } from "./reporter.ts";
-import { type ServiceAddress, ServiceClient } from "./service-client.ts";
 
 const query = `query ($chain: ChainName!, $contract: Address!, $block: Uint256, $after: String) {
   contract(chain: $chain, address: $contract) { holders(atBlock: $block, first: 100, after: $after) {
@@ -29,11 +30,11 @@ export async function writeSnapshot(
   const steps = Journal.read(folder);
   const deployed = lastStep(steps, "deployed");
   const chain = lastStep(steps, "deploy_intent")?.input.chain;
-  if (!deployed || !chain) throw new LaunchError(`${folder} is not deployed yet`);
+  if (!deployed || !chain) throw new CommandError(`${folder} is not deployed yet`);
   const client = new ServiceClient(address);
   // A file that is there already may be somebody's only snapshot of an earlier block.
   const file = await open(out, "wx").catch((error: NodeJS.ErrnoException) => {
-    throw error.code === "EEXIST" ? new LaunchError(`${out} exists already; choose another name`) : error;
+    throw error.code === "EEXIST" ? new CommandError(`${out} exists already; choose another name`) : error;
   });
   let rows = 0;
   try {

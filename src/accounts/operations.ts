@@ -20,7 +20,6 @@ const readingPosts = /^\/v0\/(recommendations|duplicates)\//;
 /** What a request of the REST API is. Paths are those of the whole server, `/v0/…`. */
 export function operationOfRoute(method: string, path: string): Operation {
   if (/^\/v0\/me\/keys(\/|$)/.test(path)) return admin;
-  // Whoever makes an endpoint has the account's events sent to it.
   if (/^\/v1\/webhooks(\/|$)/.test(path) && method !== "GET") return admin;
   if (method === "GET" || method === "HEAD" || readingPosts.test(path)) return read;
   if (/^\/v0\/(files|metadata)(\/|$)/.test(path)) return upload;
@@ -51,9 +50,12 @@ export function costOfRoute(url: string): number {
 
 const keyFields = new Set(["createKey", "rotateKey", "revokeKey", "viewer.keys"]);
 
+/** Whoever makes an endpoint has the account's events sent to it. */
+const webhookFields = /Webhook|^(sendTestEvent|replayEvents)$/;
+
 /** What a root field of the GraphQL API is, or `viewer.` and a field of the caller's account. A mutation nobody thought of needs the right to spend. */
 export function operationOfField(kind: "query" | "mutation" | "subscription", field: string): Operation {
-  if (keyFields.has(field)) return admin;
+  if (keyFields.has(field) || (kind === "mutation" && webhookFields.test(field))) return admin;
   if (kind !== "mutation" || /^refresh/.test(field)) return read;
   return /^upload/.test(field) ? upload : deploy;
 }
@@ -67,6 +69,9 @@ export const openFields: ReadonlySet<string> = new Set([
   "__schema",
   "__type",
 ]);
+
+/** Subscriptions that need no key, and ask a chain's node. Their names are also those of fields that need one. */
+export const openSubscriptions: ReadonlySet<string> = new Set(["collection"]);
 
 /**
  * Root fields that need no key and ask the database or a chain's node: each of their aliases is a question of its own,

@@ -1,7 +1,7 @@
 import { sql } from "kysely";
 import type { Services } from "../services.ts";
 
-/** What `service.figures()` gives, and whether policies bind this process. */
+/** What `service.figures()` and `service.event_figures()` give, and whether policies bind this process. */
 export interface ServiceFigures {
   /** Age of the oldest item that waits; none waits where there is no entry. `chain_id` is null for pins. */
   queues: { queue: "deployment" | "update" | "metadata" | "pin"; chain_id: number | null; seconds: number }[];
@@ -16,6 +16,14 @@ export interface ServiceFigures {
   /** Since the moment that the last backup shows; without one, since the database was made. */
   backupSeconds: number;
   backedUp: boolean;
+  events: {
+    /** Endpoints by state; `failing` are those whose last try failed. */
+    webhooks: Record<string, number>;
+    /** How long what is due has waited, of endpoints that answer; null: nothing is due. */
+    dueSeconds: number | null;
+    /** Age of the oldest event that was not compared with endpoints yet. */
+    unmatchedSeconds: number | null;
+  };
   /** Relations with policies that show this process the rows of every account. */
   unbound: string[];
 }
@@ -26,10 +34,16 @@ export interface ServiceFigures {
  * @returns null while the database does not answer.
  */
 export async function readFigures({ db }: Pick<Services, "db">): Promise<ServiceFigures | null> {
-  const asked = sql<{ figures: Omit<ServiceFigures, "unbound">; unbound: string[] }>`
-    SELECT service.figures() AS figures, service.unbound_relations() AS unbound`.execute(db);
+  const asked = sql<{
+    figures: Omit<ServiceFigures, "unbound" | "events">;
+    events: ServiceFigures["events"];
+    unbound: string[];
+  }>`
+    SELECT service.figures() AS figures, service.event_figures() AS events, service.unbound_relations() AS unbound`.execute(
+    db,
+  );
   return await asked.then(
-    ({ rows: [row] }) => (row ? { ...row.figures, unbound: row.unbound } : null),
+    ({ rows: [row] }) => (row ? { ...row.figures, events: row.events, unbound: row.unbound } : null),
     () => null,
   );
 }

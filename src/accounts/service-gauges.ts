@@ -36,9 +36,14 @@ export function watchService({ registry }: Metrics, services: Services): void {
       for (const { name, id } of services.chains)
         for (const queue of queues) set(ageOf(figures, queue, id), { queue, chain: name });
       set(ageOf(figures, "pin", null), { queue: "pin" });
+      const { dueSeconds, unmatchedSeconds } = figures.events;
+      set(Math.max(dueSeconds ?? 0, unmatchedSeconds ?? 0), { queue: "webhook" });
       set(services.auth.permits.load.oldestSeconds, { queue: "upload" });
     },
   );
+  gauge("mintyard_webhooks", "Endpoints of webhooks; failing: the last try failed.", ["state"], (set, { events }) => {
+    for (const state of ["enabled", "failing", "paused", "disabled"]) set(events.webhooks[state] ?? 0, { state });
+  });
   gauge("mintyard_stored_bytes", "Uploads and presale lists, by tier.", ["tier"], (set, { stored }) => {
     for (const [tier, bytes] of Object.entries(stored)) set(bytes, { tier });
   });
@@ -73,5 +78,9 @@ export function watchService({ registry }: Metrics, services: Services): void {
 }
 
 function ageOf({ queues: all }: ServiceFigures, queue: string, chainId: number | null): number {
-  return all.find((item) => item.queue === queue && item.chain_id === chainId)?.seconds ?? 0;
+  // Several kinds of requests are one queue here.
+  return Math.max(
+    0,
+    ...all.filter((item) => item.queue === queue && item.chain_id === chainId).map(({ seconds }) => seconds),
+  );
 }

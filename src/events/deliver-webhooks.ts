@@ -7,6 +7,7 @@ import { type EventRow, eventBody } from "../outbox/event-row.ts";
 import { signedHeaders, unseal } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
 import { disabledAfterSeconds, pauseAfter } from "./retry-schedule.ts";
+import { countTries } from "./webhook-figures.ts";
 import { secretsOf, type WebhookRow } from "./webhook-record.ts";
 import { type DeliveryResult, recordResults } from "./webhook-results.ts";
 
@@ -29,8 +30,13 @@ const atOnce = 4;
 /** Of an endpoint that failed: one message at a time shows whether it is back. */
 const afterFailure = { firstMs: 2_000, mostMs: 600_000, jitter: 0.1 };
 
-/** Endpoints that one worker sends to at once. Those that fail hang until their time is over, and get their own places. */
-export const webhookPlaces = { well: 96, failing: 16, ofAccount: 32 } as const;
+/**
+ * Endpoints that one worker sends to at once, of all accounts and of one. Those that fail or answer slowly hold a place for
+ * long, and have their own.
+ */
+export const webhookPlaces = { quick: { all: 96, ofAccount: 32 }, slow: { all: 24, ofAccount: 6 } } as const;
+/** An answer that takes longer makes an endpoint a slow one, until one comes sooner. */
+export const slowMs = 1_000;
 
 export interface Pending {
   id: bigint;
@@ -48,11 +54,11 @@ export interface Pending {
  */
 export async function claimWebhooks(
   { db }: Services,
-  kind: "well" | "failing",
+  kind: keyof typeof webhookPlaces,
   limit: number,
   busy: readonly string[],
 ): Promise<WebhookRow[]> {
-  const more = sql<SqlBool>`q.failures ${kind === "well" ? sql`= 0` : sql`> 0`}
+  const more = sql<SqlBool>`(q.failures > 0 OR q.slow) = ${kind === "slow"}
     AND (q.account_id IS NULL OR q.account_id <> ALL (${[...busy]}::uuid[]))`;
   const lease = { seconds: leaseSeconds, id: randomUUID() };
   const { rows } = await claimRows<WebhookRow>(queue, dueRows(queue, limit, more), lease, sql`m.*`).execute(db);
@@ -116,7 +122,9 @@ export async function serveWebhook(
   await recordResults(services, row, results, {
     pauseSeconds: failed ? backoffMs(row.failures + 1, afterFailure) / 1_000 : 0,
     disabledAfterSeconds,
+    slowMs,
   });
+  countTries(services, results);
   return results;
 }
 

@@ -89,12 +89,15 @@ export class WebhookMatcher {
               made.map(({ event }) => placeOf(event)),
             ],
           );
+          const matched = [[...new Set(made.map(({ webhook }) => webhook))]];
+          // By a statement of its own: the next one sees how the rows are once they are locked. In one statement it would
+          // go by how they were before, and miss an endpoint that is given back meanwhile.
+          await client.query("SELECT FROM service.webhook WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE", matched);
           await client.query(
-            `WITH due AS (SELECT id FROM service.webhook WHERE id = ANY ($1) ORDER BY id FOR NO KEY UPDATE)
-             UPDATE service.webhook w SET next_due = least(w.next_due, clock_timestamp()) FROM due
-             WHERE w.id = due.id AND (w.lease_until IS NULL OR w.lease_until < clock_timestamp())
+            `UPDATE service.webhook w SET next_due = least(w.next_due, clock_timestamp())
+             WHERE w.id = ANY ($1) AND (w.lease_until IS NULL OR w.lease_until < clock_timestamp())
                AND (w.failures = 0 OR w.next_due IS NULL)`,
-            [[...new Set(made.map(({ webhook }) => webhook))]],
+            matched,
           );
         }
         await client.query("UPDATE service.webhook_head SET sequence = $1", [String(last.sequence)]);

@@ -6,9 +6,11 @@ import type { EventFilter } from "../outbox/event-filter.ts";
 import { readExtent, readPast, wantEvents } from "../outbox/read-events.ts";
 import type { Services } from "../services.ts";
 
-/** What a stream gives: an event, or that some were missed. */
+/** What a stream gives. */
 export type StreamItem =
   | { kind: "event"; sequence: bigint; event: FedEvent }
+  /** Nothing up to here is left to tell: where a client resumes that got no event, or none for long. */
+  | { kind: "place"; sequence: bigint }
   /** The client was away for too long: it goes on with the event after `sequence`, and reads the state anew. */
   | { kind: "expired"; sequence: bigint; asked: bigint };
 
@@ -19,6 +21,8 @@ const scannedAtOnce = 5_000;
 /** How long events are written for a stream that has ended, so that it can be resumed. */
 const keptSeconds = 86_400;
 const renewMs = 3_600_000;
+/** Between two places that a stream without events tells. */
+const placeMs = 60_000;
 /** Of how many events one counts as a request of the plan. */
 const eventsOfRequest = 100;
 
@@ -26,6 +30,7 @@ const eventsOfRequest = 100;
  * Events as they are committed, from a place in their order or from now on.
  *
  * @param after the sequence of the last event that the client has; null: it begins now.
+ * @param places whether the stream tells where it stands: once at its beginning, and while no events come.
  * @throws ServiceError with too many streams what `StreamPermits` throws. While it runs `service_unavailable` ends it for a
  *   client that reads too slowly; it resumes from what it has.
  */
@@ -34,10 +39,11 @@ export async function openStream(
   caller: Caller,
   filter: EventFilter,
   after: bigint | null,
+  places = false,
 ): Promise<AsyncGenerator<StreamItem, void>> {
   const release = services.auth.streams.take(caller.accountId);
   try {
-    const stream = await prepare(services, caller.accountId, filter, after);
+    const stream = await prepare(services, caller.accountId, filter, after, places);
     return endableStream((signal) => counted(services, caller, stream(signal)), release);
   } catch (error) {
     release();
@@ -45,26 +51,13 @@ export async function openStream(
   }
 }
 
-/**
- * The same without a key: what everybody may see.
- *
- * @param address of the client, which may have as many streams as an account.
- */
-export async function openPublicStream(
+async function prepare(
   services: Services,
-  address: string,
+  accountId: string,
   filter: EventFilter,
-): Promise<AsyncGenerator<StreamItem, void>> {
-  const release = services.auth.streams.take(`address:${address}`);
-  try {
-    return endableStream(await prepare(services, null, filter, null), release);
-  } catch (error) {
-    release();
-    throw error;
-  }
-}
-
-async function prepare(services: Services, accountId: string | null, filter: EventFilter, after: bigint | null) {
+  after: bigint | null,
+  places: boolean,
+) {
   const { pool, feed, chains } = services;
   const ids = chains.map(({ id }) => id);
   const extent = await readExtent(pool, filter, ids);
@@ -73,24 +66,27 @@ async function prepare(services: Services, accountId: string | null, filter: Eve
   // A number that was never given is one of another installation, or of before a backup was restored.
   const missed = after !== null && (after < extent.complete || after > feed.position);
   const start = after === null ? feed.position : missed ? extent.complete : after;
-  return (signal: AbortSignal) => follow(services, { accountId, filter, start, missed: missed ? after : null }, signal);
+  const beginning = { accountId, filter, start, missed: missed ? after : null, places };
+  return (signal: AbortSignal) => follow(services, beginning, signal);
 }
 
-interface Place {
-  accountId: string | null;
+interface Beginning {
+  accountId: string;
   filter: EventFilter;
   start: bigint;
   /** Where a client wanted to begin that missed something. */
   missed: bigint | null;
+  places: boolean;
 }
 
 async function* follow(
   services: Services,
-  { accountId, filter, start, missed }: Place,
+  { accountId, filter, start, missed, places }: Beginning,
   signal: AbortSignal,
 ): AsyncGenerator<StreamItem, void> {
   const { feed, pool } = services;
   if (missed !== null) yield { kind: "expired", sequence: start, asked: missed };
+  else if (places) yield { kind: "place", sequence: start };
   let place = start;
   // The last look and the beginning of listening happen in one turn: nothing comes between them.
   while (place < feed.position && !signal.aborted) {
@@ -108,11 +104,12 @@ async function* follow(
   const renewal = setInterval(() => {
     void wantEvents(pool, filter, ids, keptSeconds).catch(() => undefined);
   }, renewMs);
+  const telling = places ? setInterval(() => waiting.reach(feed.position), placeMs) : undefined;
   try {
-    for (let event = await waiting.shift(); event; event = await waiting.shift())
-      yield { kind: "event", sequence: event.row.sequence, event };
+    for (let item = await waiting.shift(); item; item = await waiting.shift()) yield item;
   } finally {
     clearInterval(renewal);
+    clearInterval(telling);
     end();
   }
 }
@@ -120,8 +117,8 @@ async function* follow(
 async function* counted(services: Services, caller: Caller, items: AsyncGenerator<StreamItem, void>) {
   let sent = 0;
   for await (const item of items) {
-    sent += 1;
-    if (sent % eventsOfRequest === 0 && caller.keyId !== undefined)
+    if (item.kind === "event") sent += 1;
+    if (item.kind === "event" && sent % eventsOfRequest === 0 && caller.keyId !== undefined)
       services.auth.usage.add(caller.accountId, caller.keyId, 1);
     yield item;
   }
@@ -133,6 +130,8 @@ class Waiting {
   #events: FedEvent[] = [];
   #bytes = 0;
   #overflown = false;
+  /** What has been reached without an event. */
+  #place: bigint | null = null;
   #wake: () => void = () => undefined;
 
   constructor(signal: AbortSignal) {
@@ -151,8 +150,15 @@ class Waiting {
     this.#wake();
   }
 
+  /** @param place up to which all events were pushed. */
+  reach(place: bigint): void {
+    if (this.#events.length > 0 || this.#overflown) return;
+    this.#place = place;
+    this.#wake();
+  }
+
   /** @returns null when the stream has ended. @throws ServiceError for a reader that was too slow. */
-  async shift(): Promise<FedEvent | null> {
+  async shift(): Promise<StreamItem | null> {
     for (;;) {
       if (this.#signal.aborted) return null;
       if (this.#overflown)
@@ -161,10 +167,15 @@ class Waiting {
           `this stream was read too slowly: ${mostWaiting.events} events or ${mostWaiting.bytes} bytes waited; resume it from the last id that you have`,
           { retryAfterSeconds: 1 },
         );
+      if (this.#place !== null) {
+        const sequence = this.#place;
+        this.#place = null;
+        return { kind: "place", sequence };
+      }
       const event = this.#events.shift();
       if (event) {
         this.#bytes -= event.body.length;
-        return event;
+        return { kind: "event", sequence: event.row.sequence, event };
       }
       await new Promise<void>((done) => {
         this.#wake = done;

@@ -58,7 +58,7 @@ class Serving {
   readonly #poster: ReturnType<typeof createPoster>;
   readonly #signal: AbortSignal;
   readonly #done: () => void;
-  readonly #running = { well: new Map<string, WebhookRow>(), failing: new Map<string, WebhookRow>() };
+  readonly #running = { quick: new Map<string, WebhookRow>(), slow: new Map<string, WebhookRow>() };
   readonly #works = new Set<Promise<void>>();
 
   constructor(services: Services, poster: ReturnType<typeof createPoster>, signal: AbortSignal, done: () => void) {
@@ -70,21 +70,28 @@ class Serving {
 
   /** Claims as many endpoints as there are places, and begins to send to them. */
   async begin(): Promise<void> {
-    for (const kind of ["well", "failing"] as const) {
-      const free = webhookPlaces[kind] - this.#running[kind].size;
-      if (free <= 0) continue;
-      const claimed = await claimWebhooks(this.#services, kind, free, this.#busyAccounts());
-      if (claimed.length === 0) continue;
-      const pending = await readPending(this.#services, claimed);
-      for (const row of claimed) this.#serve(kind, row, pending.get(row.id) ?? []);
-    }
+    for (const kind of ["quick", "slow"] as const) while (await this.#claim(kind));
+  }
+
+  /** @returns whether there may be more to claim. */
+  async #claim(kind: keyof typeof webhookPlaces): Promise<boolean> {
+    const { all, ofAccount } = webhookPlaces[kind];
+    // One claim may find endpoints of one account alone: with half of its places at most before, it has all after it.
+    const most = Math.floor(ofAccount / 2);
+    const limit = Math.min(all - this.#running[kind].size, most);
+    if (limit <= 0) return false;
+    const claimed = await claimWebhooks(this.#services, kind, limit, this.#busyAccounts(kind, most));
+    if (claimed.length === 0) return false;
+    const pending = await readPending(this.#services, claimed);
+    for (const row of claimed) this.#serve(kind, row, pending.get(row.id) ?? []);
+    return claimed.length === limit;
   }
 
   async end(): Promise<void> {
     await Promise.allSettled(this.#works);
   }
 
-  #serve(kind: "well" | "failing", row: WebhookRow, items: Parameters<typeof serveWebhook>[3]): void {
+  #serve(kind: keyof typeof webhookPlaces, row: WebhookRow, items: Parameters<typeof serveWebhook>[3]): void {
     const running = this.#running[kind];
     running.set(row.id, row);
     const work = serveWebhook(this.#services, this.#poster, row, items, this.#signal)
@@ -106,11 +113,12 @@ class Serving {
     this.#works.add(work);
   }
 
-  #busyAccounts(): string[] {
+  /** Accounts that have more than so many places. */
+  #busyAccounts(kind: keyof typeof webhookPlaces, most: number): string[] {
     const counts = new Map<string, number>();
-    for (const { account_id } of [...this.#running.well.values(), ...this.#running.failing.values()])
+    for (const { account_id } of this.#running[kind].values())
       if (account_id !== null) counts.set(account_id, (counts.get(account_id) ?? 0) + 1);
-    return [...counts].filter(([, count]) => count >= webhookPlaces.ofAccount).map(([account]) => account);
+    return [...counts].filter(([, count]) => count > most).map(([account]) => account);
   }
 }
 

@@ -4,6 +4,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { filterCondition } from "../outbox/event-filter.ts";
 import type { Services } from "../services.ts";
 import { readPlace } from "./event-input.ts";
+import { sampleEvent, sampleTypes } from "./sample-event.ts";
 import { filterOfRow } from "./webhook-record.ts";
 import { findWebhook } from "./webhooks.ts";
 
@@ -82,6 +83,10 @@ export interface ReplayInput {
   failed?: boolean | null | undefined;
 }
 
+/** `placeOf` (match-webhooks.ts) in SQL: what is replayed keeps its order with what comes. */
+const placeInSql = `CASE WHEN e.account_id IS NOT NULL THEN split_part(e.type, '.', 1) || ':' || coalesce(e.data->>'object', e.id)
+  WHEN e.contract IS NOT NULL THEN e.chain_id || ':' || encode(e.contract, 'hex') ELSE e.type END`;
+
 /**
  * Sends events again: with the same ids and bodies, so that a receiver can tell them from new ones. Those that the
  * endpoint's filter matches and that are kept still.
@@ -110,7 +115,7 @@ export async function replay(services: Services, caller: Caller, id: string, inp
     });
   const { rowCount } = await services.pool.query(
     `WITH sent AS (INSERT INTO service.webhook_delivery (webhook_id, account_id, sequence, event_id, type, place)
-       SELECT $1, $2, e.sequence, e.id, e.type, coalesce(e.chain_id || ':' || encode(e.contract, 'hex'), e.type)
+       SELECT $1, $2, e.sequence, e.id, e.type, ${placeInSql}
        FROM service.event e WHERE ${conditions.join(" AND ")}
          AND NOT EXISTS (SELECT FROM service.webhook_delivery d
            WHERE d.webhook_id = $1 AND d.sequence = e.sequence AND d.state = 'pending')
@@ -148,26 +153,40 @@ async function replayFailed(services: Services, id: string): Promise<number> {
   return rowCount ?? 0;
 }
 
-/** Sends one event that no chain caused. @returns its id. @throws ServiceError `not_found`. */
-export async function sendTestEvent(services: Services, caller: Caller, id: string): Promise<string> {
+/**
+ * Sends one event that did not happen: an invented one, with `test: true` in its data.
+ *
+ * @param type see `sampleEvent`.
+ * @returns its id.
+ * @throws ServiceError `not_found`, `invalid_enumeration`; `plan_limit_exceeded` while too many wait.
+ */
+export async function sendTestEvent(
+  services: Services,
+  caller: Caller,
+  id: string,
+  type = "webhook.test",
+): Promise<string> {
   await findWebhook(services, caller, id);
-  const eventId = `evt_${randomUUID().replaceAll("-", "")}`;
-  const data = { id: eventId, webhook: id, message: "This endpoint is reached." };
-  const body = JSON.stringify({ type: "webhook.test", timestamp: new Date().toISOString(), data });
+  const event = sampleEvent(type, `evt_${randomUUID().replaceAll("-", "")}`, new Date());
+  if (!event)
+    throw new ServiceError("invalid_enumeration", `type must be one of: ${sampleTypes.join(", ")}`, { field: "type" });
+  await requireRoom(services, caller, id);
+  const body = JSON.stringify({ ...event, data: { ...event.data, webhook: id } });
   await services.pool.query(
     `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, body, place)
-     VALUES ($1, $2, $3, 'webhook.test', $4, 'webhook.test')`,
-    [id, caller.accountId, eventId, body],
+     VALUES ($1, $2, $3, $4, $5, $4)`,
+    [id, caller.accountId, event.data.id, type, body],
   );
   await wake(services, id);
-  return eventId;
+  return event.data.id;
 }
 
 async function wake({ pool }: Services, id: string): Promise<void> {
-  // A worker that sends to it now looks again when it is done.
+  // A worker that sends to it now looks again when it is done. No condition: it would be about the row as it was before a
+  // worker that is just giving it back.
   await pool.query(
-    `UPDATE service.webhook SET next_due = clock_timestamp()
-     WHERE id = $1 AND (lease_until IS NULL OR lease_until < clock_timestamp())`,
+    `UPDATE service.webhook SET next_due = CASE WHEN lease_until IS NULL OR lease_until < clock_timestamp()
+       THEN clock_timestamp() ELSE next_due END WHERE id = $1`,
     [id],
   );
   await pool.query("SELECT service.wake_webhooks()");

@@ -28,7 +28,11 @@ export async function recordResults(
   { pool }: Pick<Services, "pool">,
   row: WebhookRow,
   results: readonly DeliveryResult[],
-  { pauseSeconds, disabledAfterSeconds }: { pauseSeconds: number; disabledAfterSeconds: number },
+  {
+    pauseSeconds,
+    disabledAfterSeconds,
+    slowMs,
+  }: { pauseSeconds: number; disabledAfterSeconds: number; slowMs: number },
 ): Promise<void> {
   const failed = results.some(({ delivered, gone }) => !delivered && !gone);
   const isGone = results.some(({ status }) => status === goneStatus);
@@ -77,6 +81,7 @@ export async function recordResults(
     if (held.rowCount)
       await client.query(
         `UPDATE service.webhook w SET lease_id = NULL, lease_until = NULL,
+           slow = coalesce($7, w.slow),
            failures = CASE WHEN $2 THEN w.failures + 1 WHEN $3 THEN 0 ELSE w.failures END,
            failing_since = CASE WHEN $2 THEN coalesce(w.failing_since, clock_timestamp()) WHEN $3 THEN NULL ELSE w.failing_since END,
            state = CASE WHEN w.state = 'enabled' AND ($4 OR ($2 AND w.failing_since < clock_timestamp() - $6 * interval '1 second'))
@@ -91,7 +96,10 @@ export async function recordResults(
              + CASE WHEN EXISTS (SELECT FROM service.webhook_delivery d WHERE d.webhook_id = w.id AND d.state = 'pending')
                THEN interval '0' END
          WHERE w.id = $1`,
-        [row.id, failed, results.length > 0 && !failed, isGone, pauseSeconds, disabledAfterSeconds],
+        [
+          ...[row.id, failed, results.length > 0 && !failed, isGone, pauseSeconds, disabledAfterSeconds],
+          tried.length > 0 ? tried.some(({ milliseconds }) => milliseconds > slowMs) : null,
+        ],
       );
     await client.query("COMMIT");
     broken = false;

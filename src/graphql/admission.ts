@@ -13,7 +13,7 @@ import {
 import type { Plugin } from "graphql-yoga";
 import type { Context } from "hono";
 import { admitAddress } from "../accounts/admit-address.ts";
-import { countedFields, openFields, operationOfField } from "../accounts/operations.ts";
+import { countedFields, openFields, openSubscriptions, operationOfField } from "../accounts/operations.ts";
 import { admitOnce } from "../admission/admit-once.ts";
 import { recordCounted } from "../admission/pace-uncounted.ts";
 import { setRateHeaders } from "../admission/rate-headers.ts";
@@ -55,9 +55,12 @@ export function admission(services: Services): Plugin<Record<string, never>, Ser
     const tokens = countListed(nodes, variableValues ?? {});
     checkConditions(conditionsOf(document, operation, variableValues ?? {}));
     const reflects = fields.has("__schema") || fields.has("__type");
-    const needsKey = [...fields.keys()].filter((field) => !openFields.has(field));
+    const open = operation.operation === "subscription" ? openSubscriptions : openFields;
+    const counted = operation.operation === "subscription" ? openSubscriptions : countedFields;
+    const needsKey = [...fields.keys()].filter((field) => !open.has(field));
     const closed = reflects && services.config.introspection === "key";
-    const questions = [...fields].reduce((sum, [name, keys]) => sum + (countedFields.has(name) ? keys.size : 0), 0);
+    const questions = [...fields].reduce((sum, [name, keys]) => sum + (counted.has(name) ? keys.size : 0), 0);
+    hono.set("needsKey", needsKey.length > 0 || closed);
     if (needsKey.length === 0 && !closed && questions === 0) return;
     const session = needsKey.length === 0 && !closed ? await callerIfAny(hono, caller) : await caller();
     if (!session) {

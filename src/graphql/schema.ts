@@ -10,11 +10,13 @@ import { addEvents } from "./events.ts";
 import { addHolders } from "./holders.ts";
 import { addKeys } from "./keys.ts";
 import { addNfts } from "./nfts.ts";
+import { addSale } from "./sale.ts";
 import { addScalars } from "./scalars.ts";
 import { createStatusSchema } from "./status.ts";
 import { addTransfers } from "./transfers.ts";
 import { addUploads } from "./uploads.ts";
 import { addViewer } from "./viewer.ts";
+import { addWebhooks } from "./webhooks.ts";
 
 /** The whole API: Pothos' types, joined with the SDL-first status slice. */
 export function createSchema(): GraphQLSchema {
@@ -22,6 +24,7 @@ export function createSchema(): GraphQLSchema {
   addScalars(builder);
   addUploads(builder);
   addCollections(builder);
+  addSale(builder);
   addChains(builder);
   addNfts(builder);
   addAccounts(builder);
@@ -30,6 +33,7 @@ export function createSchema(): GraphQLSchema {
   addTransfers(builder);
   addContracts(builder);
   addEvents(builder);
+  addWebhooks(builder);
   addHolders(builder);
   const schema = mergeSchemas({ schemas: [builder.toSchema(), createStatusSchema()] });
   traceRootFields(schema);

@@ -77,6 +77,7 @@ export function answerSubscription(c: Context<AppEnv>, answer: Answer): Response
       },
       eventOf: (error) => ({ errors: [toError(error)] }),
       check: async () => {
+        if (c.get("needsKey") === false) return;
         const session = await authenticate(services, rawHeaderValues(incoming, "authorization"), requestId);
         requireScope(session, operationOfField("subscription", ""));
       },

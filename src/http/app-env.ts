@@ -15,6 +15,8 @@ export interface AppEnv {
   Variables: {
     requestId: string;
     graphqlCost?: OperationCost;
+    /** Of a GraphQL operation: false for what everybody may ask. */
+    needsKey?: boolean;
     /** What the reply shows of the caller's rate. */
     rateHeaders?: Record<string, string>;
   };

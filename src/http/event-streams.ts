@@ -134,12 +134,16 @@ async function send(
 /** Whether the client reads what was written, within a time: one that does not would hold its events and its place here. */
 async function isRead(response: ServerResponse, withinMs: number): Promise<boolean> {
   return await new Promise((done) => {
-    const timer = setTimeout(() => done(false), withinMs);
-    response.once("drain", () => {
+    const settle = (read: boolean) => {
       clearTimeout(timer);
-      done(true);
-    });
-    response.once("close", () => clearTimeout(timer));
+      // A stream waits many times: what stayed behind each time would grow with it.
+      response.removeListener("drain", drained).removeListener("close", closed);
+      done(read);
+    };
+    const timer = setTimeout(() => settle(false), withinMs);
+    const drained = () => settle(true);
+    const closed = () => settle(false);
+    response.once("drain", drained).once("close", closed);
   });
 }
 

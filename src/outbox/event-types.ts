@@ -22,7 +22,12 @@ export const eventFamilies: Readonly<Record<string, EventFamily>> = {
   "metadata.failed": { audience: "everybody", description: "The document of a token could not be read." },
   deployment: { audience: "account", description: "A deployment came to another state: `deployment.confirmed`." },
   update: { audience: "account", description: "An update of a collection came to another state." },
+  contract: { audience: "account", description: "A deployment of a product contract came to another state." },
+  contract_update: { audience: "account", description: "A change of a product contract came to another state." },
   mint: { audience: "account", description: "A mint request came to another state." },
+  token_update: { audience: "account", description: "A change of a token's URI came to another state." },
+  burn: { audience: "account", description: "A burn came to another state." },
+  transfer: { audience: "account", description: "A transfer that was asked for came to another state." },
   "webhook.test": { audience: "account", description: "Sent to one endpoint when its owner asks for it." },
   "wallet.low_balance": { audience: "operator", description: "A relayer's wallet has too little to go on." },
   "wallet.halted": { audience: "operator", description: "A relayer's wallet was stopped; see the runbooks." },
@@ -31,7 +36,7 @@ export const eventFamilies: Readonly<Record<string, EventFamily>> = {
 
 /** Whether a filter may name it: a known type, the beginning of known ones, or a state below an account's type. */
 export function isEventType(name: string): boolean {
-  if (!/^[a-z]+(?:\.[a-z_]+){0,3}$/.test(name)) return false;
+  if (!/^[a-z_]+(?:\.[a-z_]+){0,3}$/.test(name)) return false;
   return Object.entries(eventFamilies).some(
     ([family, { audience }]) =>
       isBelow(family, name) || (audience === "account" && isBelow(name, family) && name.split(".").length === 2),

@@ -10,10 +10,10 @@ import {
   sign,
 } from "node:crypto";
 
-/** What an endpoint's messages are signed with: raw secret bytes, and an ed25519 key as PKCS#8. */
+/** What an endpoint's messages are signed with: raw secret bytes, and an ed25519 key as PKCS#8 where it has one. */
 export interface SigningKeys {
   secrets: readonly Buffer[];
-  signingKey: Buffer;
+  signingKey?: Buffer;
 }
 
 const secretBytes = 32;
@@ -29,6 +29,11 @@ export function newSigningKey(): Buffer {
 /** As the convention writes it; receivers' libraries take this text. */
 export function secretText(secret: Buffer): string {
   return `whsec_${secret.toString("base64")}`;
+}
+
+/** The bytes of a secret that `secretText` wrote. */
+export function secretOfText(text: string): Buffer {
+  return Buffer.from(text.replace(/^whsec_/, ""), "base64");
 }
 
 /** The public half of a signing key: `whpk_` and base64 of its 32 bytes. */
@@ -48,11 +53,11 @@ export function signedHeaders(
   { id, seconds, body }: { id: string; seconds: number; body: string },
 ): Record<string, string> {
   const content = Buffer.from(`${id}.${seconds}.${body}`);
-  const key = createPrivateKey({ key: signingKey, format: "der", type: "pkcs8" });
-  const signatures = [
-    ...secrets.map((secret) => `v1,${createHmac("sha256", secret).update(content).digest("base64")}`),
-    `v1a,${sign(null, content, key).toString("base64")}`,
-  ];
+  const signatures = secrets.map((secret) => `v1,${createHmac("sha256", secret).update(content).digest("base64")}`);
+  if (signingKey) {
+    const key = createPrivateKey({ key: signingKey, format: "der", type: "pkcs8" });
+    signatures.push(`v1a,${sign(null, content, key).toString("base64")}`);
+  }
   return { "webhook-id": id, "webhook-timestamp": String(seconds), "webhook-signature": signatures.join(" ") };
 }
 

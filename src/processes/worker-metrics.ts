@@ -1,6 +1,7 @@
 import { watchService } from "../accounts/service-gauges.ts";
 import { watchStatus } from "../accounts/status-gauges.ts";
 import { type AnalystWatch, watchAnalystSessions } from "../db/admin/watch-analysts.ts";
+import { watchWebhooks } from "../events/webhook-figures.ts";
 import { watchContent } from "../ipfs/run-checks.ts";
 import { isDeployable } from "../relay/chain/deployable.ts";
 import { watchRelay } from "../relay/track/relay-gauges.ts";
@@ -19,6 +20,7 @@ export function workerMetrics(services: Services, analysts: AnalystWatch): Metri
     services.chains.filter(isDeployable).map(({ name }) => name),
   );
   watchContent(metrics, services);
+  watchWebhooks(metrics, services);
   watchAnalystSessions(metrics, analysts);
   return metrics;
 }

@@ -38,7 +38,7 @@ export function addEvents(app: V0App, services: Services, streams: EventStreams)
     });
     // What a browser sends by itself when it comes back is newer than the address that it began with.
     const place = c.req.header("last-event-id") || query.get("after");
-    const events = await openStream(services, c.get("session"), filter, place ? readPlace(place) : null);
+    const events = await openStream(services, c.get("session"), filter, place ? readPlace(place) : null, true);
     return answerStream(c, services, streams, events);
   });
 }
@@ -82,6 +82,7 @@ function answerStream(
 }
 
 async function textOf(c: Context<V0Env>, item: Sent, requestId: string): Promise<string> {
+  if (item.kind === "place") return "";
   if (item.kind === "event") return item.event.body;
   if (item.kind === "error") return JSON.stringify(await nok(c, item.error, requestId).json());
   const data = { asked: String(item.asked), continuesAfter: String(item.sequence) };
@@ -90,6 +91,8 @@ async function textOf(c: Context<V0Env>, item: Sent, requestId: string): Promise
 
 /** JSON text has no line breaks, so it is one line of data. The name of an event is its type. */
 function frameOf(item: Sent, text: string): string {
+  // A client keeps the id for when it comes back, and is told nothing (HTML, 9.2.6: an event without data).
+  if (item.kind === "place") return `id: ${item.sequence}\n\n`;
   if (item.kind === "error") return `event: error\ndata: ${text}\n\n`;
   const name = item.kind === "event" ? item.event.row.type : "events.expired";
   return `id: ${item.sequence}\nevent: ${name}\ndata: ${text}\n\n`;

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { eventTypeNames, mostInFilter } from "../events/event-input.ts";
+import { sampleTypes } from "../events/sample-event.ts";
 import {
   date,
   errorSchema,
@@ -68,6 +69,7 @@ const replayed = z
     failed: z.boolean().describe("all that was given up"),
   })
   .partial();
+const tried = z.object({ type: z.string().default("webhook.test").describe(sampleTypes.join(", ")) }).partial();
 const id = path("id", z.string().regex(/^wh_[0-9a-f]{32}$/));
 const repeated = (name: string, description: string): Json => ({
   ...query(name, z.array(text), description),
@@ -119,7 +121,9 @@ export function eventPaths(): Json {
     "/v1/webhooks/{id}/rotate": {
       post: operation("A new secret; both are valid for a while", [id], { webhook, secret }, ["not_found"], rotation),
     },
-    "/v1/webhooks/{id}/test": { post: operation("Send a test event", [id], { eventId: text }, ["not_found"]) },
+    "/v1/webhooks/{id}/test": {
+      post: operation("Send an invented event, with test: true", [id], { eventId: text }, ["not_found"], tried),
+    },
     "/v1/webhooks/{id}/deliveries": {
       get: operation(
         "The newest 50 deliveries with their tries",

@@ -57,9 +57,12 @@ export function addWebhooks(app: V0App, services: Services): void {
     const rotated = await rotateWebhookSecret(services, c.get("session"), c.req.param("id"), overlap);
     return ok(c, { webhook: rotated.webhook, secret: rotated.secret });
   });
-  app.post("/webhooks/:id/test", async (c) =>
-    ok(c, { eventId: await sendTestEvent(services, c.get("session"), c.req.param("id")) }),
-  );
+  app.post("/webhooks/:id/test", async (c) => {
+    const input = Input.fromBody(await readObject(c));
+    const type = input.text("type");
+    input.check();
+    return ok(c, { eventId: await sendTestEvent(services, c.get("session"), c.req.param("id"), type) });
+  });
   app.get("/webhooks/:id/deliveries", async (c) => {
     const { state, before } = c.req.query();
     const found = await listDeliveries(services, c.get("session"), c.req.param("id"), { state, before });

@@ -40,7 +40,7 @@ export function createHttpServer(
   drain.whenClosing(() => streams.endAll());
   if (metrics) {
     observeRequests(server, metrics);
-    watchStreams(metrics, services.auth.streams);
+    watchStreams(metrics, services.auth.streams, services.feed);
     const { index, auth } = services;
     watchWaiting(metrics, { heavyReads: () => index.pool.heavyReads(), uploads: () => auth.permits.load });
   }

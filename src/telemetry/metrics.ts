@@ -56,8 +56,21 @@ export function watchPool({ registry }: Metrics, pool: pg.Pool): void {
   });
 }
 
-/** Streams of events to clients. */
-export function watchStreams({ registry }: Metrics, streams: { readonly open: number }): void {
+/** Streams of events to clients, and the events that were read for them. */
+export function watchStreams(
+  { registry }: Metrics,
+  streams: { readonly open: number },
+  feed: { readonly counts: { readonly events: number } },
+): void {
+  new Counter({
+    name: "mintyard_stream_events_total",
+    help: "Events that this process read, once each however many streams get them.",
+    registers: [registry],
+    collect() {
+      this.reset();
+      this.inc(feed.counts.events);
+    },
+  });
   new Gauge({
     name: "mintyard_open_streams",
     help: "Subscriptions that are open.",

@@ -9,7 +9,10 @@ export interface Received {
 }
 
 /** What a receiver answers to one message. */
-export type Answer = { status: number; body?: string; headers?: Record<string, string> } | "hang" | "reset";
+export type Answer =
+  | { status: number; body?: string; headers?: Record<string, string>; afterMs?: number }
+  | "hang"
+  | "reset";
 
 /** A server of somebody's, that answers as it is told to. */
 export class WebhookReceiver {
@@ -33,7 +36,7 @@ export class WebhookReceiver {
         const answer = this.answer(message);
         if (answer === "hang") return;
         if (answer === "reset") request.socket.destroy();
-        else response.writeHead(answer.status, answer.headers).end(answer.body);
+        else setTimeout(() => response.writeHead(answer.status, answer.headers).end(answer.body), answer.afterMs ?? 0);
       });
     });
   }

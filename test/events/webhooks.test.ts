@@ -1,6 +1,7 @@
 import { createHmac, createPublicKey, timingSafeEqual, verify } from "node:crypto";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { slowMs, webhookPlaces } from "../../src/events/deliver-webhooks.ts";
 import { keepEvents } from "../../src/events/keep-events.ts";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
 import { webhookLock } from "../../src/events/webhook-lock.ts";
@@ -290,6 +291,40 @@ test("an account's events are sent to it alone, also by a replay, and its endpoi
   ]);
 });
 
+test.each(["matching", "a replay"])("what %s makes while an endpoint is just being given back is sent", async (how) => {
+  const { id } = await make({ types: ["burn"] });
+  await write("burn.queued");
+  await until(() => receiver.received.length === 1);
+  const { pool } = api.database;
+  await until(
+    async () => (await pool.query("SELECT FROM service.webhook WHERE id = $1 AND lease_id IS NULL", [id])).rowCount,
+  );
+  const giving = await pool.connect();
+  try {
+    await pool.query(
+      "UPDATE service.webhook SET lease_id = gen_random_uuid(), lease_until = clock_timestamp() + interval '1 hour' WHERE id = $1",
+      [id],
+    );
+    // What recordResults does: locks the row, sees that nothing is due, and gives it back.
+    await giving.query("BEGIN");
+    await giving.query("SELECT FROM service.webhook WHERE id = $1 FOR NO KEY UPDATE", [id]);
+    const waits = async () =>
+      (await pool.query("SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"))
+        .rowCount;
+    const making = how === "matching" ? write("burn.confirmed") : api.send("POST", `/v1/webhooks/${id}/test`, key);
+    await until(waits);
+    await giving.query(
+      "UPDATE service.webhook SET lease_id = NULL, lease_until = NULL, next_due = NULL WHERE id = $1",
+      [id],
+    );
+    await giving.query("COMMIT");
+    await making;
+  } finally {
+    giving.release();
+  }
+  await until(() => receiver.received.length === 2);
+});
+
 test("one endpoint that hangs delays no other", async () => {
   const slow = await make({ url: `${receiver.url}/slow` });
   await make();
@@ -297,6 +332,32 @@ test("one endpoint that hangs delays no other", async () => {
   for (let round = 0; round < 5; round += 1) await write();
   await until(() => receiver.received.filter(({ path }) => path === "/hook").length === 5);
   expect((await deliveries(slow.id)).every(({ state }: { state: string }) => state === "pending")).toBe(true);
+});
+
+test("accounts with many endpoints that answer slowly leave the places of the others to them", async () => {
+  const owners = await Promise.all(Array.from({ length: 4 }, () => api.account("enterprise")));
+  // More than all places for those that answer at once.
+  for (const owner of owners)
+    for (let made = 0; made < 26; made += 1)
+      await make({ url: `${receiver.url}/slow`, types: ["metadata"] }, owner.key);
+  const { id } = await make({ url: `${receiver.url}/quick`, types: ["metadata"] });
+  receiver.answer = ({ path }) => ({ status: 200, afterMs: path === "/slow" ? slowMs + 100 : 0 });
+  await write("metadata.updated", null);
+  const { pool } = api.database;
+  const slow = async () => (await pool.query("SELECT FROM service.webhook WHERE slow AND url LIKE '%/slow'")).rowCount;
+  await expect.poll(slow, patient).toBe(104);
+  receiver.received.length = 0;
+  receiver.answer = ({ path }) => (path === "/slow" ? "hang" : { status: 200 });
+  await write("metadata.updated", null);
+  const sent = () => receiver.received.filter(({ path }) => path === "/slow").length;
+  await until(() => receiver.received.some(({ path }) => path === "/quick"));
+  expect(sent()).toBeLessThanOrEqual(webhookPlaces.slow.all);
+  // One account does not take the places of the other slow ones.
+  const { rows } = await pool.query(
+    "SELECT count(*)::int FROM service.webhook WHERE lease_until > clock_timestamp() GROUP BY account_id ORDER BY 1 DESC",
+  );
+  expect(rows[0].count).toBeLessThanOrEqual(webhookPlaces.slow.ofAccount);
+  expect((await pool.query("SELECT slow FROM service.webhook WHERE id = $1", [id])).rows).toEqual([{ slow: false }]);
 });
 
 test("a key without the right, an address that is not public, and misspelt members are refused", async () => {

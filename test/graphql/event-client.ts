@@ -30,10 +30,21 @@ export async function subscribe(
   id: string,
   accept = "text/event-stream",
 ): Promise<EventClient> {
+  return await subscribeTo(base, method, key, { query, variables: { id } }, accept);
+}
+
+/** The same to anything. */
+export async function subscribeTo(
+  base: string,
+  method: "GET" | "POST",
+  key: string | null,
+  operation: { query: string; variables: Record<string, unknown> },
+  accept = "text/event-stream",
+): Promise<EventClient> {
   const url = new URL("/graphql", base);
   if (method === "GET") {
-    url.searchParams.set("query", query);
-    url.searchParams.set("variables", JSON.stringify({ id }));
+    url.searchParams.set("query", operation.query);
+    url.searchParams.set("variables", JSON.stringify(operation.variables));
   }
   const headers = {
     accept,
@@ -62,7 +73,7 @@ export async function subscribe(
       });
     });
     asked.once("error", failed);
-    if (method === "POST") asked.end(JSON.stringify({ query, variables: { id } }));
+    if (method === "POST") asked.end(JSON.stringify(operation));
     else asked.end();
   });
 }

@@ -119,4 +119,5 @@ export const alertCases: Record<string, AlertCase> = {
   MintyardPinsWait: steady(`mintyard_queue_oldest_seconds{queue="pin"}`, 5_000, 10),
   MintyardPinsFailed: steady(`mintyard_unpinned_uploads{state="failed"}`, 2, 0),
   MintyardUploadsWait: steady(`mintyard_queue_oldest_seconds{queue="upload",instance="a:1"}`, 18, 0),
+  MintyardWebhooksWait: steady(`mintyard_queue_oldest_seconds{queue="webhook"}`, 400, 2),
 };

@@ -30,6 +30,7 @@ interface WebhookTable {
   lease_id: Generated<string | null>;
   lease_until: Generated<Date | null>;
   failures: Generated<number>;
+  slow: Generated<boolean>;
   failing_since: Generated<Date | null>;
   created_at: Generated<Date>;
   changed_at: Generated<Date>;

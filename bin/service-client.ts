@@ -1,14 +1,8 @@
 import { openAsBlob } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../../src/backoff.ts";
-import { LaunchError } from "./launch-error.ts";
-
-export interface ServiceAddress {
-  /** Origin, such as `https://mintyard.example`. */
-  url: string;
-  /** API key; it is sent to this origin only. */
-  key: string;
-}
+import { backoffMs } from "../src/backoff.ts";
+import { CommandError } from "./command-error.ts";
+import type { ServiceAddress } from "./service-address.ts";
 
 interface UserError {
   code: string;
@@ -17,7 +11,7 @@ interface UserError {
 }
 
 /** The service refused the request: repeating it would not help. */
-export class RefusedError extends Error {
+export class RefusedError extends CommandError {
   override readonly name = "RefusedError";
   readonly code: string;
 
@@ -93,6 +87,17 @@ export class ServiceClient {
     });
   }
 
+  /**
+   * A request of the REST API, sent once when it changes something: a second one could do it a second time.
+   *
+   * @param path with its query, such as `/v1/webhooks`.
+   */
+  async rest<T extends object>(method: "GET" | "POST" | "PATCH" | "DELETE", path: string, body?: object): Promise<T> {
+    const headers = { "Content-Type": "application/json" };
+    const init = body === undefined ? { method } : { method, body: JSON.stringify(body), headers };
+    return (await this.#again(async () => await this.#send(path, init), method === "GET" ? this.#tries : 1)) as T;
+  }
+
   /** Whether a page of the service exists. */
   async exists(path: string): Promise<boolean> {
     return await fetch(`${this.url}${path}`, { method: "HEAD", redirect: "error" }).then(
@@ -115,7 +120,7 @@ export class ServiceClient {
     throw new RefusedError(code, [message, ...detail].join("\n  "));
   }
 
-  async #again<T>(work: () => Promise<T>): Promise<T> {
+  async #again<T>(work: () => Promise<T>, tries = this.#tries): Promise<T> {
     for (let tried = 1; ; tried += 1) {
       try {
         return await work();
@@ -124,8 +129,8 @@ export class ServiceClient {
         const { message, cause } = error as Error;
         const reason =
           cause instanceof Error ? cause.message || String((cause as NodeJS.ErrnoException).code) : message;
-        if (tried >= this.#tries)
-          throw new LaunchError(`${this.url} does not answer (${reason}); the same command goes on once it does`);
+        if (tried >= tries)
+          throw new CommandError(`${this.url} does not answer (${reason}); the same command goes on once it does`);
         await sleep(Math.max(backoffMs(tried, pauses), error instanceof PassingError ? error.pauseMs : 0));
       }
     }

@@ -1,0 +1,59 @@
+import { secretOfText, signedHeaders } from "../../src/outbox/sign-webhook.ts";
+
+/** A body of a webhook, and the id under which it is sent. */
+export interface Message {
+  id: string;
+  type: string;
+  body: string;
+}
+
+/** What a receiver answered, or why it did not. */
+export type Forwarded = { status: number; milliseconds: number } | { fault: string; milliseconds: number };
+
+/** As long as a webhook's try. */
+const answerMs = 15_000;
+
+/** Sends events to a receiver of the person at this machine, signed as webhooks are. */
+export class Forwarder {
+  readonly url: string;
+  readonly #secret: Buffer;
+  #last: Message | null = null;
+
+  /** @param secret `whsec_…` */
+  constructor(url: string, secret: string) {
+    this.url = url;
+    this.#secret = secretOfText(secret);
+  }
+
+  async send(message: Message): Promise<Forwarded> {
+    this.#last = message;
+    const { id, body } = message;
+    const signature = signedHeaders({ secrets: [this.#secret] }, { id, seconds: Math.floor(Date.now() / 1_000), body });
+    const began = performance.now();
+    const elapsed = () => Math.round(performance.now() - began);
+    try {
+      const response = await fetch(this.url, {
+        method: "POST",
+        headers: { "content-type": "application/json", "user-agent": "mintyard-webhooks", ...signature },
+        body,
+        redirect: "manual",
+        signal: AbortSignal.timeout(answerMs),
+      });
+      await response.body?.cancel();
+      return { status: response.status, milliseconds: elapsed() };
+    } catch (error) {
+      return { fault: faultOf(error as Error), milliseconds: elapsed() };
+    }
+  }
+
+  /** Sends the last message once more, with its id: a receiver must leave it out. Null before there is one. */
+  async again(): Promise<{ message: Message; forwarded: Forwarded } | null> {
+    return this.#last && { message: this.#last, forwarded: await this.send(this.#last) };
+  }
+}
+
+function faultOf({ name, message, cause }: Error): string {
+  if (name === "TimeoutError") return `no answer in ${answerMs / 1_000} s`;
+  const { code, message: reason } = (cause ?? {}) as Partial<NodeJS.ErrnoException>;
+  return code === "ECONNREFUSED" ? "nothing listens there" : reason || code || message;
+}

@@ -1,4 +1,0 @@
-/** A launch cannot go on. The message says what is wrong and what to do; nothing more was done or paid. */
-export class LaunchError extends Error {
-  override readonly name = "LaunchError";
-}

@@ -1,0 +1,63 @@
+import type { Address } from "viem";
+import type { PublicSale } from "../collections/public-sale.ts";
+import { watchSale } from "../collections/watch-sale.ts";
+import type { Builder, GraphQLContext } from "./builder.ts";
+
+/** The counter of a minting page, told as it changes: from browsers, so it needs no key. */
+export function addSale(builder: Builder): void {
+  const sale = builder.objectRef<PublicSale>("CollectionSale").implement({
+    description: "Supply and sale of a collection, as its contract says them.",
+    fields: (t) => ({
+      chain: t.field({ type: "ChainName", resolve: ({ chain }) => chain.name }),
+      address: t.expose("address", { type: "Address" }),
+      name: t.exposeString("name"),
+      symbol: t.exposeString("symbol"),
+      maxSupply: t.expose("maxSupply", { type: "Uint256" }),
+      minted: t.expose("minted", { type: "Uint256" }),
+      reserved: t.expose("reserved", {
+        type: "Uint256",
+        description: "Of the tokens that are not minted, those that only an admin mints.",
+      }),
+      tokensPerMint: t.expose("tokensPerMint", { type: "Uint256" }),
+      publicPriceWei: t.expose("publicPriceWei", { type: "Wei" }),
+      presalePriceWei: t.expose("presalePriceWei", { type: "Wei" }),
+      publicStart: t.expose("publicStart", {
+        type: "Uint256",
+        nullable: true,
+        description: "Unix seconds; the sale is open in blocks after it. Null: never.",
+      }),
+      presaleStart: t.expose("presaleStart", {
+        type: "Uint256",
+        nullable: true,
+        description: "The same of the presale.",
+      }),
+      revealed: t.boolean({ resolve: ({ baseUri }) => baseUri !== "" }),
+      block: t.expose("block", { type: "Uint256" }),
+      blockTime: t.expose("blockTime", { type: "Uint256", description: "Unix seconds: the clock that decides." }),
+    }),
+  });
+  builder.subscriptionField("collection", (t) =>
+    t.field({
+      type: sale,
+      description:
+        "Supply and sale of a collection, now and after each change, for half an hour. Needs no key. The counter is less than two seconds old.",
+      complexity: 50,
+      args: {
+        chain: t.arg({ type: "ChainName", required: true }),
+        collection: t.arg({ type: "Address", required: true }),
+      },
+      subscribe: async (_root, { chain, collection }, context) =>
+        await watchSale(context.services, await watcherOf(context), { chain, collection: collection as Address }),
+      resolve: (item: PublicSale) => item,
+    }),
+  );
+}
+
+/** Whose streams these count among: those of the key's account, or of the address that sent none that works. */
+async function watcherOf(context: GraphQLContext): Promise<string> {
+  const account = await context.caller().then(
+    ({ accountId }) => accountId,
+    () => null,
+  );
+  return account ?? `address:${context.address ?? ""}`;
+}

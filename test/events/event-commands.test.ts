@@ -1,0 +1,227 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { statSync } from "node:fs";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Webhook as StandardWebhook } from "standardwebhooks";
+import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { sampleTypes } from "../../src/events/sample-event.ts";
+import { ApiServer } from "../setup/api-server.ts";
+import { addressOf } from "../setup/nft-fixture.ts";
+import { patient } from "../setup/poll-timeout.ts";
+import { CuttableLink } from "./cuttable-link.ts";
+import { WebhookReceiver } from "./receiver.ts";
+
+const program = join(import.meta.dirname, "../../bin/mintyard.ts");
+let api: ApiServer;
+let link: CuttableLink;
+let receiver: WebhookReceiver;
+let account: { key: string; id: string };
+let home: string;
+const children = new Set<ChildProcess>();
+beforeAll(async () => {
+  api = await ApiServer.start({ RATE_LIMITS: "off", WEBHOOKS_ALLOW_PRIVATE: "true" });
+  link = await CuttableLink.start(api.url);
+  receiver = await WebhookReceiver.start();
+  account = await api.account("enterprise");
+  home = await mkdtemp(join(tmpdir(), "mintyard-events-"));
+});
+afterEach(() => {
+  link.mend();
+  for (const child of children) child.kill("SIGKILL");
+  receiver.received.length = 0;
+  receiver.answer = () => ({ status: 204 });
+});
+afterAll(async () => {
+  await receiver?.close();
+  await link?.close();
+  await api?.close();
+  await rm(home, { recursive: true, force: true });
+});
+
+/** `mintyard events …` as a user of another machine runs it. */
+function start(...args: string[]) {
+  const child = spawn(process.execPath, [program, "events", ...args], {
+    env: { PATH: process.env["PATH"], XDG_CONFIG_HOME: home, MINTYARD_KEY: account.key, MINTYARD_DATA_DIR: home },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  children.add(child);
+  const seen = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      seen[name] += text;
+    });
+  const ended = new Promise<number | null>((done) => child.once("close", (code) => done(code)));
+  return { seen, ended, interrupt: () => child.kill("SIGINT") };
+}
+
+async function run(...args: string[]) {
+  const { seen, ended } = start(...args, "--url", api.url);
+  return { code: await ended, ...seen };
+}
+
+/** Writes an event of the account, as the relay's trigger does. */
+async function write(object: string): Promise<void> {
+  await api.database.pool.query("SELECT service.record_event('mint.confirmed', $1, $2, false, 31337, $3, 5, $4)", [
+    object,
+    account.id,
+    Buffer.from(addressOf(0xaa).slice(2), "hex"),
+    JSON.stringify({ object, state: "confirmed" }),
+  ]);
+}
+
+const until = async (condition: () => unknown) => await vi.waitFor(() => expect(condition()).toBeTruthy(), patient);
+
+test("listen forwards what comes as signed webhooks, in order, and each once although the connection is cut", async () => {
+  receiver.answer = ({ body }) => ({ status: body.includes("second") ? 500 : 204 });
+  const listening = start(
+    ...["listen", "--url", link.url, "--forward-to", `${receiver.url}/hook`, "--types", "mint", "--count", "4"],
+  );
+  await until(() => listening.seen.stderr.includes("Listening to"));
+  await write("first");
+  await write("second");
+  await until(() => receiver.received.length === 2);
+  link.cut();
+  // A stream that began anew would miss it.
+  await write("third");
+  link.mend();
+  await until(() => receiver.received.length === 3);
+  await write("fourth");
+  expect(await listening.ended).toBe(0);
+  const objects = receiver.received.map(({ body }) => (JSON.parse(body) as { data: { object: string } }).data.object);
+  expect(objects).toEqual(["first", "second", "third", "fourth"]);
+  const { stdout: secret } = await run("listen", "--print-secret");
+  for (const { headers, body } of receiver.received) {
+    const signed = Object.fromEntries(
+      ["webhook-id", "webhook-timestamp", "webhook-signature"].map((name) => [name, String(headers[name])]),
+    );
+    const { data } = new StandardWebhook(secret.trim()).verify(body, signed) as { data: { id: string } };
+    expect(signed["webhook-id"]).toBe(data.id);
+  }
+  expect(listening.seen.stdout.match(/mint\.confirmed/g)).toHaveLength(4);
+  expect(listening.seen.stderr).toContain("--> 500");
+  expect(listening.seen.stderr).toContain("Connected again.");
+  expect(statSync(join(home, "mintyard/listen-secret")).mode & 0o777).toBe(0o600);
+});
+
+test("a listener that was cut off before its first event misses nothing", async () => {
+  const listening = start("listen", "--url", link.url, "--types", "mint", "--json", "--count", "1");
+  await until(() => listening.seen.stderr.includes("Listening to"));
+  link.cut();
+  await write("meanwhile");
+  link.mend();
+  expect(await listening.ended).toBe(0);
+  expect(JSON.parse(listening.seen.stdout)).toMatchObject({ type: "mint.confirmed", data: { object: "meanwhile" } });
+});
+
+test("listen ends with an interrupt, and with a reason where the service refuses", async () => {
+  const listening = start("listen", "--url", api.url);
+  await until(() => listening.seen.stderr.includes("Listening to"));
+  listening.interrupt();
+  expect(await listening.ended).toBe(0);
+  expect(await run("listen", "--types", "nothing")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('"nothing" is no type of events'),
+  });
+  expect(await run("listen", "--after", "soon")).toMatchObject({ code: 1, stderr: expect.stringContaining("--after") });
+  expect(await run("listen", "--forward-to", "ftp://x")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("--forward-to"),
+  });
+});
+
+test("a file that has no secret is not signed with", async () => {
+  const other = await mkdtemp(join(tmpdir(), "mintyard-events-"));
+  const before = home;
+  home = other;
+  try {
+    await run("listen", "--print-secret");
+    await writeFile(join(other, "mintyard/listen-secret"), "hello");
+    expect(await run("listen", "--print-secret")).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("delete it"),
+    });
+  } finally {
+    home = before;
+    await rm(other, { recursive: true });
+  }
+});
+
+test("trigger sends a sample of each type, marked as one, and says whether it was taken", async () => {
+  const { stdout: secret } = await run("listen", "--print-secret");
+  for (const type of ["nft.transfer", "nft.transfer.retracted", "mint.held"]) {
+    const { code, stdout } = await run("trigger", type, "--forward-to", receiver.url, "--json");
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ status: 204 })]);
+    const message = receiver.received.at(-1);
+    const headers = Object.fromEntries(
+      Object.entries(message?.headers ?? {}).map(([name, value]) => [name, `${value}`]),
+    );
+    const event = new StandardWebhook(secret.trim()).verify(message?.body ?? "", headers);
+    expect(event).toMatchObject({ type, data: { id: JSON.parse(stdout).eventId, test: true } });
+  }
+  receiver.answer = () => ({ status: 503 });
+  expect(await run("trigger", "nft.transfer", "--forward-to", receiver.url)).toMatchObject({ code: 1 });
+  const refused = await run("trigger", "mint.flying", "--forward-to", receiver.url);
+  expect(refused.stderr).toContain(sampleTypes.join(", "));
+  expect((await run("trigger", "nft.transfer")).stderr).toContain("say where it goes");
+});
+
+test("endpoints are made, changed, paused, rotated, sent samples and events again, and deleted", async () => {
+  const made = JSON.parse(
+    (
+      await run(
+        "endpoints",
+        "create",
+        `${receiver.url}/a`,
+        "--types",
+        "mint,nft.transfer",
+        "--finality",
+        "safe",
+        "--json",
+      )
+    ).stdout,
+  ) as { webhook: { id: string }; secret: string };
+  const { id } = made.webhook;
+  expect(made.secret).toMatch(/^whsec_/);
+  expect(made.webhook).toMatchObject({ types: ["mint", "nft.transfer"], finality: "safe", state: "enabled" });
+  const listed = (await run("endpoints", "list")).stdout;
+  expect(listed).toContain(`${id}  enabled  ${receiver.url}/a  mint,nft.transfer  all chains  safe`);
+  const changed = await run("endpoints", "change", id, "--receiver", `${receiver.url}/b`, "--types", "", "--json");
+  expect(JSON.parse(changed.stdout)).toMatchObject({ url: `${receiver.url}/b`, types: [], finality: "safe" });
+  expect(await run("endpoints", "change", id)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("nothing to"),
+  });
+  expect(JSON.parse((await run("endpoints", "pause", id)).stdout)).toMatchObject({ state: "paused" });
+  expect(JSON.parse((await run("endpoints", "resume", id)).stdout)).toMatchObject({ state: "enabled" });
+  const rotated = JSON.parse((await run("endpoints", "rotate", id, "--overlap", "60", "--json")).stdout);
+  expect(rotated.secret).not.toBe(made.secret);
+  expect((await run("endpoints", "rotate", id, "--overlap", "9999999")).stderr).toContain("overlapSeconds");
+
+  await write("again");
+  const { rows } = await api.database.pool.query("SELECT id FROM service.event WHERE data->>'object' = 'again'");
+  expect(await run("replay", rows[0].id)).toMatchObject({ code: 0, stdout: `1 on the way to ${id}\n` });
+  expect(await run("replay", "evt_nothing")).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining("no such event"),
+  });
+  expect((await run("replay")).stderr).toContain("say what is sent again");
+  expect(await run("trigger", "metadata.failed", "--endpoint", id)).toMatchObject({ code: 0 });
+  const deliveries = (await run("endpoints", "deliveries", id, "--json")).stdout.trim().split("\n");
+  expect(deliveries.map((line) => JSON.parse(line))).toMatchObject([
+    { type: "metadata.failed", state: "pending" },
+    { type: "mint.confirmed", eventId: rows[0].id, state: "pending" },
+  ]);
+  const other = JSON.parse((await run("endpoints", "create", receiver.url, "--json")).stdout) as typeof made;
+  const several = await run("replay", "--failed");
+  expect(several.code).toBe(1);
+  for (const one of [id, other.webhook.id]) expect(several.stderr).toContain(one);
+  for (const one of [id, other.webhook.id])
+    expect(await run("endpoints", "delete", one)).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("deleted"),
+    });
+  expect((await run("endpoints", "list")).stdout).toBe("");
+  expect(await run("endpoints", "show", id)).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no") });
+});
