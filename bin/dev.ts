@@ -38,6 +38,11 @@ export const devCommands: readonly DevCommand[] = [
     script: "bench/attacks/bench-attacks.ts",
   },
   {
+    name: "bench events",
+    does: "how soon webhooks and streams tell of a block, and what they cost",
+    script: "bench/events/bench-events.ts",
+  },
+  {
     name: "bench gas",
     does: "gas of the contracts beside others'",
     script: "bench/gas/bench-gas.ts",
