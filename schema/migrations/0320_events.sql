@@ -225,9 +225,11 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = '' AS $$
   WHERE chain_id = chain AND finality = level AND contract IN ('\x', of) AND expires_at > clock_timestamp()
 $$;
 
-CREATE FUNCTION service.event_id(VARIADIC parts text[]) RETURNS text
-LANGUAGE sql IMMUTABLE SET search_path = '' AS $$
-  SELECT 'evt_' || left(encode(sha256(convert_to(array_to_string(parts, ':'), 'UTF8')), 'hex'), 32)
+-- Without a search path of its own, and no less volatile than what it calls: so it becomes a part of the statement that
+-- calls it for each row.
+CREATE FUNCTION service.event_id(VARIADIC parts text[]) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT 'evt_' || pg_catalog.left(pg_catalog.encode(pg_catalog.sha256(
+    pg_catalog.convert_to(pg_catalog.array_to_string(parts, ':'), 'UTF8')), 'hex'), 32)
 $$;
 
 -- Writes an event that is no movement of a token. `key` makes its id: the same key is the same event.
@@ -238,8 +240,8 @@ LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
     VALUES (type, service.event_id(type, key), account, for_operator, chain, contract, token_id, data)
 $$;
 
-CREATE FUNCTION service.movement_kind(sender bytea, receiver bytea) RETURNS text
-LANGUAGE sql IMMUTABLE SET search_path = '' AS $$
+-- The same.
+CREATE FUNCTION service.movement_kind(sender bytea, receiver bytea) RETURNS text LANGUAGE sql IMMUTABLE AS $$
   SELECT CASE WHEN sender = '\x0000000000000000000000000000000000000000' THEN 'MINT'
     WHEN receiver = '\x0000000000000000000000000000000000000000' THEN 'BURN' ELSE 'TRANSFER' END
 $$;
@@ -290,6 +292,7 @@ END $$;
 CREATE FUNCTION service.tell_added() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 DECLARE
   told service.event_index;
+  whole boolean;
 BEGIN
   IF NOT EXISTS (SELECT FROM rows) OR EXISTS (SELECT FROM rows WHERE batch_index < 0) THEN RETURN NULL; END IF;
   SELECT i.* INTO told FROM service.event_index i JOIN nft.index_version d USING (schema_name)
@@ -302,7 +305,10 @@ BEGIN
     -- Rows come in the chain's order: what has not come back below these will not come.
     PERFORM service.tell_withdrawn(TG_TABLE_SCHEMA, (SELECT max(block_number) FROM rows));
   END IF;
-  IF EXISTS (SELECT FROM service.event_interest WHERE chain_id = told.chain_id AND finality = 'latest' AND expires_at > now()) THEN
+  -- Null: nobody wants anything of this chain. True: somebody wants all, so no row has to be looked up.
+  SELECT bool_or(contract = '\x') INTO whole FROM service.event_interest
+    WHERE chain_id = told.chain_id AND finality = 'latest' AND expires_at > now();
+  IF whole IS NOT NULL THEN
     INSERT INTO service.event_new (type, id, chain_id, finality, contract, token_id, from_address, to_address, amount,
         standard, block_number, block_hash, block_timestamp, tx_hash, log_index, batch_index, kind)
       SELECT 'nft.transfer',
@@ -314,8 +320,8 @@ BEGIN
       LEFT JOIN service.event_retraction b ON b.chain_id = told.chain_id AND b.block_hash = r.block_hash
         AND b.log_index = r.log_index AND b.batch_index = r.batch_index
       WHERE r.block_number > told.final_block
-        AND EXISTS (SELECT FROM service.event_interest i WHERE i.chain_id = told.chain_id AND i.finality = 'latest'
-          AND i.contract IN ('\x', r.contract) AND i.expires_at > now())
+        AND (whole OR EXISTS (SELECT FROM service.event_interest i WHERE i.chain_id = told.chain_id AND i.finality = 'latest'
+          AND i.contract = r.contract AND i.expires_at > now()))
         AND NOT EXISTS (SELECT FROM service.event_withdrawn w WHERE w.schema_name = TG_TABLE_SCHEMA AND w.kept
           AND w.block_number = r.block_number AND w.log_index = r.log_index AND w.batch_index = r.batch_index
           AND w.block_hash = r.block_hash)
