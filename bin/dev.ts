@@ -89,6 +89,11 @@ export const devCommands: readonly DevCommand[] = [
     does: "the mint page on a slow processor, and 500 visitors while 200 tokens are minted",
     script: "bench/pages/bench-visitors.ts",
   },
+  {
+    name: "chaos events",
+    does: "receivers of webhooks and streams beside faults, kills and cuts",
+    script: "test/events/chaos/main.ts",
+  },
   { name: "chaos indexer", does: "the indexer beside faults and kills", script: "test/indexing/chaos/main.ts" },
   { name: "chaos mints", does: "mints on clients' behalf beside faults and kills", script: "test/chaos/mints.ts" },
   { name: "chaos relayer", does: "the relayer beside faults and kills", script: "test/chaos/relayer.ts" },

@@ -195,7 +195,9 @@ test("an endpoint is asked no more often than its rate allows", async () => {
   faultyRpc.method = "";
   const slow = await gateway("logs", [faultyRpc.url], 20);
   faultyRpc.times.length = 0;
+  // Not from when the first one came: it can come late, and the others no sooner for it.
+  const began = performance.now();
   await Promise.all(Array.from({ length: 21 }, () => slow.request("eth_blockNumber", [])));
   expect(faultyRpc.times).toHaveLength(21);
-  expect((faultyRpc.times.at(-1) ?? 0) - (faultyRpc.times[0] ?? 0)).toBeGreaterThan(900);
+  expect((faultyRpc.times.at(-1) ?? 0) - began).toBeGreaterThan(900);
 });

@@ -4,7 +4,7 @@ import { appendFileSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 
 /** Starts the launcher again whenever it ends, as the supervisor of an installation does. */
-export function keepIndexer(databaseUrl: string, rpcUrl: string, directory: string) {
+export function keepIndexer(databaseUrl: string, rpcUrl: string, directory: string, chainId = 31337) {
   let child: ChildProcess | null = null;
   let stopping = false;
   let words = "";
@@ -16,7 +16,7 @@ export function keepIndexer(databaseUrl: string, rpcUrl: string, directory: stri
       DATABASE_URL: databaseUrl,
       MINTYARD_DATA_DIR: directory,
       RPC_URL_GOERLI: rpcUrl,
-      CHAIN_ID_GOERLI: "31337",
+      CHAIN_ID_GOERLI: String(chainId),
       LOCAL_GOERLI: "true",
       LOG_LEVEL: process.env["CHAOS_LOG"] ? "debug" : "warn",
     };

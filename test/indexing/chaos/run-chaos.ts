@@ -24,6 +24,29 @@ export interface ChaosGoal {
   deepReorgs: number;
   /** Ends with what was reached when it takes longer. */
   maxMs: number;
+  /** Blocks of the deepest reorganisation. */
+  deepest?: number;
+  /** Ponder takes its depth of finality from it: 30 blocks on a local chain, 200 on 137. */
+  chainId?: number;
+}
+
+export interface ChaosParts {
+  databaseUrl: string;
+  /** Of the faulty endpoints, with commas. */
+  rpcUrls: string;
+  directory: string;
+  chainId: number;
+  chain: Anvil;
+  world: Awaited<ReturnType<typeof buildWorld>>;
+}
+
+/** What else runs against the same index, and is judged with it. */
+export interface Beside {
+  /** Once in each step. */
+  step(random: (below: number) => number): Promise<void>;
+  /** After the index was compared, with a connection to its database. */
+  judge(client: pg.Client): Promise<object>;
+  stop(): Promise<void>;
 }
 
 export interface ChaosResult {
@@ -46,6 +69,8 @@ export interface ChaosResult {
   /** Tokens and balances asked of the contracts themselves, and those that the index shows otherwise. */
   asked: number;
   wrong: number;
+  /** What the parts beside the index say. */
+  beside?: object;
   /** Until there was quiet, and until all was compared. */
   actingSeconds: number;
   seconds: number;
@@ -53,8 +78,8 @@ export interface ChaosResult {
 
 /** So many take more states of the chain than the node remembers by itself. */
 const manyReorgs = 100;
-/** Blocks of the deepest reorganisation. */
-const deepest = 256;
+/** The deepest reorganisation that the index has to survive. */
+const usualDeepest = 256;
 /** Tokens of one ERC-2309 log, and with five mints of twice 300 below what suspends a contract for its block. */
 const perRange = 5_000;
 /** One answer in so many is wrong, until there were as many faults as wanted, and afterwards. */
@@ -65,7 +90,12 @@ const faultOneIn = { first: 4, later: 16 };
  * Ponder, the launcher, PostgreSQL and all of them, and faulty nodes; then rest, and a comparison of every
  * table with raw logs and with the contracts' own answers.
  */
-export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Promise<ChaosResult> {
+export async function runChaos(
+  goal: ChaosGoal,
+  say: (line: string) => void,
+  startBeside?: (parts: ChaosParts) => Promise<Beside>,
+): Promise<ChaosResult> {
+  const { chainId = 31337 } = goal;
   const started = Date.now();
   const seconds = () => Math.round((Date.now() - started) / 1000);
   const random = randomOf(goal.seed);
@@ -75,8 +105,8 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
   const postgres = await start();
   const databaseUrl = postgres.url;
   const [chain, other] = await Promise.all([
-    startAnvil(31337, goal.reorgs > manyReorgs ? 20_000 : undefined),
-    startAnvil(31338),
+    startAnvil(chainId, goal.reorgs > manyReorgs ? 20_000 : undefined),
+    startAnvil(chainId + 1),
   ]);
   for (let count = 0; count < 5; count++) await other.mine();
   // Two endpoints of one node; each injects faults by a seeded generator of its own.
@@ -88,12 +118,15 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
   const inject = (requests: number) => {
     for (const proxy of proxies) proxy.faultOneIn(requests);
   };
-  const indexer = keepIndexer(databaseUrl, proxies.map(({ url }) => url).join(","), directory);
+  const rpcUrls = proxies.map(({ url }) => url).join(",");
+  const indexer = keepIndexer(databaseUrl, rpcUrls, directory, chainId);
+  let beside: Beside | undefined;
   const asked = () => sum((proxy) => proxy.asked());
   const kills = new Kills({ databaseUrl, indexer, postgres, startPostgres: start, asked }, goal.kills);
   try {
     const world = await buildWorld(chain);
     await indexer.untilReady();
+    beside = await startBeside?.({ databaseUrl, rpcUrls, directory, chainId, chain, world });
     const reorgs = new Reorgs(chain, world, goal);
     // Five mints of twice as many stay below what suspends a contract for its block.
     const perMint = 300;
@@ -113,6 +146,7 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
       await chain.mine();
       await reorgs.perhaps(random);
       await kills.perhaps(random);
+      await beside?.step(random);
       // Time for the indexer to be in the middle of something.
       await wait(50 + random(300));
     }
@@ -147,6 +181,7 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
         refused: rows[0]?.refused ?? 0,
         differing,
         ...compared,
+        ...(beside ? { beside: await beside.judge(client) } : {}),
         actingSeconds,
         seconds: seconds(),
       };
@@ -154,6 +189,7 @@ export async function runChaos(goal: ChaosGoal, say: (line: string) => void): Pr
       await client.end();
     }
   } finally {
+    await beside?.stop();
     await indexer.stop();
     await Promise.all([...proxies, chain, other].map((part) => part.stop()));
     await kills.postgres.stop();
@@ -182,10 +218,10 @@ class Reorgs {
 
   async perhaps(random: (below: number) => number): Promise<void> {
     if (this.areDone() || random(3) !== 0) return;
-    const { reorgs, deepReorgs } = this.#goal;
+    const { reorgs, deepReorgs, deepest = usualDeepest } = this.#goal;
     const room = Number(await this.#chain.head()) - this.#world.firstBlock;
     const deep = this.deepCount < deepReorgs && room >= deepest && this.count >= reorgs / 2;
-    // The first deep one takes back 256 blocks, the deepest that the index has to survive.
+    // The first deep one is the deepest.
     const depth = deep && this.deepCount === 0 ? deepest : deep ? 40 + random(deepest - 39) : 1 + random(20);
     if (depth > room) return;
     await this.#chain.rpc("anvil_reorg", [depth, this.#world.replacements(random, depth)]);

@@ -74,6 +74,8 @@ export async function buildWorld(chain: Anvil) {
   return {
     firstBlock,
     addresses: [...nfts, many].map(({ address }) => address),
+    /** Those whose movements are all told one by one: without ranges of ERC-2309. */
+    plain: [nfts[0], nfts[1], many].flatMap((contract) => (contract ? [contract.address] : [])),
     tokens: async () => {
       const counts = await Promise.all(nfts.map(supply));
       lastSupply = Math.max(1, ...counts);
@@ -95,6 +97,24 @@ export async function buildWorld(chain: Anvil) {
         const { to, data } = action(random, 50);
         return [{ from: somebody(random), to, data, gas: "0x3938700" }, random(depth)];
       }),
+    /** Who holds how much of the plain contracts by their own answers, by `contract/token/owner`. */
+    holdings: async () => {
+      const held = new Map<string, bigint>();
+      for (const nft of nfts.slice(0, 2)) {
+        const total = await supply(nft);
+        for (let first = 0; first < total; first += 1_000) {
+          const owners = (await read(nft, "owners", [BigInt(first), BigInt(Math.min(1_000, total - first))])) as Hex[];
+          for (const [index, owner] of owners.entries())
+            if (owner !== nobody) held.set(`${nft.address}/${first + index}/${owner}`.toLowerCase(), 1n);
+        }
+      }
+      for (const person of people) {
+        const balances = (await read(many, "balances", [person, BigInt(idCount)])) as bigint[];
+        for (const [id, balance] of balances.entries())
+          if (balance > 0n) held.set(`${many.address}/${id}/${person}`.toLowerCase(), balance);
+      }
+      return held;
+    },
     /** Asks the contracts for every owner and balance. */
     compare: async (client: pg.Client) => {
       let asked = 0;
