@@ -15,6 +15,7 @@ import { type RunningStack, startStackProcess } from "../../test/setup/stack.ts"
 import { deploySale } from "../../test/web/web-fixture.ts";
 import { Figures } from "../pages/figures.ts";
 import { residentMegabytes } from "../pages/process-memory.ts";
+import { compareIndex } from "./index-share.ts";
 import { openStream, type StreamClient } from "./open-stream.ts";
 import { compareOutbox } from "./outbox-cost.ts";
 
@@ -125,6 +126,12 @@ try {
   await receiver.close();
   await stack.remove();
 }
+
+figures.say(`a live index follows ${rows} movements with the outbox off and on`);
+const live = await compareIndex(rows);
+figures.note("live_index_rows_per_second_off", live.off);
+figures.note("live_index_rows_per_second_on", live.on);
+figures.note("live_index_on_share", live.share);
 
 figures.say(`${rows} movements written with the outbox off and on`);
 const cost = await compareOutbox(rows);

@@ -91,6 +91,11 @@ export async function buildWorld(chain: Anvil) {
       if (!ranged) throw new Error("no contract with ranges");
       await chain.call(ranged, "mint", [somebody(random), BigInt(count)], random(people.length));
     },
+    /** Many tokens of a plain contract, with a log each. */
+    mintMany: async (count: number) => {
+      const [plain] = nfts;
+      if (plain) await chain.call(plain, "mint", [somebody(() => 0), BigInt(count)]);
+    },
     /** Other transactions for blocks that are replaced. */
     replacements: (random: Random, depth: number) =>
       Array.from({ length: 1 + random(6) }, () => {
