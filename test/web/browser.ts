@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import type { Hex } from "viem";
+import { onTestFailed } from "vitest";
 import type { Wallet } from "../../bin/demo-wallets.ts";
 
 /** Debian's, or the one that `CHROMIUM` names. */
@@ -51,7 +52,19 @@ export async function openPage(
   await context.addInitScript(() => {
     addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective}`));
   });
-  return { page, context, complaints, close: () => context.close() };
+  const watched = { page, context, complaints, close: () => context.close() };
+  onTestFailed(async () => await describeContext(watched));
+  return watched;
+}
+
+/** What a failed test's pages showed last: a wait that ended says only what it waited for. */
+async function describeContext({ context, complaints }: WatchedPage): Promise<void> {
+  for (const page of context.pages()) {
+    // biome-ignore lint/performance/useDomNodeTextContent: what a visitor saw, without what was hidden
+    const text = await page.locator("body").innerText({ timeout: 2_000 }).catch(String);
+    process.stdout.write(`${page.url()}\n${text.slice(0, 3_000)}\n\n`);
+  }
+  process.stdout.write(`complaints: ${JSON.stringify(complaints)}\n`);
 }
 
 interface SentCall {
