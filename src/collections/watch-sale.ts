@@ -13,6 +13,8 @@ const watchMs = 30 * 60_000;
  * All who watch one collection in one process cost its node as much as one of them.
  *
  * @param watcher whose streams are counted together: an account, or `address:…` of a client without a key.
+ * @param admit is called before each further reading of a contract that this installation does not know: what it refuses is
+ *   read a second later. The first reading was admitted with the operation.
  * @throws ServiceError as `getPublicSale`; with too many streams what `StreamPermits` throws. A node that is silent later
  *   ends nothing: the state is told when it answers again.
  */
@@ -20,12 +22,12 @@ export async function watchSale(
   services: Services,
   watcher: string,
   input: { chain: string; collection: Address },
+  admit: () => Promise<void>,
 ): Promise<AsyncGenerator<PublicSale, void>> {
-  // The address was admitted with the operation.
-  const read = async () => await getPublicSale(services, input, async () => undefined);
   const release = services.auth.streams.take(watcher);
   try {
-    const first = await read();
+    const first = await getPublicSale(services, input, async () => undefined);
+    const read = async () => await getPublicSale(services, input, admit);
     return endableStream((signal) => follow(read, first, signal), release);
   } catch (error) {
     release();

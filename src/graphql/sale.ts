@@ -1,4 +1,5 @@
 import type { Address } from "viem";
+import { admitAddress } from "../accounts/admit-address.ts";
 import type { PublicSale } from "../collections/public-sale.ts";
 import { watchSale } from "../collections/watch-sale.ts";
 import type { Builder, GraphQLContext } from "./builder.ts";
@@ -47,7 +48,12 @@ export function addSale(builder: Builder): void {
         collection: t.arg({ type: "Address", required: true }),
       },
       subscribe: async (_root, { chain, collection }, context) =>
-        await watchSale(context.services, await watcherOf(context), { chain, collection: collection as Address }),
+        await watchSale(
+          context.services,
+          await watcherOf(context),
+          { chain, collection: collection as Address },
+          async () => await admitAddress(context.services, context.address ?? null, 1, () => undefined),
+        ),
       resolve: (item: PublicSale) => item,
     }),
   );

@@ -2,11 +2,11 @@ import { expect, test } from "vitest";
 import { expectSoundRun } from "./judged-run.ts";
 import { raceCreators } from "./sign-race.ts";
 
-test("200 collections, each asked for three times, while everything breaks: each stands once, none is lost", {
+test("300 collections, each asked for three times, while everything breaks: each stands once, none is lost", {
   timeout: 1_500_000,
 }, async () => {
-  const run = { deployments: 200, seed: 1, seconds: 1_200, rate: 0.12, permissive: false, repeats: 1 };
-  await expectSoundRun(run, { matrix: 30, faults: 42, kills: 36, reorgs: 16 });
+  const run = { deployments: 300, seed: 1, seconds: 1_200, rate: 0.12, permissive: false, repeats: 1 };
+  await expectSoundRun(run, { matrix: 40, faults: 60, kills: 60, reorgs: 30 });
 });
 
 test("the database loses its newest rows ten times: each collection stands once, every request ends, no wallet is closed", {

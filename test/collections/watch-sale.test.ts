@@ -2,6 +2,8 @@ import { type Address, createWalletClient, http, parseEther } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
+import { watchSale } from "../../src/collections/watch-sale.ts";
+import { ServiceError } from "../../src/errors/errors.ts";
 import { type EventClient, subscribeTo } from "../graphql/event-client.ts";
 import { patient } from "../setup/poll-timeout.ts";
 import { LaunchFixture } from "./launch-fixture.ts";
@@ -95,4 +97,27 @@ test("a client without a key has as many streams as an account, and gets them ba
   await expect.poll(() => fixture.api.services.auth.streams.open, patient).toBe(0);
   const again = await watch(collection);
   await expect.poll(() => minted(again), patient).toHaveLength(1);
+});
+
+test("a contract that is not of this installation is read only as often as its client may ask", async () => {
+  const { services } = fixture.api;
+  const elsewhere: Address = `0x${"5".repeat(40)}`;
+  const bytecode = await fixture.h.chain.getCode({ address: collection });
+  await fixture.h.chain.setCode({ address: elsewhere, bytecode: bytecode ?? "0x" });
+  const asked = { own: 0, elsewhere: 0 };
+  const watched = async (address: Address, whose: keyof typeof asked) =>
+    await watchSale(services, `address:${whose}`, { chain: "goerli", collection: address }, async () => {
+      asked[whose] += 1;
+      throw new ServiceError("rate_limit_exceeded", "not now");
+    });
+  const streams = [await watched(collection, "own"), await watched(elsewhere, "elsewhere")] as const;
+  for (const stream of streams) expect((await stream.next()).value?.block).toBeGreaterThan(0n);
+  const waiting = streams.map((stream) => stream.next());
+  await expect.poll(() => asked.elsewhere, patient).toBeGreaterThan(2);
+  expect(asked.own).toBe(0);
+  // What was refused has ended nothing.
+  await mint(1n);
+  expect((await waiting[0])?.value?.minted).toBeGreaterThan(0n);
+  for (const stream of streams) await stream.return();
+  expect(services.auth.streams.open).toBe(0);
 });

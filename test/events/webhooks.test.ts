@@ -4,7 +4,10 @@ import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { slowMs, webhookPlaces } from "../../src/events/deliver-webhooks.ts";
 import { keepEvents } from "../../src/events/keep-events.ts";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
+import { watchWebhooks } from "../../src/events/webhook-figures.ts";
 import { webhookLock } from "../../src/events/webhook-lock.ts";
+import type { Services } from "../../src/services.ts";
+import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/poll-timeout.ts";
@@ -16,6 +19,7 @@ let key: string;
 let account: string;
 const stop = new AbortController();
 let running: Promise<void>;
+let worker: Services;
 beforeAll(async () => {
   api = await ApiServer.start({ RATE_LIMITS: "off", WEBHOOKS_ALLOW_PRIVATE: "true" });
   receiver = await WebhookReceiver.start();
@@ -23,7 +27,8 @@ beforeAll(async () => {
   // The worker's loop, under the login that a worker has.
   // With an endpoint there, however little it wants, the worker listens and does not only look every other second.
   await make({ url: `${receiver.url}/never`, types: ["mint"] });
-  running = runWebhooks({ ...api.services, pool: api.database.pool, db: api.database.db }, stop.signal);
+  worker = { ...api.services, pool: api.database.pool, db: api.database.db };
+  running = runWebhooks(worker, stop.signal);
 });
 afterEach(async () => {
   receiver.answer = () => ({ status: 204 });
@@ -135,6 +140,21 @@ test("what fails is tried again with the same id and bytes, and its answers are 
   await hurry();
   await until(async () => (await deliveries(id))[0]?.state === "delivered");
   expect((await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook.failingSince).toBeNull();
+});
+
+test("a worker's metrics count tries by what they came to, with their time", async () => {
+  const metrics = createMetrics("worker");
+  watchWebhooks(metrics, worker);
+  const count = async (outcome: string) =>
+    Number(new RegExp(`tries_total\\{outcome="${outcome}".*\\} (\\d+)`).exec(await metrics.registry.metrics())?.[1]);
+  const before = [await count("delivered"), await count("failed")] as [number, number];
+  await make({ types: ["burn"] });
+  await write("burn.held");
+  await until(async () => (await count("delivered")) === before[0] + 1);
+  receiver.answer = () => ({ status: 500 });
+  await write("burn.confirmed");
+  await until(async () => (await count("failed")) > before[1]);
+  expect(await metrics.registry.metrics()).toMatch(/mintyard_webhook_try_seconds_count\{.*\} [2-9]/);
 });
 
 test("a redirect is a failure and is not followed; a pause that is asked for is kept to; 410 disables", async () => {

@@ -57,11 +57,10 @@ export async function openPage(
   return watched;
 }
 
-/** What a failed test's pages showed last: a wait that ended says only what it waited for. */
+/** What a failed test's pages told a screen reader last: a wait that ended says only what it waited for. */
 async function describeContext({ context, complaints }: WatchedPage): Promise<void> {
   for (const page of context.pages()) {
-    // biome-ignore lint/performance/useDomNodeTextContent: what a visitor saw, without what was hidden
-    const text = await page.locator("body").innerText({ timeout: 2_000 }).catch(String);
+    const text = await page.locator("body").ariaSnapshot({ timeout: 2_000 }).catch(String);
     process.stdout.write(`${page.url()}\n${text.slice(0, 3_000)}\n\n`);
   }
   process.stdout.write(`complaints: ${JSON.stringify(complaints)}\n`);

@@ -34,11 +34,19 @@ export interface Draft {
 }
 
 const name = "mintyard-launch";
+/** A chain's clock can be behind this machine's: a sale that is to open at once opened that long ago. */
+const clockMs = 2 * 60_000;
 
 function emptyDraft(): Draft {
   return {
     ...{ step: 0, chain: "", name: "", symbol: "", description: "", reserve: "0", hidden: false },
-    ...{ price: "0.01", presalePrice: "", perMint: "5", publicStart: localTime(new Date()), presaleStart: "" },
+    ...{
+      price: "0.01",
+      presalePrice: "",
+      perMint: "5",
+      publicStart: localTime(new Date(Date.now() - clockMs)),
+      presaleStart: "",
+    },
     ...{ allowlist: "", owner: "", treasury: "", royalties: "5", supply: 0, baseUri: "", placeholderUri: "" },
     ...{ idempotencyKey: "", deploying: false, transactionHash: "", byWallet: false },
   };
