@@ -132,6 +132,7 @@ const live = await compareIndex(rows);
 figures.note("live_index_rows_per_second_off", live.off);
 figures.note("live_index_rows_per_second_on", live.on);
 figures.note("live_index_on_share", live.share);
+figures.note("live_node_rows_per_second", live.node);
 
 figures.say(`${rows} movements written with the outbox off and on`);
 const cost = await compareOutbox(rows);

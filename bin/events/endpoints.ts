@@ -162,5 +162,5 @@ function describeDelivery({ id, eventId, type, state, attempts, nextAt, tries }:
   const last = tries.at(-1);
   const answer = last ? (last.fault ?? `${last.status} in ${last.milliseconds} ms`) : "not tried yet";
   const next = nextAt && state === "pending" ? [`next try ${nextAt}`] : [];
-  return [id, state, type, eventId, `${attempts} tries`, answer, ...next].join("  ");
+  return [id, state, type, eventId, attempts === 1 ? "1 try" : `${attempts} tries`, answer, ...next].join("  ");
 }
