@@ -3,6 +3,7 @@ import { type AnyCommand, addGroup, exitWith, parseWhole, standsAlone, withServi
 
 const listening = () => import("./events/listen.ts");
 const endpoints = () => import("./events/endpoints.ts");
+const operator = () => import("./events/operator-endpoints.ts");
 
 /** Adds `mintyard events`: what happens, told to whoever builds on the service. */
 export function addEventCommands(program: AnyCommand): void {
@@ -31,6 +32,7 @@ export function addEventCommands(program: AnyCommand): void {
     .option("--failed", "all that was given up")
     .action(async (event, options) => await exitWith((await endpoints()).replayEvents(event, options)));
   addEndpointCommands(addGroup(group, "endpoints", "where the service sends events to"));
+  addOperatorCommands(addGroup(group, "operator", "where the service tells its operator what needs a look"));
 }
 
 function addEndpointCommands(group: AnyCommand): void {
@@ -69,6 +71,38 @@ function addEndpointCommands(group: AnyCommand): void {
     .addOption(new Option("--state <state>", "only these").choices(["pending", "delivered", "dead"] as const))
     .option("--before <delivery>", "those before this one")
     .action(async (id, options) => await exitWith((await endpoints()).listDeliveries(id, options)));
+}
+
+function addOperatorCommands(group: AnyCommand): void {
+  group
+    .command("create")
+    .description("make an endpoint for wallet.* and index.* events, print its secret")
+    .argument("<receiver>", "the address that gets them; it may be private")
+    .option("--types <list>", "names or beginnings, such as wallet,index.stalled")
+    .option("--chains <list>", "names of chains")
+    .option("--description <text>", "for whoever reads the list")
+    .action(async (receiver, options) => await exitWith((await operator()).createOperatorEndpoint(receiver, options)));
+  group
+    .command("list")
+    .description("all of them")
+    .action(async () => await exitWith((await operator()).listOperatorEndpoints()));
+  for (const [action, does] of [
+    ["pause", "stop sending; events wait"],
+    ["resume", "go on sending, also after it was disabled"],
+    ["rotate", "a new secret; both are valid for a day"],
+    ["test", "send a test event"],
+    ["delete", "delete it with what waits for it"],
+  ] as const)
+    group
+      .command(action)
+      .description(does)
+      .argument("<id>", "id of the endpoint")
+      .action(async (id) => await exitWith((await operator()).actOnOperatorEndpoint(action, id)));
+  group
+    .command("deliveries")
+    .description("the newest 50 deliveries with their tries")
+    .argument("<id>", "id of the endpoint")
+    .action(async (id) => await exitWith((await operator()).listOperatorDeliveries(id)));
 }
 
 function withFilter(command: AnyCommand) {

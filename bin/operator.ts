@@ -1,4 +1,5 @@
 import { userInfo } from "node:os";
+import type pg from "pg";
 import {
   addAccountKey,
   changeAccount,
@@ -98,13 +99,13 @@ export async function checkAudit(): Promise<number> {
 
 /** Runs a command over its own connection and prints each row of its answer as one line of JSON. */
 export async function asOperator(
-  run: (services: OperatorServices, actor: string) => Promise<readonly unknown[]>,
+  run: (services: OperatorServices & { pool: pg.Pool }, actor: string) => Promise<readonly unknown[]>,
 ): Promise<number> {
   const config = loadConfig();
   await migrate(config.databaseUrl);
   const pool = createPool(config.databaseUrl, "operator", 1);
   try {
-    const rows = await run({ db: createDatabase(pool), config }, `operator:${userInfo().username}`);
+    const rows = await run({ db: createDatabase(pool), pool, config }, `operator:${userInfo().username}`);
     for (const row of rows) process.stdout.write(`${JSON.stringify(row, bigintAsNumber)}\n`);
   } finally {
     await pool.end();

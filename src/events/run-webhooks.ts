@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectionOptions } from "../db/pool/pool.ts";
-import { createPoster } from "../outbound/post.ts";
+import { createPoster, type Poster } from "../outbound/post.ts";
 import { Notifications } from "../outbox/notifications.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import { claimWebhooks, readPending, serveWebhook, webhookPlaces } from "./deliver-webhooks.ts";
 import { keepEvents } from "./keep-events.ts";
 import { WebhookMatcher } from "./match-webhooks.ts";
+import { allowsPrivate } from "./webhook-owner.ts";
 import type { WebhookRow } from "./webhook-record.ts";
 import { renewInterests } from "./webhooks.ts";
 
@@ -19,12 +20,15 @@ const upkeepMs = 600_000;
 /** Sends events to endpoints until the signal, and drops those that are too old. */
 export async function runWebhooks(services: Services, signal: AbortSignal): Promise<void> {
   const { config, log, logOnce } = services;
-  const poster = createPoster({ allowPrivate: config.webhooks.allowPrivate });
+  const posters = {
+    ofAccounts: createPoster({ allowPrivate: allowsPrivate(config, "") }),
+    ofOperator: createPoster({ allowPrivate: allowsPrivate(config, null) }),
+  };
   const wake = new Wake(signal);
   const url = config.databaseUrls["worker"] ?? config.databaseUrl;
   const notifications = new Notifications(connectionOptions(url, "worker-events"), () => wake.now());
   const matcher = new WebhookMatcher(services);
-  const serving = new Serving(services, poster, signal, () => wake.now());
+  const serving = new Serving(services, posters, signal, () => wake.now());
   let kept = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     wake.clear();
@@ -49,21 +53,26 @@ export async function runWebhooks(services: Services, signal: AbortSignal): Prom
   }
   await serving.end();
   await notifications.close();
-  await poster.close();
+  for (const poster of Object.values(posters)) await poster.close();
 }
 
 /** Endpoints that are being sent to. */
 class Serving {
   readonly #services: Services;
-  readonly #poster: ReturnType<typeof createPoster>;
+  readonly #posters: { ofAccounts: Poster; ofOperator: Poster };
   readonly #signal: AbortSignal;
   readonly #done: () => void;
   readonly #running = { quick: new Map<string, WebhookRow>(), slow: new Map<string, WebhookRow>() };
   readonly #works = new Set<Promise<void>>();
 
-  constructor(services: Services, poster: ReturnType<typeof createPoster>, signal: AbortSignal, done: () => void) {
+  constructor(
+    services: Services,
+    posters: { ofAccounts: Poster; ofOperator: Poster },
+    signal: AbortSignal,
+    done: () => void,
+  ) {
     this.#services = services;
-    this.#poster = poster;
+    this.#posters = posters;
     this.#signal = signal;
     this.#done = done;
   }
@@ -94,7 +103,8 @@ class Serving {
   #serve(kind: keyof typeof webhookPlaces, row: WebhookRow, items: Parameters<typeof serveWebhook>[3]): void {
     const running = this.#running[kind];
     running.set(row.id, row);
-    const work = serveWebhook(this.#services, this.#poster, row, items, this.#signal)
+    const poster = row.account_id === null ? this.#posters.ofOperator : this.#posters.ofAccounts;
+    const work = serveWebhook(this.#services, poster, row, items, this.#signal)
       .then(() => undefined)
       .catch((error: unknown) => {
         // The claim ends by itself, and the deliveries are tried again: at least once.

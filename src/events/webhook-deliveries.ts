@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
-import type { Caller } from "../auth/caller.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { filterCondition } from "../outbox/event-filter.ts";
-import type { Services } from "../services.ts";
 import { readPlace } from "./event-input.ts";
 import { sampleEvent, sampleTypes } from "./sample-event.ts";
+import type { WebhookOwner, WebhookServices } from "./webhook-owner.ts";
 import { filterOfRow } from "./webhook-record.ts";
 import { findWebhook } from "./webhooks.ts";
 
@@ -44,12 +43,12 @@ const mostPending = { ofEndpoint: 20_000, ofAccount: 100_000 };
  * @throws ServiceError `not_found`, `value_error`.
  */
 export async function listDeliveries(
-  services: Services,
-  caller: Caller,
+  services: WebhookServices,
+  owner: WebhookOwner,
   id: string,
   { state, before }: { state?: string | undefined; before?: string | undefined } = {},
 ): Promise<Delivery[]> {
-  await findWebhook(services, caller, id);
+  await findWebhook(services, owner, id);
   if (state !== undefined && !["pending", "delivered", "dead"].includes(state))
     throw new ServiceError("invalid_enumeration", "state must be one of: pending, delivered, dead", { field: "state" });
   const { rows } = await services.pool.query(
@@ -94,13 +93,21 @@ const placeInSql = `CASE WHEN e.account_id IS NOT NULL THEN split_part(e.type, '
  * @returns how many; those that wait already are not counted.
  * @throws ServiceError `not_found`, `parameter_missing`; `plan_limit_exceeded` while too many wait.
  */
-export async function replay(services: Services, caller: Caller, id: string, input: ReplayInput): Promise<number> {
-  const webhook = await findWebhook(services, caller, id);
-  await requireRoom(services, caller, id);
+export async function replay(
+  services: WebhookServices,
+  owner: WebhookOwner,
+  id: string,
+  input: ReplayInput,
+): Promise<number> {
+  const webhook = await findWebhook(services, owner, id);
+  await requireRoom(services, owner, id);
   if (input.failed) return await replayFailed(services, id);
-  const values: unknown[] = [id, caller.accountId];
+  const values: unknown[] = [id, owner.accountId];
   const parameter = (value: unknown) => `$${values.push(value)}`;
-  const conditions = [filterCondition(filterOfRow(webhook), values)];
+  const conditions = [
+    filterCondition(filterOfRow(webhook), values),
+    `e.for_operator = ${parameter(owner.accountId === null)}`,
+  ];
   const asked = conditions.length;
   if (input.eventId) conditions.push(`e.id = ${parameter(input.eventId)}`);
   if (input.since) conditions.push(`e.at >= ${parameter(input.since)}`);
@@ -127,13 +134,13 @@ export async function replay(services: Services, caller: Caller, id: string, inp
   return rowCount ?? 0;
 }
 
-async function requireRoom({ pool }: Services, caller: Caller, id: string): Promise<void> {
+async function requireRoom({ pool }: Pick<WebhookServices, "pool">, owner: WebhookOwner, id: string): Promise<void> {
   const { rows } = await pool.query<{ own: number; all: number }>(
     `SELECT (SELECT count(*)::int FROM (SELECT FROM service.webhook_delivery
          WHERE webhook_id = $1 AND state = 'pending' LIMIT ${mostPending.ofEndpoint}) o) AS own,
        (SELECT count(*)::int FROM (SELECT FROM service.webhook w JOIN service.webhook_delivery d ON d.webhook_id = w.id
-         WHERE w.account_id = $2 AND d.state = 'pending' LIMIT ${mostPending.ofAccount}) a) AS "all"`,
-    [id, caller.accountId],
+         WHERE w.account_id IS NOT DISTINCT FROM $2 AND d.state = 'pending' LIMIT ${mostPending.ofAccount}) a) AS "all"`,
+    [id, owner.accountId],
   );
   const { own = 0, all = 0 } = rows[0] ?? {};
   if (own < mostPending.ofEndpoint && all < mostPending.ofAccount) return;
@@ -143,7 +150,7 @@ async function requireRoom({ pool }: Services, caller: Caller, id: string): Prom
   );
 }
 
-async function replayFailed(services: Services, id: string): Promise<number> {
+async function replayFailed(services: WebhookServices, id: string): Promise<number> {
   const { rowCount } = await services.pool.query(
     `UPDATE service.webhook_delivery SET state = 'pending', attempts = 0, next_at = clock_timestamp(), ended_at = NULL
      WHERE id IN (SELECT id FROM service.webhook_delivery WHERE webhook_id = $1 AND state = 'dead' ORDER BY id LIMIT ${mostReplayed})`,
@@ -161,27 +168,27 @@ async function replayFailed(services: Services, id: string): Promise<number> {
  * @throws ServiceError `not_found`, `invalid_enumeration`; `plan_limit_exceeded` while too many wait.
  */
 export async function sendTestEvent(
-  services: Services,
-  caller: Caller,
+  services: WebhookServices,
+  owner: WebhookOwner,
   id: string,
   type = "webhook.test",
 ): Promise<string> {
-  await findWebhook(services, caller, id);
+  await findWebhook(services, owner, id);
   const event = sampleEvent(type, `evt_${randomUUID().replaceAll("-", "")}`, new Date());
   if (!event)
     throw new ServiceError("invalid_enumeration", `type must be one of: ${sampleTypes.join(", ")}`, { field: "type" });
-  await requireRoom(services, caller, id);
+  await requireRoom(services, owner, id);
   const body = JSON.stringify({ ...event, data: { ...event.data, webhook: id } });
   await services.pool.query(
     `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, body, place)
      VALUES ($1, $2, $3, $4, $5, $4)`,
-    [id, caller.accountId, event.data.id, type, body],
+    [id, owner.accountId, event.data.id, type, body],
   );
   await wake(services, id);
   return event.data.id;
 }
 
-async function wake({ pool }: Services, id: string): Promise<void> {
+async function wake({ pool }: Pick<WebhookServices, "pool">, id: string): Promise<void> {
   // A worker that sends to it now looks again when it is done. No condition: it would be about the row as it was before a
   // worker that is just giving it back.
   await pool.query(

@@ -2,7 +2,7 @@ import type { Selectable } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { EventFilter } from "../outbox/event-filter.ts";
 import { publicKeyText, secretText, unseal } from "../outbox/sign-webhook.ts";
-import type { Services } from "../services.ts";
+import type { WebhookServices } from "./webhook-owner.ts";
 
 export type WebhookRow = Selectable<Database["service.webhook"]>;
 
@@ -33,7 +33,7 @@ export function filterOfRow(row: WebhookRow): EventFilter {
   return { types, chains, contracts, accounts, tokenIds: row.token_ids, finality };
 }
 
-export function toWebhook({ feed, config }: Pick<Services, "feed" | "config">, row: WebhookRow): Webhook {
+export function toWebhook({ feed, config }: Pick<WebhookServices, "feed" | "config">, row: WebhookRow): Webhook {
   const hex = (bytes: Buffer) => `0x${bytes.toString("hex")}`;
   return {
     id: row.id,

@@ -1,15 +1,16 @@
 import { sql } from "kysely";
 import { writeAudit } from "../auth/audit.ts";
-import type { Caller } from "../auth/caller.ts";
 import type { WebhookState } from "../db/tables/events.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { isAllowedUrl } from "../outbound/address-guard.ts";
 import type { EventFilter } from "../outbox/event-filter.ts";
+import { isBelow, operatorFamilies } from "../outbox/event-types.ts";
 import { wantEvents } from "../outbox/read-events.ts";
 import { newSecret, newSigningKey, seal, secretText } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
 import { type EventFilterInput, readFilter } from "./event-input.ts";
 import { holdMatching } from "./webhook-lock.ts";
+import { allowsPrivate, ownedBy, type WebhookOwner, type WebhookServices } from "./webhook-owner.ts";
 import { filterOfRow, toWebhook, type Webhook, type WebhookRow } from "./webhook-record.ts";
 
 /** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
@@ -35,22 +36,22 @@ export interface WebhookWithSecret {
  * @throws ServiceError of `readFilter`; `parameter_missing` and `value_error` for the URL; `plan_limit_exceeded`.
  */
 export async function createWebhook(
-  services: Services,
-  caller: Caller,
+  services: WebhookServices,
+  owner: WebhookOwner,
   input: WebhookInput,
 ): Promise<WebhookWithSecret> {
-  const filter = readFilter(services, input);
-  const url = readUrl(services, input.url);
+  const filter = readFilterFor(services, owner, input);
+  const url = readUrl(services, owner, input.url);
   const secret = newSecret();
   const pepper = services.config.keyPepper;
   await want(services, filter);
   const row = await services.db.transaction().execute(async (transaction) => {
     // Two requests of one account take turns: the bound is counted, not guessed.
-    await sql`SELECT FROM service.account WHERE id = ${caller.accountId} FOR NO KEY UPDATE`.execute(transaction);
+    await sql`SELECT FROM service.account WHERE id = ${owner.accountId} FOR NO KEY UPDATE`.execute(transaction);
     const { count } = await transaction
       .selectFrom("service.webhook")
       .select(({ fn }) => fn.countAll<bigint>().as("count"))
-      .where("account_id", "=", caller.accountId)
+      .where(ownedBy(owner))
       .executeTakeFirstOrThrow();
     if (count >= mostWebhooks)
       throw new ServiceError(
@@ -61,7 +62,7 @@ export async function createWebhook(
     const made = await transaction
       .insertInto("service.webhook")
       .values({
-        account_id: caller.accountId,
+        account_id: owner.accountId,
         ...{ url, description: readDescription(input.description) ?? "", ...columnsOf(filter) },
         secret: seal(secret, pepper),
         signing_key: seal(newSigningKey(), pepper),
@@ -69,17 +70,17 @@ export async function createWebhook(
       })
       .returningAll()
       .executeTakeFirstOrThrow();
-    await writeAudit(transaction, entryOf(caller, "create", made.id, { url, finality: filter.finality }));
+    await writeAudit(transaction, entryOf(owner, "create", made.id, { url, finality: filter.finality }));
     return made;
   });
   return { webhook: toWebhook(services, row), secret: secretText(secret) };
 }
 
-export async function listWebhooks(services: Services, caller: Caller): Promise<Webhook[]> {
+export async function listWebhooks(services: WebhookServices, owner: WebhookOwner): Promise<Webhook[]> {
   const rows = await services.db
     .selectFrom("service.webhook")
     .selectAll()
-    .where("account_id", "=", caller.accountId)
+    .where(ownedBy(owner))
     .orderBy("created_at")
     .limit(mostWebhooks)
     .execute();
@@ -87,16 +88,20 @@ export async function listWebhooks(services: Services, caller: Caller): Promise<
 }
 
 /** @throws ServiceError `not_found`. */
-export async function getWebhook(services: Services, caller: Caller, id: string): Promise<Webhook> {
-  return toWebhook(services, await findWebhook(services, caller, id));
+export async function getWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
+  return toWebhook(services, await findWebhook(services, owner, id));
 }
 
 /** @throws ServiceError `not_found`. */
-export async function findWebhook({ db }: Services, caller: Caller, id: string): Promise<WebhookRow> {
+export async function findWebhook(
+  { db }: Pick<WebhookServices, "db">,
+  owner: WebhookOwner,
+  id: string,
+): Promise<WebhookRow> {
   const row = await db
     .selectFrom("service.webhook")
     .selectAll()
-    .where("account_id", "=", caller.accountId)
+    .where(ownedBy(owner))
     .where("id", "=", id)
     .executeTakeFirst();
   return row ?? missing(id);
@@ -108,46 +113,46 @@ export async function findWebhook({ db }: Services, caller: Caller, id: string):
  * @throws ServiceError as `createWebhook`; `not_found`.
  */
 export async function changeWebhook(
-  services: Services,
-  caller: Caller,
+  services: WebhookServices,
+  owner: WebhookOwner,
   id: string,
   input: WebhookInput,
 ): Promise<Webhook> {
-  const before = toWebhook(services, await findWebhook(services, caller, id));
-  const filter = readFilter(services, {
+  const before = toWebhook(services, await findWebhook(services, owner, id));
+  const filter = readFilterFor(services, owner, {
     ...before,
     ...Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined && value !== null)),
   });
   await want(services, filter);
-  const url = input.url == null ? before.url : readUrl(services, input.url);
+  const url = input.url == null ? before.url : readUrl(services, owner, input.url);
   const description = readDescription(input.description) ?? before.description;
-  return await change(services, caller, id, "change", { url, description, ...columnsOf(filter) });
+  return await change(services, owner, id, "change", { url, description, ...columnsOf(filter) });
 }
 
 /** Stops sending; what happens meanwhile waits. @throws ServiceError `not_found`. */
-export async function pauseWebhook(services: Services, caller: Caller, id: string): Promise<Webhook> {
-  return await change(services, caller, id, "pause", { state: "paused" as WebhookState });
+export async function pauseWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
+  return await change(services, owner, id, "pause", { state: "paused" as WebhookState });
 }
 
 /** Goes on sending, also after it was disabled. What waits is sent now. @throws ServiceError `not_found`. */
-export async function resumeWebhook(services: Services, caller: Caller, id: string): Promise<Webhook> {
-  return await change(services, caller, id, "resume", {
+export async function resumeWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
+  return await change(services, owner, id, "resume", {
     ...{ state: "enabled" as WebhookState, disabled_reason: null, failures: 0, failing_since: null },
     next_due: sql<Date>`clock_timestamp()` as never,
   });
 }
 
 /** @throws ServiceError `not_found`. */
-export async function deleteWebhook(services: Services, caller: Caller, id: string): Promise<Webhook> {
+export async function deleteWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
   return await services.db.transaction().execute(async (transaction) => {
     const row = await transaction
       .deleteFrom("service.webhook")
-      .where("account_id", "=", caller.accountId)
+      .where(ownedBy(owner))
       .where("id", "=", id)
       .returningAll()
       .executeTakeFirst();
     if (!row) return missing(id);
-    await writeAudit(transaction, entryOf(caller, "delete", id, { url: row.url }));
+    await writeAudit(transaction, entryOf(owner, "delete", id, { url: row.url }));
     return toWebhook(services, row);
   });
 }
@@ -158,8 +163,8 @@ export async function deleteWebhook(services: Services, caller: Caller, id: stri
  * @throws ServiceError `not_found`, `value_error`.
  */
 export async function rotateWebhookSecret(
-  services: Services,
-  caller: Caller,
+  services: WebhookServices,
+  owner: WebhookOwner,
   id: string,
   overlapSeconds: number = overlapBounds.seconds,
 ): Promise<WebhookWithSecret> {
@@ -168,7 +173,7 @@ export async function rotateWebhookSecret(
       field: "overlapSeconds",
     });
   const secret = newSecret();
-  const webhook = await change(services, caller, id, "rotate", {
+  const webhook = await change(services, owner, id, "rotate", {
     previous_secret: sql<Buffer>`secret` as never,
     previous_until: sql<Date>`clock_timestamp() + ${overlapSeconds} * interval '1 second'` as never,
     secret: seal(secret, services.config.keyPepper),
@@ -177,8 +182,8 @@ export async function rotateWebhookSecret(
 }
 
 async function change(
-  services: Services,
-  caller: Caller,
+  services: WebhookServices,
+  owner: WebhookOwner,
   id: string,
   action: string,
   columns: Partial<WebhookRow>,
@@ -188,17 +193,17 @@ async function change(
     const row = await transaction
       .updateTable("service.webhook")
       .set({ ...columns, changed_at: sql<Date>`clock_timestamp()` } as never)
-      .where("account_id", "=", caller.accountId)
+      .where(ownedBy(owner))
       .where("id", "=", id)
       .returningAll()
       .executeTakeFirst();
     if (!row) return missing(id);
-    await writeAudit(transaction, entryOf(caller, action, id, { url: row.url, state: row.state }));
+    await writeAudit(transaction, entryOf(owner, action, id, { url: row.url, state: row.state }));
     return toWebhook(services, row);
   });
 }
 
-async function want(services: Services, filter: EventFilter): Promise<void> {
+async function want(services: Pick<WebhookServices, "chains" | "pool">, filter: EventFilter): Promise<void> {
   const chains = services.chains.map(({ id }) => id);
   await wantEvents(services.pool, filter, chains, webhookInterestSeconds);
 }
@@ -221,10 +226,22 @@ function columnsOf(filter: EventFilter) {
   };
 }
 
-function readUrl({ config }: Services, text: string | null | undefined): string {
+/** The operator's own have what the operator is told; an account's filter may name everything and gets what it may see. */
+function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: WebhookInput): EventFilter {
+  if (owner.accountId !== null) return readFilter(services, input);
+  const filter = readFilter(services, { ...input, types: input.types?.length ? input.types : operatorFamilies });
+  for (const name of filter.types)
+    if (!operatorFamilies.some((family) => isBelow(name, family)))
+      throw new ServiceError("invalid_enumeration", `types must be of ${operatorFamilies.join(" or ")}`, {
+        field: "types",
+      });
+  return filter;
+}
+
+function readUrl({ config }: WebhookServices, owner: WebhookOwner, text: string | null | undefined): string {
   if (!text) throw new ServiceError("parameter_missing", "url is missing", { field: "url" });
   const url = text.length <= 2_000 && URL.canParse(text) ? new URL(text) : null;
-  if (!url || !isAllowedUrl(url, { allowPrivate: config.webhooks.allowPrivate }))
+  if (!url || !isAllowedUrl(url, { allowPrivate: allowsPrivate(config, owner.accountId) }))
     throw new ServiceError(
       "value_error",
       "url must be http or https, at a public host, at port 80 or 443, without a user, and of 2,000 characters at most",
@@ -240,9 +257,9 @@ function readDescription(text: string | null | undefined): string | undefined {
   return text;
 }
 
-function entryOf(caller: Caller, action: string, id: string, after: unknown) {
-  const actor = caller.keyId ? `key:${caller.keyId}` : `account:${caller.accountId}`;
-  return { actor, requestId: caller.requestId, action, object: `webhook:${id}`, after };
+function entryOf(owner: WebhookOwner, action: string, id: string, after: unknown) {
+  const actor = owner.actor ?? (owner.keyId ? `key:${owner.keyId}` : `account:${owner.accountId}`);
+  return { actor, requestId: owner.requestId, action, object: `webhook:${id}`, after };
 }
 
 function missing(id: string): never {

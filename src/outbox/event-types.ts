@@ -34,6 +34,9 @@ export const eventFamilies: Readonly<Record<string, EventFamily>> = {
   "index.stalled": { audience: "operator", description: "The index of a chain stood still and was started again." },
 };
 
+/** What names of the operator's events begin with. */
+export const operatorFamilies: readonly string[] = ["wallet", "index"];
+
 /** Whether a filter may name it: a known type, the beginning of known ones, or a state below an account's type. */
 export function isEventType(name: string): boolean {
   if (!/^[a-z_]+(?:\.[a-z_]+){0,3}$/.test(name)) return false;

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Webhook as StandardWebhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { runWebhooks } from "../../src/events/run-webhooks.ts";
 import { sampleTypes } from "../../src/events/sample-event.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
@@ -20,7 +21,7 @@ let account: { key: string; id: string };
 let home: string;
 const children = new Set<ChildProcess>();
 beforeAll(async () => {
-  api = await ApiServer.start({ RATE_LIMITS: "off", WEBHOOKS_ALLOW_PRIVATE: "true" });
+  api = await ApiServer.start({ RATE_LIMITS: "off", WEBHOOKS_ALLOW_PRIVATE: "true", KEY_PEPPER: "of the tests" });
   link = await CuttableLink.start(api.url);
   receiver = await WebhookReceiver.start();
   account = await api.account("enterprise");
@@ -40,9 +41,11 @@ afterAll(async () => {
 });
 
 /** `mintyard events …` as a user of another machine runs it. */
-function start(...args: string[]) {
+const start = (...args: string[]) => startWith({ MINTYARD_KEY: account.key, MINTYARD_DATA_DIR: home }, args);
+
+function startWith(env: Record<string, string>, args: string[]) {
   const child = spawn(process.execPath, [program, "events", ...args], {
-    env: { PATH: process.env["PATH"], XDG_CONFIG_HOME: home, MINTYARD_KEY: account.key, MINTYARD_DATA_DIR: home },
+    env: { PATH: process.env["PATH"], XDG_CONFIG_HOME: home, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   children.add(child);
@@ -226,4 +229,76 @@ test("endpoints are made, changed, paused, rotated, sent samples and events agai
     });
   expect((await run("endpoints", "list")).stdout).toBe("");
   expect(await run("endpoints", "show", id)).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no") });
+});
+
+test("the operator's endpoints get what the operator is told, at private addresses too, and no account's are touched", async () => {
+  const operator = async (...args: string[]) => {
+    const env = { DATABASE_URL: api.database.url, KEY_PEPPER: "of the tests" };
+    const { seen, ended } = startWith(env, ["operator", ...args]);
+    return {
+      code: await ended,
+      ...seen,
+      rows: () =>
+        seen.stdout
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line)),
+    };
+  };
+  const theirs = JSON.parse((await run("endpoints", "create", `${receiver.url}/account`, "--json")).stdout);
+  const created = await operator("create", `${receiver.url}/operator`, "--description", "who is on call");
+  const [{ webhook, secret }] = created.rows();
+  expect(webhook).toMatchObject({ types: ["wallet", "index"], state: "enabled", description: "who is on call" });
+  expect((await operator("list")).rows()).toMatchObject([{ id: webhook.id }]);
+  expect((await operator("pause", webhook.id)).rows()).toMatchObject([{ state: "paused" }]);
+  expect((await operator("resume", webhook.id)).rows()).toMatchObject([{ state: "enabled" }]);
+  expect(await operator("create", receiver.url, "--types", "mint")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("types must be of wallet or index"),
+  });
+  expect(await operator("delete", theirs.webhook.id)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("there is no endpoint"),
+  });
+
+  const stop = new AbortController();
+  // Tenants may not name private addresses here; the operator may.
+  const config = { ...api.services.config, webhooks: { ...api.services.config.webhooks, allowPrivate: false } };
+  const { pool, db } = api.database;
+  const running = runWebhooks({ ...api.services, pool, db, config }, stop.signal);
+  try {
+    const record = (type: string, isOperators: boolean) =>
+      pool.query("SELECT service.record_event($1, $2, NULL, $3, 31337, NULL, NULL, $4)", [
+        ...[type, String(Math.random()), isOperators, JSON.stringify({ wallet: "0x00" })],
+      ]);
+    await record("chain.finalized", false);
+    await record("wallet.halted", true);
+    expect((await operator("test", webhook.id)).code).toBe(0);
+    await until(() => receiver.received.length === 2);
+    const events = receiver.received.map(({ path, headers, body }) => {
+      const texts = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, `${value}`]));
+      const { type } = new StandardWebhook(secret).verify(body, texts) as { type: string };
+      return { path, type };
+    });
+    expect(events).toEqual(
+      expect.arrayContaining([
+        { path: "/operator", type: "wallet.halted" },
+        { path: "/operator", type: "webhook.test" },
+      ]),
+    );
+    const deliveries = (await operator("deliveries", webhook.id)).rows();
+    expect(deliveries.map(({ type, state }) => [type, state]).sort()).toEqual([
+      ["wallet.halted", "delivered"],
+      ["webhook.test", "delivered"],
+    ]);
+    const shown = await run("endpoints", "deliveries", theirs.webhook.id, "--json");
+    expect(shown.stdout).toContain("chain.finalized");
+    expect(shown.stdout).not.toContain("wallet.halted");
+    expect(shown.stdout).toContain("address_refused");
+    expect((await operator("delete", webhook.id)).code).toBe(0);
+    expect((await operator("list")).stdout).toBe("");
+  } finally {
+    stop.abort();
+    await running;
+  }
 });
