@@ -6,7 +6,7 @@ import type { Posted, Poster, PostFault } from "../outbound/post.ts";
 import { type EventRow, eventBody } from "../outbox/event-row.ts";
 import { signedHeaders, unseal } from "../outbox/sign-webhook.ts";
 import type { Services } from "../services.ts";
-import { disabledAfterSeconds, pauseAfter } from "./retry-schedule.ts";
+import { boundedPause, disabledAfterSeconds, pauseAfter } from "./retry-schedule.ts";
 import { countTries } from "./webhook-figures.ts";
 import { secretsOf, type WebhookRow } from "./webhook-record.ts";
 import { type DeliveryResult, recordResults } from "./webhook-results.ts";
@@ -59,6 +59,7 @@ export async function claimWebhooks(
   busy: readonly string[],
 ): Promise<WebhookRow[]> {
   const more = sql<SqlBool>`(q.failures > 0 OR q.slow) = ${kind === "slow"}
+    AND NOT EXISTS (SELECT FROM service.account a WHERE a.id = q.account_id AND a.suspended)
     AND (q.account_id IS NULL OR q.account_id <> ALL (${[...busy]}::uuid[]))`;
   const lease = { seconds: leaseSeconds, id: randomUUID() };
   const { rows } = await claimRows<WebhookRow>(queue, dueRows(queue, limit, more), lease, sql`m.*`).execute(db);
@@ -107,6 +108,7 @@ export async function serveWebhook(
   const end = performance.now() + sendingMs;
   const places = [...Map.groupBy(items, ({ pending }) => pending.place).values()];
   let failed = false;
+  let askedSeconds = 0;
   const sendPlaces = async () => {
     for (let place = places.shift(); place; place = places.shift())
       for (const { pending, event } of place) {
@@ -116,11 +118,12 @@ export async function serveWebhook(
         if (signal.aborted && result.fault !== null) return;
         results.push(result);
         if (!result.delivered && !result.gone) failed = true;
+        if (result.askedSeconds !== null) askedSeconds = Math.max(askedSeconds, result.askedSeconds);
       }
   };
   await Promise.all(Array.from({ length: Math.min(atOnce, places.length) }, sendPlaces));
   await recordResults(services, row, results, {
-    pauseSeconds: failed ? backoffMs(row.failures + 1, afterFailure) / 1_000 : 0,
+    pauseSeconds: failed ? Math.max(backoffMs(row.failures + 1, afterFailure) / 1_000, askedSeconds) : 0,
     disabledAfterSeconds,
     slowMs,
   });
@@ -149,7 +152,7 @@ async function send(
       fault: "expired",
       milliseconds: 0,
       answer: null,
-      pauseSeconds: null,
+      ...{ pauseSeconds: null, askedSeconds: null },
     };
   const signing = { secrets: secretsOf(row, config.keyPepper), signingKey: unseal(row.signing_key, config.keyPepper) };
   const seconds = Math.floor(common.at.getTime() / 1_000);
@@ -167,12 +170,13 @@ async function send(
       fault: answer.fault,
       milliseconds,
       answer: null,
-      pauseSeconds,
+      ...{ pauseSeconds, askedSeconds: null },
     };
   }
   const delivered = answer.status >= 200 && answer.status < 300;
   return {
     ...{ ...common, delivered, gone: false, status: answer.status, fault: null, milliseconds, answer: answer.answer },
     pauseSeconds: delivered ? null : pauseAfter(attempt, answer.retryAfterSeconds),
+    askedSeconds: delivered || answer.retryAfterSeconds === null ? null : boundedPause(answer.retryAfterSeconds),
   };
 }

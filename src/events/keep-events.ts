@@ -1,5 +1,8 @@
 import type { Services } from "../services.ts";
 
+/** With more deliveries an endpoint is disabled; one that takes them has time to work off what waited for it. */
+const mostWaiting = { taken: 200_000, notTaken: 100_000 };
+
 /**
  * Makes the partitions of today and tomorrow, and drops what is older than `EVENT_DAYS`.
  *
@@ -24,11 +27,18 @@ export async function keepEvents({ pool, config }: Pick<Services, "pool" | "conf
   await pool.query(`DELETE FROM service.webhook_delivery WHERE ended_at < ${old}`);
   // Of an endpoint that is paused or disabled; its event is dropped, so it can never be sent.
   await pool.query(
-    `UPDATE service.webhook_delivery SET state = 'dead', ended_at = clock_timestamp() WHERE state = 'pending' AND created_at < ${old}`,
+    `WITH late AS (UPDATE service.webhook_delivery SET state = 'dead', ended_at = clock_timestamp()
+       WHERE state = 'pending' AND created_at < ${old} RETURNING id, account_id, attempts)
+     INSERT INTO service.webhook_try (delivery_id, attempt, account_id, at, fault, milliseconds)
+     SELECT id, attempts, account_id, clock_timestamp(), 'expired', 0 FROM late`,
   );
   await pool.query(
-    `UPDATE service.webhook SET state = 'disabled', disabled_reason = 'backlog', changed_at = clock_timestamp()
-     WHERE id IN (SELECT webhook_id FROM service.webhook_delivery WHERE state = 'pending' GROUP BY 1 HAVING count(*) > 100000)`,
+    `UPDATE service.webhook w SET state = 'disabled', disabled_reason = 'backlog', disabled_at = clock_timestamp(),
+       changed_at = clock_timestamp()
+     FROM (SELECT webhook_id, count(*) FROM service.webhook_delivery WHERE state = 'pending' GROUP BY 1) d
+     WHERE w.id = d.webhook_id AND w.state <> 'disabled'
+       AND d.count > CASE WHEN w.state = 'enabled' AND w.failures = 0 THEN $1::integer ELSE $2::integer END`,
+    [mostWaiting.taken, mostWaiting.notTaken],
   );
   return rows.length;
 }

@@ -64,7 +64,7 @@ async function prepare(
   await wantEvents(pool, filter, ids, keptSeconds);
   await feed.start();
   // A number that was never given is one of another installation, or of before a backup was restored.
-  const missed = after !== null && (after < extent.complete || after > feed.position);
+  const missed = after !== null && (after < extent.complete || after > extent.head);
   const start = after === null ? feed.position : missed ? extent.complete : after;
   const beginning = { accountId, filter, start, missed: missed ? after : null, places };
   return (signal: AbortSignal) => follow(services, beginning, signal);
@@ -99,7 +99,11 @@ async function* follow(
     place = reached;
   }
   const waiting = new Waiting(signal);
-  const end = feed.listen({ accountId, filter, take: (event) => waiting.push(event) });
+  // A client that comes from another process may have what this one has not read yet.
+  const take = (event: FedEvent) => {
+    if (event.row.sequence > start) waiting.push(event);
+  };
+  const end = feed.listen({ accountId, filter, take });
   const ids = services.chains.map(({ id }) => id);
   const renewal = setInterval(() => {
     void wantEvents(pool, filter, ids, keptSeconds).catch(() => undefined);

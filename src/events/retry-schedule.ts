@@ -20,5 +20,10 @@ export function pauseAfter(attempts: number, retryAfterSeconds: number | null, r
   const pause = pauses[attempts - 1];
   if (pause === undefined) return null;
   const own = pause * (1 + jitter * random());
-  return Math.max(own, Math.min(retryAfterSeconds ?? 0, longestRetryAfter));
+  return Math.max(own, boundedPause(retryAfterSeconds ?? 0));
+}
+
+/** A pause that a server asks for, as far as it is kept to; in seconds. */
+export function boundedPause(seconds: number): number {
+  return Math.min(seconds, longestRetryAfter);
 }

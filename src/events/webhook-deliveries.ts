@@ -153,7 +153,8 @@ async function requireRoom({ pool }: Pick<WebhookServices, "pool">, owner: Webho
 async function replayFailed(services: WebhookServices, id: string): Promise<number> {
   const { rowCount } = await services.pool.query(
     `UPDATE service.webhook_delivery SET state = 'pending', attempts = 0, next_at = clock_timestamp(), ended_at = NULL
-     WHERE id IN (SELECT id FROM service.webhook_delivery WHERE webhook_id = $1 AND state = 'dead' ORDER BY id LIMIT ${mostReplayed})`,
+     WHERE id IN (SELECT d.id FROM service.webhook_delivery d WHERE d.webhook_id = $1 AND d.state = 'dead'
+       AND (d.body IS NOT NULL OR EXISTS (SELECT FROM service.event e WHERE e.sequence = d.sequence)) ORDER BY d.id LIMIT ${mostReplayed})`,
     [id],
   );
   await wake(services, id);

@@ -21,6 +21,8 @@ export interface Webhook {
   state: string;
   /** Of a disabled one: `gone`, `failing` or `backlog`. */
   disabledReason: string | null;
+  /** When it was disabled last, and so from when on a replay fills what it missed; null: never. */
+  disabledAt: Date | null;
   /** When its tries began to fail; null: the last one did not. */
   failingSince: Date | null;
   /** `whpk_…`: for receivers that check `v1a`. */
@@ -47,6 +49,7 @@ export function toWebhook({ feed, config }: Pick<WebhookServices, "feed" | "conf
     finality: row.finality,
     state: row.state,
     disabledReason: row.disabled_reason,
+    disabledAt: row.disabled_at,
     failingSince: row.failing_since,
     publicKey: publicKeyText(unseal(row.signing_key, config.keyPepper)),
     createdAt: row.created_at,

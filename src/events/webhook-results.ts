@@ -15,6 +15,8 @@ export interface DeliveryResult {
   answer: string | null;
   /** Until the next try; null: there is none. */
   pauseSeconds: number | null;
+  /** What a failed answer asks for before anything else is sent; null: nothing. */
+  askedSeconds: number | null;
 }
 
 /** An endpoint that answers so is there no more. */
@@ -54,13 +56,13 @@ export async function recordResults(
        WHERE EXISTS (SELECT FROM service.webhook_delivery d WHERE d.id = t.id) ON CONFLICT DO NOTHING`,
       [
         row.account_id,
-        tried.map(({ id }) => String(id)),
-        tried.map(({ attempt }) => attempt),
-        tried.map(({ at }) => at),
-        tried.map(({ status }) => status),
-        tried.map(({ fault }) => fault),
-        tried.map(({ milliseconds }) => milliseconds),
-        tried.map(({ answer }) => answer),
+        results.map(({ id }) => String(id)),
+        results.map(({ attempt }) => attempt),
+        results.map(({ at }) => at),
+        results.map(({ status }) => status),
+        results.map(({ fault }) => fault),
+        results.map(({ milliseconds }) => milliseconds),
+        results.map(({ answer }) => answer),
       ],
     );
     await client.query(
@@ -68,7 +70,7 @@ export async function recordResults(
          next_at = clock_timestamp() + coalesce(r.pause, 0) * interval '1 second',
          ended_at = CASE WHEN r.state <> 'pending' THEN clock_timestamp() END
        FROM unnest($1::bigint[], $2::text[], $3::integer[], $4::double precision[]) AS r (id, state, attempt, pause)
-       WHERE d.id = r.id`,
+       WHERE d.id = r.id AND d.state = 'pending' AND d.attempts = r.attempt - 1`,
       [
         results.map(({ id }) => String(id)),
         results.map(({ delivered, pauseSeconds: pause }) =>
@@ -88,8 +90,9 @@ export async function recordResults(
              THEN 'disabled' ELSE w.state END,
            disabled_reason = CASE WHEN $4 THEN 'gone'
              WHEN $2 AND w.failing_since < clock_timestamp() - $6 * interval '1 second' THEN 'failing' ELSE w.disabled_reason END,
-           changed_at = CASE WHEN $4 OR ($2 AND w.failing_since < clock_timestamp() - $6 * interval '1 second')
-             THEN clock_timestamp() ELSE w.changed_at END,
+           (changed_at, disabled_at) = (SELECT CASE WHEN off THEN clock_timestamp() ELSE w.changed_at END,
+             CASE WHEN off THEN clock_timestamp() ELSE w.disabled_at END
+             FROM (SELECT w.state = 'enabled' AND ($4 OR ($2 AND w.failing_since < clock_timestamp() - $6 * interval '1 second')) AS off) o),
            next_due = greatest((SELECT min(d.next_at) FROM service.webhook_delivery d WHERE d.webhook_id = w.id AND d.state = 'pending'),
              CASE WHEN $2 THEN clock_timestamp() + $5 * interval '1 second' END)
              -- Without a delivery there is nothing to be due.

@@ -134,11 +134,20 @@ export async function pauseWebhook(services: WebhookServices, owner: WebhookOwne
   return await change(services, owner, id, "pause", { state: "paused" as WebhookState });
 }
 
-/** Goes on sending, also after it was disabled. What waits is sent now. @throws ServiceError `not_found`. */
+/**
+ * Goes on sending, also after it was disabled. What waits is sent now; events from `disabledAt` until now were not made
+ * deliveries, and are for a replay.
+ *
+ * @throws ServiceError `not_found`.
+ */
 export async function resumeWebhook(services: WebhookServices, owner: WebhookOwner, id: string): Promise<Webhook> {
+  // Of a disabled one they may be written no more.
+  await want(services, filterOfRow(await findWebhook(services, owner, id)));
   return await change(services, owner, id, "resume", {
     ...{ state: "enabled" as WebhookState, disabled_reason: null, failures: 0, failing_since: null },
-    next_due: sql<Date>`clock_timestamp()` as never,
+    // Whoever sends to it now looks again when that is done; a second worker would send the same beside it.
+    next_due: sql<Date>`CASE WHEN lease_until IS NULL OR lease_until < clock_timestamp()
+      THEN clock_timestamp() ELSE next_due END` as never,
   });
 }
 

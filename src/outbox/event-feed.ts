@@ -109,8 +109,21 @@ export class EventFeed {
   listen(listener: Listener): () => void {
     const entry = { ...listener, matches: filterOf(listener.filter) };
     this.#entries.add(entry);
-    if (!this.#started) void this.start().catch(() => undefined);
+    if (!this.#started) void this.#startAgain();
     return () => this.#entries.delete(entry);
+  }
+
+  /** Of a feed that ended before its listeners began: they wait for events, and nobody would try once more. */
+  async #startAgain(): Promise<void> {
+    for (let failures = 0; !this.#started && this.#entries.size > 0 && !this.#closed; ) {
+      try {
+        return await this.start();
+      } catch (error) {
+        failures += 1;
+        this.#parts.logOnce.write("warn", `events ${causeOf(error)}`, { err: error }, "events could not be read");
+        await sleep(backoffMs(failures, reconnect));
+      }
+    }
   }
 
   async close(): Promise<void> {
@@ -134,6 +147,7 @@ export class EventFeed {
       ready();
     } catch (error) {
       await connection.close();
+      this.#started = null;
       failed(error);
       return;
     }

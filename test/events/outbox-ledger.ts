@@ -18,13 +18,15 @@ export interface Block {
   rows: readonly Row[];
 }
 
+/** Blocks of all ledgers, so that no two have one hash. */
+let made = 0;
+
 /** A ledger with its outbox, written as Ponder writes it: block by block, taken back from the top. */
 export class OutboxLedger {
   readonly schema: string;
   readonly client: pg.Client;
   blocks: Block[] = [];
   final = 0;
-  #made = 0;
 
   private constructor(client: pg.Client, schema: string) {
     this.client = client;
@@ -63,9 +65,9 @@ export class OutboxLedger {
 
   /** A block on top, with another hash than any before it. */
   async extend(rows: readonly Row[]): Promise<void> {
-    this.#made += 1;
+    made += 1;
     const hash = Buffer.alloc(32);
-    hash.writeUInt32BE(this.#made, 28);
+    hash.writeUInt32BE(made, 28);
     const block = { number: (this.blocks.at(-1)?.number ?? 0) + 1, hash, rows };
     this.blocks.push(block);
     await this.write([block]);

@@ -1,7 +1,8 @@
 import fc from "fast-check";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
-import { switchOutbox } from "../../src/indexing/event-outbox.ts";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
+import { beginSettling, switchOutbox } from "../../src/indexing/event-outbox.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { chainId, type OutboxEvent, OutboxLedger, Receiver, type Row } from "./outbox-ledger.ts";
 
 let database: TestDatabase;
@@ -25,6 +26,15 @@ async function told(finality: string): Promise<OutboxEvent[]> {
     [finality],
   );
   return rows;
+}
+
+async function publish(newer: OutboxLedger): Promise<void> {
+  const { client } = newer;
+  await client.query("BEGIN");
+  await switchOutbox(client, chainId, newer.schema);
+  await client.query("UPDATE nft.index_version SET live = (schema_name = $1)", [newer.schema]);
+  await client.query("COMMIT");
+  await newer.attach();
 }
 
 const mint = (token: number, to = 1): Row => ({ token, from: 0, to });
@@ -108,12 +118,7 @@ test("an index that takes another's place tells what the two differ in, and noth
   await newer.writeAgain(ledger.blocks.slice(0, 1));
   await newer.extend([]);
   await newer.extend([mint(3)]);
-  const { client } = newer;
-  await client.query("BEGIN");
-  await switchOutbox(client, chainId, newer.schema);
-  await client.query("UPDATE nft.index_version SET live = (schema_name = $1)", [newer.schema]);
-  await client.query("COMMIT");
-  await newer.attach();
+  await publish(newer);
   await newer.extend([mint(4)]);
   await newer.number();
   expect((await told("latest")).map(({ type, token_id }) => [type, token_id])).toEqual([
@@ -124,6 +129,85 @@ test("an index that takes another's place tells what the two differ in, and noth
     ["nft.transfer", "4"],
   ]);
   await newer.end();
+  await ledger.end();
+});
+
+test("an index that takes another's place takes back what the older one had taken out when it was stopped", async () => {
+  await ledger.want("latest");
+  await ledger.want("safe");
+  await ledger.attach();
+  for (let token = 1; token <= 3; token += 1) await ledger.extend([mint(token)]);
+  await ledger.extend([]);
+  await ledger.settle("safe", 4);
+  const blocks = [...ledger.blocks];
+  // Ponder starts again, takes out two blocks, and ends before it has written any.
+  await beginSettling(ledger.client, ledger.schema);
+  await ledger.takeBack(3);
+  const newer = await OutboxLedger.create(database.url, `c${chainId}_newer`);
+  // One of the two is on the chain still; the last block has a movement now.
+  await newer.writeAgain(blocks.slice(0, 2));
+  await newer.extend([]);
+  await newer.extend([mint(4)]);
+  await publish(newer);
+  await newer.settle("safe", 4);
+  await newer.number();
+  for (const finality of ["latest", "safe"]) {
+    const events = await told(finality);
+    const receiver = new Receiver();
+    for (const event of events) receiver.take(event);
+    expect(receiver.owners(), finality).toEqual(newer.owners());
+    expect(receiver.retractions, finality).toBe(1);
+  }
+  expect((await told("latest")).map(({ token_id }) => token_id)).toEqual(["1", "2", "3", "3", "4"]);
+  await newer.end();
+  await ledger.end();
+});
+
+test("who begins to listen waits for a block that is being written, and misses nothing afterwards", async () => {
+  await ledger.attach();
+  const { client } = ledger;
+  await client.query("BEGIN");
+  await ledger.extend([mint(1)]);
+  let wanted = false;
+  const wanting = database.pool
+    .query("SELECT service.want_events($1, '{}', 'latest', 60)", [chainId])
+    .then(() => (wanted = true));
+  await vi.waitFor(async () => {
+    const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    expect((await database.pool.query(waiting)).rowCount).toBe(1);
+  }, patient);
+  expect(wanted).toBe(false);
+  await client.query("COMMIT");
+  await wanting;
+  // Renewing is nobody's wait.
+  await client.query("BEGIN");
+  await ledger.extend([mint(2)]);
+  await database.pool.query("SELECT service.want_events($1, '{}', 'latest', 60)", [chainId]);
+  await client.query("COMMIT");
+  await ledger.number();
+  expect((await told("latest")).map(({ token_id }) => token_id)).toEqual(["2"]);
+  await ledger.end();
+});
+
+test("a block that is written while an earlier one becomes safe is told as safe later", async () => {
+  await ledger.want("safe");
+  await ledger.attach();
+  await ledger.extend([mint(1)]);
+  const other = await database.pool.connect();
+  await other.query("BEGIN");
+  // The index's position can be ahead of its rows, just after a reorganisation.
+  await other.query("SELECT service.tell_settled($1, 'safe', 2, '0xab')", [ledger.schema]);
+  const writing = ledger.extend([mint(2)]);
+  await vi.waitFor(async () => {
+    const waiting = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+    expect((await database.pool.query(waiting)).rowCount).toBe(1);
+  }, patient);
+  await other.query("COMMIT");
+  other.release();
+  await writing;
+  await ledger.settle("safe", 2);
+  await ledger.number();
+  expect((await told("safe")).map(({ token_id }) => token_id)).toEqual(["1", "2"]);
   await ledger.end();
 });
 

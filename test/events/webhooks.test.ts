@@ -6,6 +6,7 @@ import { keepEvents } from "../../src/events/keep-events.ts";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
 import { watchWebhooks } from "../../src/events/webhook-figures.ts";
 import { webhookLock } from "../../src/events/webhook-lock.ts";
+import { recordResults } from "../../src/events/webhook-results.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { ApiServer } from "../setup/api-server.ts";
@@ -224,6 +225,129 @@ test("a paused endpoint gets what it missed when it goes on; a test event and re
     receiver.received[0]?.body,
   ]);
   expect((await api.send("POST", `/v1/webhooks/${id}/replay`, key, {})).status).toBe(422);
+});
+
+test("an endpoint that is resumed while something is being sent to it gets nothing twice, and in order", async () => {
+  const { id } = await make({ types: ["burn"] });
+  receiver.answer = () => ({ status: 204, afterMs: 2_000 });
+  await write("burn.queued");
+  await until(() => receiver.received.length === 1);
+  await write("burn.confirmed");
+  for (let again = 0; again < 5; again += 1) {
+    await api.send("POST", `/v1/webhooks/${id}/pause`, key);
+    await api.send("POST", `/v1/webhooks/${id}/resume`, key);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+  await until(async () => (await deliveries(id, "?state=delivered")).length === 2);
+  expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual(["burn.queued", "burn.confirmed"]);
+});
+
+test("a result that comes late does not undo what a later claim has noted", async () => {
+  const { id } = await make({ types: ["burn"] });
+  await write("burn.queued");
+  await until(async () => (await deliveries(id))[0]?.state === "delivered");
+  const { rows } = await api.database.pool.query("SELECT * FROM service.webhook WHERE id = $1", [id]);
+  const [{ id: delivery }] = await deliveries(id);
+  const late = {
+    id: BigInt(delivery),
+    attempt: 1,
+    at: new Date(),
+    delivered: false,
+    gone: false,
+    status: 500,
+    fault: null,
+  };
+  const result = { ...late, milliseconds: 1, answer: null, pauseSeconds: 5, askedSeconds: null };
+  await recordResults(worker, rows[0], [result], { pauseSeconds: 0, disabledAfterSeconds: 60, slowMs });
+  expect((await deliveries(id))[0]).toMatchObject({ state: "delivered", attempts: 1 });
+});
+
+test("an endpoint that was disabled goes on with what happens then, and a replay fills what it missed", async () => {
+  const contract = `0x${addressOf(0xbb).slice(2)}`;
+  const { id } = await make({ contracts: [contract], types: ["nft.transfer"] });
+  const { pool } = api.database;
+  const hook = async () => (await api.send("GET", `/v1/webhooks/${id}`, key)).body.webhook;
+  expect(await hook()).toMatchObject({ disabledAt: null });
+  await pool.query(
+    `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place)
+     SELECT $1, $2, 'evt_' || n, 'webhook.test', 'x' FROM generate_series(1, 100001) n`,
+    [id, account],
+  );
+  await api.send("POST", `/v1/webhooks/${id}/pause`, key);
+  await keepEvents({ ...api.services, pool });
+  const disabled = await hook();
+  expect(disabled).toMatchObject({ state: "disabled", disabledReason: "backlog", disabledAt: expect.any(String) });
+  await pool.query("DELETE FROM service.webhook_delivery WHERE webhook_id = $1", [id]);
+  const interests = async () =>
+    (await pool.query("SELECT FROM service.event_interest WHERE expires_at > clock_timestamp() AND contract <> ''"))
+      .rowCount;
+  await pool.query("UPDATE service.event_interest SET expires_at = clock_timestamp() - interval '1 minute'");
+  expect(await interests()).toBe(0);
+  expect((await api.send("POST", `/v1/webhooks/${id}/resume`, key)).body.webhook).toMatchObject({
+    ...{ state: "enabled", disabledReason: null, disabledAt: disabled.disabledAt },
+  });
+  // Of each chain.
+  expect(await interests()).toBe(2);
+  // One that takes what comes is not disabled by what had waited for it.
+  await pool.query(
+    "UPDATE service.webhook SET lease_until = clock_timestamp() + interval '1 hour', next_due = NULL WHERE id = $1",
+    [id],
+  );
+  await pool.query(
+    `INSERT INTO service.webhook_delivery (webhook_id, account_id, event_id, type, place)
+     SELECT $1, $2, 'evt_' || n, 'webhook.test', 'x' FROM generate_series(1, 100001) n`,
+    [id, account],
+  );
+  await keepEvents({ ...api.services, pool });
+  expect(await hook()).toMatchObject({ state: "enabled" });
+});
+
+test("what waited until its event was dropped says so, and is sent by no replay", async () => {
+  const { id } = await make({ types: ["burn"] });
+  await api.send("POST", `/v1/webhooks/${id}/pause`, key);
+  const { pool } = api.database;
+  await pool.query(
+    `INSERT INTO service.webhook_delivery (webhook_id, account_id, sequence, event_id, type, place, created_at)
+     VALUES ($1, $2, 999999999, 'evt_old', 'burn.queued', 'x', clock_timestamp() - interval '30 days')`,
+    [id, account],
+  );
+  await keepEvents({ ...api.services, pool });
+  const [late] = await deliveries(id);
+  expect(late).toMatchObject({ state: "dead", tries: [{ fault: "expired" }] });
+  expect((await api.send("POST", `/v1/webhooks/${id}/replay`, key, { failed: true })).body.replayed).toBe(0);
+});
+
+test("a suspended account's endpoints are sent nothing until it is let in again", async () => {
+  const other = await api.account("free", "suspended");
+  await make({ types: ["burn"] }, other.key);
+  const { pool } = api.database;
+  const suspend = async (suspended: boolean) =>
+    await pool.query("UPDATE service.account SET suspended = $1 WHERE id = $2", [suspended, other.id]);
+  await suspend(true);
+  await write("burn.queued", other.id);
+  await make({ types: ["deployment"] });
+  await write();
+  await until(() => receiver.received.length === 1);
+  await new Promise((done) => setTimeout(done, 1_500));
+  expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual(["deployment.confirmed"]);
+  await suspend(false);
+  await until(() => receiver.received.length === 2);
+});
+
+test("a server that asks for a pause is sent nothing else meanwhile", async () => {
+  const { id } = await make({ types: ["burn"] });
+  receiver.answer = () => ({ status: 429, headers: { "retry-after": "3600" } });
+  await write("burn.queued");
+  await write("burn.confirmed");
+  await until(async () => (await deliveries(id)).some(({ attempts }: { attempts: number }) => attempts === 1));
+  await until(async () => {
+    const { rows } = await api.database.pool.query(
+      "SELECT next_due > clock_timestamp() + interval '50 minutes' AS later FROM service.webhook WHERE id = $1 AND lease_id IS NULL",
+      [id],
+    );
+    return rows[0]?.later;
+  });
+  expect(receiver.received).toHaveLength(1);
 });
 
 test("a replay sends what does not wait already, and nothing while too much waits", async () => {

@@ -21,6 +21,7 @@ interface WebhookTable {
   finality: "latest" | "safe" | "finalized";
   state: Generated<WebhookState>;
   disabled_reason: Generated<string | null>;
+  disabled_at: Generated<Date | null>;
   secret: Buffer;
   previous_secret: Generated<Buffer | null>;
   previous_until: Generated<Date | null>;
