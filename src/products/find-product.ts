@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import type { Address } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain, operatorsOf } from "../chains.ts";
@@ -46,7 +47,8 @@ export async function findProduct(
     .where("chain_id", "=", chain.id)
     .where("predicted_addr", "=", toBytes(address))
     .where("tenant_id", "=", caller.accountId)
-    .where("kind", "=", "contract")
+    // Written out: only so the planner knows that the index of contracts without their mints has it.
+    .where("kind", "=", sql.lit("contract"))
     .where("state", "in", confirmedStates)
     .executeTakeFirst();
   if (!row)

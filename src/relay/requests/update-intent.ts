@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
+import { sql } from "kysely";
 import { type Address, type Hex, zeroHash } from "viem";
 import type { Chain } from "../../chains.ts";
 import { toAddress, toBytes } from "../../db/bytes.ts";
@@ -45,7 +46,7 @@ export async function acceptUpdate(services: RelayContext, request: UpdateReques
     .where("chain_id", "=", chain.id)
     .where("predicted_addr", "=", toBytes(contract))
     .where("tenant_id", "=", tenantId)
-    .where("kind", "=", "deploy")
+    .where("kind", "=", sql.lit("deploy"))
     .where("state", "in", ["confirmed", "finalized"])
     .executeTakeFirst();
   if (!deployed) throw new ServiceError("not_found", "no collection of this account stands at this address");
