@@ -4,7 +4,7 @@ import { LogOnce } from "../telemetry/log-once.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, type RpcAnswer } from "./json-rpc.ts";
-import { type EndpointState, type FinalBlock, RpcUpstreams } from "./rpc-upstreams.ts";
+import { type EndpointState, type FinalBlock, LeftChain, RpcUpstreams } from "./rpc-upstreams.ts";
 import { type Verification, VerifiedChain } from "./verified-chain.ts";
 
 const maxRequestBytes = 1_048_576;
@@ -77,7 +77,10 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
       .catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
         logOnce.write("warn", reason.replace(/\b(?:eth|net)_\w+/, ""), { reason }, "RPC request failed");
-        reply(response, 503, null, { error: { code: -32000, message: "no RPC endpoint gave a usable answer" } });
+        // Ponder asks again for minutes after most failures, and for nothing else meanwhile. This one it takes at once:
+        // the next head leads it to what stands in the block's place.
+        const status = error instanceof LeftChain ? 404 : 503;
+        reply(response, status, null, { error: { code: -32000, message: "no RPC endpoint gave a usable answer" } });
       })
       .finally(() => {
         activity.running -= 1;

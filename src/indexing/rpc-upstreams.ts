@@ -19,6 +19,11 @@ export class Absent extends UnusableAnswer {
   override readonly name = "Absent";
 }
 
+/** What is asked is of a block that has left the chain: no node will ever have it. */
+export class LeftChain extends UnusableAnswer {
+  override readonly name = "LeftChain";
+}
+
 export interface UpstreamLimits extends RpcLimits {
   /** Of each node; 0: as many as come. */
   requestsPerSecond: number;

@@ -2,9 +2,9 @@ import { LRUCache } from "lru-cache";
 import type { Hex } from "viem";
 import type { Logger } from "../telemetry/log.ts";
 import { type Header, headerHash, isHex, readHeader } from "./header.ts";
-import type { RpcAnswer } from "./json-rpc.ts";
+import { type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
 import { checkLogs, fetchProvenLogs, type LogFilter, matches, mayMatch, type RpcLog } from "./proven-logs.ts";
-import { Absent, Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
+import { Absent, LeftChain, Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
 
 /**
  * How much of what nodes say is checked.
@@ -42,7 +42,12 @@ export class VerifiedChain {
     this.#log = log;
   }
 
-  /** Answers as a node would. @throws UnusableAnswer when no node gave an answer that holds. */
+  /**
+   * Answers as a node would.
+   *
+   * @throws LeftChain for the logs of a block that the chain has replaced; UnusableAnswer when no node gave an answer
+   *   that holds.
+   */
   async request(method: string, params: unknown): Promise<RpcAnswer> {
     const list = Array.isArray(params) ? (params as unknown[]) : [];
     if (this.#mode === "off") return this.#upstreams.request(method, params);
@@ -135,15 +140,9 @@ export class VerifiedChain {
   }
 
   async #logs(filter: LogFilter, params: unknown): Promise<RpcAnswer> {
-    const { blockHash } = filter;
-    if (this.#mode === "logs") {
-      const header = isHex(blockHash) ? this.#headers.get(blockHash.toLowerCase() as Hex) : undefined;
-      return this.#upstreams.request("eth_getLogs", params, (logs) => checkLogs(logs, filter, header));
-    }
-    if (isHex(blockHash)) {
-      const logs = await this.#logsOf(await this.#header(blockHash.toLowerCase() as Hex));
-      return { result: logs.filter((log) => matches(log, filter)) };
-    }
+    if (isHex(filter.blockHash)) return this.#logsOfBlock(filter.blockHash.toLowerCase() as Hex, filter, params);
+    if (this.#mode === "logs")
+      return this.#upstreams.request("eth_getLogs", params, (logs) => checkLogs(logs, filter, undefined));
     const [from, to] = [BigInt(filter.fromBlock ?? "0x0"), BigInt(filter.toBlock ?? "0x0")];
     if (to - from >= rangeLimit) {
       const reach = `[0x${from.toString(16)}, 0x${(from + rangeLimit - 1n).toString(16)}]`;
@@ -155,6 +154,33 @@ export class VerifiedChain {
       (header) => this.#logsOf(header),
     );
     return { result: logs.flat().filter((log) => matches(log, filter)) };
+  }
+
+  async #logsOfBlock(hash: Hex, filter: LogFilter, params: unknown): Promise<RpcAnswer> {
+    const known = this.#headers.get(hash);
+    try {
+      if (this.#mode === "logs") {
+        const answer = await this.#upstreams.request("eth_getLogs", params, (logs) => checkLogs(logs, filter, known));
+        if (answer.error && known && (await this.#hasLeft(known))) throw new LeftChain(`block ${hash} was replaced`);
+        return answer;
+      }
+      const logs = await this.#logsOf(await this.#header(hash));
+      return { result: logs.filter((log) => matches(log, filter)) };
+    } catch (error) {
+      if (!(error instanceof UnusableAnswer) || error instanceof LeftChain || !known) throw error;
+      throw (await this.#hasLeft(known)) ? new LeftChain(`block ${hash} was replaced`) : error;
+    }
+  }
+
+  /** Whether no node has a block any more, and its number is that of another one. */
+  async #hasLeft({ hash, number }: Header): Promise<boolean> {
+    try {
+      if ((await this.#block("eth_getBlockByHash", [hash, false])).result) return false;
+      const canonical = await this.#hashAt(number);
+      return canonical !== null && canonical !== hash;
+    } catch {
+      return false;
+    }
   }
 
   /** Kept for a moment: Ponder asks again when a large block takes longer than its timeout. */

@@ -62,7 +62,7 @@ export async function readJsonPage(
   const texts = items.map((item) => write(item, beside));
   const whole = request.wholeContract ? selected.whole : selected.contract("");
   return {
-    items: split ? new JsonText() : bytesText(texts.join(",")),
+    items: split ? new JsonText() : bytesList(texts),
     parts: split
       ? items.map((item, at) => ({ item: bytesOf(texts[at] ?? "").toString(), cursor: seal(item) ?? "" }))
       : null,
@@ -75,6 +75,20 @@ export async function readJsonPage(
     contract:
       request.contractMembers && whole ? bytesText(contractWriter(request.contractMembers)(whole, beside)) : null,
   };
+}
+
+/** Texts with one character for each byte, joined by commas: each goes to its place, none is put together before. */
+function bytesList(texts: readonly string[]): JsonText {
+  if (texts.length === 0) return new JsonText();
+  let length = texts.length - 1;
+  for (const text of texts) length += text.length;
+  const bytes = Buffer.allocUnsafe(length);
+  let at = 0;
+  for (const text of texts) {
+    if (at > 0) bytes[at++] = 0x2c;
+    at += bytes.write(text, at, "latin1");
+  }
+  return new JsonText([bytes]);
 }
 
 /** JSON text from a text with one character for each byte. */

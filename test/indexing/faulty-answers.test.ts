@@ -12,6 +12,8 @@ const log = createLogger("test", "silent");
 const open: RpcGateway[] = [];
 let chain: Anvil;
 let faultyRpc: FaultyRpc;
+/** Sends transfers of these tokens in one transaction. */
+let say: (...ids: bigint[]) => Promise<unknown>;
 /** A block with three transfers in two transactions, and its number. */
 let busy: { hash: Hex; number: Hex; parentHash: Hex };
 
@@ -19,7 +21,7 @@ beforeAll(async () => {
   chain = await startAnvil();
   faultyRpc = await startFaultyRpc(chain.url);
   const nft = await chain.deploy(hostileContract());
-  const say = (...ids: bigint[]) => {
+  say = (...ids) => {
     const logs = ids.map((id) => ({ topics: [transferTopic, word(0n), word(7n), word(id)], data: "0x" }));
     return chain.send(nft.address, encodeFunctionData({ abi: nft.abi, functionName: "say", args: [logs] }));
   };
@@ -189,6 +191,22 @@ test("a head that goes back is lag: the head that was seen stays", async () => {
     fault: (one: unknown, [tag]: unknown[]) => (tag === "latest" ? old : one),
   });
   expect(await only.request("eth_getBlockByNumber", ["latest", false])).toMatchObject({ hash: head["hash"] });
+});
+
+test.each(["proofs", "logs"] as const)("%s: logs of a block that was replaced are refused for good", async (mode) => {
+  const { url } = await gateway(mode, [chain.url, faultyRpc.url]);
+  const statusOf = async (method: string, ...params: unknown[]) => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    return (await fetch(url, { method: "POST", body })).status;
+  };
+  await say(9n);
+  await chain.mine();
+  const { hash } = await chain.rpc<{ hash: Hex }>("eth_getBlockByNumber", ["latest", false]);
+  expect(await statusOf("eth_getBlockByNumber", "latest", true)).toBe(200);
+  await chain.rpc("anvil_reorg", [1, []]);
+  expect(await statusOf("eth_getLogs", { blockHash: hash })).toBe(404);
+  // Of a block that nobody has shown it may come yet.
+  expect(await statusOf("eth_getLogs", { blockHash: `0x${"ab".repeat(32)}` })).not.toBe(404);
 });
 
 test("an endpoint is asked no more often than its rate allows", async () => {
