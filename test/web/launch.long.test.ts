@@ -157,7 +157,8 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await second.getByRole("button", { name: "Next" }).click();
     await second.getByLabel("Symbol").fill("INT");
     for (let step = 0; step < 2; step += 1) await second.getByRole("button", { name: "Next" }).click();
-    await second.getByLabel(/^Owner/).fill(creator.account.address);
+    // The wallet of the session is filled in after the step has been drawn.
+    await expect.poll(() => second.getByLabel(/^Owner/).inputValue(), { timeout: 60_000 }).not.toBe("");
     await second.getByRole("button", { name: "Next" }).click();
 
     // The tab is closed in the moment in which the request leaves.
