@@ -112,6 +112,11 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await close();
   });
 
+  test("tell of no other contract what it took in, so that nobody has the node asked for it", async () => {
+    const ask = async (address: string) => (await fetch(`${origin}/console/takings/goerli/${address}`)).status;
+    expect([await ask(collection), await ask(`0x${"12".repeat(20)}`), await ask("0x12")]).toEqual([200, 404, 422]);
+  });
+
   test("take a folder that is dropped, and name what is wrong with it by file", async () => {
     const folder = join(dir, "dropped");
     await mkdir(folder);
