@@ -52,7 +52,7 @@ async function watch(
     const text = (await page.locator("main").textContent()) ?? "";
     const now = await stored();
     seen.megabytes = Math.max(seen.megabytes, await tabMegabytes(browser));
-    if (text.includes("tokens are stored at")) return;
+    if (text.includes("tokens stored at")) return;
     const failure = await page
       .locator(".notice.wrong")
       .first()

@@ -1,5 +1,6 @@
 import { keccak256, stringToHex } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
+import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
@@ -24,6 +25,7 @@ const adminRole = keccak256(stringToHex("ADMIN_ROLE"));
 /**
  * Compares an update with the collection as the chain has it, at one block, before any gas is spent.
  *
+ * @returns its settings there, and what the update makes of them.
  * @throws ServiceError `metadata_frozen`; `value_error` for fixed members that differ, a freeze that would
  *   hide the collection for ever, or a collection that the service's wallet may not change.
  */
@@ -33,7 +35,7 @@ export async function checkAgainstChain(
   collection: Collection,
   changes: ConfigChanges,
   fixed: FixedMembers,
-): Promise<void> {
+): Promise<{ current: RuntimeConfig; next: RuntimeConfig }> {
   const client = services.rpc(chain);
   const admin = collection.relayed ? services.relay.account(chain).address : null;
   const { info, isAdmin } = await askNode(chain, async () => {
@@ -80,6 +82,7 @@ export async function checkAgainstChain(
     );
   }
   problems.check();
+  return { current: runtime, next };
 }
 
 export function frozen(what: string): ServiceError {

@@ -185,7 +185,8 @@ function checkPlan(problems: Problems, caller: Caller, chain: Chain, maxSupply: 
     problems.add("plan_limit_exceeded", "maxSupply", `a ${plan.tier} key deploys up to ${plan.maxSupply} tokens`);
 }
 
-function warnOfSales(sales: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {
+/** @param sales starts in Unix seconds, 0 for no presale; how many wallets its list has. */
+export function warnOfSales(sales: { publicMintStart: bigint; presaleMintStart: bigint; listed: number }): string[] {
   const warnings: string[] = [];
   const presale = sales.presaleMintStart > 0n;
   if (presale && sales.presaleMintStart >= sales.publicMintStart)
@@ -195,10 +196,14 @@ function warnOfSales(sales: { publicMintStart: bigint; presaleMintStart: bigint;
   return warnings;
 }
 
+/** Token ids follow the base URI with nothing between. */
+export function warnOfBaseUri(baseUri = ""): string[] {
+  if (baseUri === "" || baseUri.endsWith("/")) return [];
+  return ["the base URI has no slash at its end: token URIs are the base URI and the id with nothing between"];
+}
+
 function warnOfTexts(input: DeployCollectionInput): string[] {
-  const warnings: string[] = [];
-  if (input.baseUri && !input.baseUri.endsWith("/"))
-    warnings.push("the base URI has no slash at its end: token URIs are the base URI and the id with nothing between");
+  const warnings = warnOfBaseUri(input.baseUri);
   for (const field of ["ownerAddress", "treasuryAddress", "royaltiesAddress"] as const) {
     const given = input[field] ?? "";
     // Mixed case is a checksum (EIP-55) to most wallets; old clients send it wrong and are not refused.

@@ -29,7 +29,7 @@ export interface PublicSale {
   publicStart: bigint | null;
   presaleStart: bigint | null;
   baseUri: string;
-  /** The newest block, and its own time in Unix seconds: the clock that decides. */
+  /** The newest block, and the time of it in Unix seconds, of a local chain that of the next one: the clock that decides. */
   block: bigint;
   blockTime: bigint;
   /** This installation holds its presale list. */
@@ -173,16 +173,20 @@ async function readClock(services: Services, chain: Chain): Promise<{ block: big
   const { clocks } = keptOf(services);
   const known = clocks.get(chain.id);
   if (known) return known;
-  const [answer] = await services.relay
+  // A local chain makes no block until somebody sends a transaction: its clock is the time of the block that would come.
+  const tags = chain.local ? ["latest", "pending"] : ["latest"];
+  const answers = await services.relay
     .nodes(chain)
-    .first((node) => node.ask([{ method: "eth_getBlockByNumber", params: ["latest", false] }]));
-  const header =
-    answer && "result" in answer ? (answer.result as { number?: unknown; timestamp?: unknown } | null) : null;
+    .first((node) => node.ask(tags.map((tag) => ({ method: "eth_getBlockByNumber", params: [tag, false] }))));
+  type Header = { number?: unknown; timestamp?: unknown } | null;
+  const [header = null, next = header] = answers.map((answer) =>
+    "result" in answer ? (answer.result as Header) : null,
+  );
   const quantity = (value: unknown): bigint => {
     if (typeof value === "string" && /^0x[0-9a-f]{1,16}$/i.test(value)) return BigInt(value);
     throw new NodeFault("the newest block has no number or time");
   };
-  const clock = { block: quantity(header?.number), blockTime: quantity(header?.timestamp) };
+  const clock = { block: quantity(header?.number), blockTime: quantity((next ?? header)?.timestamp) };
   clocks.set(chain.id, clock);
   return clock;
 }

@@ -69,7 +69,7 @@ export async function updateCollection(
 }
 
 /** Whether the same update was accepted lately, and whether one that freezes the metadata is on its way. */
-async function findEarlier(
+export async function findEarlier(
   services: Services,
   caller: Caller,
   chain: Chain,

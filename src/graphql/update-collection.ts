@@ -2,12 +2,16 @@ import type { Address } from "viem";
 import { cancelUpdate } from "../collections/cancel-update.ts";
 import { withFieldNames } from "../collections/field-names.ts";
 import { type CollectionUpdate, getUpdate } from "../collections/get-update.ts";
+import { planUpdate, type UpdatePlan } from "../collections/plan-update.ts";
 import { type UpdateCollectionResult, updateCollection } from "../collections/update-collection.ts";
 import type { Builder } from "./builder.ts";
 import { collectionType, loadCollection } from "./collection-type.ts";
 import { progressDescription, progressOf, type StateName, type StateRef } from "./deployment-type.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
+
+/** Of a dry run its plan, otherwise the update and its key. */
+type Outcome = Partial<UpdateCollectionResult> & { plan?: UpdatePlan };
 
 /** Reveal, mint starts, presale list, royalties and the freeze of a collection that stands. */
 export function addUpdateCollection(builder: Builder, state: StateRef): void {
@@ -58,8 +62,17 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
       idempotencyKey: t.string({ description: "Requests with one key are one update, for ever." }),
     }),
   });
+  const plan = builder.objectRef<UpdatePlan>("UpdatePlan").implement({
+    description: "What an update would do.",
+    fields: (t) => ({
+      gas: t.field({ type: "Uint256", resolve: ({ gas }) => gas }),
+      maxFeePerGasWei: t.field({ type: "Wei", resolve: ({ maxFeePerGasWei }) => maxFeePerGasWei }),
+      costWei: t.field({ type: "Wei", description: "At the fees of now.", resolve: ({ costWei }) => costWei }),
+      maxCostWei: t.field({ type: "Wei", description: "At most.", resolve: ({ maxCostWei }) => maxCostWei }),
+    }),
+  });
   const payload = builder
-    .objectRef<{ result: UpdateCollectionResult | null; userErrors: readonly UserError[] }>("UpdateCollectionPayload")
+    .objectRef<{ result: Outcome | null; userErrors: readonly UserError[] }>("UpdateCollectionPayload")
     .implement({
       fields: (t) => ({
         update: t.field({
@@ -67,6 +80,16 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
           nullable: true,
           description: "Signed and stored: its transaction is sent until it is mined.",
           resolve: ({ result }) => result?.update ?? null,
+        }),
+        plan: t.field({
+          type: plan,
+          nullable: true,
+          description: "With `dryRun`: what the update would do.",
+          resolve: ({ result }) => result?.plan ?? null,
+        }),
+        warnings: t.stringList({
+          description: "With `dryRun`: legal, but probably not meant.",
+          resolve: ({ result }) => result?.plan?.warnings ?? [],
         }),
         idempotencyKey: t.string({ nullable: true, resolve: ({ result }) => result?.idempotencyKey ?? null }),
         userErrors: t.field({ type: [userErrorType(builder)], resolve: ({ userErrors }) => [...userErrors] }),
@@ -78,22 +101,31 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
       nullable: true,
       description:
         "Changes a collection of the account: reveal, mint starts, presale list, royalties, freeze. One update per collection is under way at a time; each changes what it names and nothing else.",
-      args: { input: t.arg({ type: input, required: true }) },
-      resolve: async (_root, { input: given }, context) => {
+      args: {
+        input: t.arg({ type: input, required: true }),
+        dryRun: t.arg.boolean({
+          defaultValue: false,
+          description: "Check everything, simulate, and say what it would cost; nothing is stored or spent.",
+        }),
+      },
+      resolve: async (_root, { input: given, dryRun }, context) => {
         const caller = await context.caller();
         const sent = Object.fromEntries(Object.entries(given).filter(([, value]) => value != null)) as {
           [K in keyof typeof given]: NonNullable<(typeof given)[K]>;
         };
         const { royaltiesBps, collection, ...rest } = sent;
+        const request = {
+          ...rest,
+          collection: collection as Address,
+          ...(royaltiesBps === undefined ? {} : { royaltiesBps: BigInt(royaltiesBps) }),
+        };
+        const { services } = context;
+        const run = async (): Promise<Outcome> =>
+          dryRun
+            ? { plan: await planUpdate(services, caller, request) }
+            : await updateCollection(services, caller, request);
         return await withUserErrors(() =>
-          withFieldNames(
-            updateCollection(context.services, caller, {
-              ...rest,
-              collection: collection as Address,
-              ...(royaltiesBps === undefined ? {} : { royaltiesBps: BigInt(royaltiesBps) }),
-            }),
-            (field) => (field === "address" ? "collection" : field),
-          ),
+          withFieldNames(run(), (field) => (field === "address" ? "collection" : field)),
         );
       },
     }),

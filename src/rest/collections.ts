@@ -1,12 +1,13 @@
 import { type Address, getAddress } from "viem";
 import { deployCollection } from "../collections/deploy-collection.ts";
 import { withFieldNames } from "../collections/field-names.ts";
+import { planUpdate } from "../collections/plan-update.ts";
 import { updateCollection } from "../collections/update-collection.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
 import type { V0App } from "./app.ts";
 import { checkedDeployment, legacyName, readDeployment, readUpdate } from "./deployment-body.ts";
-import { planBody, planRequest } from "./dry-run.ts";
+import { planBody, planRequest, updatePlanBody } from "./dry-run.ts";
 import { explorerUrl } from "./explorer-url.ts";
 import { Input } from "./input.ts";
 import { parseJsonObject, readBody } from "./json-body.ts";
@@ -42,10 +43,17 @@ export function addCollections(app: V0App, services: Services): void {
   });
 
   app.put("/contracts/collections", async (c) => {
+    const query = Input.fromQuery(queryOf(c));
+    const dryRun = query.boolean("dry_run");
+    query.check();
     const input = Input.fromBody(parseJsonObject(await readBody(c.env.incoming, services.config.limits.jsonBodyBytes)));
     const { chain = "", collection = "", ...changes } = readUpdate(input);
     input.check();
     const key = { chain, collection: collection.toLowerCase() as Address };
+    if (dryRun) {
+      const plan = await withFieldNames(planUpdate(services, c.get("caller"), { ...key, ...changes }), legacyName);
+      return okRaw(c, updatePlanBody(plan, chain, input));
+    }
     const idempotencyKey = c.req.header("Idempotency-Key");
     const result = await withFieldNames(
       updateCollection(services, c.get("caller"), { ...key, ...changes, idempotencyKey }),

@@ -1,7 +1,9 @@
 import { getAddress } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { withFieldNames } from "../collections/field-names.ts";
+import type { PlannedCost } from "../collections/plan-cost.ts";
 import { type DeploymentPlan, planDeployment } from "../collections/plan-deployment.ts";
+import type { UpdatePlan } from "../collections/plan-update.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { type DeploymentRequest, legacyName, type readDeployment } from "./deployment-body.ts";
@@ -72,11 +74,28 @@ export function planBody(plan: DeploymentPlan, chain: string, input: Input): Rec
     chain,
     predicted_address: getAddress(plan.predictedAddress),
     idempotency_key: plan.idempotencyKey,
-    gas: Number(plan.gas),
-    max_fee_per_gas: String(plan.maxFeePerGasWei),
-    cost: new RawJson(decimalOf(plan.costWei)),
-    max_cost: new RawJson(decimalOf(plan.maxCostWei)),
+    ...costBody(plan),
     warnings: [...plan.warnings, ...warnOfUnknown(input)],
+  };
+}
+
+/** The members of an update's plan. @param input after all of the request was read from it. */
+export function updatePlanBody(plan: UpdatePlan, chain: string, input: Input): Record<string, unknown> {
+  return {
+    dry_run: true,
+    chain,
+    contract_address: getAddress(plan.collection),
+    ...costBody(plan),
+    warnings: [...plan.warnings, ...warnOfUnknown(input)],
+  };
+}
+
+function costBody({ gas, maxFeePerGasWei, costWei, maxCostWei }: PlannedCost): Record<string, unknown> {
+  return {
+    gas: Number(gas),
+    max_fee_per_gas: String(maxFeePerGasWei),
+    cost: new RawJson(decimalOf(costWei)),
+    max_cost: new RawJson(decimalOf(maxCostWei)),
   };
 }
 

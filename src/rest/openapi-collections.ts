@@ -16,14 +16,17 @@ import {
 } from "./openapi-parts.ts";
 
 /** Of a dry run only. */
-const planMembers = {
+const costMembers = {
   dry_run: z.literal(true).optional(),
-  idempotency_key: text.describe("deploy with this Idempotency-Key to get predicted_address").optional(),
   gas: integer.optional(),
   max_fee_per_gas: text.describe("wei").optional(),
   cost: z.number().describe("at the fees of now, in the chain's native token").optional(),
   max_cost: z.number().describe("at most").optional(),
   warnings: z.array(text).describe("what may not be meant, such as members that are ignored").optional(),
+};
+const planMembers = {
+  idempotency_key: text.describe("deploy with this Idempotency-Key to get predicted_address").optional(),
+  ...costMembers,
 };
 const ownCollection = z.object({
   name: text,
@@ -108,6 +111,14 @@ const deployAnswer = {
   ...planMembers,
 };
 
+const updateAnswer = {
+  chain: text,
+  transaction_hash: hash.optional(),
+  transaction_external_url: text.optional(),
+  contract_address: address.optional(),
+  ...costMembers,
+};
+
 /** Deploying, changing and finding collections. */
 export function collectionPaths(): Json {
   return {
@@ -120,9 +131,9 @@ export function collectionPaths(): Json {
         deployBody,
       ),
       put: operation(
-        "Change a collection: reveal, mint starts, presale list, royalties, freeze",
-        [],
-        { chain: text, transaction_hash: hash, transaction_external_url: text },
+        "Change a collection: reveal, mint starts, presale list, royalties, freeze; or with dry_run say what that would do",
+        [query("dry_run", z.boolean().default(false), "check and simulate; nothing is stored or spent")],
+        updateAnswer,
         ["not_found", "metadata_frozen", "plan_limit_exceeded", "service_unavailable", "storage_full"],
         updateBody,
       ),

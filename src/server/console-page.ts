@@ -2,6 +2,7 @@ import type { Hono } from "hono";
 import { type Address, isAddress } from "viem";
 import { admitAddress } from "../accounts/admit-address.ts";
 import { getShownBalance } from "../collections/shown-balance.ts";
+import { getTakings } from "../collections/takings.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { AppEnv } from "../http/app-env.ts";
 import { clientAddress } from "../http/client-address.ts";
@@ -32,6 +33,15 @@ export function addConsole(app: Hono<AppEnv>, services: Services, pages: WebPage
       await admitAddress(services, clientAddress(c.env.incoming, config.trustedProxies), 1, () => undefined);
     const wei = await getShownBalance(services, { chain, address: address.toLowerCase() as Address }, admit);
     return c.json({ wei: String(wei) }, 200, { "Cache-Control": "no-cache" });
+  });
+  app.get("/console/takings/:chain/:collection", async (c) => {
+    const { chain, collection } = c.req.param();
+    if (!isAddress(collection, { strict: false }))
+      throw new ServiceError("invalid_address", "this is no address", { field: "collection" });
+    const takings = await getTakings(services, { chain, collection: collection.toLowerCase() as Address });
+    const { block, balanceWei, minted, reserved } = takings;
+    const body = { block: String(block), balance_wei: String(balanceWei), minted: String(minted) };
+    return c.json({ ...body, reserved: String(reserved) }, 200, { "Cache-Control": "no-cache" });
   });
   const head = { title: "Mintyard console", description: "Launch and watch NFT collections." };
   app.get("/console", async (c) => await pages.page(c, "console", head));

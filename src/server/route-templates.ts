@@ -12,6 +12,7 @@ const others = [
     "/console",
     "/console/{page}",
     "/console/{page}/{name}",
+    "/console/{page}/{chain}/{address}",
     "/local-wallet/{chain}",
   ],
   ...["/assets/{file}", "/livez", "/readyz", "/status", "/metrics"],

@@ -138,3 +138,40 @@ test("finds a treasury that refuses payments; the deployment is refused too", as
     });
   }
 });
+
+test("an update's dry run names its gas and cost over both APIs, warns, and leaves the chain and the tables alone", async () => {
+  const sale = { presale_mint_start: "2034-12-31", public_mint_start: "2035-01-01", royalties_share: 500 };
+  const { predicted_address: address } = await fixture.deployed(sale);
+  const path = "/v0/contracts/collections?dry_run=true";
+  const sent = { chain: "goerli", contract_address: address, public_mint_start: "2022-01-01" };
+  const before = await fixture.footprint();
+  const { status, body } = await api.put(path, sent);
+  expect([status, body["dry_run"], body["contract_address"]]).toEqual([200, true, address]);
+  expect(body["warnings"]).toEqual([
+    "the public sale opens as soon as this is on the chain",
+    "the presale starts no earlier than the public sale",
+    "the presale has a start but nobody on its list",
+  ]);
+  expect(Number(body["max_cost"])).toBeGreaterThan(Number(body["cost"]));
+  const same = await api.put(path, { ...sent, public_mint_start: "2035-01-01", royalties_share: 500 });
+  expect(same.body["warnings"]).toContainEqual(expect.stringContaining("would change nothing"));
+  const refused = await api.put(path, { ...sent, max_supply: 7, royalties_share: 10_001 });
+  expect(refused).toMatchObject({ status: 422, body: { error: { code: "value_error" } } });
+  const { data } = await api.graphql(
+    `mutation ($input: UpdateCollectionInput!) { updateCollection(input: $input, dryRun: true) {
+      update { id } plan { gas maxFeePerGasWei } warnings userErrors { code } } }`,
+    { input: { chain: "goerli", collection: address, publicMintStart: "2022-01-01T00:00:00Z" } },
+  );
+  expect(data["updateCollection"]).toEqual({
+    update: null,
+    plan: { gas: String(body["gas"]), maxFeePerGasWei: body["max_fee_per_gas"] },
+    warnings: body["warnings"],
+    userErrors: [],
+  });
+  expect(await fixture.footprint()).toEqual(before);
+
+  const { body: done } = await api.put("/v0/contracts/collections", sent);
+  const { gasUsed } = await h.chain.waitForTransactionReceipt({ hash: done["transaction_hash"] as unknown as Hex });
+  expect(Number(gasUsed)).toBeLessThanOrEqual(Number(body["gas"]));
+  expect(Number(gasUsed)).toBeGreaterThan(0.8 * Number(body["gas"]));
+});

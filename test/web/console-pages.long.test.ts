@@ -1,12 +1,13 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { Client } from "../setup/client.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
 import { buildPages } from "./web-fixture.ts";
@@ -66,9 +67,13 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     return deployed.body["contract_address"] as Address;
   }
 
-  async function open(path: string): Promise<WatchedPage> {
+  /** What a list of facts says of a word. */
+  const fact = (page: Page, word: string) => page.locator("dt", { hasText: word }).locator("+ dd").textContent();
+
+  async function open(path: string, wallet?: Wallet): Promise<WatchedPage> {
     const watched = await openPage(browser, origin);
     watched.page.setDefaultTimeout(60_000);
+    if (wallet) await addWallet(watched, wallet, stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
     const { apiKey } = stack.ready;
     await watched.context.addInitScript((key) => sessionStorage.setItem("mintyard-key", key), apiKey);
     await watched.page.goto(origin + path);
@@ -78,18 +83,54 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
   test("show a collection's revenue, mints by the hour, holders, and how rare its traits are", async () => {
     const { page, complaints, close } = await open(`/console/collections/goerli/${collection}`);
     await page.getByText("3 of 4").waitFor();
-    await page.getByText("0.03 ETH").waitFor();
+    await expect.poll(() => fact(page, "Buyers paid"), patient).toBe("0.03 ETH");
+    expect([await fact(page, "Withdrawn"), await fact(page, "To withdraw")]).toEqual(["0 ETH", "0.03 ETH"]);
     await page.getByText("3 in all, 3 at most in one bar").waitFor();
-    await page.getByText("1 holders of 3 tokens, 3.0 each on average").waitFor();
+    await page.getByText("1 holder of 3 tokens, 3.0 each on average").waitFor();
     const tokens = page.locator("section", { has: page.getByRole("heading", { name: "Tokens" }) });
     // The index has read the documents of all three.
     await tokens.getByRole("option", { name: "blue (2)" }).waitFor({ state: "attached" });
     await tokens.getByText("1 trait").first().click();
     await tokens.getByText("33 %").waitFor();
     await tokens.getByLabel("Colour").selectOption("red");
-    await tokens.getByText("1 tokens").waitFor();
+    await tokens.getByText("1 token").waitFor();
     expect(await tokens.getByText("Garden #0").count()).toBe(1);
     expect(await tokens.getByText("Garden #1").count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("withdraw the revenue to the treasury, and show what was withdrawn", async () => {
+    const { page, complaints, close } = await open(`/console/collections/goerli/${collection}`, owner);
+    const before = await chain.node.getBalance({ address: owner.account.address });
+    await page.getByRole("button", { name: "Withdraw with Own wallet" }).click();
+    await page.getByText(/^0\.03 ETH are in the treasury\. Transaction 0x/).waitFor();
+    await expect.poll(() => fact(page, "Withdrawn"), patient).toBe("0.03 ETH");
+    expect([await fact(page, "Buyers paid"), await fact(page, "To withdraw")]).toEqual(["0.03 ETH", "0 ETH"]);
+    expect(await chain.node.getBalance({ address: owner.account.address })).toBeGreaterThan(before);
+    expect(complaints).toEqual([]);
+    await close();
+  });
+
+  test("tell of no other contract what it took in, so that nobody has the node asked for it", async () => {
+    const ask = async (address: string) => (await fetch(`${origin}/console/takings/goerli/${address}`)).status;
+    expect([await ask(collection), await ask(`0x${"12".repeat(20)}`), await ask("0x12")]).toEqual([200, 404, 422]);
+  });
+
+  test("take a folder that is dropped, and name what is wrong with it by file", async () => {
+    const folder = join(dir, "dropped");
+    await mkdir(folder);
+    for (const id of [0, 1, 3]) await writeFile(join(folder, `${id}.png`), drawImage(id + 80));
+    const { page, context, complaints, close } = await open("/console/launch");
+    const box = await page.locator(".drop").boundingBox();
+    if (!box) throw new Error("there is no place to drop a folder");
+    const browserSide = await context.newCDPSession(page);
+    const data = { items: [], files: [folder], dragOperationsMask: 1 };
+    for (const type of ["dragEnter", "dragOver", "drop"] as const)
+      await browserSide.send("Input.dispatchDragEvent", { type, x: box.x + 20, y: box.y + 20, data });
+    await page.getByText("3 pictures").waitFor();
+    await page.getByText("is missing: numbers must have no gap").waitFor();
+    expect(await page.getByRole("button", { name: /^Store/ }).count()).toBe(0);
     expect(complaints).toEqual([]);
     await close();
   });
@@ -154,7 +195,7 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await page.getByLabel("Name of the collection").fill("Own contract");
     await page.locator("input[type=file]").setInputFiles(folder);
     await page.getByRole("button", { name: "Store 2 pictures" }).click();
-    await page.getByText("2 tokens are stored at").waitFor();
+    await page.getByText("2 tokens stored at").waitFor();
     const next = () => page.getByRole("button", { name: "Next" }).click();
     await next();
     await page.getByLabel("Symbol").fill("OWN");

@@ -47,7 +47,7 @@ describe.skipIf(!hasBrowser)("the console", () => {
     await rm(join(folder, "7.txt"));
     await page.locator("input[type=file]").setInputFiles(folder);
     await page.getByRole("button", { name: "Store 3 pictures" }).click();
-    await page.getByText("3 tokens are stored at").waitFor();
+    await page.getByText("3 tokens stored at").waitFor();
     await next();
     await page.getByLabel("Symbol").fill("CKEY");
     // The tab goes away and comes back: the launch is where it was.
@@ -58,9 +58,13 @@ describe.skipIf(!hasBrowser)("the console", () => {
     await page
       .getByLabel("Wallets of the presale")
       .fill(`${creator.account.address}\n${creator.account.address}\nnobody`);
-    await page.getByText("1 repeated rows left out, 1 rows are no address").waitFor();
+    await page.getByText("1 repeated row left out, 1 row without an address").waitFor();
     expect(await page.getByRole("button", { name: "Next" }).isDisabled()).toBe(true);
-    await page.getByLabel("Wallets of the presale").fill(creator.account.address);
+    const list = Buffer.from(`wallet,name\n${creator.account.address},me\n`);
+    await page
+      .getByLabel("File of the presale list")
+      .setInputFiles({ name: "list.csv", mimeType: "text/csv", buffer: list });
+    await page.getByText("1 wallet", { exact: true }).waitFor();
     await next();
     // The wallet of the session is filled in after the step has been drawn.
     await expect
@@ -76,6 +80,9 @@ describe.skipIf(!hasBrowser)("the console", () => {
     await page.getByText("0 of 3").waitFor();
     await page.getByText("Change settings").click();
     await page.getByLabel("Royalties, per cent").fill("7.5");
+    await page.getByRole("button", { name: "Check the change" }).click();
+    await page.getByText(/^The chain would take this\. It needs [\d,]+ gas: 0\.\d+ ETH now/).waitFor();
+    await page.getByText("the presale starts no earlier than the public sale").waitFor();
     await page.getByRole("button", { name: "Change one setting" }).click();
     await page.getByText("The change is on the chain.").waitFor();
     await page.getByRole("button", { name: "Withdraw with Own wallet" }).click();

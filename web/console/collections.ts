@@ -11,6 +11,7 @@ export interface Collection {
   owner_address: string;
   metadata_frozen: boolean;
   max_supply: number;
+  team_reserve: number;
   mint_price: number;
   tokens_per_mint: number;
   treasury_address: string;
@@ -28,8 +29,10 @@ export interface SaleBody {
   minted: string;
   reserved: string;
   public_price_wei: string;
+  presale_price_wei: string;
   public_start: string | null;
   presale_start: string | null;
+  block: string;
   block_time: string;
   preview: { name: string | null; description: string | null; image: string | null } | null;
 }
@@ -63,7 +66,8 @@ export function useSale(chain: string, address: string) {
 /** The sale in one word. */
 export function saleWord(sale: SaleBody): "sold out" | "public sale" | "presale" | "not open" {
   if (BigInt(sale.minted) + BigInt(sale.reserved) >= BigInt(sale.max_supply)) return "sold out";
-  const now = Math.max(Number(sale.block_time), Math.floor(Date.now() / 1000));
+  const chainTime = Number(sale.block_time);
+  const now = sale.chain.local ? chainTime : Math.max(chainTime, Math.floor(Date.now() / 1000));
   const open = (start: string | null) => start !== null && Number(start) < now;
   return open(sale.public_start) ? "public sale" : open(sale.presale_start) ? "presale" : "not open";
 }

@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from "@tanstack/react-query";
+import { counted } from "../shared/amounts.ts";
 import { graphql } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
 
@@ -38,11 +39,11 @@ export function Holders({ chain, address }: { chain: string; address: string }) 
   return (
     <div className="stack">
       <p className="small quiet">
-        {statistics.ownerCount.toLocaleString()} holders of {statistics.tokenCount.toLocaleString()} tokens,{" "}
+        {counted(statistics.ownerCount, "holder")} of {counted(statistics.tokenCount, "token")},{" "}
         {(statistics.tokenCount / Math.max(statistics.ownerCount, 1)).toFixed(1)} each on average
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <section className="scroll" tabIndex={0} aria-label="Holders">
+      <section className="scroll" tabIndex={0} aria-label="Table of holders">
         <table>
           <thead>
             <tr>

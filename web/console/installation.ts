@@ -1,4 +1,4 @@
-import { useQuery } from "@tanstack/react-query";
+import { queryOptions, useQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { localWallet, type Wallet, watchWallets } from "../shared/wallets.ts";
 import { get } from "./api.ts";
@@ -18,13 +18,15 @@ export interface Installation {
   limits: { file_bytes: number; directory_files: number };
 }
 
+export const installationQuery = queryOptions({
+  queryKey: ["installation"],
+  queryFn: () => get<Installation>("/console/installation.json"),
+  staleTime: Number.POSITIVE_INFINITY,
+});
+
+/** Undefined until the server has answered. */
 export function useInstallation(): Installation | undefined {
-  const { data } = useQuery({
-    queryKey: ["installation"],
-    queryFn: () => get<Installation>("/console/installation.json"),
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  return data;
+  return useQuery(installationQuery).data;
 }
 
 /** The wallets of this browser, and the test wallet where there is a local chain. */

@@ -1,5 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useEffect, useRef, useState } from "react";
+import { counted } from "../shared/amounts.ts";
 import { graphql, sendPatiently } from "./api.ts";
 import { ErrorNotice } from "./notices.tsx";
 
@@ -92,7 +93,7 @@ export function Snapshot({ chain, address }: { chain: string; address: string })
         </button>
         {file && (
           <a className="button main" href={file.url} download={file.name}>
-            Download {rows.toLocaleString()} rows
+            Download {counted(rows, "row")}
           </a>
         )}
       </div>

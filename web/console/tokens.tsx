@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { useState } from "react";
-import { shortAddress } from "../shared/amounts.ts";
+import { counted, shortAddress } from "../shared/amounts.ts";
 import { ApiError, graphql } from "./api.ts";
 import { ErrorNotice, Loading } from "./notices.tsx";
 import { isUnknown } from "./pages-of.ts";
@@ -100,7 +100,7 @@ export function TokenGrid({ chain, address, holder = false }: GridProps) {
         <p className="quiet">{filter ? "No token has these traits." : "No tokens yet."}</p>
       ) : (
         <p className="small quiet" role="status">
-          {total.toLocaleString()} tokens
+          {counted(total, "token")}
         </p>
       )}
       <ul className="cards small-cards">
@@ -135,7 +135,7 @@ function TokenCard({ token, traits, all }: { token: Token; traits: readonly Trai
       {attributes.length > 0 && (
         <details className="small">
           <summary>
-            {attributes.length === 1 ? "1 trait" : `${attributes.length} traits`}
+            {counted(attributes.length, "trait")}
             <span className="hidden"> of token {token.tokenId}</span>
           </summary>
           <dl className="traits">

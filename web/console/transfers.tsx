@@ -53,7 +53,7 @@ export function TransferTable({
   return (
     <div className="stack">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <section className="scroll" tabIndex={0} aria-label="Transfers">
+      <section className="scroll" tabIndex={0} aria-label="Table of transfers">
         <table>
           <thead>
             <tr>

@@ -1,11 +1,12 @@
 /** @jsxImportSource preact */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { coinOf, formatEther } from "../shared/amounts.ts";
+import { coinOf, formatEther, formatFee } from "../shared/amounts.ts";
 import { mintCall } from "./calls.ts";
 import { type Eligibility, eligibilityText, readEligibility } from "./eligibility.ts";
 import { ProgressPanel } from "./progress-panel.tsx";
 import type { Phase, Sale } from "./sale.ts";
 import { type Progress, sendMint } from "./send-mint.ts";
+import { useFee } from "./use-fee.ts";
 import type { Connected } from "./use-wallet.ts";
 
 /** How many, for how much, and the button. */
@@ -48,11 +49,10 @@ export function MintForm({ sale, phase, connected }: { sale: Sale; phase: Phase;
   const busy = progress.step === "checking" || progress.step === "confirm" || progress.step === "sent";
   const unit = coinOf(sale.chain.name);
 
-  const mint = () => {
-    const proof = listed ? (list?.proof ?? []) : null;
-    const call = mintCall(connected.account, sale.address, BigInt(count), cost, proof);
-    void sendMint(connected.wallet.provider, call, unit, setProgress);
-  };
+  const proof = listed ? (list?.proof ?? []) : null;
+  const call = mintCall(wallet, sale.address, BigInt(count), cost, proof);
+  const { provider } = connected.wallet;
+  const fee = useFee(provider, open && !busy ? call : null);
   return (
     <>
       {wantsList && list && <p class={list.eligible ? "notice" : "quiet"}>{eligibilityText(list)}</p>}
@@ -64,7 +64,7 @@ export function MintForm({ sale, phase, connected }: { sale: Sale; phase: Phase;
           class="stack"
           onSubmit={(event) => {
             event.preventDefault();
-            mint();
+            void sendMint(provider, call, unit, setProgress);
           }}
         >
           <div class="row apart">
@@ -85,7 +85,15 @@ export function MintForm({ sale, phase, connected }: { sale: Sale; phase: Phase;
             </label>
             <p class="price">
               <strong title={`${cost} wei`}>{cost === 0n ? "free" : `${formatEther(cost)} ${unit}`}</strong>
-              <span class="small quiet"> {cost === 0n ? "" : "and "}the network's fee</span>
+              <span class="small quiet">
+                {fee === null ? (
+                  "and the network's fee"
+                ) : (
+                  <span title={`${fee} wei`}>
+                    and about {formatFee(fee)} {unit} for the network
+                  </span>
+                )}
+              </span>
             </p>
           </div>
           <button type="submit" class="main" disabled={busy}>
@@ -93,7 +101,7 @@ export function MintForm({ sale, phase, connected }: { sale: Sale; phase: Phase;
           </button>
         </form>
       )}
-      <ProgressPanel progress={progress} sale={sale} provider={connected.wallet.provider} />
+      <ProgressPanel progress={progress} sale={sale} provider={provider} />
     </>
   );
 }

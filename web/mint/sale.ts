@@ -50,7 +50,7 @@ export class SaleUnknown extends Error {
   }
 }
 
-/** Without new blocks for so long a chain waits for transactions; its last block is no clock then. */
+/** Without new blocks for so long a chain has stopped, and its last block is no clock. Of a local chain the time is not a block's. */
 const idleMs = 60_000;
 
 /** @throws SaleUnknown with the server's words; TypeError when it cannot be reached. */
@@ -76,7 +76,7 @@ export async function readSale(path: string): Promise<Sale> {
     preview: body.preview,
     deployedHere: body.deployed_here,
     block: BigInt(body.block),
-    clockAhead: body.now_ms - Date.now() + (blockAhead < -idleMs ? 0 : blockAhead),
+    clockAhead: body.now_ms - Date.now() + (blockAhead < -idleMs && !body.chain.local ? 0 : blockAhead),
   };
 }
 

@@ -35,7 +35,7 @@ export async function sendMint(
     const missing = await missingFunds(provider, call);
     if (missing > 0n) return report({ step: "refused", refusal: lacking(missing, unit) });
     // Reverts here cost nothing.
-    await provider.request({ method: "eth_call", params: [call, "latest"] });
+    await simulate(provider, call);
     const nonce = await quantity(provider, "eth_getTransactionCount", [call.from, "latest"]);
     report({ step: "confirm" });
     hash = (await provider.request({ method: "eth_sendTransaction", params: [call] })) as Hex;
@@ -43,6 +43,32 @@ export async function sendMint(
     report(await follow(provider, call, hash, nonce));
   } catch (error) {
     report({ step: "refused", refusal: refusalOf(error), ...(hash ? { hash } : {}) });
+  }
+}
+
+/** So long after a sale's start its first block may come. */
+const openingMs = 15_000;
+
+/**
+ * A sale that has just opened is refused as long as the newest block is older than its start. The block that would come
+ * next decides then, where a node can say what it makes of the call; elsewhere the next block is waited for.
+ */
+async function simulate(provider: Provider, call: MintCall): Promise<void> {
+  const run = (block: "latest" | "pending") => provider.request({ method: "eth_call", params: [call, block] });
+  for (let waited = 0; ; waited += pollMs) {
+    try {
+      await run("latest");
+      return;
+    } catch (error) {
+      if (refusalOf(error).kind !== "not-started") throw error;
+      const opensNext = await run("pending").then(
+        () => true,
+        () => false,
+      );
+      if (opensNext) return;
+      if (waited >= openingMs) throw error;
+      await new Promise((done) => setTimeout(done, pollMs));
+    }
   }
 }
 

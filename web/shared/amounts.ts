@@ -20,6 +20,9 @@ export function formatFee(wei: bigint): string {
   return `${whole}${kept ? `.${kept}` : ""}`;
 }
 
+/** The same of an amount in whole units, as answers have it. */
+export const formatCost = (cost: number) => formatFee(parseEther(cost.toFixed(18)) ?? 0n);
+
 /** What a chain's own coin is called. */
 export const coinOf = (chain: string) => (chain === "polygon" ? "POL" : "ETH");
 
@@ -35,3 +38,6 @@ export function formatBytes(bytes: number): string {
   for (; value >= 1024 && unit < binary.length - 1; unit += 1) value /= 1024;
   return `${unit === 0 ? value : value.toFixed(1)} ${binary[unit]}`;
 }
+
+/** `1 token`, `2 tokens`. */
+export const counted = (count: number, what: string) => `${count.toLocaleString()} ${what}${count === 1 ? "" : "s"}`;

@@ -5,32 +5,60 @@ import type { Collection } from "../collections.ts";
 
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
-/** Sends a change of a collection and follows it to the chain. `said` is its way; "done" is said of a confirmed one only. */
+/** Members of `PUT /v0/contracts/collections`. */
+export type Changes = Readonly<Record<string, unknown>>;
+
+/** What the dry run of an update says; `cost` and `max_cost` in the chain's coin. */
+export interface UpdatePlan {
+  gas: number;
+  cost: number;
+  max_cost: number;
+  warnings: string[];
+}
+
+/**
+ * Checks a change of a collection by a dry run, sends it, and follows it to the chain. `said` is its way; that it is done
+ * is said of a confirmed one only.
+ */
 export function useUpdate({ chain, address }: Collection) {
   const client = useQueryClient();
   const [said, setSaid] = useState<string | null>(null);
+  const bodyOf = (changes: Changes) => ({ chain, contract_address: address, ...changes });
+  const check = useMutation({
+    mutationFn: async (changes: Changes) => ({
+      of: JSON.stringify(changes),
+      plan: await send<UpdatePlan>("PUT", "/v0/contracts/collections?dry_run=true", bodyOf(changes)),
+    }),
+    onMutate: () => setSaid(null),
+  });
   const update = useMutation({
-    mutationFn: async (changes: Record<string, unknown>) => {
+    mutationFn: async (changes: Changes) => {
       setSaid("The change is being signed.");
-      const body = { chain, contract_address: address, ...changes };
-      const { transaction_hash: hash } = await send<{ transaction_hash: string }>(
-        "PUT",
-        "/v0/contracts/collections",
-        body,
-      );
+      const answer = await send<{ transaction_hash: string }>("PUT", "/v0/contracts/collections", bodyOf(changes));
+      const hash = answer.transaction_hash;
       for (;;) {
         const waits = await waitsFor(chain, hash);
         if (waits === null) break;
-        setSaid(waits);
+        setSaid(`${waits} Transaction ${hash}`);
         await pause(1_000);
       }
       await client.invalidateQueries({ queryKey: ["collections"] });
       await client.invalidateQueries({ queryKey: ["sale"] });
-      setSaid("The change is on the chain.");
+      setSaid(`The change is on the chain. Transaction ${hash}`);
+      check.reset();
     },
     onError: () => setSaid(null),
   });
-  return { said, send: update.mutate, isPending: update.isPending, error: update.error };
+  return {
+    said,
+    check: check.mutate,
+    send: update.mutate,
+    isPending: update.isPending || check.isPending,
+    error: check.error ?? update.error,
+    /** @returns what the dry run of exactly these changes said; null before there was one. */
+    planOf: (changes: Changes): UpdatePlan | null =>
+      check.data?.of === JSON.stringify(changes) ? check.data.plan : null,
+  };
 }
 
 /** @returns what a transaction waits for; null when it is confirmed. */

@@ -1,9 +1,9 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { formatEther } from "../../shared/amounts.ts";
+import { coinOf, formatEther, formatFee } from "../../shared/amounts.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
 import type { Collection } from "../collections.ts";
-import { useInstallation, useWallets } from "../installation.ts";
+import { type InstalledChain, useInstallation, useWallets } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
 
 /** Selector of `withdrawFees()`. */
@@ -14,11 +14,14 @@ export function Withdraw({ collection }: { collection: Collection }) {
   const wallets = useWallets();
   const chain = useInstallation()?.chains.find(({ name }) => name === collection.chain);
   const [said, setSaid] = useState<string | null>(null);
+  const client = useQueryClient();
   const withdraw = useMutation({
     mutationFn: async (wallet: Wallet) => {
       setSaid(null);
       try {
-        setSaid(await withdrawWith(wallet, collection.address, chain?.id ?? 0, setSaid));
+        if (!chain) throw new Error("This installation does not serve the collection's network.");
+        setSaid(await withdrawWith(wallet, collection.address, chain, setSaid));
+        await client.invalidateQueries({ queryKey: ["takings"] });
       } catch (error) {
         setSaid(null);
         throw isRejection(error) ? new Error("You declined in your wallet. Nothing was sent.") : error;
@@ -50,13 +53,13 @@ export function Withdraw({ collection }: { collection: Collection }) {
 async function withdrawWith(
   { provider }: Wallet,
   to: string,
-  chainId: number,
+  { id, name }: InstalledChain,
   say: (text: string) => void,
 ): Promise<string> {
   const ask = async <T,>(method: string, ...params: unknown[]) => (await provider.request({ method, params })) as T;
   const [from] = await ask<string[]>("eth_requestAccounts");
-  if (Number(await ask<string>("eth_chainId")) !== chainId)
-    await ask("wallet_switchEthereumChain", { chainId: `0x${chainId.toString(16)}` });
+  if (Number(await ask<string>("eth_chainId")) !== id)
+    await ask("wallet_switchEthereumChain", { chainId: `0x${id.toString(16)}` });
   const balance = BigInt(await ask<string>("eth_getBalance", to, "latest"));
   if (balance === 0n) return "There is nothing to withdraw.";
   const call = { from, to, data: withdrawFees };
@@ -65,14 +68,17 @@ async function withdrawWith(
   } catch {
     throw new Error("This wallet is no admin of the collection. Use the owner's wallet.");
   }
-  say(`Confirm in your wallet: ${formatEther(balance)} to the treasury.`);
+  const coin = coinOf(name);
+  const [gas, price] = await Promise.all([ask<string>("eth_estimateGas", call), ask<string>("eth_gasPrice")]);
+  const fee = `about ${formatFee(BigInt(gas) * BigInt(price))} ${coin} for the network`;
+  say(`Confirm in your wallet: ${formatEther(balance)} ${coin} to the treasury; it costs ${fee}.`);
   const hash = await ask<string>("eth_sendTransaction", call);
   for (;;) {
     say(`Sent; waiting for a block. Transaction ${hash}`);
     const receipt = await ask<{ status: string } | null>("eth_getTransactionReceipt", hash).catch(() => null);
     if (receipt) {
       if (BigInt(receipt.status) !== 1n) throw new Error("The transaction failed; the money is still in the contract.");
-      return `${formatEther(balance)} are in the treasury. Transaction ${hash}`;
+      return `${formatEther(balance)} ${coin} are in the treasury. Transaction ${hash}`;
     }
     await new Promise((done) => setTimeout(done, 1_000));
   }

@@ -1,5 +1,5 @@
 import { type DragEvent, useEffect, useRef, useState } from "react";
-import { formatBytes } from "../../shared/amounts.ts";
+import { counted, formatBytes } from "../../shared/amounts.ts";
 import { useIdentity } from "../identity.tsx";
 import { useInstallation } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
@@ -102,7 +102,7 @@ export function ArtworkStep({ draft, change }: StepProps) {
           disabled={progress !== null || draft.name.trim() === ""}
           onClick={() => void store()}
         >
-          {draft.name.trim() === "" ? "Name the collection first" : `Store ${folder.tokens.length} pictures`}
+          {draft.name.trim() === "" ? "Name the collection first" : `Store ${counted(folder.tokens.length, "picture")}`}
         </button>
       )}
       {progress && folder && (
@@ -118,7 +118,7 @@ export function ArtworkStep({ draft, change }: StepProps) {
       )}
       {draft.baseUri && !progress && (
         <p className="notice" role="status">
-          {draft.supply} tokens are stored at <code>{draft.baseUri}</code>.
+          {counted(draft.supply, "token")} stored at <code>{draft.baseUri}</code>.
         </p>
       )}
       <ErrorNotice error={error} />
@@ -131,7 +131,7 @@ function FolderReport({ folder }: { folder: Folder }) {
   return (
     <div className={`notice ${folder.problems.length > 0 ? "wrong" : ""}`} role="status">
       <p>
-        {folder.tokens.length} pictures, {formatBytes(folder.bytes)}
+        {counted(folder.tokens.length, "picture")}, {formatBytes(folder.bytes)}
         {folder.problems.length > 0
           ? `; ${folder.problems.length} to mend before anything is sent:`
           : ". Nothing is wrong with them."}

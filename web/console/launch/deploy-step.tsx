@@ -1,6 +1,6 @@
 import { useMutation } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
-import { coinOf } from "../../shared/amounts.ts";
+import { coinOf, formatCost } from "../../shared/amounts.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
 import { ApiError, send, sendPatiently } from "../api.ts";
 import { useInstallation, useWallets } from "../installation.ts";
@@ -53,11 +53,14 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
       if (error instanceof ApiError && error.status < 500) change({ deploying: false });
     },
   });
+  const [asked, setAsked] = useState<string | null>(null);
   const byWallet = useMutation({
+    onMutate: () => setAsked(null),
     mutationFn: async (wallet: Wallet) => {
       if (!chain) throw new Error("Choose a network first.");
       try {
-        await deployWithWallet(draft, wallet, chain, (transactionHash) => change({ transactionHash, byWallet: true }));
+        const sent = (transactionHash: string) => change({ transactionHash, byWallet: true });
+        await deployWithWallet(draft, wallet, chain, setAsked, sent);
       } catch (error) {
         throw isRejection(error) ? new Error("You declined in your wallet. Nothing was sent.") : error;
       }
@@ -103,8 +106,8 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
             <dd>{data.gas.toLocaleString()}</dd>
             <dt>Cost of the deployment</dt>
             <dd>
-              {data.cost} {coinOf(draft.chain)} now, at most {data.max_cost} {coinOf(draft.chain)} (this installation
-              pays)
+              {formatCost(data.cost)} {coinOf(draft.chain)} now, at most {formatCost(data.max_cost)}{" "}
+              {coinOf(draft.chain)} (this installation pays)
             </dd>
           </dl>
           {data.warnings.map((text) => (
@@ -142,10 +145,11 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
                 disabled={deploy.isPending || byWallet.isPending}
                 onClick={() => byWallet.mutate(wallet)}
               >
-                {byWallet.isPending ? "Confirm in your wallet…" : `Deploy with ${wallet.name}`}
+                Deploy with {wallet.name}
               </button>
             ))}
           </div>
+          {byWallet.isPending && <p role="status">{asked ?? "Your wallet is asked…"}</p>}
         </details>
       )}
     </div>

@@ -1,4 +1,4 @@
-import { parseEther } from "../../shared/amounts.ts";
+import { coinOf, formatFee, parseEther } from "../../shared/amounts.ts";
 import type { Wallet } from "../../shared/wallets.ts";
 import { graphql } from "../api.ts";
 import type { InstalledChain } from "../installation.ts";
@@ -43,6 +43,7 @@ function inputOf(draft: Draft): Record<string, unknown> {
 /**
  * Has the creator's own wallet send the deployment. The wallet pays and becomes the collection's admin.
  *
+ * @param say is told what the wallet asks for and what it costs, before the wallet asks.
  * @returns the transaction's hash, which the server has been told of.
  * @throws what the wallet or the server refuses.
  */
@@ -50,6 +51,7 @@ export async function deployWithWallet(
   draft: Draft,
   { provider }: Wallet,
   chain: InstalledChain,
+  say: (text: string) => void,
   sent: (hash: string) => void,
 ): Promise<string> {
   const ask = async <T>(method: string, ...params: unknown[]) => (await provider.request({ method, params })) as T;
@@ -59,12 +61,11 @@ export async function deployWithWallet(
   const { deployCollection } = await graphql<Prepared>(prepareQuery, { input: inputOf(draft), sender: from });
   const { transaction, userErrors } = deployCollection;
   if (!transaction) throw new Error(userErrors.map(({ message }) => message).join("; ") || "Nothing was prepared.");
-  const hash = await ask<string>("eth_sendTransaction", {
-    from,
-    data: transaction.data,
-    value: `0x${BigInt(transaction.valueWei).toString(16)}`,
-    ...(transaction.gas === null ? {} : { gas: `0x${BigInt(transaction.gas).toString(16)}` }),
-  });
+  const call = { from, data: transaction.data, value: `0x${BigInt(transaction.valueWei).toString(16)}` };
+  const gas = BigInt(transaction.gas ?? (await ask<string>("eth_estimateGas", call)));
+  const fee = gas * BigInt(await ask<string>("eth_gasPrice"));
+  say(`Confirm in your wallet: the deployment costs about ${formatFee(fee)} ${coinOf(chain.name)}.`);
+  const hash = await ask<string>("eth_sendTransaction", { ...call, gas: `0x${gas.toString(16)}` });
   sent(hash);
   return hash;
 }

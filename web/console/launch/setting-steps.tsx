@@ -1,7 +1,7 @@
 import { useEffect } from "react";
+import { AllowlistField } from "../allowlist-field.tsx";
 import { useIdentity } from "../identity.tsx";
 import { useInstallation } from "../installation.ts";
-import { readAllowlist } from "./draft.ts";
 import { addressPattern, Field, type StepProps } from "./fields.tsx";
 
 /** What the collection is; none of it can be changed after the deployment. */
@@ -21,7 +21,7 @@ export function CollectionStep({ draft, change }: StepProps) {
             {chains.map(({ name, id, local }) => (
               <option key={id} value={name}>
                 {name}
-                {local ? " (local chain, no real money)" : ""}
+                {local ? " (no real money)" : ""}
               </option>
             ))}
           </select>
@@ -52,7 +52,6 @@ export function CollectionStep({ draft, change }: StepProps) {
 }
 
 export function SaleStep({ draft, change }: StepProps) {
-  const list = readAllowlist(draft.allowlist);
   return (
     <div className="stack">
       <div className="fields">
@@ -82,9 +81,7 @@ export function SaleStep({ draft, change }: StepProps) {
           type="datetime-local"
           optional
         />
-      </div>
-      {draft.presaleStart !== "" && (
-        <>
+        {draft.presaleStart !== "" && (
           <Field
             draft={draft}
             change={change}
@@ -94,30 +91,14 @@ export function SaleStep({ draft, change }: StepProps) {
             type="number"
             optional
           />
-          <label>
-            Wallets of the presale
-            <span className="hint">One address in a line, or the rows of a CSV file</span>
-            <textarea
-              value={draft.allowlist}
-              spellCheck={false}
-              onChange={(event) => change({ allowlist: event.target.value })}
-            />
-          </label>
-          <div role="status" className={`notice ${list.wrong.length > 0 ? "wrong" : ""}`}>
-            <p>
-              {list.wallets.length} wallets
-              {list.duplicates > 0 ? `, ${list.duplicates} repeated rows left out` : ""}
-              {list.wrong.length > 0 ? `, ${list.wrong.length} rows are no address:` : ""}
-            </p>
-            <ul>
-              {list.wrong.slice(0, 20).map(({ line, text }) => (
-                <li key={line}>
-                  line {line}: <code>{text}</code>
-                </li>
-              ))}
-            </ul>
-          </div>
-        </>
+        )}
+      </div>
+      {draft.presaleStart !== "" && (
+        <AllowlistField
+          text={draft.allowlist}
+          change={(allowlist) => change({ allowlist })}
+          hint="One address in a line, or the rows of a CSV file"
+        />
       )}
     </div>
   );

@@ -1,10 +1,11 @@
 import { Link } from "@tanstack/react-router";
-import { Amount, useBalance } from "../balance.tsx";
+import { Amount } from "../balance.tsx";
 import { attentionOf, type Collection, saleWord, useCollections, useSale } from "../collections.ts";
 import { useDraft } from "../launch/draft.ts";
 import { barsByHour, useMints } from "../mints.ts";
 import { ErrorNotice, Loading } from "../notices.tsx";
 import { BarPlot } from "../plot.tsx";
+import { AmountRange, useRevenue } from "../revenue.tsx";
 
 export function OverviewPage() {
   const { isPending, error, collections } = useCollections();
@@ -42,10 +43,10 @@ export function OverviewPage() {
 function CollectionCard({ collection }: { collection: Collection }) {
   const { chain, address, name } = collection;
   const { data: sale } = useSale(chain, address);
-  const { data: balance } = useBalance(chain, address);
+  const revenue = useRevenue(collection, sale);
   const { data: mints } = useMints(chain, address);
   const image = sale?.preview?.image;
-  const attention = sale ? attentionOf(collection, sale, balance ?? 0n) : [];
+  const attention = sale ? attentionOf(collection, sale, revenue?.waits ?? 0n) : [];
   return (
     <li className="card stack">
       {image ? (
@@ -67,10 +68,12 @@ function CollectionCard({ collection }: { collection: Collection }) {
           <p className="small quiet">
             {Number(sale.minted).toLocaleString()} of {Number(sale.max_supply).toLocaleString()} minted on {chain}
           </p>
-          {balance !== undefined && (
+          {revenue && (
             <p className="small">
-              <span className="quiet">Revenue to withdraw: </span>
-              <Amount wei={balance} chain={chain} />
+              <span className="quiet">Revenue: </span>
+              <AmountRange range={revenue.paid} chain={chain} />
+              <span className="quiet">, of it to withdraw: </span>
+              <Amount wei={revenue.waits} chain={chain} />
             </p>
           )}
           {mints && mints.times.length > 0 && (

@@ -1,8 +1,8 @@
-import { useMutation } from "@tanstack/react-query";
+import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
 import { useIdentity } from "../identity.tsx";
-import { useInstallation, useWallets } from "../installation.ts";
+import { installationQuery, useInstallation, useWallets } from "../installation.ts";
 import { ErrorNotice } from "../notices.tsx";
 
 export function SignInPage() {
@@ -10,10 +10,13 @@ export function SignInPage() {
   const installation = useInstallation();
   const wallets = useWallets();
   const [key, setKey] = useState("");
+  const client = useQueryClient();
   const byKey = useMutation({ mutationFn: () => enterKey(key.trim()) });
   const byWallet = useMutation({
     mutationFn: async (wallet: Wallet) => {
-      const chain = installation?.chains.find(({ local }) => local || !wallet.local);
+      // A wallet can be there before the server has answered.
+      const { chains } = await client.ensureQueryData(installationQuery);
+      const chain = chains.find(({ local }) => local || !wallet.local);
       if (!chain) throw new Error("This installation serves no chain.");
       try {
         await signIn(wallet, chain);
