@@ -144,7 +144,7 @@ describe.skipIf(!hasBrowser)("every page", () => {
     const { createWallet, node } = connect(rpcUrl, chainId);
     const [listed, other] = [await createWallet(), await createWallet()];
     const presale = await deploySale(stack, listed.account.address, {
-      ...{ name: "Presale", supply: 9, presaleIn: -60_000, publicIn: 15_000 },
+      ...{ name: "Presale", supply: 9, presaleIn: -60_000, publicIn: 40_000 },
       listed: [listed.account.address, `0x${"77".repeat(20)}`],
     });
     const visit = async (wallet: Wallet, look: Look) => {
@@ -169,7 +169,7 @@ describe.skipIf(!hasBrowser)("every page", () => {
     await early.page.getByText("This wallet has used its one presale mint.").waitFor();
     expect(await node.getBalance({ address: presale })).toBe(5_000_000_000_000_000n);
 
-    // A local chain's clock is a minute behind. Nobody loads the page again: the countdown ends, and the button is there.
+    // Nobody loads the page again: the countdown ends, and the button is there.
     await waiting.page.getByText("0.01 ETH").waitFor();
     await waiting.page.getByRole("button", { name: "Mint 1" }).click();
     await waiting.page.getByRole("heading", { name: "Here is your token" }).waitFor();

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import type { Address } from "viem";
+import { type Address, createPublicClient, http } from "viem";
 import { drawImage } from "../../bin/demo-images.ts";
 import { Client } from "../setup/client.ts";
 import { patient } from "../setup/poll-timeout.ts";
@@ -22,6 +22,12 @@ export async function buildPages(): Promise<void> {
   await promisify(execFile)(process.execPath, [join(import.meta.dirname, "../../bin/build-web.ts")]);
 }
 
+/** Milliseconds of the next block: a local chain's clock can be a minute behind, and ahead after many blocks. */
+async function readClock(rpcUrl: string): Promise<number> {
+  const chain = createPublicClient({ transport: http(rpcUrl) });
+  return Number((await chain.getBlock({ blockTag: "pending" })).timestamp) * 1_000;
+}
+
 /** Deploys a collection over REST with a picture that the page can show. @returns its address once it stands. */
 export async function deploySale(
   stack: Pick<LeasedStack, "ready">,
@@ -34,7 +40,8 @@ export async function deploySale(
   const image = cid(await client.form("/files", [["file", new Blob([new Uint8Array(drawImage(7))]), "7.png"]]));
   const text = JSON.stringify({ name: `${name} key`, description: "Opens a page.", image: `ipfs://${image}` });
   const document = cid(await client.form("/files", [["file", new Blob([text]), "key.json"]]));
-  const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+  const clock = await readClock(stack.ready.rpcUrl ?? "");
+  const at = (ms: number) => new Date(clock + ms).toISOString();
   const { status, body } = await client.json("/contracts/collections", {
     ...{ chain: "goerli", name, symbol: "PAGE", max_supply: supply, tokens_per_mint: perMint },
     ...{ mint_price: 0.01, presale_mint_price: 0.005, owner_address: owner, treasury_address: owner },
