@@ -1,5 +1,7 @@
 import { openAsBlob } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+// Not the one within Node 24: where a server answers before it has read a form, that one ends the whole process.
+import { FormData, fetch, type RequestInit } from "undici";
 import { backoffMs } from "../src/backoff.ts";
 import { CommandError } from "./command-error.ts";
 import type { ServiceAddress } from "./service-address.ts";

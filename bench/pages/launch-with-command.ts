@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { nodeFlags } from "../../src/embedded/supervisor.ts";
 import { cutAt, type LaunchJob, mostDifference } from "./launch-job.ts";
 import { residentMegabytes } from "./process-memory.ts";
 
@@ -31,7 +32,7 @@ export async function launchWithCommand(job: LaunchJob): Promise<void> {
 /** @returns whether it was cut. */
 async function run(job: LaunchJob, seen: { megabytes: number; difference: number }, cut: number): Promise<boolean> {
   const { stack, key, folder, count, stored } = job;
-  const child = spawn(process.execPath, [program, "launch", folder, "--yes", "--json"], {
+  const child = spawn(process.execPath, [...nodeFlags, program, "launch", folder, "--yes", "--json"], {
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], MINTYARD_DATA_DIR: stack.dir, MINTYARD_KEY: key },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -1,4 +1,6 @@
 import { CID } from "multiformats/cid";
+// Not the one within Node 24: kubo answers before it has read all, and that one may end the whole process then.
+import { FormData, fetch } from "undici";
 import { z } from "zod";
 import type { Config } from "../config/config.ts";
 import type { PinDriver } from "./pin-driver.ts";
