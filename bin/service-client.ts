@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 // Not the one within Node 24: where a server answers before it has read a form, that one ends the whole process.
 import { FormData, fetch, type RequestInit } from "undici";
 import { backoffMs } from "../src/backoff.ts";
+import { countForMinorGc } from "../src/ipfs/minor-gc.ts";
 import { CommandError } from "./command-error.ts";
 import type { ServiceAddress } from "./service-address.ts";
 
@@ -72,7 +73,10 @@ export class ServiceClient {
   async #upload(open: () => Promise<Blob>, name: string): Promise<string> {
     return await this.#again(async () => {
       const form = new FormData();
-      form.append("file", await open(), name);
+      const blob = await open();
+      form.append("file", blob, name);
+      // What it is read into is outside the heap, and would lie about until there are some hundred megabytes.
+      countForMinorGc(blob.size);
       const answer = (await this.#send("/v0/files", { method: "POST", body: form })) as { ipfs_url: string };
       return answer.ipfs_url.split("/").at(-1) ?? "";
     });

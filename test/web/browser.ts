@@ -53,7 +53,8 @@ export async function openPage(
     addEventListener("securitypolicyviolation", (event) => console.error(`policy: ${event.violatedDirective}`));
   });
   const watched = { page, context, complaints, close: () => context.close() };
-  onTestFailed(async () => await describeContext(watched));
+  // Benches open pages too.
+  if (process.env["VITEST"]) onTestFailed(async () => await describeContext(watched));
   return watched;
 }
 
