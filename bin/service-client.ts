@@ -75,8 +75,8 @@ export class ServiceClient {
       const form = new FormData();
       const blob = await open();
       form.append("file", blob, name);
-      // What it is read into is outside the heap, and would lie about until there are some hundred megabytes.
-      countForMinorGc(blob.size);
+      // What it is read into, and copied to, is outside the heap, and would lie about until there are some hundred megabytes.
+      countForMinorGc(2 * blob.size);
       const answer = (await this.#send("/v0/files", { method: "POST", body: form })) as { ipfs_url: string };
       return answer.ipfs_url.split("/").at(-1) ?? "";
     });

@@ -37,7 +37,7 @@ async function begin(page: Page, { folder, count }: LaunchJob, origin: string): 
   await page.goto(`${origin}/console/launch`);
   await page.getByLabel("Name of the collection").fill("Large");
   await page.locator("input[type=file]").setInputFiles(folder);
-  await page.getByRole("button", { name: `Store ${count} pictures` }).click();
+  await page.getByRole("button", { name: `Store ${count.toLocaleString("en")} pictures` }).click();
 }
 
 /** Until so many files are stored, or all of them and their documents. */
