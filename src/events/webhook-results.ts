@@ -86,18 +86,18 @@ export async function recordResults(
            slow = coalesce($7, w.slow),
            failures = CASE WHEN $2 THEN w.failures + 1 WHEN $3 THEN 0 ELSE w.failures END,
            failing_since = CASE WHEN $2 THEN coalesce(w.failing_since, clock_timestamp()) WHEN $3 THEN NULL ELSE w.failing_since END,
-           state = CASE WHEN w.state = 'enabled' AND ($4 OR ($2 AND w.failing_since < clock_timestamp() - $6 * interval '1 second'))
-             THEN 'disabled' ELSE w.state END,
-           disabled_reason = CASE WHEN $4 THEN 'gone'
-             WHEN $2 AND w.failing_since < clock_timestamp() - $6 * interval '1 second' THEN 'failing' ELSE w.disabled_reason END,
-           (changed_at, disabled_at) = (SELECT CASE WHEN off THEN clock_timestamp() ELSE w.changed_at END,
-             CASE WHEN off THEN clock_timestamp() ELSE w.disabled_at END
-             FROM (SELECT w.state = 'enabled' AND ($4 OR ($2 AND w.failing_since < clock_timestamp() - $6 * interval '1 second')) AS off) o),
-           next_due = greatest((SELECT min(d.next_at) FROM service.webhook_delivery d WHERE d.webhook_id = w.id AND d.state = 'pending'),
-             CASE WHEN $2 THEN clock_timestamp() + $5 * interval '1 second' END)
-             -- Without a delivery there is nothing to be due.
-             + CASE WHEN EXISTS (SELECT FROM service.webhook_delivery d WHERE d.webhook_id = w.id AND d.state = 'pending')
-               THEN interval '0' END
+           state = CASE WHEN n.reason IS NULL THEN w.state ELSE 'disabled' END,
+           disabled_reason = coalesce(n.reason, w.disabled_reason),
+           disabled_at = CASE WHEN n.reason IS NULL THEN w.disabled_at ELSE clock_timestamp() END,
+           changed_at = CASE WHEN n.reason IS NULL THEN w.changed_at ELSE clock_timestamp() END,
+           -- Without a delivery there is nothing to be due.
+           next_due = CASE WHEN n.next_at IS NOT NULL
+             THEN greatest(n.next_at, CASE WHEN $2 THEN clock_timestamp() + $5 * interval '1 second' END) END
+         FROM (SELECT
+             CASE WHEN h.state <> 'enabled' THEN NULL WHEN $4 THEN 'gone'
+               WHEN $2 AND h.failing_since < clock_timestamp() - $6 * interval '1 second' THEN 'failing' END AS reason,
+             (SELECT min(d.next_at) FROM service.webhook_delivery d WHERE d.webhook_id = h.id AND d.state = 'pending') AS next_at
+           FROM service.webhook h WHERE h.id = $1) n
          WHERE w.id = $1`,
         [
           ...[row.id, failed, results.length > 0 && !failed, isGone, pauseSeconds, disabledAfterSeconds],

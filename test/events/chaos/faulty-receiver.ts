@@ -50,8 +50,8 @@ export class FaultyReceiver {
       ["taken and reset", () => taken("reset")],
       ["taken and 500", () => taken({ status: 500 })],
     ];
-    // Seldom: it lasts fifteen seconds.
-    if (this.#random(400) === 0) faults.push(["hang", () => "hang"]);
+    // It lasts fifteen seconds: one fault of two dozen.
+    if (this.#random(3) === 0) faults.push(["hang", () => "hang"]);
     const isFaulty = this.faultOneIn > 0 && this.#random(this.faultOneIn) === 0;
     const [name, answer] = (isFaulty ? faults[this.#random(faults.length)] : null) ?? [
       "taken",
