@@ -33,9 +33,9 @@ export function addGroup(program: AnyCommand, name: string, does: string, run?: 
   return group;
 }
 
-/** Adds the options of a command that talks to a service by its public API. */
+/** Adds the options of a command that talks to a service by its public API, and finds it by itself. */
 export function withService(command: AnyCommand) {
-  return (command as Command)
+  return standsAlone(command as Command)
     .option("--url <origin>", "the service, with its key in MINTYARD_KEY; default: the one that runs here")
     .option("--json", "one JSON object a line");
 }

@@ -1,5 +1,5 @@
 import { Option } from "@commander-js/extra-typings";
-import { type AnyCommand, addGroup, exitWith, parseWhole, standsAlone, withService } from "./command-line.ts";
+import { type AnyCommand, addGroup, exitWith, parseWhole, withService } from "./command-line.ts";
 
 const listening = () => import("./events/listen.ts");
 const endpoints = () => import("./events/endpoints.ts");
@@ -7,7 +7,7 @@ const operator = () => import("./events/operator-endpoints.ts");
 
 /** Adds `mintyard events`: what happens, told to whoever builds on the service. */
 export function addEventCommands(program: AnyCommand): void {
-  const group = standsAlone(addGroup(program, "events", "streams and webhooks (docs/events.md)"));
+  const group = addGroup(program, "events", "streams and webhooks (docs/events.md)");
   withFilter(group.command("listen"))
     .description("print events as they come, and send them to a local receiver as webhooks")
     .option("--forward-to <receiver>", "send each to this address, signed with this machine's own secret")

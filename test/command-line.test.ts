@@ -2,6 +2,8 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { findCommand, needsService } from "../bin/command-line.ts";
+import { createProgram } from "../bin/commands.ts";
 
 const root = join(import.meta.dirname, "..");
 // A database that does not answer: what is wrong with the arguments has to be said before it is asked.
@@ -83,4 +85,16 @@ test("what the arguments allow is begun", () => {
   expect(stderr).toMatch(/^mintyard accounts list: .*ECONNREFUSED/);
   expect(stderr).not.toContain("Usage");
   expect(status).toBe(1);
+});
+
+test("commands on the database take that of the stack that runs here, those on the API find it by themselves", () => {
+  const program = createProgram();
+  const joins = (line: string) => {
+    const command = findCommand(program, line.split(" "));
+    return command && needsService(command);
+  };
+  for (const line of ["accounts list", "wallets open", "events operator create", "events operator deliveries"])
+    expect([line, joins(line)]).toEqual([line, true]);
+  for (const line of ["start", "launch status", "events listen", "events trigger", "events endpoints create"])
+    expect([line, joins(line)]).toEqual([line, false]);
 });

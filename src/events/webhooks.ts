@@ -250,10 +250,11 @@ function readFilterFor(services: WebhookServices, owner: WebhookOwner, input: We
 function readUrl({ config }: WebhookServices, owner: WebhookOwner, text: string | null | undefined): string {
   if (!text) throw new ServiceError("parameter_missing", "url is missing", { field: "url" });
   const url = text.length <= 2_000 && URL.canParse(text) ? new URL(text) : null;
-  if (!url || !isAllowedUrl(url, { allowPrivate: allowsPrivate(config, owner.accountId) }))
+  const allowPrivate = allowsPrivate(config, owner.accountId);
+  if (!url || !isAllowedUrl(url, { allowPrivate }))
     throw new ServiceError(
       "value_error",
-      "url must be http or https, at a public host, at port 80 or 443, without a user, and of 2,000 characters at most",
+      `url must be http or https,${allowPrivate ? "" : " at a public host, at port 80 or 443,"} without a user, and of 2,000 characters at most`,
       { field: "url" },
     );
   return url.href;
