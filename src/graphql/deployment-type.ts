@@ -9,6 +9,7 @@ const states: Record<DeploymentState, string> = {
   queued: "Accepted; waits for a nonce.",
   held: "Waits until something changes: see holdReason.",
   assigned: "Has its nonce.",
+  batched: "A mint in one transaction with other mints of its contract; it has an outcome of its own.",
   signed: "Its transaction is on disk; it will be sent until it is mined.",
   in_flight: "Sent.",
   mined: "In a block that may still be replaced: see progress.",

@@ -120,7 +120,7 @@ export function addMints(builder: Builder): void {
           if (pinned && token.uri)
             throw new ServiceError("value_error", "send a uri or metadata, not both", { field: "uri" });
           const one = { ...present(token), uri: pinned?.uri ?? token.uri ?? undefined };
-          const operation = await mintTokens(services, caller, { ...present(place), tokens: [one] });
+          const operation = await mintTokens(services, caller, { ...present(place), tokens: [one], together: true });
           return { operation: { ...operation, ...(pinned ?? {}) }, warnings: pinned ? [] : lintUri(token.uri ?? "") };
         }),
     }),
@@ -164,7 +164,7 @@ export function addMints(builder: Builder): void {
       type: batchType(builder),
       nullable: true,
       description:
-        "Mints several tokens: of an ERC-1155 contract in one transaction, of an ERC-721 contract one request for each.",
+        "Mints several tokens: of an ERC-1155 contract by one request, of an ERC-721 contract by one for each. Those that wait at once share a transaction, in which each has its own outcome.",
       args: { ...keyArgs(t as never), tokens: t.arg({ type: [tokenInput], required: true }) },
       resolve: async (_root, { dryRun, tokens, ...place }, context) => {
         const { services } = context;

@@ -50,8 +50,7 @@ export function easyMint(services: Services, caller: Caller, input: EasyMintInpu
     id: "optional",
   });
   const mint = mintOperation(services, caller, product, tokens, input.idempotencyKey, {
-    payload: { name, description, fileUrl },
-    drawId: async () => String(await drawId(services, product)),
+    easy: { payload: { name, description, fileUrl }, drawId: async () => String(await drawId(services, product)) },
   });
   return { ...mint, store };
 }

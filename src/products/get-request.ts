@@ -58,6 +58,8 @@ export async function getRequest(services: Services, caller: Caller, key: Reques
   const row = await selectRequests(services.db)
     .where("i.tenant_id", "=", caller.accountId)
     .where("i.root_id", "in", roots)
+    // A hash that several mints share names the one whose nonce it has.
+    .orderBy("i.batch_lead", (order) => order.asc().nullsFirst())
     .orderBy("i.retry_number", "desc")
     .limit(1)
     .executeTakeFirst();
@@ -71,30 +73,35 @@ function notFound(): ServiceError {
 
 /** Requests with their place in the wallet's queue and the one hash to show. */
 export function selectRequests(db: Kysely<Database>, of: readonly IntentKind[] = kinds) {
-  return db
-    .selectFrom("service.intent as i")
-    .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
-    .leftJoinLateral(
-      (eb) =>
-        eb
-          .selectFrom("service.attempt as t")
-          .select("t.hash")
-          .whereRef("t.chain_id", "=", "s.chain_id")
-          .whereRef("t.addr", "=", "s.addr")
-          .whereRef("t.nonce", "=", "s.nonce")
-          .orderBy(sql`t.hash = s.mined_attempt`, (order) => order.desc().nullsLast())
-          .orderBy("t.created_at", "desc")
-          .limit(1)
-          .as("a"),
-      (join) => join.onTrue(),
-    )
-    .where("i.kind", "in", of)
-    .select([
-      ...(["i.id", "i.kind", "i.chain_id", "i.state", "i.hold_reason", "i.hold_detail", "i.payload"] as const),
-      ...(["i.predicted_addr", "i.created_at", "i.updated_at", "i.found_tx", "i.found_block"] as const),
-      ...(["s.mined_block", "a.hash"] as const),
-    ])
-    .select(sql<bigint>`(extract(epoch FROM i.created_at) * 1000000)::bigint`.as("created_micros"));
+  return (
+    db
+      .selectFrom("service.intent as i")
+      // A member of a batch has its lead's transaction.
+      .leftJoin("service.nonce_reservation as s", (join) =>
+        join.on("s.intent_id", "=", sql<string>`CASE i.state WHEN 'batched' THEN i.batch_lead ELSE i.id END`),
+      )
+      .leftJoinLateral(
+        (eb) =>
+          eb
+            .selectFrom("service.attempt as t")
+            .select("t.hash")
+            .whereRef("t.chain_id", "=", "s.chain_id")
+            .whereRef("t.addr", "=", "s.addr")
+            .whereRef("t.nonce", "=", "s.nonce")
+            .orderBy(sql`t.hash = s.mined_attempt`, (order) => order.desc().nullsLast())
+            .orderBy("t.created_at", "desc")
+            .limit(1)
+            .as("a"),
+        (join) => join.onTrue(),
+      )
+      .where("i.kind", "in", of)
+      .select([
+        ...(["i.id", "i.kind", "i.chain_id", "i.state", "i.hold_reason", "i.hold_detail", "i.payload"] as const),
+        ...(["i.predicted_addr", "i.created_at", "i.updated_at", "i.found_tx", "i.found_block"] as const),
+        ...(["s.mined_block", "a.hash"] as const),
+      ])
+      .select(sql<bigint>`(extract(epoch FROM i.created_at) * 1000000)::bigint`.as("created_micros"))
+  );
 }
 
 export type RequestRow = Awaited<ReturnType<ReturnType<typeof selectRequests>["executeTakeFirstOrThrow"]>>;

@@ -11,6 +11,9 @@ import { type MintInput, mintOperation } from "./mint-tokens.ts";
 
 const mostKeyLength = 200;
 
+/** Each is known by its id, so those of a contract may share a transaction. */
+const shared = { together: true };
+
 /** A token of a list, and how its mint came out; of an ERC-1155 contract all tokens come out alike. */
 export type MintResult = { done: CarriedOut; fault: null } | { done: null; fault: ServiceError | null };
 
@@ -21,7 +24,7 @@ export interface ListedToken extends TokenInput {
 
 /**
  * Mints several tokens: of an ERC-1155 contract by one request; of an ERC-721 contract each is a request of its own, so a
- * token that is refused takes no other down. Under one key the same list is the same mints.
+ * token that is refused takes no other down; those that wait at once share a transaction. Under one key the same list is the same mints.
  *
  * @returns one for each token, in their order. In a dry run nothing is done, and the faults are those of a simulation.
  * @throws ServiceError for a list that cannot be begun: what `findProduct` throws, and all malformed tokens; what `carryOut`
@@ -40,7 +43,7 @@ export async function mintMany(
   const product = await findProduct(services, caller, input);
   const single = product.type === "erc1155" || tokens.length === 1;
   const operations = single
-    ? [{ ...mintOperation(services, caller, product, checkMint(product, tokens), key), store: storeOf(tokens) }]
+    ? [{ ...mintOperation(services, caller, product, checkMint(product, tokens), key, shared), store: storeOf(tokens) }]
     : split(services, caller, product, input);
   const results = await Promise.all(
     operations.map(async (operation, index): Promise<MintResult> => {
@@ -84,7 +87,7 @@ function split(services: Services, caller: Caller, product: Product, { tokens, i
   const equal = new Map<string, number>();
   return checked.map((token, index): Operation => {
     const own = key === undefined ? undefined : `${key}:${index}`;
-    const mint = mintOperation(services, caller, product, token ?? [], own);
+    const mint = mintOperation(services, caller, product, token ?? [], own, shared);
     const before = equal.get(mint.canonical) ?? 0;
     equal.set(mint.canonical, before + 1);
     const canonical = before === 0 ? mint.canonical : `${mint.canonical} ${before}`;

@@ -20,6 +20,8 @@ export interface MintInput {
   /** Of ERC-721 exactly one. */
   tokens: readonly TokenInput[];
   idempotencyKey?: string | undefined;
+  /** Its client knows each mint by its id: several that wait may share a transaction. */
+  together?: boolean;
 }
 
 /**
@@ -31,19 +33,26 @@ export interface MintInput {
 export async function mintTokens(services: Services, caller: Caller, input: MintInput): Promise<Operation> {
   const product = await findProduct(services, caller, input);
   const tokens = checkTokens(product, input.tokens, { to: true, uri: "needed", quantity: true, id: "optional" });
-  return mintOperation(services, caller, product, tokens, input.idempotencyKey);
+  return mintOperation(services, caller, product, tokens, input.idempotencyKey, { together: input.together ?? false });
 }
 
-/** @param tokens checked; those without an id get one. */
+/**
+ * @param tokens checked; those without an id get one.
+ * @param more `together`: as of `MintInput`; `easy`: of the service's own contract, whose ids are drawn elsewhere.
+ */
 export function mintOperation(
   services: Services,
   caller: Caller,
   product: Product,
   tokens: readonly (Omit<OperationToken, "tokenId"> & { tokenId?: string })[],
   idempotencyKey: string | undefined,
-  easy?: { payload: TokensPayload["easy"]; drawId: () => Promise<string> },
+  more: {
+    together?: boolean;
+    easy?: { payload: TokensPayload["easy"]; drawId: () => Promise<string> };
+  } = {},
 ): Operation {
   const { chain, address, type } = product;
+  const { easy, together = false } = more;
   return {
     ...{ chain, kind: "mint", operator: product.operator, idempotencyKey },
     canonical: `${address} ${canonicalOf(tokens)}`,
@@ -53,6 +62,7 @@ export function mintOperation(
         drawn.push({ ...token, tokenId: token.tokenId ?? (await easy?.drawId()) ?? drawId(id, index) });
       const payload: TokensPayload = {
         ...{ contract: address, contractAsSent: product.asSent, type, tokens: drawn },
+        ...(together ? { together } : {}),
         ...(easy?.payload ? { easy: easy.payload } : {}),
       };
       return { payload, target: address, owner: product.deployedOwner, data: encodeMint(type, drawn) };

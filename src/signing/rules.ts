@@ -31,6 +31,7 @@ export const operatorSelectors = {
   deployERC721: "0x28cfc8db",
   deployERC1155: "0x65bcd503",
   execute: "0xa05aa016",
+  executeBatch: "0x2daf1148",
 } as const;
 /** What the operator calls of a product contract for the service: nothing of its owner or roles. */
 const productSelectors = new Set<Hex>(
@@ -49,6 +50,10 @@ const productSelectors = new Set<Hex>(
   ].map((signature) => toFunctionSelector(signature)),
 );
 const executeParameters = parseAbiParameters("bytes32 intent, address target, bytes data");
+const batchParameters = parseAbiParameters([
+  "Call[] calls",
+  "struct Call { bytes32 intent; address target; bytes data; }",
+]);
 /** keccak256 of `RELAYER_ROLE`. */
 export const relayerRole = "0xe2b7fb3b832174769106daebcfd6d1970523240dda11281102db9363b83b0dc4";
 
@@ -98,10 +103,12 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
       // Which contracts it acts on, and that no money moves, is bound by the operator itself.
       if (!isOperator) deny(`${to} is no operator of this signer`);
       if (!(Object.values(operatorSelectors) as string[]).includes(selector)) deny(`call ${selector} of the operator`);
-      // A request's name is a UUID, padded in front.
-      if (!/^0{32}[0-9a-f]{32}/.test(data.slice(10))) deny("its name is the one of no request");
-      if (selector === operatorSelectors.execute && !isProductCall(data as Hex))
-        deny("the operator calls nothing of a product contract but mints, updates, burns and transfers");
+      for (const { name, call } of namedCalls(selector, data)) {
+        // A request's name is a UUID, padded in front.
+        if (!/^0x0{32}[0-9a-f]{32}$/.test(name)) deny("its name is the one of no request");
+        if (call !== null && !productSelectors.has(call.slice(0, 10) as Hex))
+          deny("the operator calls nothing of a product contract but mints, updates, burns and transfers");
+      }
       return;
     case "grant":
       if (!admin) deny("roles are given by the operator's own command only");
@@ -114,13 +121,19 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
   }
 }
 
-function isProductCall(data: Hex): boolean {
+/** The names in a call of the operator, and what it calls of product contracts under each; null: it deploys one. */
+function namedCalls(selector: string, data: string): readonly { name: string; call: Hex | null }[] {
+  const bytes: Hex = `0x${data.slice(10)}`;
   try {
-    const [, , call] = decodeAbiParameters(executeParameters, `0x${data.slice(10)}`);
-    return productSelectors.has(call.slice(0, 10) as Hex);
-  } catch {
-    return false;
-  }
+    if (selector === operatorSelectors.execute) {
+      const [name, , call] = decodeAbiParameters(executeParameters, bytes);
+      return [{ name, call }];
+    }
+    if (selector !== operatorSelectors.executeBatch) return [{ name: bytes.slice(0, 66), call: null }];
+    const [calls] = decodeAbiParameters(batchParameters, bytes);
+    if (calls.length > 0) return calls.map(({ intent, data: call }) => ({ name: intent, call }));
+  } catch {}
+  throw new SigningRefused("the call of the operator cannot be read");
 }
 
 /** The whole call that lets a wallet deploy. */

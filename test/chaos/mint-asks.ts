@@ -6,9 +6,10 @@ import type { Address } from "viem";
 /**
  * `drawn`: the service draws the id. `chosen`: the client does, and somebody else asks for the same id later. `batch`:
  * several ids of an ERC-1155 contract. `easy`: a token of the service's contract. `revoked`: in a contract whose owner
- * takes the service's rights midway. `receiver`: to a contract that takes no tokens.
+ * takes the service's rights midway. `receiver`: to a contract that takes no tokens. `list`: several tokens of an ERC-721
+ * contract over GraphQL, each a request of its own, which may share transactions.
  */
-export type MintKind = "drawn" | "chosen" | "batch" | "easy" | "revoked" | "receiver";
+export type MintKind = "drawn" | "chosen" | "batch" | "easy" | "revoked" | "receiver" | "list";
 
 export interface AskedToken {
   /** Nobody else gets a token in the run. Lower case. */
@@ -35,6 +36,8 @@ export interface MintAsk {
   copies: number;
   /** Every hash that an answer ever named. */
   hashes: Set<string>;
+  /** Of a list: the id of each token's request, by its place. */
+  requests: Map<number, string>;
   /** The answer that refused it for good. */
   refusal: string | null;
 }
@@ -49,13 +52,17 @@ export interface MintPlaces {
   receiver: Address;
 }
 
+const mintBatch = `mutation ($contract: Address!, $tokens: [MintTokenInput!]!, $key: String) {
+  mintBatch(chain: "goerli", contract: $contract, tokens: $tokens, idempotencyKey: $key) {
+    results { request { id } userErrors { code message } } userErrors { code message } } }`;
+
 const hex = (value: number, digits: number) => value.toString(16).padStart(digits, "0");
 const kinds: readonly MintKind[] = [
-  ...(["batch", "chosen", "drawn", "batch", "easy", "drawn"] as const),
-  ...(["batch", "revoked", "receiver", "batch", "chosen", "drawn"] as const),
+  ...(["batch", "chosen", "drawn", "list", "easy", "drawn"] as const),
+  ...(["batch", "revoked", "receiver", "list", "chosen", "drawn"] as const),
 ];
 
-/** The mint of a place in the run: a third of them are batches. */
+/** The mint of a place in the run: a third of them are of several tokens. */
 export function makeMintAsk(seed: number, index: number, places: MintPlaces): MintAsk {
   const kind = kinds[index % kinds.length] ?? "drawn";
   const pick = (addresses: readonly Address[]) => addresses[index % addresses.length] as Address;
@@ -67,7 +74,7 @@ export function makeMintAsk(seed: number, index: number, places: MintPlaces): Mi
         : kind === "easy"
           ? places.easy
           : pick(places.erc721);
-  const count = kind === "batch" ? 2 + (index % 4) : 1;
+  const count = kind === "batch" ? 2 + (index % 4) : kind === "list" ? 3 + (index % 6) : 1;
   const tokens = Array.from({ length: count }, (_, at): AskedToken => {
     const id = BigInt(index + 1) * 100n + BigInt(at);
     return {
@@ -78,7 +85,7 @@ export function makeMintAsk(seed: number, index: number, places: MintPlaces): Mi
     };
   });
   return {
-    ...{ index, kind, contract, tokens, refusal: null },
+    ...{ index, kind, contract, tokens, refusal: null, requests: new Map<number, string>() },
     ...requestOf(kind, contract, tokens, `Easy ${seed} ${index}`),
     // Two of three bring their own key.
     key: index % 3 === 0 ? null : `mint-${seed}-${index}`,
@@ -98,6 +105,10 @@ function requestOf(kind: MintKind, contract: Address, tokens: readonly AskedToke
   if (kind === "easy") {
     const body = { chain: "goerli", name, description: "", file_url: "ipfs://x", mint_to_address: first?.to };
     return { path: "/mints/easy/urls", body };
+  }
+  if (kind === "list") {
+    const wanted = tokens.map(({ to, uri }) => ({ to, uri }));
+    return { path: "/graphql", body: { query: mintBatch, variables: { contract, tokens: wanted } } };
   }
   const bodies = tokens.map(({ to, tokenId, uri, quantity }) => ({
     ...{ mint_to_address: to, metadata_uri: uri },

@@ -39,6 +39,34 @@ export async function sendV0(
   );
 }
 
+/** One GraphQL request to one of the API processes; null when no answer comes. */
+export async function sendGraphql(
+  world: World,
+  body: object,
+  { turn = 0, timeoutMs = 20_000 }: { turn?: number; timeoutMs?: number },
+): Promise<Record<string, unknown> | null> {
+  return await fetch(`${world.apiUrls[turn % world.apiUrls.length]}/graphql`, {
+    method: "POST",
+    headers: { authorization: world.apiKey, "content-type": "application/json" },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(timeoutMs),
+  }).then(
+    async (response) => (await response.json()) as Record<string, unknown>,
+    () => null,
+  );
+}
+
+interface ListedResult {
+  request: { id: string } | null;
+  userErrors: { code: string; message: string }[];
+}
+
+/** What became of each token; null when the whole list was refused for a moment, or nobody answered. */
+function readList(answer: Record<string, unknown> | null): ListedResult[] | null {
+  const data = answer?.["data"] as { mintBatch?: { results: ListedResult[] | null } | null } | null | undefined;
+  return data?.mintBatch?.results ?? null;
+}
+
 /** Clients that post mints, some of them three times at once, repeat what fails, hang up, and ask for taken ids. */
 export class MintClients {
   readonly #world: World;
@@ -76,7 +104,33 @@ export class MintClients {
     return performance.now() < this.#deadline;
   }
 
+  /** A list is repeated until each of its tokens has a request, which has to be the same one each time. */
+  async #mintList(ask: MintAsk, copy: number): Promise<void> {
+    for (let tries = 0; this.#inTime; tries += 1) {
+      const variables = { ...(ask.body["variables"] as object), key: ask.key };
+      const impatient = !this.calm && this.#random.chance(0.05);
+      const timeoutMs = impatient ? this.#random.between(5, 300) : 20_000;
+      const answer = await sendGraphql(this.#world, { ...ask.body, variables }, { turn: copy + tries, timeoutMs });
+      const results = readList(answer);
+      for (const [place, { request, userErrors }] of (results ?? []).entries()) {
+        if (request) this.#keep(ask, place, request.id);
+        const fault = userErrors.find(({ code }) => code !== "service_unavailable");
+        if (fault) this.wrong.push(`list ${ask.index}, token ${place}: ${JSON.stringify(fault)}`);
+      }
+      if (results && ask.requests.size === ask.tokens.length) return this.#tally.count("lists with all requests");
+      this.#tally.count(answer ? "lists to be repeated" : "connection failures");
+      await sleep(200 + 200 * Math.min(tries, 4));
+    }
+  }
+
+  #keep(ask: MintAsk, place: number, id: string): void {
+    const before = ask.requests.get(place) ?? id;
+    if (before !== id) this.wrong.push(`list ${ask.index}, token ${place} is two requests: ${before}, ${id}`);
+    ask.requests.set(place, id);
+  }
+
   async #mint(ask: MintAsk, copy: number): Promise<void> {
+    if (ask.kind === "list") return await this.#mintList(ask, copy);
     const answer = await this.#insist(ask.path, ask.body, ask.key, copy);
     if (!answer) return;
     if (answer.status === 200) {

@@ -10,7 +10,7 @@ import {
 } from "viem";
 import { rpc } from "./fleet.ts";
 import type { AskedToken, MintAsk } from "./mint-asks.ts";
-import { sendV0 } from "./mint-clients.ts";
+import { sendGraphql, sendV0 } from "./mint-clients.ts";
 import type { World } from "./world.ts";
 
 const abi = parseAbi([
@@ -34,6 +34,8 @@ export interface MintVerdict {
   /** Requests that are on the chain, and their tokens. */
   mints: number;
   tokens: number;
+  /** Transactions with more than one request, and what they minted. */
+  shared: { transactions: number; tokens: number };
   lost: string[];
   doubled: string[];
   /** Minted otherwise than asked for, or called otherwise by the service. */
@@ -61,7 +63,14 @@ export async function readMints(world: World, contracts: readonly Address[]): Pr
 export async function judgeMints(world: World, asks: readonly MintAsk[]): Promise<MintVerdict> {
   const minted = await readMints(world, [...new Set(asks.map(({ contract }) => contract))]);
   const byRecipient = Map.groupBy(minted, ({ to }) => to);
-  const verdict: MintVerdict = { mints: 0, tokens: minted.length, lost: [], doubled: [], wrong: [] };
+  const verdict: MintVerdict = {
+    mints: 0,
+    tokens: minted.length,
+    shared: countShared(asks, minted),
+    lost: [],
+    doubled: [],
+    wrong: [],
+  };
   for (const ask of asks) {
     const name = `${ask.kind} ${ask.index}`;
     const found = ask.tokens.map(({ to }) => byRecipient.get(to) ?? []);
@@ -77,6 +86,7 @@ export async function judgeMints(world: World, asks: readonly MintAsk[]): Promis
     if (ask.kind !== "revoked" && !stands) verdict.lost.push(name);
     if (ask.kind === "revoked" && ask.hashes.size === 0 && ask.refusal === null) verdict.lost.push(name);
     if (stands) verdict.wrong.push(...(await findOtherThanAsked(world, ask, found.flat(), name)));
+    if (ask.kind === "list") verdict.wrong.push(...(await findOtherRequests(world, ask, found.flat(), name)));
     for (const hash of ask.hashes) {
       const fault = await findOtherAnswer(world, ask, hash, stands ? found.flat() : []);
       if (fault) verdict.wrong.push(`${name}: ${fault}`);
@@ -84,6 +94,16 @@ export async function judgeMints(world: World, asks: readonly MintAsk[]): Promis
   }
   for (const to of byRecipient.keys()) verdict.wrong.push(`nobody asked for what ${to} has`);
   return verdict;
+}
+
+function countShared(asks: readonly MintAsk[], minted: readonly Minted[]) {
+  const listed = new Set(asks.flatMap(({ kind, tokens }) => (kind === "list" ? tokens.map(({ to }) => to) : [])));
+  const groups = Map.groupBy(
+    minted.filter(({ to }) => listed.has(to)),
+    ({ transaction }) => transaction,
+  );
+  const shared = [...groups.values()].filter(({ length }) => length > 1);
+  return { transactions: shared.length, tokens: shared.flat().length };
 }
 
 async function findOtherThanAsked(
@@ -102,7 +122,30 @@ async function findOtherThanAsked(
     const uri = await readUri(world, ask, minted.id);
     if (!isUri(token, uri)) faults.push(`${name}: the URI of token ${index} is ${uri}`);
   }
-  if (new Set(found.map(({ transaction }) => transaction)).size > 1) faults.push(`${name}: in several transactions`);
+  const apart = new Set(found.map(({ transaction }) => transaction)).size > 1;
+  if (apart && ask.kind !== "list") faults.push(`${name}: in several transactions`);
+  return faults;
+}
+
+/** What the service says of each token's request: its id, and the transaction that minted it. */
+async function findOtherRequests(
+  world: World,
+  ask: MintAsk,
+  found: readonly Minted[],
+  name: string,
+): Promise<string[]> {
+  const faults: string[] = [];
+  const query = "query ($id: ID!) { mintRequest(id: $id) { state tokenId transactionHash } }";
+  for (const [place, { to }] of ask.tokens.entries()) {
+    const id = ask.requests.get(place);
+    const answer = await sendGraphql(world, { query, variables: { id } }, {});
+    const data = answer?.["data"] as { mintRequest: Record<string, string> | null } | undefined;
+    const { state, tokenId, transactionHash } = data?.mintRequest ?? {};
+    const minted = found.find((token) => token.to === to);
+    const same = minted && String(minted.id) === tokenId && minted.transaction === transactionHash;
+    if (!same || !["CONFIRMED", "FINALIZED"].includes(state ?? ""))
+      faults.push(`${name}: token ${place} is ${state ?? "nothing"} as ${tokenId} by ${transactionHash}`);
+  }
   return faults;
 }
 

@@ -72,7 +72,7 @@ export async function runMintChaos(options: MintChaosOptions): Promise<MintChaos
     tally.fault("two workers");
     for (const proxy of world.proxies) proxy.rate = options.rate;
     reporting = setInterval(() => {
-      const answered = asks.filter(({ hashes, refusal }) => hashes.size > 0 || refusal !== null).length;
+      const answered = asks.filter(isAnswered).length;
       const done = `${Math.round((performance.now() - begun) / 1000)} s: ${answered} of ${mints} answered`;
       options.onProgress?.(`${done}, ${Math.round(100 * trouble.progress)} % of the faults done`);
     }, 15_000);
@@ -121,6 +121,10 @@ export async function runMintChaos(options: MintChaosOptions): Promise<MintChaos
     clearInterval(reporting);
     await world.stop();
   }
+}
+
+function isAnswered({ hashes, refusal, requests, tokens }: MintAsk): boolean {
+  return hashes.size > 0 || refusal !== null || requests.size === tokens.length;
 }
 
 /** Deployed by the service before anything breaks. */
@@ -237,14 +241,14 @@ async function findWrongRows(world: World, asks: readonly MintAsk[]): Promise<st
   );
   const known = new Map(rows.map(({ to, n }) => [to.toLowerCase(), n]));
   const found: string[] = [];
-  for (const ask of asks) {
-    const to = ask.tokens[0]?.to ?? "";
-    const count = known.get(to) ?? 0;
-    known.delete(to);
-    const least = ask.hashes.size > 0 ? 1 : 0;
-    const most = ask.kind === "receiver" ? 0 : 1;
-    if (count < least || count > most) found.push(`${ask.kind} ${ask.index} has ${count} requests`);
-  }
+  for (const ask of asks)
+    for (const [place, { to }] of (ask.kind === "list" ? ask.tokens : ask.tokens.slice(0, 1)).entries()) {
+      const count = known.get(to) ?? 0;
+      known.delete(to);
+      const least = ask.hashes.size > 0 || ask.requests.has(place) ? 1 : 0;
+      const most = ask.kind === "receiver" ? 0 : 1;
+      if (count < least || count > most) found.push(`${ask.kind} ${ask.index} has ${count} requests`);
+    }
   if (known.size > 0) found.push(`requests that were to be refused: ${known.size}`);
   return found;
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HttpApi, type Json } from "../collections/http-api.ts";
+import { patient } from "../setup/poll-timeout.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 
 let s: ProductScenario;
@@ -108,6 +109,31 @@ test("each token's document is stored once", async () => {
   const { requests } = await mintBatch(tokens);
   expect(requests).toHaveLength(4);
   expect(await count("service.upload")).toBe(before + 4);
+});
+
+test("a list takes few transactions, and mints of the original interface one each", async () => {
+  const tokens = Array.from({ length: 12 }, () => ({ to: randomAddress(), uri }));
+  const before = await s.sent();
+  const { requests } = await mintBatch(tokens);
+  expect(requests).toHaveLength(12);
+  const read = async (id: string) =>
+    (await api.graphql("query ($id: ID!) { mintRequest(id: $id) { state transactionHash } }", { id })).data[
+      "mintRequest"
+    ] as unknown as { state: string; transactionHash: string };
+  const hashes = await Promise.all(requests.map(async ({ id }) => (await read(id)).transactionHash));
+  expect(hashes.every((hash) => /^0x[0-9a-f]{64}$/.test(hash))).toBe(true);
+  await expect.poll(() => s.sent(), patient).toBe(before + new Set(hashes).size);
+  expect(new Set(hashes).size).toBeLessThanOrEqual(6);
+  for (const { id } of requests) await s.h.until(s.services, id, ["finalized"]);
+
+  const apart = await Promise.all(
+    tokens.map(() =>
+      api.post("/v0/mints/customizable", {
+        ...{ chain: "goerli", contract_address: contract, metadata_uri: uri, mint_to_address: randomAddress() },
+      }),
+    ),
+  );
+  expect(new Set(apart.map(({ body }) => body["transaction_hash"])).size).toBe(12);
 });
 
 test("a list takes a place of the rate for each of its tokens", async () => {

@@ -54,10 +54,25 @@ describe("of the operator's calls the rules allow", () => {
     check(execute(encodeUpdateProduct(runtime, [], true)));
   });
 
-  test("none in a batch, under another name than a request's, or of what is the owner's", () => {
+  const batch = (...calls: { intent: Hex; data: Hex }[]) =>
+    encodeFunctionData({
+      ...{ abi, functionName: "executeBatch" },
+      args: [calls.map((call) => ({ ...call, target: contract }))],
+    });
+
+  test("a batch of them, and none where one of its calls is none of them", () => {
     const mint = encodeMint("erc721", [token]);
-    const args = [[{ intent: name, target: contract, data: mint }]] as const;
-    expect(() => check(encodeFunctionData({ abi, functionName: "executeBatch", args }))).toThrow("of the operator");
+    check(batch({ intent: name, data: mint }, { intent: intentName(randomUUID()), data: mint }));
+    const grant = encodeFunctionData({
+      ...{ abi: parseAbi(["function grantRole(bytes32,address)"]), args: [name, wallet], functionName: "grantRole" },
+    });
+    expect(() => check(batch({ intent: name, data: mint }, { intent: name, data: grant }))).toThrow("mints, updates");
+    expect(() => check(batch({ intent: `0x${"11".repeat(32)}`, data: mint }))).toThrow("name");
+    expect(() => check(batch())).toThrow("cannot be read");
+  });
+
+  test("none under another name than a request's, or of what is the owner's", () => {
+    const mint = encodeMint("erc721", [token]);
     expect(() => check(execute(mint, `0x${"11".repeat(32)}`))).toThrow("name");
     const owners = parseAbi(["function transferOwnership(address)", "function grantRole(bytes32,address)"]);
     for (const call of [
@@ -66,6 +81,6 @@ describe("of the operator's calls the rules allow", () => {
       "0x" as const,
     ])
       expect(() => check(execute(call))).toThrow("mints, updates, burns and transfers");
-    expect(() => check(`${execute(mint).slice(0, 300)}` as Hex)).toThrow("mints, updates, burns and transfers");
+    expect(() => check(`${execute(mint).slice(0, 300)}` as Hex)).toThrow("cannot be read");
   });
 });

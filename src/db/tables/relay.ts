@@ -36,6 +36,7 @@ export type IntentState =
   | "queued"
   | "held"
   | "assigned"
+  | "batched"
   | "signed"
   | "in_flight"
   | "mined"
@@ -102,8 +103,12 @@ interface IntentTable {
   cancel_requested_at: Generated<Date | null>;
   /** The transaction that made the collection, where it is none of the intent's own nonce. */
   found_tx: Generated<Buffer | null>;
-  /** Its block, which was final when it was recorded; null in rows of before. */
+  /** Its block; of another transaction than a batch's it was final when it was recorded. Null in rows of before. */
   found_block: Generated<bigint | null>;
+  /** Of a member of a batch: the intent whose transaction it is in, or was in once. */
+  batch_lead: Generated<string | null>;
+  /** Of the lead of a batch: the operator's whole call. */
+  batch_call: Generated<Buffer | null>;
 }
 
 /** Written by a trigger. */

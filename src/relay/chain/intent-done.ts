@@ -1,4 +1,4 @@
-import { encodeFunctionData } from "viem";
+import { encodeFunctionData, type Hex } from "viem";
 import { productOperatorAbi } from "../../../contracts/abi/product-operator.ts";
 import type { Chain } from "../../chains.ts";
 import { toAddress } from "../../db/bytes.ts";
@@ -7,6 +7,7 @@ import type { Intent } from "../store/intents.ts";
 import type { RelayContext } from "./context.ts";
 import { intentName } from "./encode-deploy.ts";
 import { isOperation } from "./operation.ts";
+import { agreeOnBytes } from "./quorum.ts";
 import { calls, parseHex } from "./reads.ts";
 
 /**
@@ -18,9 +19,7 @@ import { calls, parseHex } from "./reads.ts";
 export async function isIntentDone(services: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
   if (!isOperation(intent.kind)) return false;
   const nodes = services.relay.nodes(chain);
-  const args = [intentName(intent.root_id)] as const;
-  const data = encodeFunctionData({ abi: productOperatorAbi, functionName: "isIntentDone", args });
-  const call = calls.call(toAddress(intent.factory), data, "latest");
+  const call = doneCall(intent);
   const answers = await Promise.allSettled(
     (await nodes.all()).map(async (node) => {
       const word = parseHex((await node.ask([call]))[0], "whether an intent is done");
@@ -32,4 +31,16 @@ export async function isIntentDone(services: RelayContext, chain: Chain, intent:
   if (words.length < nodes.needed(chain.relay.quorum))
     throw new NodeFault(`too few endpoints of ${chain.name} tell whether a request is done`);
   return false;
+}
+
+/** Whether enough endpoints say that it was carried out: of a batch the transaction's own success does not tell. */
+export async function agreeOnDone(services: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
+  const done: Hex = `0x${"1".padStart(64, "0")}`;
+  return await agreeOnBytes(services.relay.nodes(chain), chain.relay.quorum, doneCall(intent), done);
+}
+
+function doneCall(intent: Intent) {
+  const args = [intentName(intent.root_id)] as const;
+  const data = encodeFunctionData({ abi: productOperatorAbi, functionName: "isIntentDone", args });
+  return calls.call(toAddress(intent.factory), data, "latest");
 }

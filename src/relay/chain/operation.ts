@@ -27,10 +27,13 @@ export function replacesRecord(kind: IntentKind): kind is "update" | "contract_u
 }
 
 /**
- * The call of the operator, from what was frozen when the intent was accepted. It carries the intent's name, and the
- * operator refuses a name the second time.
+ * The call of the operator, from what was frozen when the intent was accepted, or when it became the lead of a batch. It
+ * carries the intent's name, and the operator refuses a name the second time.
  */
-export function encodeOperation(intent: Pick<Intent, "kind" | "root_id" | "predicted_addr" | "init_data">): Hex {
+export function encodeOperation(
+  intent: Pick<Intent, "kind" | "root_id" | "predicted_addr" | "init_data"> & Partial<Pick<Intent, "batch_call">>,
+): Hex {
+  if (intent.batch_call) return toHex(intent.batch_call);
   const data = toHex(intent.init_data);
   // A deployment's data is the operator's whole call: the address follows from it.
   if (intent.kind === "contract") return data;
@@ -41,10 +44,11 @@ export function encodeOperation(intent: Pick<Intent, "kind" | "root_id" | "predi
   });
 }
 
-/** The name of the intent that a call of the operator is for; null for any other call. */
+/** The name of the intent that a call of the operator is for, of a batch the first's; null for any other call. */
 export function nameInOperation(data: Hex): Hex | null {
   try {
     const call = decodeFunctionData({ abi: productOperatorAbi, data });
+    if (call.functionName === "executeBatch") return call.args[0][0]?.intent ?? null;
     const named = ["execute", "deployERC721", "deployERC1155"].includes(call.functionName);
     return named ? (call.args?.[0] as Hex) : null;
   } catch {

@@ -48,6 +48,16 @@ export async function verifyOperation(
 ): Promise<string | null> {
   const receipt = (await readReceipts(services.relay.nodes(chain), [hash])).get(hash);
   if (!receipt) throw new NodeFault("no endpoint has the receipt of a mined transaction any more");
+  return await findFault(services, chain, intent, receipt);
+}
+
+/** The same by a receipt that was read already. */
+export async function findFault(
+  services: RelayContext,
+  chain: Chain,
+  intent: Intent,
+  receipt: Receipt,
+): Promise<string | null> {
   if (!announcesOperation(receipt, intent)) return "the operator does not say that it was carried out";
   switch (intent.kind) {
     case "contract":

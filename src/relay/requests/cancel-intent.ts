@@ -41,6 +41,8 @@ async function requireUndone(services: RelayContext, intent: Intent): Promise<vo
 }
 
 async function requestCancellation(services: RelayContext, intent: Intent): Promise<Intent | undefined> {
+  if (intent.state === "batched")
+    throw new ServiceError("value_error", "it is in one transaction with other mints and cannot be cancelled any more");
   if (!cancellable.includes(intent.state))
     throw new ServiceError("value_error", `it is ${intent.state} already and cannot be cancelled any more`);
   if (await isInLaterUpdate(services.db, intent))

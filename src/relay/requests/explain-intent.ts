@@ -13,6 +13,7 @@ const meanings: Record<Intent["state"], string> = {
   queued: "accepted; it has no nonce yet",
   held: "accepted, but something has to change first; it is tried again by itself",
   assigned: "it has its nonce and is about to be signed",
+  batched: "it is in the transaction of another mint of its contract",
   signed: "its bytes are stored and about to be sent",
   in_flight: "sent; no block has it yet",
   mined: "in a block; not deep enough yet",
@@ -36,6 +37,7 @@ const reasons: Record<string, string> = {
   simulation: "the contract would refuse the call as things are",
   done_elsewhere:
     "the operator contract has done it by a transaction whose rows were lost: it ends as that one once that is final",
+  refused: "the contract refused it, in a transaction whose other mints were carried out",
   superseded: "a later update of the token was carried out while this one had to be repeated: it is not sent again",
   verification: "what stands at the address is not what was asked for",
   no_effect: "it was mined where its contract did not stand (a reorganisation): it is repeated",
@@ -77,7 +79,8 @@ async function findRoots(db: Kysely<Database>, wanted: string): Promise<string[]
     SELECT root_id FROM service.intent WHERE found_tx = ${bytes}
     UNION
     SELECT i.root_id FROM service.attempt a
-    JOIN service.nonce_reservation s USING (chain_id, addr, nonce) JOIN service.intent i ON i.id = s.intent_id OR i.root_id = s.found_root
+    JOIN service.nonce_reservation s USING (chain_id, addr, nonce) JOIN service.intent i
+      ON i.id = s.intent_id OR i.root_id = s.found_root OR i.batch_lead = s.intent_id
     WHERE a.hash = ${bytes}`.execute(db);
   return rows.map((row) => row.root_id);
 }
@@ -96,6 +99,8 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
     `  account    ${intent.tenant_id}`,
     `  chain      ${intent.chain_id}, ${isOperation(intent.kind) ? "contract" : "collection"} ${toAddress(intent.predicted_addr)}`,
     ...tokenLines(intent),
+    ...(intent.batch_lead ? [`  batch      in the transaction of ${intent.batch_lead}`] : []),
+    ...(intent.batch_call ? await memberLines(db, intent) : []),
     `  accepted   ${intent.created_at.toISOString()}, last change ${intent.updated_at.toISOString()}`,
     ...(await history(db, intent)),
   ];
@@ -103,7 +108,7 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
     lines.push(
       `  found      ${isOperation(intent.kind) ? "it was carried out" : "its collection was made"} by ${toHash(intent.found_tx)}, at another nonce`,
     );
-  if (!reservation && intent.found_tx) return [...lines, ""];
+  if (!reservation && (intent.found_tx || intent.state === "batched")) return [...lines, ""];
   if (!reservation)
     return [...lines, `  nonce      none yet; without one it expires at ${intent.expires_at.toISOString()}`, ""];
   lines.push(`  nonce      ${reservation.nonce} of ${toAddress(reservation.addr)}`);
@@ -157,4 +162,14 @@ async function history(db: Kysely<Database>, intent: Intent): Promise<string[]> 
     const why = undone ? "its block is not on the chain any more" : words ? `${hold_reason}: ${words}` : hold_reason;
     return `  ${at.toISOString()}  ${state}${why ? `, ${why}` : ""}`;
   });
+}
+
+async function memberLines(db: Kysely<Database>, lead: Intent): Promise<string[]> {
+  const members = await db
+    .selectFrom("service.intent")
+    .select(["id", "state"])
+    .where("batch_lead", "=", lead.id)
+    .orderBy("seq")
+    .execute();
+  return members.map(({ id, state }) => `  batch      its transaction has ${id} too: ${state}`);
 }

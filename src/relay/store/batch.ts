@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
 interface Options {
   /** Items in one batch. */
   most: number;
@@ -5,11 +7,13 @@ interface Options {
   retryIndividually: boolean;
   /** A batch that takes longer hangs at a node or a connection, and the next one does not wait for it. Default 250. */
   timeoutMs?: number;
+  /** How long the first batch waits for others. Default: for those of the same turn. */
+  gatherMs?: number;
 }
 
 /**
  * Work that costs about the same for many as for one, done together for everybody who asks while the same work is
- * under way: the first caller's runs at once, those who come meanwhile are the next batch, which begins when the one
+ * under way: the first caller's runs with those of the same turn, those who come meanwhile are the next batch, which begins when the one
  * before it has ended or has taken long. Two may overlap then: what must not happen at once is the work's own affair.
  *
  * @param work gives one result per item, in their order; it is never given none.
@@ -58,6 +62,8 @@ class Batches<Item, Result> {
   }
 
   async #run(name: string): Promise<void> {
+    // Callers that came to it together, from the same answer, share the first batch too.
+    await (this.#options.gatherMs === undefined ? null : sleep(this.#options.gatherMs));
     for (let waiting = this.#waiting.get(name); waiting; waiting = this.#waiting.get(name)) {
       const batch = waiting.splice(0, this.#options.most);
       if (batch.length === 0) this.#waiting.delete(name);

@@ -6,8 +6,10 @@ import type { IntentState } from "../../db/tables/relay.ts";
  */
 export const lifecycle = {
   // Without a nonce.
-  queued: ["held", "assigned", "mined", "confirmed", "failed_onchain", "cancelled", "expired"],
+  queued: ["held", "assigned", "batched", "mined", "confirmed", "failed_onchain", "cancelled", "expired"],
   held: ["queued", "cancelled", "expired"],
+  // In the transaction of another mint of its contract, whose nonce it is.
+  batched: ["queued", "confirmed", "failed_onchain"],
   // With a nonce, which is its own for ever.
   assigned: ["signed", "mined", "nonce_conflict"],
   signed: ["in_flight", "mined", "mined_reverted", "mined_cancellation", "nonce_conflict"],
@@ -16,7 +18,7 @@ export const lifecycle = {
   mined: ["in_flight", "confirmed", "failed_onchain", "nonce_conflict"],
   mined_reverted: ["in_flight", "confirmed", "failed_onchain", "nonce_conflict"],
   mined_cancellation: ["in_flight", "confirmed", "cancelled", "nonce_conflict"],
-  confirmed: ["in_flight", "finalized", "nonce_conflict"],
+  confirmed: ["in_flight", "batched", "finalized", "nonce_conflict"],
   // Another transaction used its nonce.
   nonce_conflict: ["confirmed", "failed_onchain", "retried"],
   // Ended. A retried request goes on as a new row.
@@ -32,6 +34,8 @@ const phases = {
   /** No nonce yet: the submit loop takes it up. */
   queued: "unassigned",
   held: "unassigned",
+  /** A member of a batch: the confirm loop looks at its lead's transaction. */
+  batched: "batched",
   /** A nonce, and in no block: the resubmit loop sends it until it is mined. */
   assigned: "open",
   signed: "open",
@@ -71,7 +75,7 @@ export const openStates = statesIn("open");
 export const decidingStates = statesIn("in_block", "conflict");
 
 /** States in which a client waits for an outcome. */
-export const undecidedStates = statesIn("unassigned", "open", "in_block", "conflict");
+export const undecidedStates = statesIn("unassigned", "batched", "open", "in_block", "conflict");
 
 /** States of a request whose transaction is in a block that may still be taken back. */
 export type MinedState = StateIn<"in_block" | "confirmed">;

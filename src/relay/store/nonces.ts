@@ -84,14 +84,25 @@ export async function markMined(
   return moved;
 }
 
-/** Takes `markMined` back: the block is no longer on the chain. */
+/** Takes `markMined` back: the block is no longer on the chain. Of a batch this holds for all members at once. */
 export async function markUnmined(transaction: Transaction<Database>, intent: Intent): Promise<Intent | null> {
   const moved = await moveIntent(transaction, intent, "in_flight");
   if (!moved) return null;
+  if (intent.batch_call) await takeMembersBack(transaction, intent.id);
   await transaction
     .updateTable("service.nonce_reservation")
     .set({ state: "open", mined_block: null, mined_block_hash: null, mined_attempt: null, mined_cost_wei: null })
     .where("intent_id", "=", intent.id)
     .execute();
   return moved;
+}
+
+/** The reservation is locked first: who confirms a member holds it meanwhile (track/follow-batches.ts). */
+async function takeMembersBack(transaction: Transaction<Database>, leadId: string): Promise<void> {
+  await sql`SELECT FROM service.nonce_reservation WHERE intent_id = ${leadId}::uuid FOR UPDATE`.execute(transaction);
+  await sql`
+    UPDATE service.intent m SET state = 'batched', version = m.version + 1, found_tx = NULL, found_block = NULL
+    FROM service.nonce_reservation s
+    WHERE s.intent_id = ${leadId}::uuid AND m.batch_lead = ${leadId}::uuid AND m.state = 'confirmed'
+      AND m.found_tx = s.mined_attempt`.execute(transaction);
 }

@@ -23,6 +23,8 @@ export interface TokensPayload {
   contractAsSent: string;
   type: ProductType;
   tokens: OperationToken[];
+  /** A mint that may share a transaction with others: its client knows it by its id, not by a hash. */
+  together?: boolean;
   /** Of an easy mint, whose tokens go to the service's own contract. */
   easy?: { name: string; description: string; fileUrl: string };
 }

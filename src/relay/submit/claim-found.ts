@@ -1,9 +1,11 @@
 import { sql } from "kysely";
 import { type Address, parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
-import { toHex } from "../../db/bytes.ts";
+import { toAddress, toBytes, toHex } from "../../db/bytes.ts";
+import { leadsBatch } from "../chain/batch-call.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { easyTokenOf } from "../chain/easy-token.ts";
+import { intentName } from "../chain/encode-deploy.ts";
 import { callKind } from "../chain/operation.ts";
 import { isCallOf } from "../chain/own-content.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
@@ -33,14 +35,17 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
   const found = rows.flatMap((row) => {
     const { to, data = "0x" } = parseTransaction(toHex(row.raw));
     const token = easyTokenOf(intent, to, data);
-    return token || isCallOf(intent, to?.toLowerCase() as Address | undefined, data) ? [{ ...row, token }] : [];
+    const recipient = to?.toLowerCase() as Address | undefined;
+    const batch = recipient === toAddress(intent.factory) && leadsBatch(intent, data) ? toBytes(data) : null;
+    return token || batch || isCallOf(intent, recipient, data) ? [{ ...row, token, batch }] : [];
   });
   const [own] = found;
   if (!own) return null;
   return await services.db.transaction().execute(async (db) => {
     const imported = own.token ? await importEasyToken(db, intent, own.token) : intent;
     const queued = imported?.state === "held" ? await moveIntent(db, imported, "queued") : imported;
-    const assigned = queued && (await moveIntent(db, queued, "assigned"));
+    const more = own.batch ? { batch_call: own.batch } : {};
+    const assigned = queued && (await moveIntent(db, queued, "assigned", null, null, more));
     if (!assigned) return null;
     const claimed = await db
       .updateTable("service.nonce_reservation")
@@ -65,4 +70,28 @@ export async function claimFound(services: RelayContext, chain: Chain, intent: I
     services.log.warn({ intent: intent.id, nonce: own.nonce }, "a request is the transaction that was found of it");
     return await moveIntent(db, reserved, "signed");
   });
+}
+
+/**
+ * Whether a transaction that was found in a mempool carries a request out among others: a batch whose rows were lost. A
+ * transaction of its own would be refused once that one is mined, and cost gas for nothing.
+ */
+export async function isInFoundBatch({ db }: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
+  if (intent.kind !== "mint") return false;
+  const name = toBytes(intentName(intent.root_id));
+  const row = await db
+    .selectFrom("service.nonce_reservation as s")
+    .innerJoin("service.attempt as a", (join) =>
+      join.onRef("a.chain_id", "=", "s.chain_id").onRef("a.addr", "=", "s.addr").onRef("a.nonce", "=", "s.nonce"),
+    )
+    .select("s.nonce")
+    .where("s.chain_id", "=", chain.id)
+    .where("s.found", "=", true)
+    .where("s.state", "=", "open")
+    .where("s.found_root", "<>", intent.root_id)
+    // The bytes of its call are in those of the transaction as they are.
+    .where(sql<boolean>`position(${name}::bytea IN a.raw) > 0`)
+    .limit(1)
+    .executeTakeFirst();
+  return row !== undefined;
 }

@@ -29,6 +29,8 @@ export interface Preflight {
   /** What was simulated, and is to be signed. */
   call: IntentCall;
   gas: bigint;
+  /** The most that a transaction may have now. */
+  gasCeiling: bigint;
   /** The newest block when it was read. */
   headBlock: bigint;
   /** Of the paying wallet, at the newest block. */
@@ -128,6 +130,7 @@ async function readAll(
   const market = {
     sender,
     headBlock: block.number,
+    gasCeiling: ceiling,
     balanceWei: parseQuantity(balance, "a balance"),
     chainNonce: parseQuantity(count, "a count"),
   };

@@ -15,10 +15,22 @@ import { waitForTokenTurn } from "../store/token-order.ts";
 import { waitForTurn } from "../store/update-order.ts";
 import { lockWallet, nameWallet } from "../store/wallets.ts";
 import { tooLittle } from "./choose-wallet.ts";
+import {
+  type Batch,
+  type BatchCall,
+  formBatch,
+  hasRoomFor,
+  isPaid,
+  mayShare,
+  type Simulated,
+  worstCase,
+} from "./form-batch.ts";
 import type { Preflight } from "./preflight.ts";
 
 export type Assignment =
-  | { kind: "assigned"; intent: Intent; reservation: NonceReservation }
+  | { kind: "assigned"; intent: Intent; reservation: NonceReservation; call?: BatchCall }
+  /** It is in the transaction of another one. */
+  | { kind: "batched"; intent: Intent }
   /** Another process moved the intent. */
   | { kind: "lost" }
   /** The wallet's nonces in use have to be asked for first (nonce-basis.ts). */
@@ -28,21 +40,22 @@ export type Assignment =
   /** Something has to change first; the intent is held. */
   | { kind: "hold"; reason: "balance" | "wallet"; message: string };
 
-interface NonceRequest {
+interface NonceRequest extends Simulated {
   chain: Chain;
   /** Of the chain that the node serves. */
   genesisHash: Hash;
-  intent: Intent;
-  ready: Preflight & { fees: Fees };
 }
 
 /** The wallet's row is locked meanwhile, so a batch has its end. */
 const assignTogether = batched(assignAll, { most: 32, retryIndividually: true });
 
+/** What may share a transaction waits for others that are simulated at the same time. */
+const shareTogether = batched(assignAll, { most: 32, retryIndividually: true, gatherMs: 10 });
+
 /**
  * Binds an intent to the next nonce of the paying wallet, for ever, in one transaction that holds the
  * wallet's row. The intent must be queued. Deployments of one account that come while the wallet's row is held
- * share the next such transaction: the row is what all of them wait for.
+ * share the next such transaction: the row is what all of them wait for. Mints of one contract among them share one nonce.
  */
 export async function reserveNonce(
   services: RelayContext,
@@ -53,7 +66,8 @@ export async function reserveNonce(
 ): Promise<Assignment> {
   // A connection sees the rows of one account. Updates look at each other's rows, so each goes alone.
   const name = intent.kind === "update" ? intent.id : `${intent.tenant_id} ${chain.id} ${ready.sender} ${genesisHash}`;
-  const assignment = await assignTogether(services, name, { chain, intent, ready, genesisHash });
+  const assign = mayShare(intent) ? shareTogether : assignTogether;
+  const assignment = await assign(services, name, { chain, intent, ready, genesisHash });
   if (assignment.kind === "assigned") failpoint("assign-after-commit");
   return assignment;
 }
@@ -77,35 +91,78 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
       return requests.map(() => ({ kind: "unchecked" }));
     // The counts were read before the lock, so each was right a moment ago; the highest is the newest.
     const [mined = 0n] = requests.map(({ ready }) => ready.chainNonce).sort((a, b) => Number(b - a));
-    const open = await openReservations(transaction, chain.id, addr, { mined, unsignedWei: worstCase(first.ready) });
-    const chosen: { intent: Intent; index: number }[] = [];
-    const assignments: Assignment[] = [];
-    for (const [index, { intent, ready }] of requests.entries()) {
+    const open = await openReservations(transaction, chain.id, addr, {
+      mined,
+      unsignedWei: worstCase({ lead: first, members: [] }),
+    });
+    const batches: Batch<NonceRequest>[] = [];
+    const assignments = new Map<NonceRequest, Assignment>();
+    for (const [index, request] of requests.entries()) {
       // Two equal requests: the other one takes the nonce.
-      if (requests.findIndex((request) => request.intent.id === intent.id) < index) {
-        assignments[index] = { kind: "lost" };
+      if (requests.findIndex(({ intent }) => intent.id === request.intent.id) < index) {
+        assignments.set(request, { kind: "lost" });
         continue;
       }
-      const refusal = await refuse(intent, ready, chosen.length);
-      if (refusal) assignments[index] = refusal;
-      else {
-        chosen.push({ intent, index });
-        open.reservedWei += worstCase(ready);
+      const batch = batches.find((each) => hasRoomFor(each, request));
+      const before = batch ? worstCase(batch) : 0n;
+      const after = worstCase(batch ? { ...batch, members: [...batch.members, request] } : alone(request));
+      const refusal = await refuse(request, after - before, batch ? batches.length - 1 : batches.length);
+      if (refusal) {
+        assignments.set(request, refusal);
+        continue;
+      }
+      if (batch) batch.members.push(request);
+      else batches.push(alone(request));
+      open.reservedWei += after - before;
+    }
+    // Nonces beyond one for each batch.
+    let further = 0;
+    await assign(batches.flatMap(affordable));
+    failpoint("assign-before-commit");
+    return requests.map((request) => assignments.get(request) ?? { kind: "lost" });
+
+    /** Each goes alone where together they would cost more than they have set aside, as far as there is room. */
+    function affordable(batch: Batch<NonceRequest>): Batch<NonceRequest>[] {
+      if (batch.members.length === 0 || isPaid(batch)) return [batch];
+      const apart = [alone(batch.lead)];
+      for (const request of batch.members) {
+        const pending = open.pending + batches.length + further;
+        if (pending < chain.relay.maxPending) {
+          further += 1;
+          apart.push(alone(request));
+        } else assignments.set(request, { kind: "wait", reason: `${pending} deployments are being mined` });
+      }
+      return apart;
+    }
+
+    async function assign(given: readonly Batch<NonceRequest>[]): Promise<void> {
+      const leads: { request: NonceRequest; intent: Intent; call?: BatchCall }[] = [];
+      for (const batch of given) {
+        const formed = batch.members.length > 0 ? await formBatch(transaction, batch) : null;
+        leads.push({
+          request: batch.lead,
+          intent: formed?.lead ?? batch.lead.intent,
+          ...(formed && { call: formed.call }),
+        });
+        for (const request of batch.members) {
+          const intent = formed?.members.get(request.intent.id);
+          assignments.set(request, intent ? { kind: "batched", intent } : { kind: "lost" });
+        }
+      }
+      const next = walletRow.next_nonce;
+      const intents = leads.map(({ intent }) => intent);
+      const moved = await takeNonces(transaction, intents, { chain_id: chain.id, addr, next });
+      for (const { request, intent, call } of leads) {
+        const pair = moved.get(intent.id);
+        assignments.set(request, pair ? { kind: "assigned", ...pair, ...(call && { call }) } : { kind: "lost" });
       }
     }
-    const moved = await takeNonces(
-      transaction,
-      chosen.map(({ intent }) => intent),
-      { chain_id: chain.id, addr, next: walletRow.next_nonce },
-    );
-    for (const { intent, index } of chosen) {
-      const pair = moved.get(intent.id);
-      assignments[index] = pair ? { kind: "assigned", ...pair } : { kind: "lost" };
-    }
-    failpoint("assign-before-commit");
-    return assignments;
 
-    async function refuse(intent: Intent, ready: NonceRequest["ready"], ahead: number): Promise<Assignment | null> {
+    async function refuse(
+      { intent, ready }: NonceRequest,
+      neededWei: bigint,
+      ahead: number,
+    ): Promise<Assignment | null> {
       if (walletRow.state === "paused_funds") return hold("balance", tooLittle);
       if (walletRow.state !== "open") return hold("wallet", `the wallet is ${walletRow.state}`);
       const pending = open.pending + ahead;
@@ -114,11 +171,10 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
         (await waitForTurn(transaction, intent, ready.call.basis)) ??
         (await waitForTokenTurn(transaction, intent, addr));
       if (turn) return { kind: "wait", reason: turn };
-      const needed = worstCase(ready);
-      if (ready.balanceWei - open.reservedWei >= needed) return null;
+      if (ready.balanceWei - open.reservedWei >= neededWei) return null;
       walletRow.state = "paused_funds";
-      await pauseWallet(transaction, chain.id, addr, needed);
-      services.log.error({ chain: chain.id, wallet: ready.sender, needed }, "a wallet needs funds");
+      await pauseWallet(transaction, chain.id, addr, neededWei);
+      services.log.error({ chain: chain.id, wallet: ready.sender, needed: neededWei }, "a wallet needs funds");
       return hold("balance", tooLittle);
     }
   });
@@ -131,8 +187,8 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
   return assignments;
 }
 
-function worstCase(ready: NonceRequest["ready"]): bigint {
-  return ready.gas * ready.fees.maxFeePerGas;
+function alone(lead: NonceRequest): Batch<NonceRequest> {
+  return { lead, members: [] };
 }
 
 function hold(reason: "balance" | "wallet", message: string): Assignment {

@@ -8,7 +8,7 @@ import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { isTokenSuperseded, waitForTokenTurn } from "../store/token-order.ts";
 import { waitForTurn } from "../store/update-order.ts";
 import { chooseWallet, sendersOf, type WalletChoice } from "./choose-wallet.ts";
-import { claimFound } from "./claim-found.ts";
+import { claimFound, isInFoundBatch } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
 import { holdDone, holdIntent, holdRefused } from "./hold-intent.ts";
 import { importDeployment } from "./import-deployment.ts";
@@ -45,6 +45,10 @@ export async function startUnassigned(
   const choice = await chooseWallet(services, chain, intent);
   const claimed = choice.found ? await claimFound(services, chain, intent) : null;
   if (claimed) return claimed;
+  if (choice.found && (await isInFoundBatch(services, chain, intent))) {
+    const reason = "a transaction that was found of the paying wallet carries it out";
+    return { kind: "waiting", intent, reason, ready: null };
+  }
   if (choice.found && replacesRecord(intent.kind)) {
     const reason = "a transaction that was found of the paying wallet is under way, and may be an update";
     return { kind: "waiting", intent, reason, ready: null };
@@ -114,8 +118,12 @@ async function reserveAndSign(
   const { genesisHash } = await services.relay.factory(chain);
   const assignment = await reserveNonce(services, chain, queued, ready, genesisHash);
   switch (assignment.kind) {
-    case "assigned":
-      return (await signAttempt(services, chain, assignment.intent, assignment.reservation, plan)) ?? (await again());
+    case "assigned": {
+      const { intent: assigned, reservation, call } = assignment;
+      return (await signAttempt(services, chain, assigned, reservation, { ...plan, ...call })) ?? (await again());
+    }
+    case "batched":
+      return assignment.intent;
     case "lost":
       return await again();
     case "unchecked": {

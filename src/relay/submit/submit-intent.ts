@@ -1,6 +1,7 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { type Intent, newestRetry } from "../store/intents.ts";
+import { followLead } from "./follow-lead.ts";
 import type { Preflight } from "./preflight.ts";
 import { signAssigned } from "./sign-assigned.ts";
 import { startUnassigned } from "./start-unassigned.ts";
@@ -34,6 +35,8 @@ async function takeStep(services: RelayContext, chain: Chain, intent: Intent, kn
     case "queued":
     case "held":
       return await startUnassigned(services, chain, intent, known);
+    case "batched":
+      return await followLead(services, intent);
     case "assigned":
       return await signAssigned(services, chain, intent, known);
     case "signed":

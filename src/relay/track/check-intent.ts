@@ -1,7 +1,9 @@
 import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
 import { toHash } from "../../db/bytes.ts";
+import { refusalInBatch } from "../chain/batch-call.ts";
 import type { RelayContext } from "../chain/context.ts";
+import { agreeOnDone } from "../chain/intent-done.ts";
 import { announcesOperation, isOperation } from "../chain/operation.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
 import type { Receipt } from "../chain/reads.ts";
@@ -74,7 +76,9 @@ async function moveByChain(
       return await followBlock(services, chain, { ...watched, state }, evidence);
     case "nonce_conflict":
       return await startRetry(services, chain, watched.intent, evidence.view);
-    // Without a nonce there is nothing of it on the chain, and after its end nothing changes.
+    // Without a nonce of its own there is nothing of it on the chain, or it is its lead's (follow-batches.ts); and after
+    // its end nothing changes.
+    case "batched":
     case "queued":
     case "held":
     case "finalized":
@@ -100,7 +104,7 @@ async function findReceipt(
     const receipt = receipts.get(hash);
     if (!receipt) continue;
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
-    const succeeded = receipt.status === 1n;
+    const succeeded = receipt.status === 1n && !(intent.batch_call && refusalInBatch(receipt, intent) !== null);
     const to = attempt.kind === "cancellation" ? "mined_cancellation" : succeeded ? "mined" : "mined_reverted";
     if (to === "mined" && intent.kind === "deploy" && !announcesCollection(receipt, intent)) {
       services.log.error({ intent: intent.id, hash }, "a deployment succeeded without its collection");
@@ -177,7 +181,7 @@ async function followBlock(
     return isDue ? await moveIntent(services.db, intent, "finalized") : intent;
   }
   if (!isDue) return intent;
-  const outcome = { hash: toHash(reservation.mined_attempt), blockHash: now, succeeded: outcomeOf(state) };
+  const outcome = { hash: toHash(reservation.mined_attempt), blockHash: now, succeeded: outcomeOf(intent, state) };
   const agreement = await agreeOnOutcome(services.relay.nodes(chain), chain.relay.quorum, outcome);
   if (agreement === "unknown") return intent;
   if (agreement === "denied") {
@@ -196,9 +200,13 @@ async function followBlock(
   }
 }
 
-/** A transaction that does nothing does so even if it fails. */
-function outcomeOf(state: MinedState): boolean | null {
-  return state === "mined_cancellation" ? null : state === "mined";
+/**
+ * How its transaction ended. One that does nothing does so even if it fails; and what the operator refuses in a batch is
+ * refused by one that succeeds: there it decides whether enough endpoints call the intent undone.
+ */
+function outcomeOf({ batch_call }: Intent, state: MinedState): boolean | null {
+  if (state === "mined_cancellation" || (state === "mined_reverted" && batch_call)) return null;
+  return state === "mined";
 }
 
 /** @param mined block and transaction of the intent. */
@@ -215,6 +223,7 @@ async function confirm(
       ? await verifyDeployment(services.rpc(chain), intent, number, hash)
       : null;
   if (problem === null) {
+    if (intent.batch_call && !(await agreeOnDone(services, chain, intent))) return intent;
     services.log.info({ intent: intent.id, block: number }, "confirmed");
     failpoint("confirm-before-commit");
     return await moveIntent(services.db, intent, "confirmed");

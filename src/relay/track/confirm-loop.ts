@@ -2,6 +2,7 @@ import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { readBlockHashes } from "../chain/view.ts";
 import { type Evidence, type WatchedIntent, watchIntent } from "./check-intent.ts";
+import { followBatches } from "./follow-batches.ts";
 import { attend, inParallel, type RelayMemory, send } from "./loop-steps.ts";
 import { mendIntents } from "./mend-intents.ts";
 import { listConfirming } from "./page-mined.ts";
@@ -21,6 +22,7 @@ export async function confirmRound(
   signal?: AbortSignal,
 ): Promise<void> {
   await mendIntents(services, chain);
+  await followBatches(services, chain, memory, signal);
   const confirming = await listConfirming(services, chain, memory.confirming);
   if (confirming.length === 0) return;
   const view = await refreshWallets(services, chain, memory);

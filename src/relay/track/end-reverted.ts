@@ -2,6 +2,7 @@ import type { Hash } from "viem";
 import type { Chain } from "../../chains.ts";
 import { toAddress, toBytes } from "../../db/bytes.ts";
 import { NodeFault } from "../../rpc/batch.ts";
+import { refusalInBatch } from "../chain/batch-call.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isIntentDone } from "../chain/intent-done.ts";
 import { lackedRole } from "../chain/lacked-role.ts";
@@ -36,10 +37,16 @@ export async function endReverted(
   const found = await endAsFound(services, chain, intent);
   if (found) return found;
   if (await isIntentDone(services, chain, intent)) return intent;
+  const refusal = intent.batch_call ? await readRefusal(services, chain, intent, hash) : null;
   const mayRepeat = intent.retry_number < mostRepetitions && intent.cancel_requested_at === null;
   const asked = toAddress(intent.factory);
   const ofRole = intent.kind !== "update";
-  if (mayRepeat && ofRole && (await lackedRole(services, chain, asked, toAddress(reservation.addr), blockHash))) {
+  if (
+    mayRepeat &&
+    ofRole &&
+    refusal === null &&
+    (await lackedRole(services, chain, asked, toAddress(reservation.addr), blockHash))
+  ) {
     services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the request is repeated");
     return await moveIntent(services.db, intent, "nonce_conflict", "role");
   }
@@ -51,10 +58,18 @@ export async function endReverted(
       return await moveIntent(services.db, intent, "nonce_conflict", "no_effect");
     }
   }
+  if (refusal !== null) return await moveIntent(services.db, intent, "failed_onchain", "refused", refusal);
   if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
     return await moveIntent(services.db, intent, "failed_onchain");
   services.log.warn({ intent: intent.id, hash }, "a transaction ran out of gas; it is repeated with a new estimate");
   return await moveIntent(services.db, intent, "nonce_conflict", "out_of_gas");
+}
+
+/** Of the lead of a batch whose transaction succeeded: why its own call was refused. */
+async function readRefusal(services: RelayContext, chain: Chain, intent: Intent, hash: Hash): Promise<string | null> {
+  const receipt = (await readReceipts(services.relay.nodes(chain), [hash])).get(hash);
+  if (!receipt) throw new NodeFault("no endpoint has the receipt of a mined transaction any more");
+  return refusalInBatch(receipt, intent);
 }
 
 /** After a reorganisation, a request may be mined before the deployment of its contract, which another wallet sent. */

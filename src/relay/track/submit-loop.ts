@@ -2,6 +2,7 @@ import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { replacesRecord } from "../chain/operation.ts";
 import type { Intent } from "../store/intents.ts";
+import { mayShare, mostMints } from "../submit/form-batch.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 import { attend, type RelayMemory, send } from "./loop-steps.ts";
 import { expireIntents, listAssigned, listUnassigned } from "./page-waiting.ts";
@@ -37,15 +38,29 @@ export async function submitRound(
     await submit(services, chain, intent, memory);
   }
   let full = false;
-  for (const intent of intents) {
+  const taken = new Set<Intent>();
+  for (const [index, intent] of intents.entries()) {
     if (signal?.aborted || performance.now() > end) return;
     memory.waiting = intent.seq;
     // These may wait for one another, and not for room.
     const ordered = replacesRecord(intent.kind) || intent.kind === "token_update";
-    if (full && !ordered) continue;
-    full ||= (await submit(services, chain, intent, memory)) === "waiting" && !ordered;
+    if (taken.has(intent) || (full && !ordered)) continue;
+    const together = listSharing(intent, intents.slice(index + 1)).filter((other) => !taken.has(other));
+    for (const other of together) taken.add(other);
+    const outcomes = await Promise.all([intent, ...together].map((one) => submit(services, chain, one, memory)));
+    full ||= outcomes.includes("waiting") && !ordered;
   }
   if (!more) memory.waiting = -1n;
+}
+
+/** Mints that ask for a nonce at once share a transaction (submit/form-batch.ts). */
+function listSharing(intent: Intent, later: readonly Intent[]): readonly Intent[] {
+  if (!mayShare(intent)) return [];
+  const sharing = later.filter(
+    (other) =>
+      mayShare(other) && other.tenant_id === intent.tenant_id && other.predicted_addr.equals(intent.predicted_addr),
+  );
+  return sharing.slice(0, mostMints - 1);
 }
 
 async function submit(services: RelayContext, chain: Chain, intent: Intent, memory: RelayMemory): Promise<string> {

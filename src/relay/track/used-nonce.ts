@@ -1,5 +1,6 @@
 import type { Chain } from "../../chains.ts";
 import { toAddress } from "../../db/bytes.ts";
+import { refusalInBatch } from "../chain/batch-call.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { findNonces, type SentTransaction } from "../chain/find-nonces.ts";
 import { isCallOf } from "../chain/own-content.ts";
@@ -53,6 +54,7 @@ function ownOutcome(intent: Intent, sent: SentTransaction): "mined" | "mined_rev
   if (sent.data === "0x" && sent.value === 0n && sent.to === sent.from)
     return intent.cancel_requested_at && signed ? "mined_cancellation" : null;
   if (!isCallOf(intent, sent.to, sent.data)) return null;
+  if (succeeded && refusalInBatch(sent.receipt, intent) !== null) return signed ? "mined_reverted" : null;
   // What stands there is compared before it is confirmed.
   return succeeded ? "mined" : signed ? "mined_reverted" : null;
 }

@@ -1,0 +1,136 @@
+import { type Kysely, sql } from "kysely";
+import type { Hex } from "viem";
+import { toBytes } from "../../db/bytes.ts";
+import type { Database } from "../../db/database.ts";
+import { encodeBatch } from "../chain/batch-call.ts";
+import type { Fees } from "../chain/fees.ts";
+import { asMoved, type Intent, type Moved } from "../store/intents.ts";
+import { tokensOf } from "../store/operation-payload.ts";
+import type { Preflight } from "./preflight.ts";
+
+/** What asks for a nonce, after its own simulation. */
+export interface Simulated {
+  intent: Intent;
+  ready: Preflight & { fees: Fees };
+}
+
+/** What one nonce is for: a request alone, or the lead of a batch and its members. */
+export interface Batch<Item extends Simulated = Simulated> {
+  lead: Item;
+  members: Item[];
+}
+
+/** Mints of one transaction. */
+export const mostMints = 16;
+
+/** What the operator gives each call of a batch (its CALL_GAS): a mint that may need more goes alone. */
+const callGas = 500_000n;
+
+/**
+ * What the operator wants to be left before each call (its NEEDED_GAS), and what it does right before that. It pays for the
+ * last call too.
+ */
+const headroom = 600_000n;
+
+/** Whether a mint may share a transaction: its client knows it by its id, and it has shared none before. */
+export function mayShare(intent: Intent): boolean {
+  return (
+    intent.kind === "mint" &&
+    tokensOf(intent).together === true &&
+    intent.batch_lead === null &&
+    intent.batch_call === null &&
+    intent.retry_number === 0
+  );
+}
+
+/** Whether a request may be put into a batch: the same contract, and room for it in calls and gas. */
+export function hasRoomFor({ lead, members }: Batch, item: Simulated): boolean {
+  if (!mayShare(lead.intent) || !mayShare(item.intent)) return false;
+  if (members.length + 1 >= mostMints) return false;
+  if (!lead.intent.factory.equals(item.intent.factory)) return false;
+  if (!lead.intent.predicted_addr.equals(item.intent.predicted_addr)) return false;
+  const all = [lead, ...members, item];
+  return all.every(({ ready }) => ready.gas <= callGas) && gasOfBatch(all) <= lead.ready.gasCeiling;
+}
+
+/**
+ * Whether what its requests have set aside pays for all of them in one transaction, at its lead's fee. A few may have too
+ * little for what the operator wants to be left: alone each needs less.
+ */
+export function isPaid({ lead, members }: Batch): boolean {
+  const items = [lead, ...members];
+  return items.reduce((sum, { intent }) => sum + BigInt(intent.reserved_wei), 0n) >= costOfBatch(items);
+}
+
+/**
+ * The gas limit of a batch: each mint alone needs more, by what a transaction costs anyway. No node is asked: the
+ * wallet's row is locked meanwhile.
+ */
+function gasOfBatch(items: readonly Simulated[]): bigint {
+  return items.slice(0, -1).reduce((sum, { ready }) => sum + ready.gas, headroom);
+}
+
+function costOfBatch(items: readonly Simulated[]): bigint {
+  return gasOfBatch(items) * (items[0]?.ready.fees.maxFeePerGas ?? 0n);
+}
+
+/** What a nonce may cost at worst. */
+export function worstCase({ lead, members }: Batch): bigint {
+  return members.length === 0 ? lead.ready.gas * lead.ready.fees.maxFeePerGas : costOfBatch([lead, ...members]);
+}
+
+/** The call of a lead, to be signed instead of its own. */
+export interface BatchCall {
+  data: Hex;
+  gas: bigint;
+}
+
+/**
+ * Puts queued requests together for good: each member's transaction is its lead's from now on, and what it had set aside
+ * too. What another process moved meanwhile is left out.
+ *
+ * @param db the transaction that gives the lead its nonce.
+ * @returns the lead as it stands then and its call; null where nothing was put together: the lead goes alone, if at all.
+ */
+export async function formBatch(
+  db: Kysely<Database>,
+  { lead, members }: Batch,
+): Promise<{ lead: Intent; call: BatchCall; members: Map<string, Intent> } | null> {
+  const all = [lead, ...members];
+  const unmoved = new Set(await lockUnmoved(db, all));
+  const joined = members.filter(({ intent }) => unmoved.has(intent.id));
+  if (!unmoved.has(lead.intent.id) || joined.length === 0) return null;
+  const items = [lead, ...joined];
+  const data = encodeBatch(items.map(({ intent }) => intent));
+  const reserved = items.reduce((sum, { intent }) => sum + BigInt(intent.reserved_wei), 0n);
+  const ids = joined.map(({ intent }) => intent.id);
+  await sql`SELECT service.join_entries(${lead.intent.id}::uuid, ${ids}::uuid[])`.execute(db);
+  const { rows } = await sql<Moved>`
+    UPDATE service.intent SET state = 'batched', version = version + 1, hold_reason = NULL, hold_detail = NULL,
+      batch_lead = ${lead.intent.id}::uuid, reserved_wei = 0
+    WHERE id = ANY (${ids}::uuid[]) RETURNING id, state, version, updated_at, settled_at`.execute(db);
+  const changed = await db
+    .updateTable("service.intent")
+    .set({ batch_call: toBytes(data), reserved_wei: reserved, version: lead.intent.version + 1 })
+    .where("id", "=", lead.intent.id)
+    .returningAll()
+    .executeTakeFirstOrThrow();
+  const seen = new Map(joined.map(({ intent }) => [intent.id, intent] as const));
+  const moved = rows.flatMap((row) => {
+    const before = seen.get(row.id);
+    return before
+      ? [[row.id, { ...asMoved(before, row), batch_lead: lead.intent.id, reserved_wei: "0" }] as const]
+      : [];
+  });
+  return { lead: changed, call: { data, gas: gasOfBatch(items) }, members: new Map(moved) };
+}
+
+/** Locks the rows of those that still are queued as they were seen. */
+async function lockUnmoved(db: Kysely<Database>, items: readonly Simulated[]): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`
+    SELECT i.id FROM service.intent i
+    JOIN unnest(${items.map(({ intent }) => intent.id)}::uuid[], ${items.map(({ intent }) => intent.version)}::int[])
+      AS seen (id, version) ON seen.id = i.id AND seen.version = i.version
+    WHERE i.state = 'queued' ORDER BY i.id FOR UPDATE OF i`.execute(db);
+  return rows.map(({ id }) => id);
+}
