@@ -2,10 +2,11 @@
 //   node bench/mints/bench-mints.ts [--mints 600] [--concurrent 20] [--batch 20] [--warm 100]
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
+import pg from "pg";
 import { type Address, encodeFunctionData, type Hash, parseAbi } from "viem";
 import { uriOf } from "../../test/chaos/mint-asks.ts";
 import { inParallel, percentiles, round, startBenchStack } from "../bench-stack.ts";
-import { gasOf, PlainLoop, untilMined } from "../plain-loop.ts";
+import { PlainLoop, untilMined } from "../plain-loop.ts";
 
 const { values } = parseArgs({
   options: {
@@ -27,6 +28,8 @@ const product1155 = parseAbi([
 ]);
 
 const stack = await startBenchStack();
+const database = new pg.Client({ connectionString: stack.ready.databaseUrl });
+await database.connect();
 try {
   const loop = await PlainLoop.start(stack);
   const erc721 = await deploy("erc721", loop.address);
@@ -34,6 +37,7 @@ try {
   const warm = Number(values.warm);
   await mintSingle(erc721, 0, warm);
   const single = await mintSingle(erc721, warm, mints);
+  const listed = await mintLists(erc721, Math.ceil(mints / perBatch));
   const batched = await mintBatches(erc1155, Math.ceil(mints / perBatch));
   const plainSingle = await loop.measure(mints, concurrent, (index) => ({
     ...{ to: erc721, gas: 200_000n },
@@ -54,13 +58,14 @@ try {
   });
   const figures = {
     ...{ mints, concurrent, perBatch, warm },
-    service: { single, batched },
+    service: { single, listed, batched },
     plain: { single: plainSingle, batched: ofBatches(plainBatched) },
     cores: cpus().length,
     load: loadavg().map(round),
   };
   process.stdout.write(`${JSON.stringify(figures)}\n`);
 } finally {
+  await database.end();
   await stack.stop();
 }
 
@@ -94,6 +99,25 @@ async function mintSingle(contract: Address, from: number, count: number) {
   }));
 }
 
+/** Over GraphQL, of the ERC-721 contract: each token is a request, and those that wait at once share transactions. */
+async function mintLists(contract: Address, count: number) {
+  const query = `mutation ($contract: Address!, $tokens: [MintTokenInput!]!) {
+    mintBatch(chain: "goerli", contract: $contract, tokens: $tokens) { requests { id } userErrors { code } } }`;
+  return await measure(0, count, Math.min(concurrent, 5), perBatch, (index) => ({
+    path: "/graphql",
+    body: {
+      query,
+      variables: {
+        contract,
+        tokens: Array.from({ length: perBatch }, (_, at) => {
+          const id = 400_000 + index * perBatch + at;
+          return { to: recipient(id), uri: uriOf(`list ${id}`) };
+        }),
+      },
+    },
+  }));
+}
+
 async function mintBatches(contract: Address, count: number) {
   return await measure(0, count, Math.min(concurrent, 5), perBatch, (index) => ({
     path: "/mints/customizable/batch",
@@ -108,6 +132,40 @@ async function mintBatches(contract: Address, count: number) {
   }));
 }
 
+interface Answer {
+  transaction_hash?: Hash;
+  data?: { mintBatch: { userErrors: unknown[] } | null };
+}
+
+/** Whether all of a request was signed. */
+function isDone({ transaction_hash: hash, data }: Answer): boolean {
+  return hash !== undefined || data?.mintBatch?.userErrors.length === 0;
+}
+
+async function headOf(): Promise<number> {
+  return Number(await stack.rpc<string>("eth_blockNumber", []));
+}
+
+/** How many nonces the service has given out. */
+async function nextNonce(): Promise<number> {
+  const { rows } = await database.query<{ next: number }>(
+    "SELECT max(next_nonce)::int AS next FROM service.relayer_wallet",
+  );
+  return rows[0]?.next ?? 0;
+}
+
+/** Of the service's own transactions: which of a transaction's versions is mined, an answer cannot know. */
+async function receiptsSince(block: number) {
+  const receipts: { from: string; gasUsed: string; status: string }[] = [];
+  const head = await headOf();
+  for (let number = block + 1; number <= head; number += 1) {
+    const at = `0x${number.toString(16)}`;
+    const { transactions } = await stack.rpc<{ transactions: Hash[] }>("eth_getBlockByNumber", [at, false]);
+    for (const hash of transactions) receipts.push(await stack.rpc("eth_getTransactionReceipt", [hash]));
+  }
+  return receipts.filter(({ from }) => from.toLowerCase() === stack.ready.relayer.toLowerCase());
+}
+
 /** @param tokens of one request. @returns figures for each token, but for `ms`, which is the request's. */
 async function measure(
   from: number,
@@ -117,27 +175,31 @@ async function measure(
   requestOf: (index: number) => { path: string; body: object },
 ) {
   const times: number[] = [];
-  const hashes: Hash[] = [];
   let refused = 0;
-  const before = Number(await stack.rpc<string>("eth_getTransactionCount", [stack.ready.relayer, "latest"]));
+  const before = await headOf();
   const begun = performance.now();
   await inParallel(from, count, atOnce, async (index) => {
     const { path, body } = requestOf(index);
     const sent = performance.now();
-    const { status, text } = await stack.post(`${stack.ready.rest}${path}`, { chain: "goerli", ...body });
+    const { status, text } =
+      path === "/graphql"
+        ? await stack.post(stack.ready.rest.replace(/\/v0$/, path), body)
+        : await stack.post(`${stack.ready.rest}${path}`, { chain: "goerli", ...body });
     times.push(performance.now() - sent);
-    if (status === 200) hashes.push((JSON.parse(text) as { transaction_hash: Hash }).transaction_hash);
-    else refused += 1;
+    if (status !== 200 || !isDone(JSON.parse(text) as Answer)) refused += 1;
   });
+  const minted = (count - refused) * tokens;
   const answered = (performance.now() - begun) / 1000;
-  await untilMined(stack, stack.ready.relayer, before + hashes.length);
+  await untilMined(stack, stack.ready.relayer, await nextNonce());
   const mined = (performance.now() - begun) / 1000;
-  const { gas, reverted } = await gasOf(stack, hashes);
+  const receipts = await receiptsSince(before);
+  const gas = receipts.reduce((sum, { gasUsed }) => sum + Number(gasUsed), 0);
   return {
-    ...{ ms: percentiles(times), refused, reverted },
-    perSecond: round((hashes.length * tokens) / answered),
-    minedPerSecond: round((hashes.length * tokens) / mined),
-    gas: Math.round(gas / tokens),
+    ...{ ms: percentiles(times), refused, transactions: receipts.length },
+    reverted: receipts.filter(({ status }) => status !== "0x1").length,
+    perSecond: round(minted / answered),
+    minedPerSecond: round(minted / mined),
+    gas: Math.round(gas / minted),
   };
 }
 
