@@ -1,6 +1,7 @@
 import { toNaiveSeconds } from "./field-times.ts";
 import { contractFields, type Facts, tokenFields } from "./fields.ts";
-import { contractPart, fieldOf, type Item, type Layout, type RecordParts } from "./item.ts";
+import { contractPart, fieldOf, type Item, type Layout, latin1Of, type RecordParts } from "./item.ts";
+import { ByteWriter, type ItemBytes } from "./item-bytes.ts";
 import type { LiveName, Needs } from "./item-sql.ts";
 import type { ContractMember, FileMember, JsonMember, NftShape } from "./shape.ts";
 
@@ -19,6 +20,8 @@ export interface Beside {
   contract: (address: string) => RecordParts | null;
 }
 
+/** How a part of an item is read, by its name. */
+type PartOf<T> = (name: string) => (item: T) => string;
 type Write<T> = (value: T, beside: Beside) => string;
 
 /** What a statement has to give for a shape, and whether that includes the contracts' records. */
@@ -49,7 +52,72 @@ function sourceOf(field: string): string | null {
 
 /** @returns how to write a token of this shape. @param strictContract null for a contract that the index does not know. */
 export function composeNft(shape: NftShape, layout: Layout, strictContract: boolean): Write<Item> {
-  return objectWriter(shape.map((member) => [member.name, nftMember(member, layout, strictContract)]));
+  const part = (name: string) => {
+    const at = layout.at(name as never);
+    return (item: Item) => item[at] ?? "";
+  };
+  return objectWriter(shape.map((member) => [member.name, nftMember(member, part, strictContract)]));
+}
+
+/** Where an item of a page is. */
+interface Placed {
+  items: ItemBytes;
+  item: number;
+}
+
+/** Writes the first items of a page, with commas between them. */
+export type WriteItems = (items: ItemBytes, count: number, beside: Beside) => Buffer;
+
+/**
+ * The same of the items of a page, as bytes: what goes out as it came is copied, and is never a text of its own. Texts are
+ * what most of a page's memory would be.
+ */
+export function composeItems(shape: NftShape, layout: Layout, strictContract: boolean): WriteItems {
+  const part = (name: string) => {
+    const at = layout.at(name as never);
+    return ({ items, item }: Placed) => items.text(item, at);
+  };
+  const members = shape.map((member, index) => {
+    const name = latin1Bytes(`${index === 0 ? "{" : ","}${latin1Of(JSON.stringify(member.name))}:`);
+    const around = typeof member.field === "object" ? undefined : aroundOf(member.field);
+    const at = around ? layout.at(sourceOf(String(member.field)) as never) : -1;
+    const write = at < 0 ? nftMember(member, part, strictContract) : null;
+    const [before = "", after = ""] = around ?? [];
+    return { name, at, write, before: latin1Bytes(before), after: latin1Bytes(after) };
+  });
+  const [comma, end] = [latin1Bytes(","), latin1Bytes(members.length === 0 ? "{}" : "}")];
+  return (items, count, beside) => {
+    writer.reset();
+    for (let item = 0; item < count; item += 1) {
+      if (item > 0) writer.put(comma);
+      for (const { name, at, write, before, after } of members) {
+        writer.put(name);
+        if (write) {
+          writer.latin1(write({ items, item }, beside));
+          continue;
+        }
+        const [from, to] = [items.startOf(item, at), items.endOf(item, at)];
+        if (from === to) writer.put(nothing);
+        else {
+          writer.put(before);
+          writer.copy(items.bytes, from, to);
+          writer.put(after);
+        }
+      }
+      writer.put(end);
+    }
+    return writer.take();
+  };
+}
+
+/** Whatever is written is written at once, so one is enough. */
+const writer = new ByteWriter();
+const latin1Bytes = (text: string) => Buffer.from(text, "latin1");
+const nothing = latin1Bytes("null");
+
+/** Of a member that is a part and something around it: that; see `Field`. */
+function aroundOf(member: string): readonly [string, string] | undefined {
+  return Object.hasOwn(tokenFields, member) ? fieldOf(tokenFields, member).around : undefined;
 }
 
 /** The same of a contract alone. */
@@ -69,18 +137,14 @@ function objectWriter<T>(members: readonly [name: string, write: Write<T>][]): W
   };
 }
 
-function nftMember({ field }: JsonMember, layout: Layout, strict: boolean): Write<Item> {
-  const part = (name: string) => {
-    const at = layout.at(name as never);
-    return (item: Item) => item[at] ?? "";
-  };
+function nftMember<T>({ field }: JsonMember, part: PartOf<T>, strict: boolean): Write<T> {
   if (typeof field === "object") {
     if (field.group === "fileInformation") return fileMember(field.members, part("fileInformation"));
     const write = composeContract(field.members);
     const [address, standard] = [part("contractAddress"), part("standard")];
     // Tokens of one contract mostly stand beside each other.
     let last: { record: RecordParts; beside: Beside; text: string } | undefined;
-    return (item, beside) => {
+    return (item: T, beside) => {
       const known = beside.contract(address(item));
       if (known) {
         if (last?.record !== known || last.beside !== beside)
@@ -102,7 +166,7 @@ function nftMember({ field }: JsonMember, layout: Layout, strict: boolean): Writ
   return (item, { facts }) => json(source(item), facts);
 }
 
-function fileMember(members: readonly JsonMember<FileMember>[], part: (item: Item) => string): Write<Item> {
+function fileMember<T>(members: readonly JsonMember<FileMember>[], part: (item: T) => string): Write<T> {
   const order = ["width", "height", "sizeBytes"];
   const write = objectWriter<readonly string[]>(
     members.map(({ name, field }) => [

@@ -29,6 +29,8 @@ export interface Field<V> {
   tooLong?: (row: string) => string;
   /** The value as JSON, from the item's part. */
   json: (part: string, facts: Facts) => string;
+  /** What `json` puts around a part that is not empty, where it does nothing else; `null` stands for an empty one. */
+  around?: readonly [before: string, after: string] | undefined;
   /** The value itself, from the item's part in characters. */
   value: (part: string, facts: Facts) => V;
   graphql: { type: GraphQLType; nullable?: boolean; description?: string; deprecationReason?: string };
@@ -67,16 +69,21 @@ export const listedDocumentBytes = 65_536;
 const listedTextBytes = 16_384;
 
 type Told = Omit<Field<unknown>["graphql"], "type" | "nullable">;
-const jsonOr = (part: string) => (part === "" ? "null" : part);
-const quoted = (part: string) => (part === "" ? "null" : `"${part}"`);
-const address = (part: string) => (part === "" ? "null" : `"0x${part}"`);
+/** A part that is JSON but for what stands around it. */
+function surrounded(before: string, after: string) {
+  const json = (text: string) => (text === "" ? "null" : `${before}${text}${after}`);
+  return { json, around: [before, after] as const };
+}
+const jsonOr = surrounded("", "");
+const quoted = surrounded('"', '"');
+const address = surrounded('"0x', '"');
 
 /** A text of a third party. Lists leave it out where it is too long: its part is empty then. */
 function text(column: string, told: Told = {}): Field<string | null> {
   const json = (row: string) => `coalesce(to_json(${row}.${column})::text, 'null')`;
   const tooLong = (row: string) => `octet_length(${row}.${column}) > ${listedTextBytes}`;
   return {
-    ...{ from: "stored", json: jsonOr, graphql: { type: "String", nullable: true, ...told } },
+    ...{ from: "stored", ...jsonOr, graphql: { type: "String", nullable: true, ...told } },
     tooLong,
     sql: (row, whole) => (whole ? json(row) : `CASE WHEN ${tooLong(row)} THEN '' ELSE ${json(row)} END`),
     value: (part) => (part === "" ? null : JSON.parse(part)),
@@ -86,7 +93,7 @@ function text(column: string, told: Told = {}): Field<string | null> {
 /** A whole number of a column. */
 function count(column: string, told: Told = {}): Field<number | null> {
   return {
-    ...{ from: "stored", json: jsonOr, sql: (row) => `coalesce(${row}.${column}::text, '')` },
+    ...{ from: "stored", ...jsonOr, sql: (row) => `coalesce(${row}.${column}::text, '')` },
     value: (part) => (part === "" ? null : Number(part)),
     graphql: { type: "Int", nullable: true, ...told },
   };
@@ -107,7 +114,7 @@ function shortText(column: string, told: Told = {}): Field<string | null> {
 function copyUrl(column: string, told: Told = {}): Field<string | null> {
   const json = (part: string, { cachedBase }: Facts) =>
     part === "null" || part === "" ? "null" : `"${cachedBase}${part.slice(1)}`;
-  return { ...shortText(column, told), json, value: (part, facts) => JSON.parse(json(part, facts)) };
+  return { ...shortText(column, told), json, around: undefined, value: (part, facts) => JSON.parse(json(part, facts)) };
 }
 
 const chain: Field<string> = {
@@ -115,13 +122,13 @@ const chain: Field<string> = {
   graphql: { type: "ChainName" },
 };
 const keyAddress: Field<string> = {
-  ...{ from: "key", json: address, value: (part) => `0x${part}`, graphql: { type: "Address" } },
+  ...{ from: "key", ...address, value: (part) => `0x${part}`, graphql: { type: "Address" } },
 };
 const standard: Field<Standard> = {
-  ...{ from: "key", json: quoted, value: (part) => part as Standard, graphql: { type: "TokenStandard" } },
+  ...{ from: "key", ...quoted, value: (part) => part as Standard, graphql: { type: "TokenStandard" } },
 };
 const liveAddress = (description: string): Field<string | null> => ({
-  ...{ from: "live", json: address, value: (part) => (part === "" ? null : `0x${part}`) },
+  ...{ from: "live", ...address, value: (part) => (part === "" ? null : `0x${part}`) },
   graphql: { type: "Address", nullable: true, description },
 });
 
@@ -139,7 +146,7 @@ export const tokenFields = {
   chain: inV0("chain", "chain", chain),
   contractAddress: inV0("contract_address", "key", keyAddress),
   tokenId: inV0<bigint>("token_id", "key", {
-    ...{ from: "key", json: quoted, value: BigInt, graphql: { type: "TokenId" } },
+    ...{ from: "key", ...quoted, value: BigInt, graphql: { type: "TokenId" } },
   }),
   standard,
   owner: inV0(
@@ -148,10 +155,10 @@ export const tokenFields = {
     liveAddress("Holder of a live ERC-721 token; null for ERC-1155 and for a burned token."),
   ),
   supply: {
-    ...{ from: "live", json: quoted, value: BigInt, graphql: { type: "Uint256", description: "0: burned." } },
+    ...{ from: "live", ...quoted, value: BigInt, graphql: { type: "Uint256", description: "0: burned." } },
   } as Field<bigint>,
   amount: {
-    ...{ from: "live", json: quoted, value: (part) => (part === "" ? null : BigInt(part)) },
+    ...{ from: "live", ...quoted, value: (part) => (part === "" ? null : BigInt(part)) },
     graphql: {
       type: "Uint256",
       nullable: true,
@@ -170,7 +177,7 @@ export const tokenFields = {
   description: inV0("description", "texts", text("description")),
   metadataUrl: inV0("metadata_url", "document", text("token_uri", { description: "As the contract returns it." })),
   metadata: inV0<string | null>("metadata", "document", {
-    ...{ from: "document", json: jsonOr, value: (part) => (part === "" ? null : part) },
+    ...{ from: "document", ...jsonOr, value: (part) => (part === "" ? null : part) },
     graphql: {
       type: "JSON",
       nullable: true,
@@ -186,7 +193,7 @@ export const tokenFields = {
   ),
   cachedAnimationUrl: inV0("cached_animation_url", "files", copyUrl("cached_animation")),
   fileInformation: {
-    ...{ from: "stored", json: jsonOr },
+    ...{ from: "stored", ...jsonOr },
     sql: (row) => `coalesce(${row}.file_width || ',' || ${row}.file_height || ',' || ${row}.file_size, '')`,
     value: (part) => {
       const [width = 0, height = 0, sizeBytes = 0] = part.split(",").map(Number);
@@ -199,7 +206,7 @@ export const tokenFields = {
     graphql: { type: "MetadataStatus" },
   } as Field<MetadataStatus>,
   metadataError: {
-    ...{ from: "live", json: quoted, value: (part) => (part === "" ? null : part) },
+    ...{ from: "live", ...quoted, value: (part) => (part === "" ? null : part) },
     graphql: {
       type: "String",
       nullable: true,

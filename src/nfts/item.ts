@@ -20,6 +20,8 @@ export interface Layout {
   /** Of equal layouts. */
   name: string;
   at: (name: TokenField | LiveName) => number;
+  /** How many parts an item has. */
+  parts: number;
 }
 
 const keyNames = ["contractAddress", "tokenId", "standard"];
@@ -37,7 +39,7 @@ export function layoutOf(needs: Needs, positionParts: number): Layout {
     ...(needs.stored ? storedTokenNames : []),
   ];
   const key = names.join();
-  const known = layouts.get(key) ?? { name: key, at: (name) => names.indexOf(name) };
+  const known = layouts.get(key) ?? { name: key, at: (name) => names.indexOf(name), parts: names.length };
   layouts.set(key, known);
   return known;
 }

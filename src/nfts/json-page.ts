@@ -2,11 +2,13 @@ import { sealCursor } from "../db/cursor.ts";
 import { packPosition, positionLength } from "../db/position.ts";
 import { JsonText } from "../json/json-text.ts";
 import type { Services } from "../services.ts";
-import { factsOf, type Item } from "./item.ts";
+import type { Beside } from "./compose.ts";
+import { factsOf, type Layout } from "./item.ts";
+import type { ItemBytes } from "./item-bytes.ts";
 import { boundsOf, type PageRequest, refuseTooDeep } from "./page.ts";
 import { type ListKey, type PageList, selectPages } from "./select-page.ts";
 import type { ContractMember, NftShape } from "./shape.ts";
-import { contractWriter, needsOfShape, nftWriter } from "./writers.ts";
+import { contractWriter, itemsWriter, needsOfShape, nftWriter } from "./writers.ts";
 
 /** A page whose items are one JSON text. Cursors are signed when they are asked for. */
 export interface JsonPage {
@@ -53,42 +55,52 @@ export async function readJsonPage(
   if (!selected?.known) return null;
   const { total } = selected;
   refuseTooDeep(bounds, page, total);
-  const more = selected.items.length > page.size;
-  const items = more ? selected.items.slice(0, page.size) : selected.items;
-  const seal = (item: Item | undefined) =>
-    item === undefined ? null : sealCursor(keyPepper, name, packPosition(list.position, list.place(item)));
+  const { bytes, layout } = selected;
+  const found = bytes?.count ?? 0;
+  const more = found > page.size;
+  const count = Math.min(found, page.size);
+  const seal = (at: number) =>
+    bytes && count > 0 ? sealCursor(keyPepper, name, packPosition(list.position, list.place(bytes.item(at)))) : null;
   const beside = { facts: factsOf(services.config, request.chain, true), contract: selected.contract };
-  const write = nftWriter(request.shape, selected.layout, request.strictContract);
-  const texts = items.map((item) => write(item, beside));
   const whole = request.wholeContract ? selected.whole : selected.contract("");
   return {
-    items: split ? new JsonText() : bytesList(texts),
-    parts: split
-      ? items.map((item, at) => ({ item: bytesOf(texts[at] ?? "").toString(), cursor: seal(item) ?? "" }))
-      : null,
+    items: split || !bytes ? new JsonText() : writeItems(request, layout, bytes, count, beside),
+    parts: split ? listItems(request, layout, bytes, count, beside, seal) : null,
     hasNext: more,
     hasPrevious: bounds.offset > 0 || bounds.position !== null,
     total,
-    startCursor: () => seal(items[0]),
-    endCursor: () => seal(items.at(-1)),
-    continuation: () => (more ? seal(items.at(-1)) : null),
+    startCursor: () => seal(0),
+    endCursor: () => seal(count - 1),
+    continuation: () => (more ? seal(count - 1) : null),
     contract:
       request.contractMembers && whole ? bytesText(contractWriter(request.contractMembers)(whole, beside)) : null,
   };
 }
 
-/** Texts with one character for each byte, joined by commas: each goes to its place, none is put together before. */
-function bytesList(texts: readonly string[]): JsonText {
-  if (texts.length === 0) return new JsonText();
-  let length = texts.length - 1;
-  for (const text of texts) length += text.length;
-  const bytes = Buffer.allocUnsafe(length);
-  let at = 0;
-  for (const text of texts) {
-    if (at > 0) bytes[at++] = 0x2c;
-    at += bytes.write(text, at, "latin1");
-  }
-  return new JsonText([bytes]);
+function writeItems(
+  request: JsonPageRequest,
+  layout: Layout,
+  bytes: ItemBytes,
+  count: number,
+  beside: Beside,
+): JsonText {
+  if (count === 0) return new JsonText();
+  return new JsonText([itemsWriter(request.shape, layout, request.strictContract)(bytes, count, beside)]);
+}
+
+function listItems(
+  request: JsonPageRequest,
+  layout: Layout,
+  bytes: ItemBytes | null,
+  count: number,
+  beside: Beside,
+  seal: (at: number) => string | null,
+): { item: string; cursor: string }[] {
+  const write = nftWriter(request.shape, layout, request.strictContract);
+  return Array.from({ length: count }, (_, at) => ({
+    item: bytes ? bytesOf(write(bytes.item(at), beside)).toString() : "",
+    cursor: seal(at) ?? "",
+  }));
 }
 
 /** JSON text from a text with one character for each byte. */

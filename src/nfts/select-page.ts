@@ -5,6 +5,7 @@ import { type PositionShape, unpackPosition } from "../db/position.ts";
 import type { Services } from "../services.ts";
 import { lightOffset } from "./heavy-read.ts";
 import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
+import { ItemBytes } from "./item-bytes.ts";
 import { contractsSql, itemSql, type LiveName, liveNames, type Needs, type Sources } from "./item-sql.ts";
 import type { PageBounds } from "./page.ts";
 import { itemMark, partMark, sqlItemMark } from "./rendered.ts";
@@ -64,8 +65,10 @@ export interface Selected {
   /** Null: what the list is about is not known to the index. */
   known: boolean;
   total: bigint | null;
-  /** Up to one more than the page has. */
+  /** Up to one more than the page has; none where they are `bytes`. */
   items: Item[];
+  /** As they came over a pipelined connection; null where there are none. */
+  bytes: ItemBytes | null;
   layout: Layout;
   contract: (address: string) => RecordParts | null;
   /** Of a list of one contract: its record with the texts that lists leave out. */
@@ -117,14 +120,22 @@ export async function selectPages(
   const rows = await runRead(services, text, parameters, run, columns, { heavy, once });
   const layout = layoutOf(needs, list.positionParts.length);
   return keys.map((key, at) =>
-    selectedOf(rows[at] ?? null, layout, list.ofContract ? key["contract"] : undefined, run === "pipelined"),
+    selectedOf(
+      rows[at] ?? null,
+      layout,
+      list.ofContract ? key["contract"] : undefined,
+      run === "pipelined" ? bounds.limit : null,
+    ),
   );
 }
 
-function selectedOf(row: RawRow | null, layout: Layout, contract: Buffer | undefined, latin1: boolean): Selected {
-  const read = (at: number) => (latin1 ? (row?.latin1(at) ?? null) : (row?.text(at) ?? null));
+/** @param most items, where they stay bytes; else null. */
+function selectedOf(row: RawRow | null, layout: Layout, contract: Buffer | undefined, most: number | null): Selected {
+  const read = (at: number) => (most === null ? (row?.text(at) ?? null) : (row?.latin1(at) ?? null));
   const total = read(column.total);
-  const items = read(column.items);
+  const pieces = most === null ? null : (row?.bytes(column.items) ?? null);
+  const bytes = pieces && new ItemBytes(pieces, layout.parts, most ?? 0);
+  const items = most === null ? read(column.items) : null;
   const address = contract?.toString("hex") ?? "";
   const standard = read(column.standard);
   const record = read(column.record);
@@ -135,6 +146,7 @@ function selectedOf(row: RawRow | null, layout: Layout, contract: Buffer | undef
     known: read(column.known) !== null,
     total: total === null ? null : BigInt(total),
     items: items === null ? [] : items.split(itemMark).map((item) => item.split(partMark)),
+    bytes,
     layout,
     contract: own ? () => own : (of) => known?.get(of) ?? null,
     whole: own && whole !== null ? recordOf(address, own.standard, whole) : own,

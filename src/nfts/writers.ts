@@ -1,4 +1,4 @@
-import { composeContract, composeNft, needsOf } from "./compose.ts";
+import { composeContract, composeItems, composeNft, needsOf, type WriteItems } from "./compose.ts";
 import type { Layout } from "./item.ts";
 import type { PageNeeds } from "./select-page.ts";
 import type { ContractMember, NftShape } from "./shape.ts";
@@ -9,6 +9,7 @@ import type { ContractMember, NftShape } from "./shape.ts";
 
 const needs = new WeakMap<NftShape, PageNeeds>();
 const nftWriters = new WeakMap<NftShape, Map<string, ReturnType<typeof composeNft>>>();
+const itemWriters = new WeakMap<NftShape, Map<string, WriteItems>>();
 const contractWriters = new WeakMap<readonly ContractMember[], ReturnType<typeof composeContract>>();
 
 /** See `needsOf`. */
@@ -20,6 +21,12 @@ export function needsOfShape(shape: NftShape): PageNeeds {
 export function nftWriter(shape: NftShape, layout: Layout, strictContract: boolean): ReturnType<typeof composeNft> {
   const writers = kept(nftWriters, shape, () => new Map());
   return kept(writers, `${strictContract}|${layout.name}`, () => composeNft(shape, layout, strictContract));
+}
+
+/** See `composeItems`. */
+export function itemsWriter(shape: NftShape, layout: Layout, strictContract: boolean): WriteItems {
+  const writers = kept(itemWriters, shape, () => new Map());
+  return kept(writers, `${strictContract}|${layout.name}`, () => composeItems(shape, layout, strictContract));
 }
 
 /** See `composeContract`. */

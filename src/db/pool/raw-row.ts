@@ -30,6 +30,11 @@ export class RawRow {
     return text;
   }
 
+  /** The bytes of a text, in pieces. */
+  bytes(column: number): readonly Buffer[] | null {
+    return this.#columns[column] ?? null;
+  }
+
   /** JSON that PostgreSQL wrote, as its bytes. */
   json(column: number): JsonText | null {
     const pieces = this.#columns[column];
