@@ -9,7 +9,6 @@ ALTER TABLE service.intent
 CREATE INDEX intent_batch ON service.intent (batch_lead) WHERE batch_lead IS NOT NULL;
 -- What a worker looks at in each round.
 CREATE INDEX intent_batched ON service.intent (chain_id, seq) WHERE state = 'batched';
-CREATE INDEX intent_batch_confirmed ON service.intent (chain_id, seq) WHERE state = 'confirmed' AND batch_lead IS NOT NULL;
 
 INSERT INTO service.intent_edge VALUES
   ('queued', 'batched'),
@@ -34,6 +33,20 @@ CREATE TRIGGER intent_batch_guard BEFORE UPDATE OF batch_lead, batch_call ON ser
     OR (OLD.batch_call IS NOT NULL AND NEW.batch_call IS DISTINCT FROM OLD.batch_call)
     OR (NEW.batch_lead IS NOT NULL AND NEW.batch_call IS NOT NULL))
   EXECUTE FUNCTION service.guard_batch();
+
+-- Members are final with their lead: whatever that comes to, its block is. Who confirms a member holds the reservation
+-- meanwhile, and looks at its lead then (src/relay/track/follow-batches.ts).
+CREATE FUNCTION service.finalize_members() RETURNS trigger LANGUAGE plpgsql SET search_path = '' AS $$
+BEGIN
+  PERFORM FROM service.nonce_reservation s WHERE s.intent_id = NEW.id FOR UPDATE;
+  UPDATE service.intent m SET state = 'finalized', version = m.version + 1 FROM service.nonce_reservation s
+    WHERE s.intent_id = NEW.id AND m.batch_lead = NEW.id AND m.state = 'confirmed' AND m.found_tx = s.mined_attempt;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER intent_finalize_members AFTER UPDATE OF state ON service.intent FOR EACH ROW
+  WHEN (NEW.batch_call IS NOT NULL AND OLD.state <> NEW.state
+    AND NEW.state IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried'))
+  EXECUTE FUNCTION service.finalize_members();
 
 -- What the members of a batch have set aside becomes their lead's: its transaction is what they cost. All of it counts in
 -- the lead's hour and day.

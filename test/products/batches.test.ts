@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { HttpApi, type Json } from "../collections/http-api.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 
 let s: ProductScenario;
@@ -113,7 +112,6 @@ test("each token's document is stored once", async () => {
 
 test("a list takes few transactions, and mints of the original interface one each", async () => {
   const tokens = Array.from({ length: 12 }, () => ({ to: randomAddress(), uri }));
-  const before = await s.sent();
   const { requests } = await mintBatch(tokens);
   expect(requests).toHaveLength(12);
   const read = async (id: string) =>
@@ -122,7 +120,6 @@ test("a list takes few transactions, and mints of the original interface one eac
     ] as unknown as { state: string; transactionHash: string };
   const hashes = await Promise.all(requests.map(async ({ id }) => (await read(id)).transactionHash));
   expect(hashes.every((hash) => /^0x[0-9a-f]{64}$/.test(hash))).toBe(true);
-  await expect.poll(() => s.sent(), patient).toBe(before + new Set(hashes).size);
   expect(new Set(hashes).size).toBeLessThanOrEqual(6);
   for (const { id } of requests) await s.h.until(s.services, id, ["finalized"]);
 

@@ -11,7 +11,7 @@ import type { Receipt } from "../chain/reads.ts";
 import { effectOfUpdate } from "../chain/update-effect.ts";
 import { findFault } from "../chain/verify-operation.ts";
 import { type ChainView, depthOf, readBlockHashes, readReceipts } from "../chain/view.ts";
-import { type Intent, moveIntent } from "../store/intents.ts";
+import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { endedStates } from "../store/lifecycle.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
 import { attend, inParallel, type RelayMemory } from "./loop-steps.ts";
@@ -40,8 +40,7 @@ export async function followBatches(
   memory: RelayMemory,
   signal?: AbortSignal,
 ): Promise<void> {
-  await finalizeMembers(services, chain);
-  const members = await listMembers(services, chain);
+  const members = await listMembers(services, chain, memory);
   if (members.length === 0) return;
   const view = await refreshWallets(services, chain, memory);
   const nodes = services.relay.nodes(chain);
@@ -62,7 +61,8 @@ export async function followBatches(
   await inParallel(due, look, signal);
 }
 
-async function listMembers(services: RelayContext, chain: Chain): Promise<Member[]> {
+/** The next page, from round to round: those that wait for finality must not hide the others. */
+async function listMembers(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<Member[]> {
   const rows = await services.db
     .selectFrom("service.intent as i")
     .innerJoin("service.intent as l", "l.id", "i.batch_lead")
@@ -73,10 +73,13 @@ async function listMembers(services: RelayContext, chain: Chain): Promise<Member
     .select(["s.mined_attempt", "s.mined_block", "s.mined_block_hash"])
     .where("i.chain_id", "=", chain.id)
     .where(sql<boolean>`i.state = 'batched'`)
+    .where("i.seq", ">", memory.batched)
     .where(({ or, eb }) => or([eb("s.state", "is not", null), eb("l.state", "in", [...endedStates])]))
     .orderBy("i.seq")
     .limit(page)
     .execute();
+  const last = rows.length < page ? undefined : rows.at(-1);
+  memory.batched = last ? last.seq : -1n;
   return rows.map(({ mined_attempt, mined_block, mined_block_hash, ...intent }) => ({
     ...{ intent, lead: intent.batch_lead ?? "" },
     mined:
@@ -132,7 +135,12 @@ async function confirm(
     const { rows } = await sql`
       SELECT FROM service.nonce_reservation WHERE intent_id = ${lead}::uuid AND state = 'mined'
         AND mined_attempt = ${place.found_tx} AND mined_block_hash = ${toBytes(blockHash)} FOR SHARE`.execute(db);
-    return rows.length === 0 ? null : await moveIntent(db, intent, "confirmed", null, null, place);
+    const moved = rows.length === 0 ? null : await moveIntent(db, intent, "confirmed", null, null, place);
+    if (!moved) return null;
+    // A statement of its own, which sees what was committed before the reservation was locked: a lead that has ended since
+    // has looked for confirmed members already.
+    const { state } = await getIntent(db, lead);
+    return (endedStates as readonly string[]).includes(state) ? await moveIntent(db, moved, "finalized") : moved;
   });
   if (confirmed) services.relay.figures.recordStage(chain, intent.state, confirmed);
 }
@@ -149,15 +157,4 @@ async function release(services: RelayContext, chain: Chain, intent: Intent): Pr
   );
   const expires = sql<Date>`greatest(expires_at, clock_timestamp() + interval '1 hour')`;
   await moveIntent(services.db, intent, "queued", null, null, { expires_at: expires });
-}
-
-/** Members whose lead has ended are final with it: whatever the lead came to, its block is. */
-async function finalizeMembers(services: RelayContext, chain: Chain): Promise<void> {
-  await sql`
-    UPDATE service.intent SET state = 'finalized', version = version + 1 WHERE state = 'confirmed' AND id IN (
-      SELECT m.id FROM service.intent m JOIN service.intent l ON l.id = m.batch_lead
-      JOIN service.nonce_reservation s ON s.intent_id = l.id AND s.mined_attempt = m.found_tx
-      WHERE m.chain_id = ${chain.id} AND m.state = 'confirmed' AND m.batch_lead IS NOT NULL
-        AND l.state IN (${sql.join(endedStates.map((state) => sql.lit(state)))})
-      ORDER BY m.seq LIMIT ${page})`.execute(services.db);
 }

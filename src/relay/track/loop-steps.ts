@@ -25,6 +25,8 @@ export interface RelayMemory {
   /** Intents with a nonce that the simulation refuses: since when, and when it last did. */
   refused: Map<string, { since: number; last: number }>;
   confirming: ConfirmingPages;
+  /** How far the members of batches were looked at, by order of acceptance. */
+  batched: bigint;
   /** How far `listUnassigned` has come. */
   waiting: bigint;
   view: { at: number; reading: Promise<ChainView> } | null;
@@ -42,6 +44,7 @@ export function createRelayMemory(viewMs = 0): RelayMemory {
     missing: new Map(),
     refused: new Map(),
     confirming: { mined: -1n, confirmed: -1n },
+    batched: -1n,
     waiting: -1n,
     view: null,
     viewMs,
