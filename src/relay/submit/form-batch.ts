@@ -100,6 +100,8 @@ export async function formBatch(
   const unmoved = new Set(await lockUnmoved(db, all));
   const joined = members.filter(({ intent }) => unmoved.has(intent.id));
   if (!unmoved.has(lead.intent.id) || joined.length === 0) return null;
+  // Fewer than were counted with may have set aside too little.
+  if (!isPaid({ lead, members: joined })) return null;
   const items = [lead, ...joined];
   const data = encodeBatch(items.map(({ intent }) => intent));
   const reserved = items.reduce((sum, { intent }) => sum + BigInt(intent.reserved_wei), 0n);
