@@ -55,7 +55,13 @@ DECLARE
   entry service.budget_entry;
   own service.budget_entry;
 BEGIN
-  -- In the order in which everybody takes the rows of limits.
+  -- Amounts that change their hour or day: in the order in which everybody takes the rows of limits.
+  PERFORM FROM service.budget b WHERE (b.scope, b.period) IN (
+    SELECT e.scope, e.period FROM service.budget_entry e
+    WHERE e.intent_id = ANY (array_append(members, lead)) AND NOT e.settled AND EXISTS (
+      SELECT FROM service.budget_entry o WHERE o.intent_id = ANY (array_append(members, lead)) AND NOT o.settled
+        AND o.scope = e.scope AND o.period <> e.period))
+    ORDER BY b.scope, b.period FOR UPDATE;
   FOR entry IN
     SELECT * FROM service.budget_entry e WHERE e.intent_id = ANY (members) AND NOT e.settled
     ORDER BY e.scope, e.period, e.intent_id FOR UPDATE
@@ -70,7 +76,7 @@ BEGIN
         allowed = greatest(b.allowed, b.reserved + entry.amount + b.spent)
         WHERE b.scope = own.scope AND b.period = own.period;
     END IF;
-    UPDATE service.budget_entry e SET settled = true, spent = 0
+    UPDATE service.budget_entry e SET settled = true, spent = 0, amount = 0
       WHERE e.intent_id = entry.intent_id AND e.scope = entry.scope;
   END LOOP;
 END $$;

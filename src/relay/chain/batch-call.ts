@@ -40,7 +40,8 @@ export function leadsBatch(intent: Called, data: Hex): boolean {
 /**
  * What the operator logs of a call that it could not carry out, where the rest of its batch may have been.
  *
- * @returns the contract's reason, for people; null when the receipt has no such log of this intent.
+ * @returns the contract's reason, for people; empty where it gave none, as a call does that ran out of gas; null when the
+ *   receipt has no such log of this intent.
  */
 export function refusalInBatch(receipt: Pick<Receipt, "logs">, intent: Intent): string | null {
   const logs = parseEventLogs({
@@ -49,5 +50,6 @@ export function refusalInBatch(receipt: Pick<Receipt, "logs">, intent: Intent): 
     logs: receipt.logs.filter(({ address }) => address === toAddress(intent.factory)) as unknown as Log[],
   });
   const own = logs.find(({ args }) => args.intent === intentName(intent.root_id));
-  return own ? explainRevert({ message: "it gives no reason", data: own.args.reason }) : null;
+  if (!own) return null;
+  return own.args.reason === "0x" ? "" : explainRevert({ message: "", data: own.args.reason });
 }

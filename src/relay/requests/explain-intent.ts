@@ -37,6 +37,7 @@ const reasons: Record<string, string> = {
   simulation: "the contract would refuse the call as things are",
   done_elsewhere:
     "the operator contract has done it by a transaction whose rows were lost: it ends as that one once that is final",
+  batch_failed: "the transaction that it shared failed, maybe for another mint in it: it is repeated, alone",
   refused: "the contract refused it, in a transaction whose other mints were carried out",
   superseded: "a later update of the token was carried out while this one had to be repeated: it is not sent again",
   verification: "what stands at the address is not what was asked for",

@@ -8,8 +8,11 @@ import { batched } from "../store/batch.ts";
 import type { Intent } from "../store/intents.ts";
 
 export type WalletChoice =
-  /** `isNew`: no nonce of it was given out yet. `found`: nonces in use wait for the requests that they belong to. */
-  | { kind: "wallet"; sender: Address; isNew: boolean; found: boolean }
+  /**
+   * `isNew`: no nonce of it was given out yet. `found`: nonces in use wait for the requests that they belong to. `recovered`:
+   * there are transactions under way that were found so, claimed or not.
+   */
+  | { kind: "wallet"; sender: Address; isNew: boolean; found: boolean; recovered: boolean }
   /** No wallet is open. */
   | { kind: "hold"; reason: "balance" | "wallet"; message: string; found: boolean };
 
@@ -31,6 +34,10 @@ const readTogether = batched(
       .select(
         sql<boolean>`EXISTS (SELECT FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
           AND s.found AND s.intent_id IS NULL AND s.state = 'open')`.as("found"),
+      )
+      .select(
+        sql<boolean>`EXISTS (SELECT FROM service.nonce_reservation s WHERE s.chain_id = l.chain_id AND s.addr = l.addr
+          AND s.found AND s.state = 'open')`.as("recovered"),
       )
       .where("l.chain_id", "in", chainIds)
       .execute();
@@ -64,7 +71,8 @@ export async function chooseWallet(services: RelayContext, chain: Chain, intent:
   // What has to keep its order goes to the first open wallet: nonces keep it.
   const ordered = intent.kind === "token_update" || intent.kind === "contract_update";
   const [best] = candidates.filter(({ state }) => state === "open").sort((a, b) => (ordered ? 0 : a.open - b.open));
-  if (best) return { kind: "wallet", sender: best.sender, isNew: best.isNew, found };
+  const recovered = known.some((wallet) => wallet.recovered);
+  if (best) return { kind: "wallet", sender: best.sender, isNew: best.isNew, found, recovered };
   if (candidates.some(({ state }) => state === "paused_funds"))
     return { kind: "hold", reason: "balance", message: tooLittle, found };
   return { kind: "hold", reason: "wallet", message: `the wallet is ${candidates[0]?.state}`, found };

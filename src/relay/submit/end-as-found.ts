@@ -4,6 +4,7 @@ import type { RelayContext } from "../chain/context.ts";
 import { readEasyToken } from "../chain/easy-token.ts";
 import { findDeploymentLog } from "../chain/find-deployment-log.ts";
 import { findOperationLog } from "../chain/find-operation-log.ts";
+import { agreeOnDone } from "../chain/intent-done.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { isOperation } from "../chain/operation.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
@@ -36,6 +37,8 @@ export async function endAsFound(services: RelayContext, chain: Chain, seen: Int
   if (found.block > finalized) return null;
   const outcome = { hash: found.hash, blockHash: found.blockHash, succeeded: true };
   if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed") return null;
+  // In a batch the transaction's success is not the request's.
+  if (isOperation(intent.kind) && !(await agreeOnDone(services, chain, intent))) return null;
   const token = await readEasyToken(services, chain, intent, found.hash);
   const imported = token ? await importEasyToken(services.db, intent, token) : intent;
   if (!imported) return await getIntent(services.db, intent.id);

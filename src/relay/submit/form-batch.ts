@@ -4,6 +4,7 @@ import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { encodeBatch } from "../chain/batch-call.ts";
 import type { Fees } from "../chain/fees.ts";
+import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
 import { tokensOf } from "../store/operation-payload.ts";
 import type { Preflight } from "./preflight.ts";
@@ -67,7 +68,9 @@ export function isPaid({ lead, members }: Batch): boolean {
  * wallet's row is locked meanwhile.
  */
 function gasOfBatch(items: readonly Simulated[]): bigint {
-  return items.slice(0, -1).reduce((sum, { ready }) => sum + ready.gas, headroom);
+  const last = items.at(-1);
+  const data = last ? intrinsicGas(last.ready.call.data) - intrinsicGas("0x") : 0n;
+  return items.slice(0, -1).reduce((sum, { ready }) => sum + ready.gas, headroom + data);
 }
 
 function costOfBatch(items: readonly Simulated[]): bigint {
@@ -90,14 +93,14 @@ export interface BatchCall {
  * too. What another process moved meanwhile is left out.
  *
  * @param db the transaction that gives the lead its nonce.
+ * @param unmoved what `lockUnmoved` gave of all requests of this transaction.
  * @returns the lead as it stands then and its call; null where nothing was put together: the lead goes alone, if at all.
  */
 export async function formBatch(
   db: Kysely<Database>,
   { lead, members }: Batch,
+  unmoved: ReadonlySet<string>,
 ): Promise<{ lead: Intent; call: BatchCall; members: Map<string, Intent> } | null> {
-  const all = [lead, ...members];
-  const unmoved = new Set(await lockUnmoved(db, all));
   const joined = members.filter(({ intent }) => unmoved.has(intent.id));
   if (!unmoved.has(lead.intent.id) || joined.length === 0) return null;
   // Fewer than were counted with may have set aside too little.
@@ -127,12 +130,12 @@ export async function formBatch(
   return { lead: changed, call: { data, gas: gasOfBatch(items) }, members: new Map(moved) };
 }
 
-/** Locks the rows of those that still are queued as they were seen. */
-async function lockUnmoved(db: Kysely<Database>, items: readonly Simulated[]): Promise<string[]> {
+/** Locks the rows of those that still are queued as they were seen: all at once, in one order, before anything of their limits. */
+export async function lockUnmoved(db: Kysely<Database>, items: readonly Simulated[]): Promise<ReadonlySet<string>> {
   const { rows } = await sql<{ id: string }>`
     SELECT i.id FROM service.intent i
     JOIN unnest(${items.map(({ intent }) => intent.id)}::uuid[], ${items.map(({ intent }) => intent.version)}::int[])
       AS seen (id, version) ON seen.id = i.id AND seen.version = i.version
     WHERE i.state = 'queued' ORDER BY i.id FOR UPDATE OF i`.execute(db);
-  return rows.map(({ id }) => id);
+  return new Set(rows.map(({ id }) => id));
 }

@@ -50,11 +50,14 @@ export async function holdDone(services: RelayContext, chain: Chain, intent: Int
 }
 
 /** Once it is held for another reason, it has the time again that it was accepted with. */
-function whenItExpires({ kind, state }: Intent, holdReason: string) {
+function whenItExpires({ kind, state, batch_lead }: Intent, holdReason: string) {
   if (kind === "deploy" || state === "assigned") return {};
   const expires =
     holdReason === "simulation"
       ? sql<Date>`least(expires_at, clock_timestamp() + make_interval(mins => ${refusedMinutes}))`
-      : sql<Date>`created_at + interval '24 hours'`;
+      : // One that was in a batch has the time that it was given after that.
+        batch_lead
+        ? sql<Date>`greatest(expires_at, created_at + interval '24 hours')`
+        : sql<Date>`created_at + interval '24 hours'`;
   return { expires_at: expires };
 }

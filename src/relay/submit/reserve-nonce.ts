@@ -21,6 +21,7 @@ import {
   formBatch,
   hasRoomFor,
   isPaid,
+  lockUnmoved,
   mayShare,
   type Simulated,
   worstCase,
@@ -137,8 +138,10 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
 
     async function assign(given: readonly Batch<NonceRequest>[]): Promise<void> {
       const leads: { request: NonceRequest; intent: Intent; call?: BatchCall }[] = [];
+      const all = given.flatMap(({ lead, members }) => [lead, ...members]);
+      const unmoved = all.length > given.length ? await lockUnmoved(transaction, all) : new Set<string>();
       for (const batch of given) {
-        const formed = batch.members.length > 0 ? await formBatch(transaction, batch) : null;
+        const formed = batch.members.length > 0 ? await formBatch(transaction, batch, unmoved) : null;
         leads.push({
           request: batch.lead,
           intent: formed?.lead ?? batch.lead.intent,

@@ -45,7 +45,7 @@ export async function startUnassigned(
   const choice = await chooseWallet(services, chain, intent);
   const claimed = choice.found ? await claimFound(services, chain, intent) : null;
   if (claimed) return claimed;
-  if (choice.found && (await isInFoundBatch(services, chain, intent))) {
+  if (choice.kind === "wallet" && choice.recovered && (await isInFoundBatch(services, chain, intent))) {
     const reason = "a transaction that was found of the paying wallet carries it out";
     return { kind: "waiting", intent, reason, ready: null };
   }

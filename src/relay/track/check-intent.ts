@@ -3,7 +3,7 @@ import type { Chain } from "../../chains.ts";
 import { toHash } from "../../db/bytes.ts";
 import { refusalInBatch } from "../chain/batch-call.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { agreeOnDone } from "../chain/intent-done.ts";
+import { agreeOnDone, isIntentDone } from "../chain/intent-done.ts";
 import { announcesOperation, isOperation } from "../chain/operation.ts";
 import { agreeOnOutcome } from "../chain/quorum.ts";
 import type { Receipt } from "../chain/reads.ts";
@@ -16,7 +16,7 @@ import { type Intent, moveIntent } from "../store/intents.ts";
 import type { MinedState } from "../store/lifecycle.ts";
 import { type Attempt, type BlockRef, costOf, markMined, markUnmined, type NonceReservation } from "../store/nonces.ts";
 import { endAsFound } from "../submit/end-as-found.ts";
-import { endCancelled, endReverted } from "./end-reverted.ts";
+import { batchFailed, endCancelled, endReverted } from "./end-reverted.ts";
 import { startRetry } from "./nonce-conflict.ts";
 import { explainUsedNonce } from "./used-nonce.ts";
 
@@ -190,7 +190,7 @@ async function followBlock(
   }
   switch (state) {
     case "mined":
-      return await confirm(services, chain, intent, { number, hash: outcome.hash });
+      return await confirm(services, chain, intent, { number, hash: outcome.hash }, view);
     case "mined_reverted":
       return await endReverted(services, chain, { intent, reservation }, outcome);
     case "mined_cancellation":
@@ -215,6 +215,7 @@ async function confirm(
   chain: Chain,
   intent: Intent,
   { number, hash }: { number: bigint; hash: Hash },
+  view: ChainView,
 ): Promise<Intent | null> {
   // An update's bytes were ours and succeeded; what others changed in the same block is not our affair.
   const problem = isOperation(intent.kind)
@@ -222,8 +223,13 @@ async function confirm(
     : intent.kind === "deploy"
       ? await verifyDeployment(services.rpc(chain), intent, number, hash)
       : null;
+  const agreed = !intent.batch_call || (await agreeOnDone(services, chain, intent));
+  // One endpoint said that the lead's own call was carried out, and enough of them say that it was not.
+  if (intent.batch_call && (problem !== null || !agreed) && number <= view.finalized)
+    if (!(await isIntentDone(services, chain, intent)))
+      return await moveIntent(services.db, intent, "nonce_conflict", batchFailed);
+  if (!agreed) return intent;
   if (problem === null) {
-    if (intent.batch_call && !(await agreeOnDone(services, chain, intent))) return intent;
     services.log.info({ intent: intent.id, block: number }, "confirmed");
     failpoint("confirm-before-commit");
     return await moveIntent(services.db, intent, "confirmed");

@@ -16,6 +16,9 @@ import { endAsFound } from "../submit/end-as-found.ts";
 /** Retries of a request that ran out of gas, beyond the first one. */
 const mostRepetitions = 2;
 
+/** Why the lead of a batch goes on alone: the whole transaction failed, or its own call had too little gas in it. */
+export const batchFailed = "batch_failed";
+
 /** What another transaction has done is not cancelled: it ends as that, once that is final for enough endpoints. */
 export async function endCancelled(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent | null> {
   return (await isIntentDone(services, chain, intent)) ? intent : await moveIntent(services.db, intent, "cancelled");
@@ -24,8 +27,8 @@ export async function endCancelled(services: RelayContext, chain: Chain, intent:
 /**
  * What ran out of gas did so because a node estimated too little: the request goes on as a retry, with another
  * estimate, a few times. So does a deployment whose wallet had lost its role when it was mined: another wallet sends
- * it, or this one once it has the role again; and a call of the operator that came before its contract. Everything else
- * that the chain refused it refused for good.
+ * it, or this one once it has the role again; a call of the operator that came before its contract; and the lead of a batch
+ * that failed, by the fault of any of its mints. Everything else that the chain refused it refused for good.
  */
 export async function endReverted(
   services: RelayContext,
@@ -50,6 +53,10 @@ export async function endReverted(
     services.log.warn({ intent: intent.id, hash }, "the wallet had lost its role; the request is repeated");
     return await moveIntent(services.db, intent, "nonce_conflict", "role");
   }
+  if (mayRepeat && intent.batch_call && !refusal) {
+    services.log.warn({ intent: intent.id, hash }, "a batch failed, for no reason of its lead's own; it goes on alone");
+    return await moveIntent(services.db, intent, "nonce_conflict", batchFailed);
+  }
   if (mayRepeat && isOperation(intent.kind) && intent.kind !== "contract") {
     const effect = await effectOfRefused(services, chain, intent, hash);
     if (effect === "unknown") return intent;
@@ -58,7 +65,7 @@ export async function endReverted(
       return await moveIntent(services.db, intent, "nonce_conflict", "no_effect");
     }
   }
-  if (refusal !== null) return await moveIntent(services.db, intent, "failed_onchain", "refused", refusal);
+  if (refusal !== null) return await moveIntent(services.db, intent, "failed_onchain", "refused", refusal || null);
   if (!mayRepeat || !(await ranOutOfGas(services, chain, hash)))
     return await moveIntent(services.db, intent, "failed_onchain");
   services.log.warn({ intent: intent.id, hash }, "a transaction ran out of gas; it is repeated with a new estimate");

@@ -117,8 +117,8 @@ async function moveByReceipt(
     return;
   }
   const refusal = refusalInBatch(receipt, intent);
-  // The whole transaction failed, or did nothing.
-  if (refusal === null) return await release(services, chain, intent);
+  // The whole transaction failed, or did nothing; or the call had too little gas in it.
+  if (!refusal) return await release(services, chain, intent);
   const effect = await effectOfUpdate(services, chain, intent, receipt);
   if (effect === "none") return await release(services, chain, intent);
   if (effect === "took") await moveIntent(services.db, intent, "failed_onchain", "refused", refusal, place);
