@@ -96,90 +96,12 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
       mined,
       unsignedWei: worstCase({ lead: first, members: [] }),
     });
-    const batches: Batch<NonceRequest>[] = [];
+    const turn: Turn = { services, db: transaction, chain, addr, wallet: walletRow, open };
     const assignments = new Map<NonceRequest, Assignment>();
-    for (const [index, request] of requests.entries()) {
-      // Two equal requests: the other one takes the nonce.
-      if (requests.findIndex(({ intent }) => intent.id === request.intent.id) < index) {
-        assignments.set(request, { kind: "lost" });
-        continue;
-      }
-      const batch = batches.find((each) => hasRoomFor(each, request));
-      const before = batch ? worstCase(batch) : 0n;
-      const after = worstCase(batch ? { ...batch, members: [...batch.members, request] } : alone(request));
-      const refusal = await refuse(request, after - before, batch ? batches.length - 1 : batches.length);
-      if (refusal) {
-        assignments.set(request, refusal);
-        continue;
-      }
-      if (batch) batch.members.push(request);
-      else batches.push(alone(request));
-      open.reservedWei += after - before;
-    }
-    // Nonces beyond one for each batch.
-    let further = 0;
-    await assign(batches.flatMap(affordable));
+    const batches = await chooseBatches(turn, requests, assignments);
+    await giveNonces(turn, batches, assignments);
     failpoint("assign-before-commit");
     return requests.map((request) => assignments.get(request) ?? { kind: "lost" });
-
-    /** Each goes alone where together they would cost more than they have set aside, as far as there is room. */
-    function affordable(batch: Batch<NonceRequest>): Batch<NonceRequest>[] {
-      if (batch.members.length === 0 || isPaid(batch)) return [batch];
-      const apart = [alone(batch.lead)];
-      for (const request of batch.members) {
-        const pending = open.pending + batches.length + further;
-        if (pending < chain.relay.maxPending) {
-          further += 1;
-          apart.push(alone(request));
-        } else assignments.set(request, { kind: "wait", reason: `${pending} deployments are being mined` });
-      }
-      return apart;
-    }
-
-    async function assign(given: readonly Batch<NonceRequest>[]): Promise<void> {
-      const leads: { request: NonceRequest; intent: Intent; call?: BatchCall }[] = [];
-      const all = given.flatMap(({ lead, members }) => [lead, ...members]);
-      const unmoved = all.length > given.length ? await lockUnmoved(transaction, all) : new Set<string>();
-      for (const batch of given) {
-        const formed = batch.members.length > 0 ? await formBatch(transaction, batch, unmoved) : null;
-        leads.push({
-          request: batch.lead,
-          intent: formed?.lead ?? batch.lead.intent,
-          ...(formed && { call: formed.call }),
-        });
-        for (const request of batch.members) {
-          const intent = formed?.members.get(request.intent.id);
-          assignments.set(request, intent ? { kind: "batched", intent } : { kind: "lost" });
-        }
-      }
-      const next = walletRow.next_nonce;
-      const intents = leads.map(({ intent }) => intent);
-      const moved = await takeNonces(transaction, intents, { chain_id: chain.id, addr, next });
-      for (const { request, intent, call } of leads) {
-        const pair = moved.get(intent.id);
-        assignments.set(request, pair ? { kind: "assigned", ...pair, ...(call && { call }) } : { kind: "lost" });
-      }
-    }
-
-    async function refuse(
-      { intent, ready }: NonceRequest,
-      neededWei: bigint,
-      ahead: number,
-    ): Promise<Assignment | null> {
-      if (walletRow.state === "paused_funds") return hold("balance", tooLittle);
-      if (walletRow.state !== "open") return hold("wallet", `the wallet is ${walletRow.state}`);
-      const pending = open.pending + ahead;
-      if (pending >= chain.relay.maxPending) return { kind: "wait", reason: `${pending} deployments are being mined` };
-      const turn =
-        (await waitForTurn(transaction, intent, ready.call.basis)) ??
-        (await waitForTokenTurn(transaction, intent, addr));
-      if (turn) return { kind: "wait", reason: turn };
-      if (ready.balanceWei - open.reservedWei >= neededWei) return null;
-      walletRow.state = "paused_funds";
-      await pauseWallet(transaction, chain.id, addr, neededWei);
-      services.log.error({ chain: chain.id, wallet: ready.sender, needed: neededWei }, "a wallet needs funds");
-      return hold("balance", tooLittle);
-    }
   });
   const given = assignments.flatMap((assignment) => (assignment.kind === "assigned" ? [assignment.reservation] : []));
   given.sort((a, b) => Number(a.nonce - b.nonce));
@@ -188,6 +110,110 @@ async function assignAll(services: RelayContext, requests: readonly NonceRequest
   for (const { intent_id: id } of given)
     if (id !== null) services.relay.order.take(`${chain.id} ${first.ready.sender}`, id);
   return assignments;
+}
+
+/** A wallet with its row locked, and what is under way from it. */
+interface Turn {
+  services: RelayContext;
+  db: Transaction<Database>;
+  chain: Chain;
+  addr: Buffer;
+  wallet: Awaited<ReturnType<typeof lockWallet>>;
+  open: Awaited<ReturnType<typeof openReservations>>;
+}
+
+/**
+ * Which requests get a nonce now, one for each batch.
+ *
+ * @param assignments gets what becomes of the others.
+ */
+async function chooseBatches(
+  turn: Turn,
+  requests: readonly NonceRequest[],
+  assignments: Map<NonceRequest, Assignment>,
+): Promise<Batch<NonceRequest>[]> {
+  const batches: Batch<NonceRequest>[] = [];
+  for (const [index, request] of requests.entries()) {
+    // Two equal requests: the other one takes the nonce.
+    if (requests.findIndex(({ intent }) => intent.id === request.intent.id) < index) {
+      assignments.set(request, { kind: "lost" });
+      continue;
+    }
+    const batch = batches.find((each) => hasRoomFor(each, request));
+    const before = batch ? worstCase(batch) : 0n;
+    const after = worstCase(batch ? { ...batch, members: [...batch.members, request] } : alone(request));
+    const ahead = batch ? batches.indexOf(batch) : batches.length;
+    const refusal = await refuse(turn, request, { neededWei: after - before, ahead });
+    if (refusal) {
+      assignments.set(request, refusal);
+      continue;
+    }
+    if (batch) batch.members.push(request);
+    else batches.push(alone(request));
+    turn.open.reservedWei += after - before;
+  }
+  // Where together they would cost more than they have set aside, each goes alone, as far as there is room.
+  let nonces = batches.length;
+  return batches.flatMap((batch) => {
+    if (batch.members.length === 0 || isPaid(batch)) return [batch];
+    const apart = batch.members.filter((request) => {
+      const full = isFull(turn, nonces);
+      if (full) assignments.set(request, full);
+      else nonces += 1;
+      return !full;
+    });
+    return [batch.lead, ...apart].map(alone);
+  });
+}
+
+/** @param ahead nonces that are given before its own. @returns null when it may have one. */
+async function refuse(
+  { services, db, chain, addr, wallet, open }: Turn,
+  { intent, ready }: NonceRequest,
+  { neededWei, ahead }: { neededWei: bigint; ahead: number },
+): Promise<Assignment | null> {
+  if (wallet.state === "paused_funds") return hold("balance", tooLittle);
+  if (wallet.state !== "open") return hold("wallet", `the wallet is ${wallet.state}`);
+  const full = isFull({ chain, open }, ahead);
+  if (full) return full;
+  const turn = (await waitForTurn(db, intent, ready.call.basis)) ?? (await waitForTokenTurn(db, intent, addr));
+  if (turn) return { kind: "wait", reason: turn };
+  if (ready.balanceWei - open.reservedWei >= neededWei) return null;
+  wallet.state = "paused_funds";
+  await pauseWallet(db, chain.id, addr, neededWei);
+  services.log.error({ chain: chain.id, wallet: ready.sender, needed: neededWei }, "a wallet needs funds");
+  return hold("balance", tooLittle);
+}
+
+function isFull({ chain, open }: Pick<Turn, "chain" | "open">, ahead: number): Assignment | null {
+  const pending = open.pending + ahead;
+  return pending < chain.relay.maxPending ? null : { kind: "wait", reason: `${pending} deployments are being mined` };
+}
+
+async function giveNonces(
+  { db, chain, addr, wallet }: Turn,
+  batches: readonly Batch<NonceRequest>[],
+  assignments: Map<NonceRequest, Assignment>,
+): Promise<void> {
+  const all = batches.flatMap(({ lead, members }) => [lead, ...members]);
+  const unmoved = all.length > batches.length ? await lockUnmoved(db, all) : new Set<string>();
+  const leads: { request: NonceRequest; intent: Intent; call?: BatchCall }[] = [];
+  for (const batch of batches) {
+    const formed = batch.members.length > 0 ? await formBatch(db, batch, unmoved) : null;
+    const intent = formed?.lead ?? batch.lead.intent;
+    leads.push({ request: batch.lead, intent, ...(formed && { call: formed.call }) });
+    for (const request of batch.members) {
+      const member = formed?.members.get(request.intent.id);
+      assignments.set(request, member ? { kind: "batched", intent: member } : { kind: "lost" });
+    }
+  }
+  const next = wallet.next_nonce;
+  const intents = leads.map(({ intent }) => intent);
+  const moved = await takeNonces(db, intents, { chain_id: chain.id, addr, next });
+  for (const { request, intent, call } of leads) {
+    const pair = moved.get(intent.id);
+    assignments.set(request, pair ? { kind: "assigned", ...pair, ...(call && { call }) } : { kind: "lost" });
+  }
 }
 
 function alone(lead: NonceRequest): Batch<NonceRequest> {
