@@ -1,5 +1,4 @@
 import type { Kysely } from "kysely";
-import { sql } from "kysely";
 import type { Address, Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import type { Chain } from "../chains.ts";
@@ -9,6 +8,7 @@ import type { IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { batched } from "../relay/store/batch.ts";
 import { undecidedStates } from "../relay/store/lifecycle.ts";
+import { shownHash } from "../relay/store/nonces.ts";
 import type { Services } from "../services.ts";
 import type { DeploymentPayload } from "./deployment-payload.ts";
 
@@ -103,20 +103,6 @@ export function selectDeployments(db: Kysely<Database>) {
   return db
     .selectFrom("service.intent as i")
     .leftJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
-    .leftJoinLateral(
-      (eb) =>
-        eb
-          .selectFrom("service.attempt as t")
-          .select("t.hash")
-          .whereRef("t.chain_id", "=", "s.chain_id")
-          .whereRef("t.addr", "=", "s.addr")
-          .whereRef("t.nonce", "=", "s.nonce")
-          .orderBy(sql`t.hash = s.mined_attempt`, (order) => order.desc().nullsLast())
-          .orderBy("t.created_at", "desc")
-          .limit(1)
-          .as("a"),
-      (join) => join.onTrue(),
-    )
     .where("i.kind", "=", "deploy")
     .select([
       "i.id",
@@ -130,7 +116,7 @@ export function selectDeployments(db: Kysely<Database>) {
       "s.mined_block",
       "i.found_tx",
       "i.found_block",
-      "a.hash",
+      shownHash.as("hash"),
     ]);
 }
 

@@ -10,6 +10,7 @@ import type { Database } from "../db/database.ts";
 import type { IntentKind, IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { isOperation, type OperationKind } from "../relay/chain/operation.ts";
+import { shownHash } from "../relay/store/nonces.ts";
 import type { TokensPayload } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import type { ContractPayload, ContractUpdatePayload } from "./contract-payload.ts";
@@ -80,25 +81,12 @@ export function selectRequests(db: Kysely<Database>, of: readonly IntentKind[] =
       .leftJoin("service.nonce_reservation as s", (join) =>
         join.on("s.intent_id", "=", sql<string>`CASE i.state WHEN 'batched' THEN i.batch_lead ELSE i.id END`),
       )
-      .leftJoinLateral(
-        (eb) =>
-          eb
-            .selectFrom("service.attempt as t")
-            .select("t.hash")
-            .whereRef("t.chain_id", "=", "s.chain_id")
-            .whereRef("t.addr", "=", "s.addr")
-            .whereRef("t.nonce", "=", "s.nonce")
-            .orderBy(sql`t.hash = s.mined_attempt`, (order) => order.desc().nullsLast())
-            .orderBy("t.created_at", "desc")
-            .limit(1)
-            .as("a"),
-        (join) => join.onTrue(),
-      )
       .where("i.kind", "in", of)
       .select([
         ...(["i.id", "i.kind", "i.chain_id", "i.state", "i.hold_reason", "i.hold_detail", "i.payload"] as const),
         ...(["i.predicted_addr", "i.created_at", "i.updated_at", "i.found_tx", "i.found_block"] as const),
-        ...(["s.mined_block", "a.hash"] as const),
+        "s.mined_block",
+        shownHash.as("hash"),
       ])
       .select(sql<bigint>`(extract(epoch FROM i.created_at) * 1000000)::bigint`.as("created_micros"))
   );

@@ -106,3 +106,10 @@ async function takeMembersBack(transaction: Transaction<Database>, leadId: strin
     WHERE s.intent_id = ${leadId}::uuid AND m.batch_lead = ${leadId}::uuid AND m.state = 'confirmed'
       AND m.found_tx = s.mined_attempt`.execute(transaction);
 }
+
+/**
+ * The one hash to show of a nonce of alias `s`: what is mined, else what was signed last; null before the signature.
+ */
+export const shownHash = sql<Buffer | null>`(SELECT t.hash FROM service.attempt t
+  WHERE t.chain_id = s.chain_id AND t.addr = s.addr AND t.nonce = s.nonce
+  ORDER BY t.hash = s.mined_attempt DESC NULLS LAST, t.created_at DESC LIMIT 1)`;
