@@ -106,12 +106,10 @@ function countShared(asks: readonly MintAsk[], minted: readonly Minted[]) {
   return { transactions: shared.length, tokens: shared.flat().length };
 }
 
-async function findOtherThanAsked(
-  world: World,
-  ask: MintAsk,
-  found: readonly Minted[],
-  name: string,
-): Promise<string[]> {
+/** Compares what a mint became with something. @returns in words what is otherwise. */
+type Comparison = (world: World, ask: MintAsk, found: readonly Minted[], name: string) => Promise<string[]>;
+
+const findOtherThanAsked: Comparison = async (world, ask, found, name) => {
   const faults: string[] = [];
   for (const [index, token] of ask.tokens.entries()) {
     const minted = found.find(({ to }) => to === token.to);
@@ -125,15 +123,10 @@ async function findOtherThanAsked(
   const apart = new Set(found.map(({ transaction }) => transaction)).size > 1;
   if (apart && ask.kind !== "list") faults.push(`${name}: in several transactions`);
   return faults;
-}
+};
 
 /** What the service says of each token's request: its id, and the transaction that minted it. */
-async function findOtherRequests(
-  world: World,
-  ask: MintAsk,
-  found: readonly Minted[],
-  name: string,
-): Promise<string[]> {
+const findOtherRequests: Comparison = async (world, ask, found, name) => {
   const faults: string[] = [];
   const query = "query ($id: ID!) { mintRequest(id: $id) { state tokenId transactionHash } }";
   for (const [place, { to }] of ask.tokens.entries()) {
@@ -147,7 +140,7 @@ async function findOtherRequests(
       faults.push(`${name}: token ${place} is ${state ?? "nothing"} as ${tokenId} by ${transactionHash}`);
   }
   return faults;
-}
+};
 
 function isUri({ uri }: AskedToken, found: string): boolean {
   return uri === null ? /^ipfs:\/\/bafkrei[a-z2-7]{52}$/.test(found) : found === uri;

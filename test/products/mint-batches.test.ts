@@ -90,6 +90,18 @@ async function waiting(contract: Address, tokens: readonly Wanted[], together = 
   return ids;
 }
 
+/** Gives nonces to what waits, and does something before the next block, which has all of it. */
+async function inOneBlock(before: () => Promise<void>): Promise<void> {
+  await s.h.chain.setAutomine(false);
+  try {
+    await submit();
+    await before();
+    await s.h.chain.mine({ blocks: 1 });
+  } finally {
+    await s.h.chain.setAutomine(true);
+  }
+}
+
 const submit = () => submitRound(services, goerli(services), createRelayMemory());
 const read = (id: string): Promise<ProductRequest> => getRequest(services, s.caller, { id });
 const states = (ids: readonly string[]) => Promise.all(ids.map(async (id) => (await read(id)).state));
@@ -155,9 +167,7 @@ test("what the chain refuses of a batch takes none of the others down, its lead 
   const tokens = wanted(5);
   const taken = [tokens[0], tokens[2]] as Wanted[];
   const ids = await waiting(contract, tokens);
-  await s.h.chain.setAutomine(false);
-  try {
-    await submit();
+  await inOneBlock(async () => {
     // Its owner takes two of the ids first, for a higher fee.
     const wallet = createWalletClient({ transport: http(s.h.node.url) });
     for (const { tokenId } of taken)
@@ -167,10 +177,7 @@ test("what the chain refuses of a batch takes none of the others down, its lead 
         ...{ functionName: "mintToCaller", args: [await s.unlocked(), tokenId, "ipfs://other"] },
         ...{ gas: 500_000n, maxFeePerGas: parseEther("0.0001"), maxPriorityFeePerGas: parseEther("0.00005") },
       });
-    await s.h.chain.mine({ blocks: 1 });
-  } finally {
-    await s.h.chain.setAutomine(true);
-  }
+  });
   await settled(ids, ["finalized", "failed_onchain"]);
   expect(await states(ids)).toEqual(["failed_onchain", "finalized", "failed_onchain", "finalized", "finalized"]);
   for (const [index, { to, tokenId }] of tokens.entries())
@@ -187,9 +194,7 @@ test("a batch that fails as a whole is no fault of its mints: each of them is re
   const contract = await contractOf();
   const tokens = wanted(4);
   const ids = await waiting(contract, tokens);
-  await s.h.chain.setAutomine(false);
-  try {
-    await submit();
+  await inOneBlock(async () => {
     expect(await states(ids)).toEqual(["in_flight", "batched", "batched", "batched"]);
     const [admin] = (await s.h.chain.request({ method: "eth_accounts" } as never)) as Address[];
     // The operator is stopped in the same block, before the batch.
@@ -198,10 +203,7 @@ test("a batch that fails as a whole is no fault of its mints: each of them is re
       ...{ abi: parseAbi(["function pause()"]), functionName: "pause" },
       ...{ gas: 200_000n, maxFeePerGas: parseEther("0.0001"), maxPriorityFeePerGas: parseEther("0.00005") },
     });
-    await s.h.chain.mine({ blocks: 1 });
-  } finally {
-    await s.h.chain.setAutomine(true);
-  }
+  });
   const shared = (await read(ids[1] ?? "")).transactionHash ?? "0x";
   expect((await s.h.chain.getTransactionReceipt({ hash: shared })).status).toBe("reverted");
   await s.h.pauseOperator(false);
@@ -248,16 +250,11 @@ test("where the lead is cancelled the others go alone, once that is final", asyn
   const contract = await contractOf();
   const tokens = wanted(3);
   const ids = await waiting(contract, tokens);
-  await s.h.chain.setAutomine(false);
-  try {
-    await submit();
+  await inOneBlock(async () => {
     await expect(cancelIntent(services, s.caller.accountId, ids[1] ?? "")).rejects.toThrow("with other mints");
     await cancelIntent(services, s.caller.accountId, ids[0] ?? "");
     await relayRound(services, goerli(services), createRelayMemory());
-    await s.h.chain.mine({ blocks: 1 });
-  } finally {
-    await s.h.chain.setAutomine(true);
-  }
+  });
   await settled(ids, ["finalized", "cancelled"]);
   expect(await states(ids)).toEqual(["cancelled", "finalized", "finalized"]);
   const [, second, third] = await Promise.all(ids.map(read));
