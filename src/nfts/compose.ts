@@ -6,8 +6,9 @@ import type { LiveName, Needs } from "./item-sql.ts";
 import type { ContractMember, FileMember, JsonMember, NftShape } from "./shape.ts";
 
 /*
- * Answers are put together from the parts that statements give, as texts with one character for each byte: what was
- * rendered when metadata was stored goes out as it is, whichever members a request asks for.
+ * Answers are put together from the parts that statements give: what was rendered when metadata was stored goes out as it
+ * is, whichever members a request asks for. Pages are put together as bytes; what is small, as texts with one character for
+ * each byte.
  */
 
 /** Where the text of a list goes into that of its object: no JSON text has this character in it. */
