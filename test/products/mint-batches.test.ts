@@ -257,6 +257,8 @@ test("where the lead is cancelled the others go alone, once that is final", asyn
   });
   await settled(ids, ["finalized", "cancelled"]);
   expect(await states(ids)).toEqual(["cancelled", "finalized", "finalized"]);
+  const lines = (await explainIntent(s.h.database.db, ids[1] ?? ""))?.join("\n");
+  expect(lines).toContain(`goes alone: nothing came of the transaction of ${ids[0]}`);
   const [, second, third] = await Promise.all(ids.map(read));
   expect(second?.transactionHash).not.toBe(third?.transactionHash);
   await expect(ownerOf(contract, tokens[0]?.tokenId ?? 0n)).rejects.toThrow();

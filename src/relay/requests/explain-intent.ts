@@ -4,7 +4,7 @@ import { formatGwei } from "viem";
 import { toAddress, toHash } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { isOperation } from "../chain/operation.ts";
-import type { Intent } from "../store/intents.ts";
+import { type Intent, isUnassigned } from "../store/intents.ts";
 import { findReservation, listAttempts } from "../store/nonces.ts";
 import { tokensOf } from "../store/operation-payload.ts";
 
@@ -100,7 +100,9 @@ async function explainOne(db: Kysely<Database>, intent: Intent): Promise<string[
     `  account    ${intent.tenant_id}`,
     `  chain      ${intent.chain_id}, ${isOperation(intent.kind) ? "contract" : "collection"} ${toAddress(intent.predicted_addr)}`,
     ...tokenLines(intent),
-    ...(intent.batch_lead ? [`  batch      in the transaction of ${intent.batch_lead}`] : []),
+    ...(intent.batch_lead
+      ? [`  batch      ${placeInBatch(intent, reservation !== undefined)} ${intent.batch_lead}`]
+      : []),
     ...(intent.batch_call ? await memberLines(db, intent) : []),
     `  accepted   ${intent.created_at.toISOString()}, last change ${intent.updated_at.toISOString()}`,
     ...(await history(db, intent)),
@@ -163,6 +165,11 @@ async function history(db: Kysely<Database>, intent: Intent): Promise<string[]> 
     const why = undone ? "its block is not on the chain any more" : words ? `${hold_reason}: ${words}` : hold_reason;
     return `  ${at.toISOString()}  ${state}${why ? `, ${why}` : ""}`;
   });
+}
+
+/** @param alone it has a nonce of its own by now. */
+function placeInBatch(intent: Intent, alone: boolean): string {
+  return alone || isUnassigned(intent) ? "goes alone: nothing came of the transaction of" : "in the transaction of";
 }
 
 async function memberLines(db: Kysely<Database>, lead: Intent): Promise<string[]> {
