@@ -1,4 +1,4 @@
-import { readLimitMs, readTimeout, reportLimitMs } from "../db/pool/read-limits.ts";
+import { readTimeout } from "../db/pool/read-errors.ts";
 import { type Answer, RequestEnd } from "../db/pool/request-end.ts";
 import { requestEnd, withReadScope, withTenantScope } from "../db/tenancy/tenant.ts";
 
@@ -19,11 +19,10 @@ export function inReadScope<T>(accountId: string, answer: Answer, run: () => T):
 /**
  * Runs a query of several reads, for as long as one of them may take.
  *
- * @param kind `report`: it counts or sums up, and may take longer for it.
- * @throws ServiceError `read_timeout`; the statements of the request are cancelled then.
+ * @param limitMs from then on its statements are cancelled.
+ * @throws ServiceError `read_timeout`.
  */
-export async function withinTime<T>(kind: "read" | "report", run: () => T): Promise<Awaited<T>> {
-  const limitMs = kind === "report" ? reportLimitMs : readLimitMs;
+export async function withinTime<T>(limitMs: number, run: () => T): Promise<Awaited<T>> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, failed) => {
     timer = setTimeout(() => {

@@ -5,6 +5,8 @@ import type { Traces } from "../telemetry/tracing.ts";
 import { loadChains } from "./chain-settings.ts";
 import { explainFailure } from "./explain-failure.ts";
 import { loadFailpoints } from "./failpoints.ts";
+import { loadPepper } from "./key-pepper.ts";
+import { loadReadLimits, type ReadLimits } from "./read-limits.ts";
 import { loadSigning, type SigningConfig } from "./signing-settings.ts";
 import {
   ConfigError,
@@ -95,6 +97,7 @@ export interface Config {
   rateLimits: boolean;
   /** Requests that one process works on at a time; a further one is refused at once. */
   maxRequestsInFlight: number;
+  readLimits: ReadLimits;
   /** Reads that may touch many rows and run at once, of one process; further ones wait. */
   maxHeavyReads: number;
   /** The database lies on this machine, under this login: its processes for such reads have the processor after everybody else. */
@@ -217,6 +220,7 @@ export function loadConfig(env: Env = process.env): Config {
     signUpsPerDay: read(env, "SIGN_UPS_PER_DAY", positive, 1_000),
     rateLimits: env["RATE_LIMITS"] !== "off",
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
+    readLimits: loadReadLimits(env),
     maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
     heavyReadsLowPriority: env["HEAVY_READS_LOW_PRIORITY"] === "true",
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
@@ -244,33 +248,6 @@ export function loadConfig(env: Env = process.env): Config {
       graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),
     },
   };
-}
-
-/**
- * Without a pepper of its own an installation digests keys and signs cursors with a text that everybody can read. That
- * is for trying; keys made with it stop working once one is set, so production refuses before the first is made.
- */
-function loadPepper(env: Env): string {
-  const pepper = env["KEY_PEPPER"]?.trim();
-  if (!pepper && env["NODE_ENV"] === "production") throw missingPepper();
-  return pepper || publicPepper;
-}
-
-export const publicPepper = "mintyard-embedded";
-
-function missingPepper(): ConfigError {
-  return new ConfigError(
-    "KEY_PEPPER: missing; set a long random text (openssl rand -base64 32), and keep it: without it no API key works",
-  );
-}
-
-/**
- * For whatever makes keys. `npm start` gives its parts a pepper of their own; beside another database nobody did.
- *
- * @throws ConfigError when keys would be made with the text that everybody can read.
- */
-export function requireOwnPepper(config: Config): void {
-  if (config.keyPepper === publicPepper) throw missingPepper();
 }
 
 function loadTraces(env: Env): Config["traces"] {

@@ -1,4 +1,5 @@
-import { type Config, publicPepper } from "./config.ts";
+import type { Config } from "./config.ts";
+import { publicPepper } from "./key-pepper.ts";
 
 /** Every value of a configuration that must appear in no log, answer or metric. */
 export function secretsOf(config: Config): string[] {

@@ -90,7 +90,7 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
   },
   read_timeout: {
     cause:
-      "The read took longer than 2 s, or a report longer than 5 s, and was ended: it asks for much, or the server is busy.",
+      "The read took longer than reads may (2 s, a report 5 s, unless the operator set other times), and was ended: it asks for much, or the server is busy.",
     fix: "Ask for less at once: fewer trait conditions, a smaller page, a continuation instead of a deep page number.",
   },
 };

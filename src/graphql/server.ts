@@ -141,7 +141,7 @@ export function createGraphQLHandler(
       documentAdmission(services, new DocumentBudget(services.config.rateLimits), isKnown, maskError),
       documentLimits,
       admission(services),
-      timeLimit,
+      timeLimit(services.config.readLimits),
       takeEvents(maskError),
       boundAnswer(maskError),
       stampErrors(services),

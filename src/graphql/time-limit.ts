@@ -1,6 +1,7 @@
 import { type DocumentNode, type ExecutionArgs, getOperationAST, Kind, visit } from "graphql";
 import type { Plugin } from "graphql-yoga";
 import { withinTime } from "../accounts/request-scope.ts";
+import type { ReadLimits } from "../config/read-limits.ts";
 
 /** Fields that count or sum up, and may take longer for it. */
 const reports = new Set(["holders", "metadataProgress", "owners", "search", "statistics", "traits"]);
@@ -9,14 +10,16 @@ const reports = new Set(["holders", "metadataProgress", "owners", "search", "sta
  * Ends a query whose time is over: it fails with `read_timeout`, and its statements are cancelled. Mutations are never
  * ended: what they began has to be told.
  */
-export const timeLimit: Plugin = {
-  onExecute({ args, executeFn, setExecuteFn }) {
-    const { document, operationName } = args as ExecutionArgs;
-    if (getOperationAST(document, operationName)?.operation !== "query") return;
-    const kind = hasReport(document) ? "report" : "read";
-    setExecuteFn(async (given: ExecutionArgs) => await withinTime(kind, () => executeFn(given)));
-  },
-};
+export function timeLimit(limits: ReadLimits): Plugin {
+  return {
+    onExecute({ args, executeFn, setExecuteFn }) {
+      const { document, operationName } = args as ExecutionArgs;
+      if (getOperationAST(document, operationName)?.operation !== "query") return;
+      const limitMs = hasReport(document) ? limits.report : limits.read;
+      setExecuteFn(async (given: ExecutionArgs) => await withinTime(limitMs, () => executeFn(given)));
+    },
+  };
+}
 
 function hasReport(document: DocumentNode): boolean {
   let found = false;

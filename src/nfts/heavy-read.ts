@@ -1,5 +1,5 @@
 import type { CompiledQuery, QueryExecutorProvider } from "kysely";
-import { readLimitMs, reportLimitMs } from "../db/pool/read-limits.ts";
+import type { ReadLimits } from "../config/read-limits.ts";
 import type { Services } from "../services.ts";
 
 /** Rows that a page number may skip before its read counts as heavy. */
@@ -20,11 +20,14 @@ export interface Statement<R> {
 export async function readHeavy<R>(
   services: Services,
   statement: Statement<R>,
-  limit: "read" | "report",
+  limit: keyof ReadLimits,
   options: { current?: boolean } = {},
 ): Promise<R[]> {
   const { sql: text, parameters } = statement.compile(services.index.db);
-  const limitMs = limit === "report" ? reportLimitMs : readLimitMs;
-  const { rows } = await services.index.pool.heavy({ text, values: [...parameters] }, limitMs, options);
+  const { rows } = await services.index.pool.heavy(
+    { text, values: [...parameters] },
+    services.config.readLimits[limit],
+    options,
+  );
   return rows as R[];
 }

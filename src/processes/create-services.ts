@@ -41,7 +41,8 @@ export function createServices(
   const databaseUrl = config.databaseUrls[processName] ?? config.databaseUrl;
   const pool = createPool(databaseUrl, processName, 10, options);
   const reads = openReads(databaseUrl, processName, {
-    ...{ tenants: options.tenants, heavyReads: config.maxHeavyReads, lowerPriority: config.heavyReadsLowPriority },
+    ...{ tenants: options.tenants, limits: config.readLimits },
+    ...{ heavyReads: config.maxHeavyReads, lowerPriority: config.heavyReadsLowPriority },
   });
   // What every request waits for, or may: no flood of other statements may keep it waiting.
   const admission = createPool(databaseUrl, `${processName}-admission`, 3, { tenants: options.tenants, reads: true });
@@ -97,7 +98,8 @@ function openReplicas(
     trouble
       ? log.warn({ replica, trouble }, "a replica gets no reads; the others and the primary answer")
       : log.info({ replica }, "a replica answers reads");
-  const options = { processName, tenants, heavyReads: config.maxHeavyReads, maxLagSeconds, report };
+  const reading = { heavyReads: config.maxHeavyReads, limits: config.readLimits };
+  const options = { processName, tenants, ...reading, maxLagSeconds, report };
   const replicas = urls.map((url, index) => new Replica(index + 1, url, options));
   const positions = new PrimaryPositions(config.databaseUrl, `mintyard-${processName}-probe`);
   const pool = new ReadPool(primary, replicas, positions);

@@ -59,6 +59,9 @@ export class ApiServer {
       RPC_URL_ETHEREUM: "http://127.0.0.1:9",
       CHAIN_ID_ETHEREUM: "31339",
       LOCAL_ETHEREUM: "true",
+      // A machine that does other things needs seconds for what takes milliseconds here.
+      READ_TIMEOUT_MS: "60000",
+      REPORT_TIMEOUT_MS: "60000",
       ...env,
     });
     const services = createServices(config, "test", { tenants: true });

@@ -15,8 +15,8 @@ import {
 
 /** Statements that a connection keeps prepared. Then a new one replaces it: which of them are still used is not known. */
 const maxPrepared = 300;
-/** A connection that gives no answer for so long has lost its server: every statement ends within 15 s there. */
-const stuckMs = 25_000;
+/** A connection that gives no answer for so long has lost its server, where each statement ends in time. */
+const stuckAfterMs = ({ statement_timeout: limitMs }: pg.ClientConfig) => 10_000 + (limitMs || 15_000);
 const idleMs = 60_000;
 
 /** In the words of pg, by which `asUnavailable` knows it. */
@@ -43,6 +43,7 @@ export interface Question extends Read {
 export class PipelinedConnection {
   usable = true;
   #corked = false;
+  readonly #stuckMs: number;
   readonly #onRoom: () => void;
   readonly #onGone: (error: Error) => void;
   /** Asked and not answered, in the order in which they are answered. */
@@ -56,6 +57,7 @@ export class PipelinedConnection {
   constructor(options: pg.ClientConfig, onRoom: () => void, onGone: (error: Error) => void) {
     this.#onRoom = onRoom;
     this.#onGone = onGone;
+    this.#stuckMs = stuckAfterMs(options);
     const client = new pg.Client(options);
     // A connection that breaks closes its stream too, which is where it is seen here.
     client.on("error", () => undefined);
@@ -102,7 +104,7 @@ export class PipelinedConnection {
   /** Ends a connection that is idle or whose server does not answer. */
   check(now: number): void {
     const [oldest] = this.#questions;
-    if (oldest && now - oldest.askedAt > stuckMs) this.#stream?.destroy();
+    if (oldest && now - oldest.askedAt > this.#stuckMs) this.#stream?.destroy();
     else if (!oldest && now - this.#usedAt > idleMs) this.end();
   }
 

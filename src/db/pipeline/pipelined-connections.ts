@@ -1,8 +1,9 @@
 import type pg from "pg";
+import { usualReadLimits } from "../../config/read-limits.ts";
 import { isRecording, startClientSpan } from "../../telemetry/span.ts";
 import { statementSpan } from "../../telemetry/trace-sql.ts";
 import type { RawRow } from "../pool/raw-row.ts";
-import { isCancelled, readLimitMs, readTimeout } from "../pool/read-limits.ts";
+import { isCancelled, readTimeout } from "../pool/read-errors.ts";
 import { requestEnd } from "../tenancy/tenant.ts";
 import { lateError, PipelinedConnection, type Question, type Read } from "./pipelined-connection.ts";
 import type { WireValue } from "./wire.ts";
@@ -23,8 +24,6 @@ export interface PipelinedConnections {
 const maxConnections = 6;
 /** Reads on one connection at a time: the server has the next one when it ends one, and a slow read delays few others. */
 const depth = 4;
-/** How long a read waits for a connection: as long as the read itself may take. */
-const timeoutMs = readLimitMs;
 const tickMs = 1_000;
 
 /**
@@ -33,14 +32,18 @@ const tickMs = 1_000;
  * ones wait for whichever connection has room first.
  *
  * @param options of the pool beside it: the same login, role and time-outs.
+ * @param limitMs how long a read may take, and how long it waits for a connection.
  */
-export function openPipelinedConnections(options: pg.ClientConfig): PipelinedConnections {
+export function openPipelinedConnections(
+  options: pg.ClientConfig,
+  limitMs: number = usualReadLimits.read,
+): PipelinedConnections {
   const connections = new Set<PipelinedConnection>();
   const queue: Question[] = [];
   const timer = setInterval(() => {
     const now = performance.now();
     for (const connection of connections) connection.check(now);
-    while (queue[0] && now - queue[0].askedAt > timeoutMs) queue.shift()?.reject(lateError());
+    while (queue[0] && now - queue[0].askedAt > limitMs) queue.shift()?.reject(lateError());
   }, tickMs).unref();
   let closed = false;
 
@@ -88,7 +91,7 @@ export function openPipelinedConnections(options: pg.ClientConfig): PipelinedCon
         return row;
       } catch (error) {
         end?.(error);
-        throw isCancelled(error) ? readTimeout(readLimitMs, error) : error;
+        throw isCancelled(error) ? readTimeout(limitMs, error) : error;
       }
     },
     close() {

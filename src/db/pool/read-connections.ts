@@ -1,9 +1,10 @@
 import { AsyncResource } from "node:async_hooks";
 import type pg from "pg";
+import { usualReadLimits } from "../../config/read-limits.ts";
 import { FairQueue } from "../../fair-queue.ts";
 import { requestAccount, requestEnd } from "../tenancy/tenant.ts";
 import { cancelStatement } from "./cancel-statement.ts";
-import { isCancelled, readLimitMs, readTimeout, tooManyReads } from "./read-limits.ts";
+import { isCancelled, readTimeout, tooManyReads } from "./read-errors.ts";
 
 /** What answers statements, each by itself. */
 export interface StatementRunner {
@@ -31,12 +32,20 @@ export class ReadConnections implements StatementRunner {
   readonly #pool: pg.Pool;
   readonly #queue: FairQueue<Turn>;
   readonly #most: number;
+  readonly #limitMs: number;
   #running = 0;
 
-  /** @param pool of `most` connections, for nothing else. */
-  constructor(pool: pg.Pool, { most, waiting }: { most: number; waiting: number }) {
+  /**
+   * @param pool of `most` connections, for nothing else.
+   * @param limitMs how long a statement may take that brings no limit of its own.
+   */
+  constructor(
+    pool: pg.Pool,
+    { most, waiting, limitMs = usualReadLimits.read }: { most: number; waiting: number; limitMs?: number },
+  ) {
     this.#pool = pool;
     this.#most = most;
+    this.#limitMs = limitMs;
     this.#queue = new FairQueue(waiting);
   }
 
@@ -51,7 +60,7 @@ export class ReadConnections implements StatementRunner {
   /** @throws ServiceError `read_timeout`, `service_unavailable` for a queue that is full; pg's errors. */
   async query<R extends pg.QueryResultRow>(
     query: pg.QueryConfig,
-    limitMs: number = readLimitMs,
+    limitMs: number = this.#limitMs,
   ): Promise<pg.QueryResult<R>> {
     const end = requestEnd();
     if (end?.reason) throw end.reason;

@@ -8,7 +8,7 @@ import type { Replica, ReplicaStatus } from "../replicas/replica.ts";
 import { readsOwnWrites } from "../tenancy/tenant.ts";
 import { type RawRow, textRow } from "./raw-row.ts";
 import type { StatementRunner } from "./read-connections.ts";
-import { isCancelled, readLimitMs } from "./read-limits.ts";
+import { isCancelled } from "./read-errors.ts";
 
 const betweenLooksMs = 1_000;
 
@@ -59,12 +59,12 @@ export class ReadPool implements PostgresPool, PipelinedConnections {
   /**
    * A read that may touch many rows.
    *
-   * @param limitMs `readLimitMs` or `reportLimitMs`.
+   * @param limitMs that of reports; absent: that of any read.
    * @param options `current`: from the primary.
    */
   heavy<R extends pg.QueryResultRow>(
     query: pg.QueryConfig,
-    limitMs: number = readLimitMs,
+    limitMs?: number,
     options: { current?: boolean } = {},
   ): Promise<pg.QueryResult<R>> {
     return options.current

@@ -1,4 +1,5 @@
 import type pg from "pg";
+import type { ReadLimits } from "../../config/read-limits.ts";
 import { closeReads, openReads, type Reads } from "../pool/open-reads.ts";
 import { createPool } from "../pool/pool.ts";
 import type { PrimaryPositions } from "./primary-positions.ts";
@@ -32,6 +33,7 @@ export interface ReplicaOptions {
   tenants: boolean;
   /** See `openReads`. */
   heavyReads: number;
+  limits: ReadLimits;
   maxLagSeconds: number;
   /** Called whenever a replica begins to get reads (null) and whenever it gets none any more. */
   report?: (replica: string, trouble: ReplicaTrouble | null) => void;
@@ -139,12 +141,12 @@ export class Replica {
   }
 
   #open(): Server {
-    const { processName, tenants, heavyReads } = this.#options;
+    const { processName, tenants, heavyReads, limits } = this.#options;
     const name = `${processName}-replica`;
     return {
       // For looks at the index' head only: one at a time.
       pool: createPool(this.#url, name, 1, { tenants }),
-      ...openReads(this.#url, name, { tenants, heavyReads }),
+      ...openReads(this.#url, name, { tenants, heavyReads, limits }),
     };
   }
 }

@@ -1,10 +1,5 @@
 import { ServiceError } from "../../errors/errors.ts";
 
-/** Milliseconds that a read of the index may take, the wait for a connection included. */
-export const readLimitMs = 2_000;
-/** The same for reports: statistics, lists of owners and holders, summaries of traits, search. */
-export const reportLimitMs = 5_000;
-
 /** What a read that took too long fails with. */
 export function readTimeout(limitMs: number, cause?: unknown): ServiceError {
   return new ServiceError("read_timeout", `this read was ended after ${limitMs / 1000} s`, {
