@@ -4,16 +4,21 @@
  */
 export class JsonText {
   readonly #pieces: (string | Buffer)[] = [];
+  /** What gives back the memory of pieces. */
+  readonly #lent: (() => void)[] = [];
 
-  /** @param pieces bytes are UTF-8. */
-  constructor(pieces: readonly Buffer[] = []) {
+  /** @param pieces bytes are UTF-8. @param giveBack their memory. */
+  constructor(pieces: readonly Buffer[] = [], giveBack?: () => void) {
     this.#pieces.push(...pieces);
+    if (giveBack) this.#lent.push(giveBack);
   }
 
   /** Puts something behind. A string is text already, not a value to be quoted. */
   add(part: string | JsonText): this {
     if (typeof part !== "string") {
       for (const piece of part.#pieces) this.#push(piece);
+      // From here on it is this text's.
+      this.#lent.push(...part.#lent.splice(0));
     } else if (part !== "") this.#push(part);
     return this;
   }
@@ -21,6 +26,11 @@ export class JsonText {
   /** For a writer that sends one after the other; strings as UTF-8. */
   get pieces(): readonly (string | Buffer)[] {
     return this.#pieces;
+  }
+
+  /** Gives back the memory of the pieces: nothing may read them any more. Who never calls it leaves that to the collector. */
+  release(): void {
+    for (const giveBack of this.#lent.splice(0)) giveBack();
   }
 
   get byteLength(): number {

@@ -1,14 +1,13 @@
 import { toNaiveSeconds } from "./field-times.ts";
 import { contractFields, type Facts, tokenFields } from "./fields.ts";
-import { contractPart, fieldOf, type Item, type Layout, latin1Of, type RecordParts } from "./item.ts";
-import { ByteWriter, type ItemBytes } from "./item-bytes.ts";
+import { contractPart, fieldOf, type Item, type Layout, type RecordParts } from "./item.ts";
 import type { LiveName, Needs } from "./item-sql.ts";
 import type { ContractMember, FileMember, JsonMember, NftShape } from "./shape.ts";
 
 /*
  * Answers are put together from the parts that statements give: what was rendered when metadata was stored goes out as it
- * is, whichever members a request asks for. Pages are put together as bytes; what is small, as texts with one character for
- * each byte.
+ * is, whichever members a request asks for. Here it is put together as texts with one character for each byte, which is for
+ * what is small; pages are put together as bytes (compose-bytes.ts).
  */
 
 /** Where the text of a list goes into that of its object: no JSON text has this character in it. */
@@ -45,7 +44,7 @@ export function needsOf(shape: NftShape): Needs & { contract: boolean } {
 }
 
 /** The field whose value a member shows; null: it has one of its own. */
-function sourceOf(field: string): string | null {
+export function sourceOf(field: string): string | null {
   if (field === "mintDate") return "mintedAt";
   if (field === "updatedDate") return "metadataUpdatedAt";
   return Object.hasOwn(tokenFields, field) ? field : null;
@@ -58,67 +57,6 @@ export function composeNft(shape: NftShape, layout: Layout, strictContract: bool
     return (item: Item) => item[at] ?? "";
   };
   return objectWriter(shape.map((member) => [member.name, nftMember(member, part, strictContract)]));
-}
-
-/** Where an item of a page is. */
-interface Placed {
-  items: ItemBytes;
-  item: number;
-}
-
-/** Writes the first items of a page, with commas between them. */
-export type WriteItems = (items: ItemBytes, count: number, beside: Beside) => Buffer;
-
-/**
- * The same of the items of a page, as bytes: what goes out as it came is copied, and is never a text of its own. Texts are
- * what most of a page's memory would be.
- */
-export function composeItems(shape: NftShape, layout: Layout, strictContract: boolean): WriteItems {
-  const part = (name: string) => {
-    const at = layout.at(name as never);
-    return ({ items, item }: Placed) => items.text(item, at);
-  };
-  const members = shape.map((member, index) => {
-    const name = latin1Bytes(`${index === 0 ? "{" : ","}${latin1Of(JSON.stringify(member.name))}:`);
-    const around = typeof member.field === "object" ? undefined : aroundOf(member.field);
-    const at = around ? layout.at(sourceOf(String(member.field)) as never) : -1;
-    const write = at < 0 ? nftMember(member, part, strictContract) : null;
-    const [before = "", after = ""] = around ?? [];
-    return { name, at, write, before: latin1Bytes(before), after: latin1Bytes(after) };
-  });
-  const [comma, end] = [latin1Bytes(","), latin1Bytes(members.length === 0 ? "{}" : "}")];
-  return (items, count, beside) => {
-    writer.reset();
-    for (let item = 0; item < count; item += 1) {
-      if (item > 0) writer.put(comma);
-      for (const { name, at, write, before, after } of members) {
-        writer.put(name);
-        if (write) {
-          writer.latin1(write({ items, item }, beside));
-          continue;
-        }
-        const [from, to] = [items.startOf(item, at), items.endOf(item, at)];
-        if (from === to) writer.put(nothing);
-        else {
-          writer.put(before);
-          writer.copy(items.bytes, from, to);
-          writer.put(after);
-        }
-      }
-      writer.put(end);
-    }
-    return writer.take();
-  };
-}
-
-/** Whatever is written is written at once, so one is enough. */
-const writer = new ByteWriter();
-const latin1Bytes = (text: string) => Buffer.from(text, "latin1");
-const nothing = latin1Bytes("null");
-
-/** Of a member that is a part and something around it: that; see `Field`. */
-function aroundOf(member: string): readonly [string, string] | undefined {
-  return Object.hasOwn(tokenFields, member) ? fieldOf(tokenFields, member).around : undefined;
 }
 
 /** The same of a contract alone. */
@@ -138,7 +76,8 @@ function objectWriter<T>(members: readonly [name: string, write: Write<T>][]): W
   };
 }
 
-function nftMember<T>({ field }: JsonMember, part: PartOf<T>, strict: boolean): Write<T> {
+/** How one member of a token is written. @param part how a part of the item is read. */
+export function nftMember<T>({ field }: JsonMember, part: PartOf<T>, strict: boolean): Write<T> {
   if (typeof field === "object") {
     if (field.group === "fileInformation") return fileMember(field.members, part("fileInformation"));
     const write = composeContract(field.members);
@@ -178,7 +117,7 @@ function fileMember<T>(members: readonly JsonMember<FileMember>[], part: (item: 
   return (item, beside) => (part(item) === "" ? "null" : write(part(item).split(","), beside));
 }
 
-function contractMember(member: ContractMember): Write<RecordParts> {
+export function contractMember(member: ContractMember): Write<RecordParts> {
   const { field } = member;
   if (typeof field === "object") return composeContract(field.group === "fileInformation" ? [] : field.members);
   if (field === "id") return ({ address }, { facts }) => nodeId(`Contract:${JSON.parse(facts.chain)}:0x${address}`);

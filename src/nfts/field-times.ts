@@ -1,5 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { entryBound } from "../cache-bounds.ts";
+import type { ByteWriter } from "./byte-writer.ts";
 
 /** Format of to_char: UTC without a zone, to microseconds. */
 export const naive = 'YYYY-MM-DD"T"HH24:MI:SS.US';
@@ -11,6 +12,59 @@ export function toIso(seconds: string): string {
   const inDay = time - day * 86_400;
   const two = (value: number) => (value < 10 ? `0${value}` : `${value}`);
   return `${dateOf(day)}T${two(Math.floor(inDay / 3_600))}:${two(Math.floor(inDay / 60) % 60)}:${two(inDay % 60)}.000Z`;
+}
+
+/**
+ * Writes such a time from the digits of its seconds.
+ *
+ * @param end of the digits, which begin at `start`.
+ * @returns false: nothing was written, because these are no digits or a year has not four.
+ */
+export function writeIsoSeconds(out: ByteWriter, digits: Buffer, start: number, end: number): boolean {
+  if (end - start > mostDigits) return false;
+  let time = 0;
+  for (let at = start; at < end; at += 1) {
+    const digit = (digits[at] as number) - zero;
+    if (digit < 0 || digit > 9) return false;
+    time = time * 10 + digit;
+  }
+  const day = Math.floor(time / 86_400);
+  const inDay = time - day * 86_400;
+  writeDate(out, day);
+  out.byte(letterT);
+  out.twoDigits(Math.floor(inDay / 3_600));
+  out.byte(colon);
+  out.twoDigits(Math.floor(inDay / 60) % 60);
+  out.byte(colon);
+  out.twoDigits(inDay % 60);
+  return true;
+}
+
+/** Of seconds until the year 5138. */
+const mostDigits = 11;
+const [zero, dash, colon, letterT] = [0x30, 0x2d, 0x3a, 0x54];
+
+/**
+ * Years are counted from March, so that a leap day is the last of its year; months have 153 days in five then. An era is 400
+ * years of the Gregorian calendar, 146,097 days; the first one here began on 0000-03-01, 719,468 days before 1970.
+ */
+function writeDate(out: ByteWriter, day: number): void {
+  const days = day + 719_468;
+  const era = Math.floor(days / 146_097);
+  const inEra = days - era * 146_097;
+  const yearOfEra = Math.floor(
+    (inEra - Math.floor(inEra / 1_460) + Math.floor(inEra / 36_524) - Math.floor(inEra / 146_096)) / 365,
+  );
+  const inYear = inEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const fromMarch = Math.floor((5 * inYear + 2) / 153);
+  const month = fromMarch < 10 ? fromMarch + 3 : fromMarch - 9;
+  const year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0);
+  out.twoDigits(Math.floor(year / 100));
+  out.twoDigits(year % 100);
+  out.byte(dash);
+  out.twoDigits(month);
+  out.byte(dash);
+  out.twoDigits(inYear - Math.floor((153 * fromMarch + 2) / 5) + 1);
 }
 
 /** Dates by their day since 1970: the tokens of a page were minted on few days, and a Date for each costs a tenth of a page. */

@@ -29,8 +29,11 @@ export interface Field<V> {
   tooLong?: (row: string) => string;
   /** The value as JSON, from the item's part. */
   json: (part: string, facts: Facts) => string;
-  /** What `json` puts around a part that is not empty, where it does nothing else; `null` stands for an empty one. */
-  around?: readonly [before: string, after: string] | undefined;
+  /**
+   * What `json` puts around a part that is not empty, where it does nothing else but to leave out so many of its last
+   * characters; `null` stands for an empty one.
+   */
+  around?: readonly [before: string, after: string, cut?: number] | undefined;
   /** The value itself, from the item's part in characters. */
   value: (part: string, facts: Facts) => V;
   graphql: { type: GraphQLType; nullable?: boolean; description?: string; deprecationReason?: string };
@@ -70,9 +73,9 @@ const listedTextBytes = 16_384;
 
 type Told = Omit<Field<unknown>["graphql"], "type" | "nullable">;
 /** A part that is JSON but for what stands around it. */
-function surrounded(before: string, after: string) {
-  const json = (text: string) => (text === "" ? "null" : `${before}${text}${after}`);
-  return { json, around: [before, after] as const };
+function surrounded(before: string, after: string, cut = 0) {
+  const json = (text: string) => (text === "" ? "null" : `${before}${cut ? text.slice(0, -cut) : text}${after}`);
+  return { json, around: [before, after, cut] as const };
 }
 const jsonOr = surrounded("", "");
 const quoted = surrounded('"', '"');
@@ -216,7 +219,8 @@ export const tokenFields = {
   metadataUpdatedAt: {
     from: "stored",
     sql: (row) => `coalesce(to_char(${row}.fetched_at AT TIME ZONE 'UTC', '${naive}'), '')`,
-    json: (part) => (part === "" ? "null" : `"${part.slice(0, -3)}Z"`),
+    // Kept to microseconds, shown to milliseconds.
+    ...surrounded('"', 'Z"', 3),
     value: (part) => (part === "" ? null : new Date(`${part.slice(0, -3)}Z`)),
     graphql: { type: "DateTime", nullable: true, description: "Last fetch of the metadata." },
   } as Field<Date | null>,

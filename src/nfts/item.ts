@@ -17,8 +17,6 @@ export interface RecordParts {
 
 /** Where the parts of an item are. */
 export interface Layout {
-  /** Of equal layouts. */
-  name: string;
   at: (name: TokenField | LiveName) => number;
   /** How many parts an item has. */
   parts: number;
@@ -28,20 +26,26 @@ const keyNames = ["contractAddress", "tokenId", "standard"];
 const storedTokenNames = storedNames(tokenFields);
 const storedContractNames = storedNames(contractFields);
 
-const layouts = new Map<string, Layout>();
+/** By what a read shows: an API keeps that as one object for each of its shapes. */
+const layouts = new WeakMap<Needs, Map<number, Layout>>();
 
 /** @param positionParts how many parts name the item's position. */
 export function layoutOf(needs: Needs, positionParts: number): Layout {
+  const known = layouts.get(needs) ?? new Map<number, Layout>();
+  layouts.set(needs, known);
+  const made = known.get(positionParts) ?? makeLayout(needs, positionParts);
+  known.set(positionParts, made);
+  return made;
+}
+
+function makeLayout(needs: Needs, positionParts: number): Layout {
   const names = [
     ...[...keyNames, ...Array<string>(positionParts).fill("")],
     ...liveNames.filter((name) => needs.live.has(name)),
     ...(needs.document ? ["metadata"] : []),
     ...(needs.stored ? storedTokenNames : []),
   ];
-  const key = names.join();
-  const known = layouts.get(key) ?? { name: key, at: (name) => names.indexOf(name), parts: names.length };
-  layouts.set(key, known);
-  return known;
+  return { at: (name) => names.indexOf(name), parts: names.length };
 }
 
 /** How a field of a contract is read off a record's parts. */

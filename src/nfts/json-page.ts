@@ -3,7 +3,7 @@ import { packPosition, positionLength } from "../db/position.ts";
 import { JsonText } from "../json/json-text.ts";
 import type { Services } from "../services.ts";
 import type { Beside } from "./compose.ts";
-import { factsOf, type Layout } from "./item.ts";
+import { factsOf, type Item, type Layout } from "./item.ts";
 import type { ItemBytes } from "./item-bytes.ts";
 import { boundsOf, type PageRequest, refuseTooDeep } from "./page.ts";
 import { type ListKey, type PageList, selectPages } from "./select-page.ts";
@@ -59,33 +59,32 @@ export async function readJsonPage(
   const found = bytes?.count ?? 0;
   const more = found > page.size;
   const count = Math.min(found, page.size);
-  const seal = (at: number) =>
-    bytes && count > 0 ? sealCursor(keyPepper, name, packPosition(list.position, list.place(bytes.item(at)))) : null;
-  const beside = { facts: factsOf(services.config, request.chain, true), contract: selected.contract };
+  const sealed = (place: readonly string[]) => sealCursor(keyPepper, name, packPosition(list.position, place));
+  const [first, last] = bytes && count > 0 ? [list.place(bytes.item(0)), list.place(bytes.item(count - 1))] : [];
+  const facts = factsOf(services.config, request.chain, true);
+  const beside = { facts, contract: selected.contract };
   const whole = request.wholeContract ? selected.whole : selected.contract("");
-  return {
-    items: split || !bytes ? new JsonText() : writeItems(request, layout, bytes, count, beside),
-    parts: split ? listItems(request, layout, bytes, count, beside, seal) : null,
+  const read: JsonPage = {
+    items:
+      split || !bytes || count === 0
+        ? new JsonText()
+        : itemsWriter(
+            request.shape,
+            layout,
+            request.strictContract,
+          )({ items: bytes, contracts: selected.contracts, facts }, count),
+    parts: split ? listItems(request, layout, bytes, count, beside, (item) => sealed(list.place(item))) : null,
     hasNext: more,
     hasPrevious: bounds.offset > 0 || bounds.position !== null,
     total,
-    startCursor: () => seal(0),
-    endCursor: () => seal(count - 1),
-    continuation: () => (more ? seal(count - 1) : null),
+    startCursor: () => (first ? sealed(first) : null),
+    endCursor: () => (last ? sealed(last) : null),
+    continuation: () => (more && last ? sealed(last) : null),
     contract:
       request.contractMembers && whole ? bytesText(contractWriter(request.contractMembers)(whole, beside)) : null,
   };
-}
-
-function writeItems(
-  request: JsonPageRequest,
-  layout: Layout,
-  bytes: ItemBytes,
-  count: number,
-  beside: Beside,
-): JsonText {
-  if (count === 0) return new JsonText();
-  return new JsonText([itemsWriter(request.shape, layout, request.strictContract)(bytes, count, beside)]);
+  selected.release();
+  return read;
 }
 
 function listItems(
@@ -94,13 +93,14 @@ function listItems(
   bytes: ItemBytes | null,
   count: number,
   beside: Beside,
-  seal: (at: number) => string | null,
+  seal: (item: Item) => string,
 ): { item: string; cursor: string }[] {
   const write = nftWriter(request.shape, layout, request.strictContract);
-  return Array.from({ length: count }, (_, at) => ({
-    item: bytes ? bytesOf(write(bytes.item(at), beside)).toString() : "",
-    cursor: seal(at) ?? "",
-  }));
+  if (!bytes) return [];
+  return Array.from({ length: count }, (_, at) => {
+    const item = bytes.item(at);
+    return { item: bytesOf(write(item, beside)).toString(), cursor: seal(item) };
+  });
 }
 
 /** JSON text from a text with one character for each byte. */

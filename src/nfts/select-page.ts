@@ -3,6 +3,7 @@ import { cachedStatement } from "../db/pool/cached-statement.ts";
 import type { RawRow } from "../db/pool/raw-row.ts";
 import { type PositionShape, unpackPosition } from "../db/position.ts";
 import type { Services } from "../services.ts";
+import { ContractBytes } from "./contract-bytes.ts";
 import { lightOffset } from "./heavy-read.ts";
 import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
 import { ItemBytes } from "./item-bytes.ts";
@@ -69,8 +70,12 @@ export interface Selected {
   items: Item[];
   /** As they came over a pipelined connection; null where there are none. */
   bytes: ItemBytes | null;
+  /** With `bytes`: the contracts of the items, where they were asked for. */
+  contracts: ContractBytes | null;
   layout: Layout;
   contract: (address: string) => RecordParts | null;
+  /** Gives back the memory of `bytes` and `contracts`, which nothing may read any more. */
+  release: () => void;
   /** Of a list of one contract: its record with the texts that lists leave out. */
   whole: RecordParts | null;
 }
@@ -113,7 +118,7 @@ export async function selectPages(
   const once = bounds.limit === 0 || bounds.offset > 0;
   const variant = [
     ...[list.variant, single, bounds.limit, bounds.position !== null, bounds.backward, texts.join("$")],
-    ...[needs.contract, needs.document, needs.stored, liveNames.filter((name) => needs.live.has(name)).join()],
+    shownBy(needs),
   ].join("|");
   const text = once ? write() : cachedStatement(variant, [], write);
   const heavy = list.heavy === true || bounds.offset > lightOffset;
@@ -129,27 +134,55 @@ export async function selectPages(
   );
 }
 
+const shown = new WeakMap<PageNeeds, string>();
+
+/** Tells apart what reads show. */
+function shownBy(needs: PageNeeds): string {
+  const known = shown.get(needs);
+  if (known !== undefined) return known;
+  const live = liveNames.filter((name) => needs.live.has(name));
+  const text = [needs.contract, needs.document, needs.stored, live.join()].join("|");
+  shown.set(needs, text);
+  return text;
+}
+
 /** @param most items, where they stay bytes; else null. */
 function selectedOf(row: RawRow | null, layout: Layout, contract: Buffer | undefined, most: number | null): Selected {
   const read = (at: number) => (most === null ? (row?.text(at) ?? null) : (row?.latin1(at) ?? null));
   const total = read(column.total);
-  const pieces = most === null ? null : (row?.bytes(column.items) ?? null);
-  const bytes = pieces && new ItemBytes(pieces, layout.parts, most ?? 0);
-  const items = most === null ? read(column.items) : null;
   const address = contract?.toString("hex") ?? "";
   const standard = read(column.standard);
   const record = read(column.record);
   const own = standard === null ? null : recordOf(address, standard, record);
   const whole = read(column.whole);
-  const known = own ? null : recordsOf(read(column.contracts), read(column.records));
   return {
-    known: read(column.known) !== null,
-    total: total === null ? null : BigInt(total),
-    items: items === null ? [] : items.split(itemMark).map((item) => item.split(partMark)),
-    bytes,
-    layout,
-    contract: own ? () => own : (of) => known?.get(of) ?? null,
+    ...{ known: row?.has(column.known) ?? false, total: total === null ? null : BigInt(total), layout },
+    ...(row && most !== null
+      ? bytesOf(row, layout, most, own && ContractBytes.one(address, own.standard, record))
+      : textsOf(row)),
+    ...(own ? { contract: () => own } : {}),
     whole: own && whole !== null ? recordOf(address, own.standard, whole) : own,
+    release: () => row?.release(),
+  };
+}
+
+/** @param own the one contract of the list. */
+function bytesOf(row: RawRow, layout: Layout, most: number, own: ContractBytes | null) {
+  const [items, contracts] = [row.bytes(column.items), row.bytes(column.contracts)];
+  const all = own ?? (contracts && new ContractBytes(contracts, row.bytes(column.records), most));
+  return {
+    ...{ items: [], bytes: items && new ItemBytes(items, layout.parts, most), contracts: all },
+    contract: (of: string) => all?.parts(of) ?? null,
+  };
+}
+
+function textsOf(row: RawRow | null) {
+  const items = row?.text(column.items) ?? null;
+  const known = recordsOf(row?.text(column.contracts) ?? null, row?.text(column.records) ?? null);
+  return {
+    ...{ items: items === null ? [] : items.split(itemMark).map((item) => item.split(partMark)) },
+    ...{ bytes: null, contracts: null },
+    contract: (of: string) => known.get(of) ?? null,
   };
 }
 

@@ -1,4 +1,5 @@
-import { composeContract, composeItems, composeNft, needsOf, type WriteItems } from "./compose.ts";
+import { composeContract, composeNft, needsOf } from "./compose.ts";
+import { composeItems, type WriteItems } from "./compose-bytes.ts";
 import type { Layout } from "./item.ts";
 import type { PageNeeds } from "./select-page.ts";
 import type { ContractMember, NftShape } from "./shape.ts";
@@ -8,8 +9,10 @@ import type { ContractMember, NftShape } from "./shape.ts";
  */
 
 const needs = new WeakMap<NftShape, PageNeeds>();
-const nftWriters = new WeakMap<NftShape, Map<string, ReturnType<typeof composeNft>>>();
-const itemWriters = new WeakMap<NftShape, Map<string, WriteItems>>();
+/** By shape, layout and whether a contract has to be known. */
+type Writers<W> = WeakMap<NftShape, WeakMap<Layout, Map<boolean, W>>>;
+const nftWriters: Writers<ReturnType<typeof composeNft>> = new WeakMap();
+const itemWriters: Writers<WriteItems> = new WeakMap();
 const contractWriters = new WeakMap<readonly ContractMember[], ReturnType<typeof composeContract>>();
 
 /** See `needsOf`. */
@@ -19,14 +22,24 @@ export function needsOfShape(shape: NftShape): PageNeeds {
 
 /** See `composeNft`. */
 export function nftWriter(shape: NftShape, layout: Layout, strictContract: boolean): ReturnType<typeof composeNft> {
-  const writers = kept(nftWriters, shape, () => new Map());
-  return kept(writers, `${strictContract}|${layout.name}`, () => composeNft(shape, layout, strictContract));
+  return writerOf(nftWriters, shape, layout, strictContract, composeNft);
 }
 
 /** See `composeItems`. */
 export function itemsWriter(shape: NftShape, layout: Layout, strictContract: boolean): WriteItems {
-  const writers = kept(itemWriters, shape, () => new Map());
-  return kept(writers, `${strictContract}|${layout.name}`, () => composeItems(shape, layout, strictContract));
+  return writerOf(itemWriters, shape, layout, strictContract, composeItems);
+}
+
+function writerOf<W>(
+  writers: Writers<W>,
+  shape: NftShape,
+  layout: Layout,
+  strict: boolean,
+  compose: (shape: NftShape, layout: Layout, strictContract: boolean) => W,
+): W {
+  const ofShape = kept(writers, shape, () => new WeakMap<Layout, Map<boolean, W>>());
+  const ofLayout = kept(ofShape, layout, () => new Map<boolean, W>());
+  return kept(ofLayout, strict, () => compose(shape, layout, strict));
 }
 
 /** See `composeContract`. */

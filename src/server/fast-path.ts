@@ -108,25 +108,31 @@ export function fastPath(services: Services, operations: PrecompiledOperations, 
       });
       return ordinary(request, response);
     }
-    const length = text.byteLength;
+    const sent = text;
+    const length = sent.byteLength;
     const type = { "content-type": fast.contentType };
     // In the order in which the ordinary path gives them.
     if (fast.api === "graphql") {
       response.writeHead(200, { ...corsHeaders, "content-length": length, ...type, ...headers });
     } else {
-      const etag = etagOf(text);
+      const etag = etagOf(sent);
       const kept = { "cache-control": revalidated };
       if (matchesEtag(request.headers["if-none-match"], etag)) {
         response.writeHead(304, { ...corsHeaders, ...kept, etag, ...headers }).end();
+        sent.release();
         return;
       }
       response.writeHead(200, { ...corsHeaders, ...kept, ...type, etag, ...headers, "Content-Length": length });
     }
     // A small text goes out in one piece with its headers, which costs less than to write several.
-    if (length <= smallText) response.end(text.toString());
-    else {
-      for (const piece of text.pieces) response.write(piece);
+    if (length <= smallText) {
+      response.end(sent.toString());
+      sent.release();
+    } else {
+      for (const piece of sent.pieces) response.write(piece);
       response.end();
+      // By then it was handed to the system, or the connection is gone.
+      response.once("close", () => sent.release());
     }
   }
 }

@@ -1,12 +1,14 @@
 import { Socket } from "node:net";
 import pg from "pg";
+import { pageMemory } from "../../buffer-pool.ts";
 import { RawRow } from "../pool/raw-row.ts";
 import type { RequestEnd } from "../pool/request-end.ts";
 import { touchesOwned } from "../tenancy/tenant.ts";
+import { SteadySocket } from "./steady-socket.ts";
 import {
+  columnsOf,
   errorFields,
   MessageReader,
-  type Pieces,
   parseMessage,
   runMessage,
   terminateMessage,
@@ -58,7 +60,7 @@ export class PipelinedConnection {
     this.#onRoom = onRoom;
     this.#onGone = onGone;
     this.#stuckMs = stuckAfterMs(options);
-    const client = new pg.Client(options);
+    const client = new pg.Client({ ...options, stream: () => new SteadySocket() });
     // A connection that breaks closes its stream too, which is where it is seen here.
     client.on("error", () => undefined);
     client.connect().then(
@@ -116,7 +118,10 @@ export class PipelinedConnection {
     this.#stream = stream;
     stream.removeAllListeners("data");
     const reader = new MessageReader((kind, body) => this.#hear(kind, body));
-    stream.on("data", (chunk: Buffer) => this.#guarded(() => reader.take(chunk)));
+    const take = (chunk: Buffer, length: number) => this.#guarded(() => reader.take(chunk, length));
+    // With TLS, `pg` has put another stream around it.
+    if (stream instanceof SteadySocket) stream.onBytes = take;
+    else stream.on("data", (chunk: Buffer) => take(chunk, chunk.length));
     stream.once("close", () => this.#fail(new Error("Connection terminated unexpectedly")));
     if (!this.usable) {
       this.end();
@@ -162,17 +167,11 @@ export class PipelinedConnection {
     }
   }
 
-  #hear(kind: number, body: Pieces): void {
+  #hear(kind: number, body: Buffer): void {
     const [question] = this.#questions;
     if (!question) return;
-    if (kind === letter.dataRow) {
-      if (question.row) return;
-      const columns = Array.from({ length: body.int16() }, () => {
-        const length = body.int32();
-        return length < 0 ? null : body.take(length);
-      });
-      question.row = new RawRow(columns);
-    } else if (kind === letter.error) question.error = databaseError(body);
+    if (kind === letter.dataRow) question.row ??= new RawRow(columnsOf(body), () => pageMemory.give(body));
+    else if (kind === letter.error) question.error = databaseError(body);
     else if (kind === letter.ready) this.#answer(question);
   }
 
@@ -205,7 +204,7 @@ export class PipelinedConnection {
 
 const letter = { dataRow: 0x44, error: 0x45, ready: 0x5a };
 
-function databaseError(body: Pieces): pg.DatabaseError {
+function databaseError(body: Buffer): pg.DatabaseError {
   const { C: code = "", M: message = "", D: detail } = errorFields(body);
   return Object.assign(new pg.DatabaseError(message, message.length, "error"), { code, detail });
 }

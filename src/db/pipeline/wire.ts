@@ -1,6 +1,8 @@
+import { pageMemory } from "../../buffer-pool.ts";
+
 /*
  * The few messages of PostgreSQL's protocol (version 3) that reading one row takes. `pg` makes a string of
- * every value; here a value stays the bytes that came, uncopied, however the network has cut them.
+ * every value; here a value stays the bytes that came, however the network has cut them.
  */
 
 /** A value of a parameter: text, bytes, or null. */
@@ -57,101 +59,72 @@ function byteLengthOf(value: WireValue): number {
   return typeof value === "string" ? Buffer.byteLength(value) : value.length;
 }
 
-/** One message of the server: its letter, and its body in the pieces in which it came. */
-export type OnMessage = (kind: number, body: Pieces) => void;
+/** One message of the server: its letter, and its body, which is bytes of its own; where it is long, of `pageMemory`. */
+export type OnMessage = (kind: number, body: Buffer) => void;
 
-/** Takes the server's bytes as they come and gives whole messages. */
+const headLength = 5;
+const nothing = Buffer.alloc(0);
+/** Of a body in pooled memory. */
+const pooledBytes = 8_192;
+
+function bodyOf(length: number): Buffer {
+  if (length === 0) return nothing;
+  return length < pooledBytes ? Buffer.allocUnsafe(length) : pageMemory.take(length);
+}
+
+/** Takes the server's bytes as they come, copies them once, and gives whole messages. */
 export class MessageReader {
   readonly #onMessage: OnMessage;
-  readonly #head = Buffer.alloc(5);
-  #headLength = 0;
-  #body: Buffer[] = [];
-  #missing = 0;
+  readonly #head = Buffer.alloc(headLength);
+  #headBytes = 0;
+  #body: Buffer = nothing;
+  #bodyBytes = 0;
 
   constructor(onMessage: OnMessage) {
     this.#onMessage = onMessage;
   }
 
-  take(chunk: Buffer): void {
+  /** @param chunk may be used again when this returns. @param end of what came in it. */
+  take(chunk: Buffer, end: number = chunk.length): void {
     let at = 0;
-    while (at < chunk.length) {
-      if (this.#headLength < 5) {
-        const took = chunk.copy(this.#head, this.#headLength, at, at + 5 - this.#headLength);
-        this.#headLength += took;
+    while (at < end) {
+      if (this.#headBytes < headLength) {
+        const took = chunk.copy(this.#head, this.#headBytes, at, Math.min(end, at + headLength - this.#headBytes));
+        this.#headBytes += took;
         at += took;
-        if (this.#headLength < 5) return;
-        this.#missing = this.#head.readInt32BE(1) - 4;
+        if (this.#headBytes < headLength) return;
+        const length = this.#head.readInt32BE(1) - 4;
+        this.#body = bodyOf(length);
+        this.#bodyBytes = 0;
       }
-      const end = Math.min(chunk.length, at + this.#missing);
-      if (end > at) this.#body.push(chunk.subarray(at, end));
-      this.#missing -= end - at;
-      at = end;
-      if (this.#missing > 0) return;
-      const body = new Pieces(this.#body);
-      this.#headLength = 0;
-      this.#body = [];
+      const took = Math.min(end - at, this.#body.length - this.#bodyBytes);
+      if (took > 0) chunk.copy(this.#body, this.#bodyBytes, at, at + took);
+      this.#bodyBytes += took;
+      at += took;
+      if (this.#bodyBytes < this.#body.length) return;
+      const body = this.#body;
+      this.#headBytes = 0;
+      this.#body = nothing;
       this.#onMessage(this.#head[0] ?? 0, body);
     }
   }
 }
 
-/** Reads on through bytes in several buffers. */
-export class Pieces {
-  readonly #pieces: readonly Buffer[];
-  #piece = 0;
-  #at = 0;
-
-  constructor(pieces: readonly Buffer[]) {
-    this.#pieces = pieces;
-  }
-
-  int16(): number {
-    return (this.#byte() << 8) | this.#byte();
-  }
-
-  int32(): number {
-    return (this.#byte() << 24) | (this.#byte() << 16) | (this.#byte() << 8) | this.#byte();
-  }
-
-  take(length: number): Buffer[] {
-    const taken: Buffer[] = [];
-    let left = length;
-    while (left > 0) {
-      const piece = this.#pieces[this.#piece];
-      if (!piece) break;
-      const end = Math.min(piece.length, this.#at + left);
-      if (end > this.#at) taken.push(piece.subarray(this.#at, end));
-      left -= end - this.#at;
-      this.#at = end;
-      if (this.#at === piece.length) {
-        this.#piece += 1;
-        this.#at = 0;
-      }
-    }
-    return taken;
-  }
-
-  /** All that is left. */
-  rest(): Buffer {
-    return Buffer.concat(this.take(Number.MAX_SAFE_INTEGER));
-  }
-
-  #byte(): number {
-    let piece = this.#pieces[this.#piece];
-    while (piece && this.#at >= piece.length) {
-      this.#piece += 1;
-      this.#at = 0;
-      piece = this.#pieces[this.#piece];
-    }
-    const byte = piece?.[this.#at] ?? 0;
-    this.#at += 1;
-    return byte;
-  }
+/** The columns of a DataRow, as parts of its bytes; null for NULL. */
+export function columnsOf(body: Buffer): (Buffer | null)[] {
+  let at = 2;
+  return Array.from({ length: body.readInt16BE(0) }, () => {
+    const length = body.readInt32BE(at);
+    at += 4;
+    if (length < 0) return null;
+    at += length;
+    return body.subarray(at - length, at);
+  });
 }
 
 /** What an ErrorResponse says, by the letters of its fields: `C` code, `M` message, … */
-export function errorFields(body: Pieces): Record<string, string> {
+export function errorFields(body: Buffer): Record<string, string> {
   const fields: Record<string, string> = {};
-  for (const part of body.rest().toString().split("\0")) if (part) fields[part[0] ?? ""] = part.slice(1);
+  for (const part of body.toString().split("\0")) if (part) fields[part[0] ?? ""] = part.slice(1);
   return fields;
 }

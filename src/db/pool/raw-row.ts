@@ -2,10 +2,18 @@ import { JsonText } from "../../json/json-text.ts";
 
 /** The first row of a result. Columns are counted from 0, in the order of the statement. */
 export class RawRow {
-  readonly #columns: readonly (Buffer[] | null)[];
+  readonly #columns: readonly (Buffer | null)[];
+  readonly #giveBack: (() => void) | undefined;
 
-  constructor(columns: readonly (Buffer[] | null)[]) {
+  /** @param giveBack the memory of the columns. */
+  constructor(columns: readonly (Buffer | null)[], giveBack?: () => void) {
     this.#columns = columns;
+    this.#giveBack = giveBack;
+  }
+
+  /** Gives back its memory: nothing may read its columns any more. Who never calls it leaves that to the collector. */
+  release(): void {
+    this.#giveBack?.();
   }
 
   /** Whether there is a value. */
@@ -14,35 +22,26 @@ export class RawRow {
   }
 
   text(column: number): string | null {
-    const pieces = this.#columns[column];
-    if (!pieces) return null;
-    const [first] = pieces;
-    return pieces.length === 1 && first ? first.toString() : Buffer.concat(pieces).toString();
+    return this.#columns[column]?.toString() ?? null;
   }
 
   /** The bytes of a text, one character for each: what is only passed on need not be decoded. */
   latin1(column: number): string | null {
-    const pieces = this.#columns[column];
-    if (!pieces) return null;
-    let text = "";
-    // Each byte is a character, so pieces may be cut anywhere.
-    for (const piece of pieces) text += piece.toString("latin1");
-    return text;
+    return this.#columns[column]?.toString("latin1") ?? null;
   }
 
-  /** The bytes of a text, in pieces. */
-  bytes(column: number): readonly Buffer[] | null {
+  bytes(column: number): Buffer | null {
     return this.#columns[column] ?? null;
   }
 
   /** JSON that PostgreSQL wrote, as its bytes. */
   json(column: number): JsonText | null {
-    const pieces = this.#columns[column];
-    return pieces ? new JsonText(pieces) : null;
+    const bytes = this.#columns[column];
+    return bytes ? new JsonText([bytes]) : null;
   }
 }
 
 /** A row whose values came as texts. */
 export function textRow(values: readonly (string | null)[]): RawRow {
-  return new RawRow(values.map((value) => (value === null ? null : [Buffer.from(value)])));
+  return new RawRow(values.map((value) => (value === null ? null : Buffer.from(value))));
 }

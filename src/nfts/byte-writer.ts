@@ -1,0 +1,120 @@
+import { pageMemory } from "../buffer-pool.ts";
+import { JsonText } from "../json/json-text.ts";
+
+/** Bytes that a writer copies from. */
+export interface Source {
+  readonly bytes: Buffer;
+  readonly words: DataView;
+  /** Of all its bytes. */
+  readonly size: number;
+}
+
+export function sourceOf(bytes: Buffer): Source {
+  return { bytes, words: new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength), size: bytes.length };
+}
+
+/** A short text that is written again and again, with one character for each byte. */
+export class Fixed implements Source {
+  readonly bytes: Buffer;
+  readonly words: DataView;
+  readonly size: number;
+  /** Of the text. */
+  readonly length: number;
+
+  constructor(text: string) {
+    // Whole words, and one more.
+    this.bytes = Buffer.alloc(text.length + 8 - (text.length % 4));
+    this.bytes.write(text, "latin1");
+    this.words = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.byteLength);
+    this.size = this.bytes.length;
+    this.length = text.length;
+  }
+}
+
+/** Puts bytes together in memory that is used again and again: a page makes nothing that has to be collected but its result. */
+export class ByteWriter {
+  #bytes: Buffer = Buffer.allocUnsafeSlow(usualSize);
+  #words: DataView = new DataView(this.#bytes.buffer);
+  #at = 0;
+
+  /** How much there is. */
+  get length(): number {
+    return this.#at;
+  }
+
+  put(text: Fixed): void {
+    this.copy(text, 0, text.length);
+  }
+
+  copy(from: Source, start: number, end: number): void {
+    const length = end - start;
+    if (this.#at + length + wordBytes > this.#bytes.length) this.#reserve(length + wordBytes);
+    const at = this.#at;
+    this.#at += length;
+    // A call costs as much as a hundred bytes do in words. The last word may have bytes behind the end, which the next
+    // ones replace.
+    if (length > fewBytes || end + wordBytes > from.size) {
+      from.bytes.copy(this.#bytes, at, start, end);
+      return;
+    }
+    const [into, words] = [this.#words, from.words];
+    for (let done = 0; done < length; done += wordBytes)
+      into.setInt32(at + done, words.getInt32(start + done, true), true);
+  }
+
+  /** Puts what is there from one place to another behind it once more. */
+  again(start: number, end: number): void {
+    this.#reserve(end - start);
+    this.#bytes.copyWithin(this.#at, start, end);
+    this.#at += end - start;
+  }
+
+  byte(value: number): void {
+    this.#reserve(1);
+    this.#bytes[this.#at++] = value;
+  }
+
+  /** A number below 100 in two digits. */
+  twoDigits(value: number): void {
+    this.byte(0x30 + Math.floor(value / 10));
+    this.byte(0x30 + (value % 10));
+  }
+
+  /** @param text with one character for each byte. */
+  latin1(text: string): void {
+    this.#reserve(text.length);
+    this.#at += this.#bytes.write(text, this.#at, "latin1");
+  }
+
+  /** All of it, in memory of the pool; the writer is empty then. */
+  take(): JsonText {
+    const taken = pageMemory.take(this.#at);
+    this.#bytes.copy(taken, 0, 0, this.#at);
+    this.#at = 0;
+    if (this.#bytes.length > mostKept) this.#use(Buffer.allocUnsafeSlow(usualSize));
+    return new JsonText([taken], () => pageMemory.give(taken));
+  }
+
+  /** Forgets what a failed page left. */
+  reset(): void {
+    this.#at = 0;
+  }
+
+  #reserve(more: number): void {
+    if (this.#at + more <= this.#bytes.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(2 * this.#bytes.length, this.#at + more));
+    this.#bytes.copy(larger, 0, 0, this.#at);
+    this.#use(larger);
+  }
+
+  #use(bytes: Buffer): void {
+    this.#bytes = bytes;
+    this.#words = new DataView(bytes.buffer);
+  }
+}
+
+const usualSize = 256 * 1024;
+const wordBytes = 4;
+const fewBytes = 100;
+/** A page may have some megabytes; most have some dozen kilobytes. */
+const mostKept = 2 * 1024 * 1024;
