@@ -26,6 +26,8 @@ export function readIndexStatements(schema: string): string[] {
     `CREATE INDEX IF NOT EXISTS token_live ON ${s}.token (contract, token_id) WHERE supply > 0`,
     `CREATE INDEX IF NOT EXISTS holding_owner ON ${s}.holding (owner, contract, token_id) WHERE amount > 0`,
     `CREATE INDEX IF NOT EXISTS holding_contract_owner ON ${s}.holding (contract, owner, token_id) WHERE amount > 0`,
+    // Few contracts are of ERC-1155: who looks up standards finds those alone.
+    `CREATE INDEX IF NOT EXISTS contract_multi ON ${s}.contract (address) WHERE standard = 'ERC1155'`,
     `CREATE INDEX IF NOT EXISTS collection_address ON ${s}.collection (address)`,
     `CREATE INDEX IF NOT EXISTS collection_tx ON ${s}.collection (tx_hash)`,
     `CREATE INDEX IF NOT EXISTS collection_intent ON ${s}.collection (intent_id)`,

@@ -175,7 +175,7 @@ export async function makeScenarios(
   );
   const page = { size: 50 };
   const show = { metadata: true, contract: true, fileInformation: true, dates: true };
-  const shared = { chain: "goerli", strictContract: false };
+  const shared = { chain: "goerli" };
   const deep = await deepCursors(contractAddresses);
 
   async function deepCursors(contractsOfPages: string[]): Promise<(string | null)[]> {

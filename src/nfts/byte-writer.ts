@@ -76,8 +76,9 @@ export class ByteWriter {
 
   /** A number below 100 in two digits. */
   twoDigits(value: number): void {
-    this.byte(0x30 + Math.floor(value / 10));
-    this.byte(0x30 + (value % 10));
+    this.#reserve(2);
+    this.#words.setUint16(this.#at, digits[value] as number);
+    this.#at += 2;
   }
 
   /** @param text with one character for each byte. */
@@ -114,6 +115,11 @@ export class ByteWriter {
 }
 
 const usualSize = 256 * 1024;
+/** Both digits of each number below 100 as one word. */
+const digits = Array.from(
+  { length: 100 },
+  (_, value) => ((0x30 + Math.floor(value / 10)) << 8) | (0x30 + (value % 10)),
+);
 const wordBytes = 4;
 const fewBytes = 100;
 /** A page may have some megabytes; most have some dozen kilobytes. */

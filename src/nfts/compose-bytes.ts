@@ -1,11 +1,12 @@
+import type { Standard } from "../db/tables/nft.ts";
 import type { JsonText } from "../json/json-text.ts";
 import { ByteWriter, Fixed } from "./byte-writer.ts";
 import { contractMember, nftMember, sourceOf } from "./compose.ts";
-import { addressLength, type ContractBytes, contractParts } from "./contract-bytes.ts";
+import { addressLength, type ContractBytes } from "./contract-bytes.ts";
 import { toNaiveSeconds, writeIsoSeconds } from "./field-times.ts";
 import { type AnyField, contractFields, type Facts, storedNames, tokenFields } from "./fields.ts";
 import { fieldOf, type Layout, latin1Of, type RecordParts } from "./item.ts";
-import type { ItemBytes } from "./item-bytes.ts";
+import { areEqual, type ItemBytes } from "./item-bytes.ts";
 import type { ContractMember, JsonMember, NftShape } from "./shape.ts";
 
 /*
@@ -25,16 +26,16 @@ export interface PageBytes {
 /** Writes the first items of a page, with commas between them. */
 export type WriteItems = (page: PageBytes, count: number) => JsonText;
 
-/** Writes a member of the open item, its name included. */
-type WriteMember = (page: PageBytes) => void;
+/** Writes a member of the open item, its name included. @param item its number: members are written from the first item on. */
+type WriteMember = (page: PageBytes, item: number) => void;
 
 /** Whatever is written is written at once, so one is enough. */
 const out = new ByteWriter();
 const [comma, closing] = [0x2c, 0x7d];
 
-/** @returns how to write items of this shape. @param strictContract null for a contract that the index does not know. */
-export function composeItems(shape: NftShape, layout: Layout, strictContract: boolean): WriteItems {
-  const members = shape.map((member, index) => itemMember(member, nameOf(member, index), layout, strictContract));
+/** @returns how to write items of this shape. */
+export function composeItems(shape: NftShape, layout: Layout): WriteItems {
+  const members = shape.map((member, index) => itemMember(member, nameOf(member, index), layout));
   const empty = new Fixed("{");
   return (page, count) => {
     out.reset();
@@ -42,7 +43,7 @@ export function composeItems(shape: NftShape, layout: Layout, strictContract: bo
       page.items.open(item);
       if (item > 0) out.byte(comma);
       if (members.length === 0) out.put(empty);
-      for (const write of members) write(page);
+      for (const write of members) write(page, item);
       out.byte(closing);
     }
     return out.take();
@@ -53,10 +54,10 @@ function nameOf(member: JsonMember<string>, index: number): string {
   return `${index === 0 ? "{" : ","}${latin1Of(JSON.stringify(member.name))}:`;
 }
 
-function itemMember(member: JsonMember, name: string, layout: Layout, strict: boolean): WriteMember {
+function itemMember(member: JsonMember, name: string, layout: Layout): WriteMember {
   const { field } = member;
   if (typeof field === "object") {
-    if (field.group !== "fileInformation") return contractGroup(field.members, name, layout, strict);
+    if (field.group !== "fileInformation") return contractGroup(field.members, name, layout);
   } else if (field === "chain") {
     const before = new Fixed(name);
     return ({ facts }) => {
@@ -76,7 +77,7 @@ function itemMember(member: JsonMember, name: string, layout: Layout, strict: bo
     const at = layout.at(of as never);
     return (items: ItemBytes) => items.text(at);
   };
-  const text = nftMember<ItemBytes>(member, part, strict);
+  const text = nftMember<ItemBytes>(member, part);
   const before = new Fixed(name);
   return ({ items, facts }) => {
     out.put(before);
@@ -96,7 +97,9 @@ function minted(name: string, part: number, zoned: boolean): WriteMember {
   };
 }
 
-const noContract = () => null;
+const noContract = (): never => {
+  throw new Error("contracts are written as bytes");
+};
 
 /** What a member puts around the part it copies, and how much it leaves out at its end. */
 interface Copied {
@@ -126,24 +129,27 @@ function copy(name: string, { before, after, cut }: Copied, part: number): (item
 }
 
 /** The contract of an item. Tokens of one contract mostly stand beside each other: it is written once for them. */
-function contractGroup(members: readonly ContractMember[], name: string, layout: Layout, strict: boolean): WriteMember {
-  const [address, standard] = [layout.at("contractAddress"), layout.at("standard")];
+function contractGroup(members: readonly ContractMember[], name: string, layout: Layout): WriteMember {
+  const address = layout.at("contractAddress");
   const before = new Fixed(name);
   const write = contractObject(members);
-  let last: { page: PageBytes; contract: number; start: number; end: number } | null = null;
-  return (page) => {
+  // One object for all: a page has up to a hundred contracts.
+  const contract: OpenContract = { page: null as never, start: 0, standard: "ERC721", record: null };
+  const last = { start: 0, end: 0 };
+  return (page, item) => {
     const { items, contracts } = page;
+    if (!contracts) throw new Error("a statement gave no contracts");
     out.put(before);
-    const contract = contracts?.find(items.bytes, items.startOf(address)) ?? -1;
-    if (last?.page === page && last.contract === contract && contract >= 0) return out.again(last.start, last.end);
-    if (contract < 0 && strict) return out.latin1("null");
-    const start = out.length;
-    const record = contract < 0 ? null : (contracts?.findRecord(items.bytes, items.startOf(address)) ?? null);
-    // Of a contract that the index does not know the item itself tells the standard.
-    const [standards, standardAt] =
-      contract < 0 || !contracts ? [items, standard] : [contracts.contracts, contractParts.standard];
-    write({ page, start: items.startOf(address), standards, standard: standardAt, record });
-    last = { page, contract, start, end: out.length };
+    const start = items.startOf(address);
+    if (item > 0 && areEqual(items.bytes, contract.start, items.bytes, start, addressLength))
+      return out.again(last.start, last.end);
+    contract.page = page;
+    contract.start = start;
+    contract.standard = contracts.standard(items.bytes, start);
+    contract.record = contracts.record(items.bytes, start);
+    last.start = out.length;
+    write(contract);
+    last.end = out.length;
   };
 }
 
@@ -152,9 +158,7 @@ interface OpenContract {
   page: PageBytes;
   /** Where its address is in the bytes of the items. */
   start: number;
-  /** Whose part `standard` tells its standard. */
-  standards: ItemBytes;
-  standard: number;
+  standard: Standard;
   /** Null: nothing is known of its metadata. */
   record: ItemBytes | null;
 }
@@ -188,12 +192,8 @@ function contractBytes(member: ContractMember, name: string): (contract: OpenCon
     };
   }
   if (field === "standard") {
-    const [opening, quote] = [new Fixed(`${name}"`), new Fixed('"')];
-    return ({ standards, standard }) => {
-      out.put(opening);
-      out.copy(standards.source, standards.startOf(standard), standards.endOf(standard));
-      out.put(quote);
-    };
+    const [single, multi] = [new Fixed(`${name}"ERC721"`), new Fixed(`${name}"ERC1155"`)];
+    return ({ standard }) => out.put(standard === "ERC721" ? single : multi);
   }
   const at = storedContractNames.indexOf(field);
   const copied = at < 0 ? null : copiedFrom(field, fieldOf(contractFields, field));
@@ -212,10 +212,10 @@ function contractBytes(member: ContractMember, name: string): (contract: OpenCon
 const storedContractNames = storedNames(contractFields);
 
 /** The same as texts. */
-function partsOf({ page, start, standards, standard, record }: OpenContract): RecordParts {
+function partsOf({ page, start, standard, record }: OpenContract): RecordParts {
   return {
     address: page.items.bytes.toString("latin1", start, start + addressLength),
-    standard: standards.text(standard),
+    standard,
     stored: record ? storedContractNames.map((_, at) => record.text(1 + at)) : [],
   };
 }

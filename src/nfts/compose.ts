@@ -16,8 +16,8 @@ export const listMark = "\u0002";
 /** What a shape shows that does not stand in each item. */
 export interface Beside {
   facts: Facts;
-  /** The contract of an item; null: the index does not know it. */
-  contract: (address: string) => RecordParts | null;
+  /** The contract of an item. */
+  contract: (address: string) => RecordParts;
 }
 
 /** How a part of an item is read, by its name. */
@@ -50,13 +50,13 @@ export function sourceOf(field: string): string | null {
   return Object.hasOwn(tokenFields, field) ? field : null;
 }
 
-/** @returns how to write a token of this shape. @param strictContract null for a contract that the index does not know. */
-export function composeNft(shape: NftShape, layout: Layout, strictContract: boolean): Write<Item> {
+/** @returns how to write a token of this shape. */
+export function composeNft(shape: NftShape, layout: Layout): Write<Item> {
   const part = (name: string) => {
     const at = layout.at(name as never);
     return (item: Item) => item[at] ?? "";
   };
-  return objectWriter(shape.map((member) => [member.name, nftMember(member, part, strictContract)]));
+  return objectWriter(shape.map((member) => [member.name, nftMember(member, part)]));
 }
 
 /** The same of a contract alone. */
@@ -77,21 +77,17 @@ function objectWriter<T>(members: readonly [name: string, write: Write<T>][]): W
 }
 
 /** How one member of a token is written. @param part how a part of the item is read. */
-export function nftMember<T>({ field }: JsonMember, part: PartOf<T>, strict: boolean): Write<T> {
+export function nftMember<T>({ field }: JsonMember, part: PartOf<T>): Write<T> {
   if (typeof field === "object") {
     if (field.group === "fileInformation") return fileMember(field.members, part("fileInformation"));
     const write = composeContract(field.members);
-    const [address, standard] = [part("contractAddress"), part("standard")];
+    const address = part("contractAddress");
     // Tokens of one contract mostly stand beside each other.
     let last: { record: RecordParts; beside: Beside; text: string } | undefined;
     return (item: T, beside) => {
-      const known = beside.contract(address(item));
-      if (known) {
-        if (last?.record !== known || last.beside !== beside)
-          last = { record: known, beside, text: write(known, beside) };
-        return last.text;
-      }
-      return strict ? "null" : write({ address: address(item), standard: standard(item), stored: [] }, beside);
+      const record = beside.contract(address(item));
+      if (last?.record !== record || last.beside !== beside) last = { record, beside, text: write(record, beside) };
+      return last.text;
     };
   }
   const [address, tokenId] = [part("contractAddress"), part("tokenId")];

@@ -14,7 +14,8 @@ export class ItemBytes {
   /** The same for a writer. */
   readonly source: Source;
   /** Where each item begins; behind the last one, where a further one would. */
-  readonly #starts: number[] = [0];
+  readonly #starts: number[];
+  readonly count: number;
   readonly #partCount: number;
   /** Where each part of the open item begins; behind the last one, where a further one would. */
   readonly #parts: number[];
@@ -24,16 +25,15 @@ export class ItemBytes {
   constructor(bytes: Buffer, parts: number, most: number) {
     this.bytes = bytes;
     this.source = sourceOf(this.bytes);
-    for (let at = this.bytes.indexOf(itemByte); at >= 0; at = this.bytes.indexOf(itemByte, at + 1))
-      this.#starts.push(at + 1);
-    this.#starts.push(this.bytes.length + 1);
-    if (this.count > most) throw new Error("a statement gave more items than it was asked for");
+    this.#starts = Array<number>(most + 1).fill(0);
+    let count = 1;
+    for (let at = bytes.indexOf(itemByte); at >= 0; at = bytes.indexOf(itemByte, at + 1))
+      this.#starts[count++] = at + 1;
+    if (count > most) throw new Error("a statement gave more items than it was asked for");
+    this.#starts[count] = bytes.length + 1;
+    this.count = count;
     this.#partCount = parts;
     this.#parts = Array<number>(parts + 1).fill(0);
-  }
-
-  get count(): number {
-    return this.#starts.length - 1;
   }
 
   /** Looks up where the parts of an item are. */
@@ -45,6 +45,11 @@ export class ItemBytes {
     let at = this.#starts[item] ?? 0;
     let found = 0;
     starts[found++] = at;
+    const { words } = this.source;
+    for (; at + 4 <= end; at += 4) {
+      if (!hasPartMark(words.getInt32(at))) continue;
+      for (let of4 = at; of4 < at + 4; of4 += 1) if (bytes[of4] === partByte) starts[found++] = of4 + 1;
+    }
     for (; at < end; at += 1) if (bytes[at] === partByte) starts[found++] = at + 1;
     starts[found] = end + 1;
     if (found !== this.#partCount) throw new Error("a statement gave items of another layout");
@@ -66,17 +71,28 @@ export class ItemBytes {
     return this.bytes.toString("latin1", this.startOf(part), this.endOf(part));
   }
 
-  /** All parts of an item, in the same way. */
-  item(item: number): Item {
+  /** The first parts of an item, or all of them, in the same way. */
+  item(item: number, parts: number = this.#partCount): Item {
     this.open(item);
-    return Array.from({ length: this.#partCount }, (_, part) => this.text(part));
+    const texts: string[] = [];
+    for (let part = 0; part < parts; part += 1) texts.push(this.text(part));
+    return texts;
   }
 
-  /** Whether the first bytes of an item are these bytes of another value. */
-  startsWith(item: number, other: Buffer, start: number, end: number): boolean {
-    const own = this.bytes;
-    let at = this.#starts[item] ?? 0;
-    for (let index = start; index < end; index += 1, at += 1) if (own[at] !== other[index]) return false;
-    return true;
+  /** Whether the first bytes of an item are so many of another value. */
+  startsWith(item: number, other: Buffer, start: number, length: number): boolean {
+    return areEqual(this.bytes, this.#starts[item] ?? 0, other, start, length);
   }
+}
+
+/** Whether one of the four bytes of a word is the mark: it is zero then, and only below a zero does a byte borrow. */
+function hasPartMark(word: number): boolean {
+  const other = word ^ (partByte * 0x01010101);
+  return ((other - 0x01010101) & ~other & 0x80808080) !== 0;
+}
+
+/** Whether so many bytes from two places on are the same. */
+export function areEqual(one: Buffer, oneAt: number, other: Buffer, otherAt: number, length: number): boolean {
+  for (let index = 0; index < length; index += 1) if (one[oneAt + index] !== other[otherAt + index]) return false;
+  return true;
 }

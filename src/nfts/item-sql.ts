@@ -66,11 +66,17 @@ export function recordSql(whole: boolean): string {
   return renderedText(contractRendering, "cm", whole);
 }
 
-/** The records of the contracts of `keys`: what the index knows, and what the contracts tell, each by address. */
+/** The contracts of `keys`, for `contractsSql`. */
+export const amongSql = "among AS MATERIALIZED (SELECT array_agg(DISTINCT contract)::bytea[] AS list FROM keys)";
+
+/**
+ * The contracts of `among`: the addresses of those of ERC-1155, and what the contracts tell, each by address. The index has
+ * every contract of a token, and few are of ERC-1155: an index of those alone (`contract_multi`) tells the others too.
+ */
 export function contractsSql(chainId: number): string {
-  const among = "ANY ((SELECT array_agg(DISTINCT contract) FROM keys)::bytea[])";
-  return `(SELECT string_agg(encode(c.address, 'hex') || ${sqlPartMark} || c.standard, ${sqlItemMark})
-      FROM nft.contracts c WHERE c.chain_id = ${chainId} AND c.address = ${among}) AS contracts,
+  const among = "ANY ((SELECT list FROM among)::bytea[])";
+  return `(SELECT string_agg(encode(c.address, 'hex'), ${sqlItemMark}) FROM nft.contracts c
+      WHERE c.chain_id = ${chainId} AND c.standard = 'ERC1155' AND c.address = ${among}) AS multi,
     (SELECT string_agg(encode(cm.address, 'hex') || ${sqlPartMark} || ${recordSql(false)}, ${sqlItemMark})
       FROM service.contract_metadata cm WHERE cm.chain_id = ${chainId} AND cm.address = ${among}) AS records`;
 }

@@ -22,7 +22,8 @@ export interface Layout {
   parts: number;
 }
 
-const keyNames = ["contractAddress", "tokenId", "standard"];
+/** The first parts of every item. */
+export const keyNames = ["contractAddress", "tokenId", "standard"];
 const storedTokenNames = storedNames(tokenFields);
 const storedContractNames = storedNames(contractFields);
 

@@ -82,7 +82,7 @@ export async function nftDetails(
   const beside = { facts: factsOf(services.config, input.chain, true), contract: () => record };
   const owner = item[layout.at("owner")] ?? "";
   return {
-    nft: bytesText(nftWriter(input.shape, layout, false)(item, beside)),
+    nft: bytesText(nftWriter(input.shape, layout)(item, beside)),
     owner: owner === "" ? null : `0x${owner}`,
     contract: input.contractMembers ? bytesText(contractWriter(input.contractMembers)(record, beside)) : null,
   };

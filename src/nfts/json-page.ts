@@ -6,7 +6,7 @@ import type { Beside } from "./compose.ts";
 import { factsOf, type Item, type Layout } from "./item.ts";
 import type { ItemBytes } from "./item-bytes.ts";
 import { boundsOf, type PageRequest, refuseTooDeep } from "./page.ts";
-import { type ListKey, type PageList, selectPages } from "./select-page.ts";
+import { type ListKey, type PageList, placeParts, selectPages } from "./select-page.ts";
 import type { ContractMember, NftShape } from "./shape.ts";
 import { contractWriter, itemsWriter, needsOfShape, nftWriter } from "./writers.ts";
 
@@ -31,8 +31,6 @@ export interface JsonPageRequest {
   chain: string;
   page: PageRequest;
   shape: NftShape;
-  /** Null for a token whose contract is unknown (GraphQL) instead of an empty record. */
-  strictContract: boolean;
   /** Items one by one, with their cursors. */
   split?: boolean;
   contractMembers?: readonly ContractMember[];
@@ -60,19 +58,16 @@ export async function readJsonPage(
   const more = found > page.size;
   const count = Math.min(found, page.size);
   const sealed = (place: readonly string[]) => sealCursor(keyPepper, name, packPosition(list.position, place));
-  const [first, last] = bytes && count > 0 ? [list.place(bytes.item(0)), list.place(bytes.item(count - 1))] : [];
+  const placeOf = (at: number) => (bytes && count > 0 ? list.place(bytes.item(at, placeParts(list))) : null);
+  const [first, last] = [placeOf(0), placeOf(count - 1)];
   const facts = factsOf(services.config, request.chain, true);
   const beside = { facts, contract: selected.contract };
-  const whole = request.wholeContract ? selected.whole : selected.contract("");
+  const record = request.wholeContract ? selected.whole : selected.own;
   const read: JsonPage = {
     items:
       split || !bytes || count === 0
         ? new JsonText()
-        : itemsWriter(
-            request.shape,
-            layout,
-            request.strictContract,
-          )({ items: bytes, contracts: selected.contracts, facts }, count),
+        : itemsWriter(request.shape, layout)({ items: bytes, contracts: selected.contracts, facts }, count),
     parts: split ? listItems(request, layout, bytes, count, beside, (item) => sealed(list.place(item))) : null,
     hasNext: more,
     hasPrevious: bounds.offset > 0 || bounds.position !== null,
@@ -81,7 +76,7 @@ export async function readJsonPage(
     endCursor: () => (last ? sealed(last) : null),
     continuation: () => (more && last ? sealed(last) : null),
     contract:
-      request.contractMembers && whole ? bytesText(contractWriter(request.contractMembers)(whole, beside)) : null,
+      request.contractMembers && record ? bytesText(contractWriter(request.contractMembers)(record, beside)) : null,
   };
   selected.release();
   return read;
@@ -95,7 +90,7 @@ function listItems(
   beside: Beside,
   seal: (item: Item) => string,
 ): { item: string; cursor: string }[] {
-  const write = nftWriter(request.shape, layout, request.strictContract);
+  const write = nftWriter(request.shape, layout);
   if (!bytes) return [];
   return Array.from({ length: count }, (_, at) => {
     const item = bytes.item(at);

@@ -80,7 +80,7 @@ export async function listNftsOfEachContract(
   }));
   const list = contractList(chainId, input.traits);
   return await listsOf(services, input, list, named, (page, selected, { contract }, bounds) => {
-    const record = selected.contract(contract.slice(2).toLowerCase());
+    const record = selected.own;
     if (!selected.known || !record)
       throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
     refuseTooDeep(bounds, input.page, selected.total);

@@ -2,12 +2,13 @@ import type { WireValue } from "../db/pipeline/wire.ts";
 import { cachedStatement } from "../db/pool/cached-statement.ts";
 import type { RawRow } from "../db/pool/raw-row.ts";
 import { type PositionShape, unpackPosition } from "../db/position.ts";
+import type { Standard } from "../db/tables/nft.ts";
 import type { Services } from "../services.ts";
-import { ContractBytes } from "./contract-bytes.ts";
+import { addressLength, ContractBytes } from "./contract-bytes.ts";
 import { lightOffset } from "./heavy-read.ts";
-import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
+import { type Item, keyNames, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
 import { ItemBytes } from "./item-bytes.ts";
-import { contractsSql, itemSql, type LiveName, liveNames, type Needs, type Sources } from "./item-sql.ts";
+import { amongSql, contractsSql, itemSql, type LiveName, liveNames, type Needs, type Sources } from "./item-sql.ts";
 import type { PageBounds } from "./page.ts";
 import { itemMark, partMark, sqlItemMark } from "./rendered.ts";
 import { runRead } from "./run-read.ts";
@@ -32,6 +33,11 @@ export interface PageList {
   ofContract?: boolean;
   /** Its page may touch many more rows than it has; see `readHeavy`. */
   heavy?: boolean;
+}
+
+/** How many parts of an item `place` reads: its key, and what names its position. */
+export function placeParts({ positionParts }: PageList): number {
+  return keyNames.length + positionParts.length;
 }
 
 /** Stands for the contract of a list's key. */
@@ -70,17 +76,20 @@ export interface Selected {
   items: Item[];
   /** As they came over a pipelined connection; null where there are none. */
   bytes: ItemBytes | null;
-  /** With `bytes`: the contracts of the items, where they were asked for. */
+  /** With `bytes`: the contracts of the items. */
   contracts: ContractBytes | null;
   layout: Layout;
-  contract: (address: string) => RecordParts | null;
+  /** The contract of an item, where contracts were asked for. */
+  contract: (address: string) => RecordParts;
   /** Gives back the memory of `bytes` and `contracts`, which nothing may read any more. */
   release: () => void;
-  /** Of a list of one contract: its record with the texts that lists leave out. */
+  /** Of a list of one contract: its record. */
+  own: RecordParts | null;
+  /** The same with the texts that lists leave out. */
   whole: RecordParts | null;
 }
 
-const column = { known: 0, total: 1, items: 2, contracts: 3, records: 4, standard: 5, record: 6, whole: 7 };
+const column = { known: 0, total: 1, items: 2, multi: 3, records: 4, standard: 5, record: 6, whole: 7 };
 const columns = Object.keys(column);
 
 /**
@@ -149,53 +158,42 @@ function shownBy(needs: PageNeeds): string {
 /** @param most items, where they stay bytes; else null. */
 function selectedOf(row: RawRow | null, layout: Layout, contract: Buffer | undefined, most: number | null): Selected {
   const read = (at: number) => (most === null ? (row?.text(at) ?? null) : (row?.latin1(at) ?? null));
-  const total = read(column.total);
+  const [total, standard, record] = [read(column.total), read(column.standard) as Standard | null, read(column.record)];
   const address = contract?.toString("hex") ?? "";
-  const standard = read(column.standard);
-  const record = read(column.record);
-  const own = standard === null ? null : recordOf(address, standard, record);
+  const own = standard && recordOf(address, standard, record);
   const whole = read(column.whole);
+  const found =
+    row && most !== null
+      ? bytesOf(row, layout, most, standard && ContractBytes.one(address, standard, record))
+      : textsOf(row);
   return {
-    ...{ known: row?.has(column.known) ?? false, total: total === null ? null : BigInt(total), layout },
-    ...(row && most !== null
-      ? bytesOf(row, layout, most, own && ContractBytes.one(address, own.standard, record))
-      : textsOf(row)),
-    ...(own ? { contract: () => own } : {}),
-    whole: own && whole !== null ? recordOf(address, own.standard, whole) : own,
+    ...{ known: row?.has(column.known) ?? false, total: total === null ? null : BigInt(total), layout, own },
+    ...{ ...found, contract: own ? () => own : found.contract },
+    whole: standard && whole !== null ? recordOf(address, standard, whole) : own,
     release: () => row?.release(),
   };
 }
 
 /** @param own the one contract of the list. */
 function bytesOf(row: RawRow, layout: Layout, most: number, own: ContractBytes | null) {
-  const [items, contracts] = [row.bytes(column.items), row.bytes(column.contracts)];
-  const all = own ?? (contracts && new ContractBytes(contracts, row.bytes(column.records), most));
+  const items = row.bytes(column.items);
+  const contracts = own ?? new ContractBytes(row.bytes(column.multi), row.bytes(column.records), most);
   return {
-    ...{ items: [], bytes: items && new ItemBytes(items, layout.parts, most), contracts: all },
-    contract: (of: string) => all?.parts(of) ?? null,
+    ...{ items: [], bytes: items && new ItemBytes(items, layout.parts, most), contracts },
+    contract: (of: string) => contracts.parts(of),
   };
 }
 
 function textsOf(row: RawRow | null) {
-  const items = row?.text(column.items) ?? null;
-  const known = recordsOf(row?.text(column.contracts) ?? null, row?.text(column.records) ?? null);
+  const split = (at: number) => row?.text(at)?.split(itemMark) ?? [];
+  const multi = new Set(split(column.multi));
+  const records = new Map(
+    split(column.records).map((text) => [text.slice(0, addressLength), text.slice(addressLength + 1)]),
+  );
   return {
-    ...{ items: items === null ? [] : items.split(itemMark).map((item) => item.split(partMark)) },
-    ...{ bytes: null, contracts: null },
-    contract: (of: string) => known.get(of) ?? null,
+    ...{ items: split(column.items).map((item) => item.split(partMark)), bytes: null, contracts: null },
+    contract: (of: string) => recordOf(of, multi.has(of) ? "ERC1155" : "ERC721", records.get(of) ?? null),
   };
-}
-
-/** What `contractsSql` gave, by address. */
-function recordsOf(contracts: string | null, records: string | null): Map<string, RecordParts> {
-  const rendered = new Map<string, string>();
-  for (const text of records?.split(itemMark) ?? []) rendered.set(text.slice(0, 40), text.slice(41));
-  const known = new Map<string, RecordParts>();
-  for (const text of contracts?.split(itemMark) ?? []) {
-    const address = text.slice(0, 40);
-    known.set(address, recordOf(address, text.slice(41), rendered.get(address) ?? null));
-  }
-  return known;
 }
 
 function statementOf(
@@ -211,9 +209,12 @@ function statementOf(
   const sql = list.sql(refs, bounds.backward ? "backward" : "forward", offset > 0);
   const after = bounds.position ? ` AND ${sql.after(positionAt)}` : "";
   const filter = condition === "" ? "" : ` AND ${condition}`;
-  const contracts = needs.contract && !list.ofContract ? contractsSql(chainId) : "NULL AS contracts, NULL AS records";
+  const [among, contracts] =
+    needs.contract && !list.ofContract
+      ? [`, ${amongSql}`, contractsSql(chainId)]
+      : ["", "NULL AS multi, NULL AS records"];
   const skipped = offset > 0 ? ` OFFSET ${offset}` : "";
-  return `WITH keys AS MATERIALIZED (${sql.keys}${filter}${after} ORDER BY ${sql.order} LIMIT ${limit}${skipped})
+  return `WITH keys AS MATERIALIZED (${sql.keys}${filter}${after} ORDER BY ${sql.order} LIMIT ${limit}${skipped})${among}
     SELECT true::text AS known, frame.total::text AS total, (SELECT string_agg(item, ${sqlItemMark}) FROM (
       SELECT ${itemSql(needs, sql.sources, list.positionParts)} AS item FROM keys k ${sql.join}
       LEFT JOIN service.token_metadata m

@@ -9,8 +9,8 @@ import type { ContractMember, NftShape } from "./shape.ts";
  */
 
 const needs = new WeakMap<NftShape, PageNeeds>();
-/** By shape, layout and whether a contract has to be known. */
-type Writers<W> = WeakMap<NftShape, WeakMap<Layout, Map<boolean, W>>>;
+/** By shape and layout. */
+type Writers<W> = WeakMap<NftShape, WeakMap<Layout, W>>;
 const nftWriters: Writers<ReturnType<typeof composeNft>> = new WeakMap();
 const itemWriters: Writers<WriteItems> = new WeakMap();
 const contractWriters = new WeakMap<readonly ContractMember[], ReturnType<typeof composeContract>>();
@@ -21,25 +21,23 @@ export function needsOfShape(shape: NftShape): PageNeeds {
 }
 
 /** See `composeNft`. */
-export function nftWriter(shape: NftShape, layout: Layout, strictContract: boolean): ReturnType<typeof composeNft> {
-  return writerOf(nftWriters, shape, layout, strictContract, composeNft);
+export function nftWriter(shape: NftShape, layout: Layout): ReturnType<typeof composeNft> {
+  return writerOf(nftWriters, shape, layout, composeNft);
 }
 
 /** See `composeItems`. */
-export function itemsWriter(shape: NftShape, layout: Layout, strictContract: boolean): WriteItems {
-  return writerOf(itemWriters, shape, layout, strictContract, composeItems);
+export function itemsWriter(shape: NftShape, layout: Layout): WriteItems {
+  return writerOf(itemWriters, shape, layout, composeItems);
 }
 
 function writerOf<W>(
   writers: Writers<W>,
   shape: NftShape,
   layout: Layout,
-  strict: boolean,
-  compose: (shape: NftShape, layout: Layout, strictContract: boolean) => W,
+  compose: (shape: NftShape, layout: Layout) => W,
 ): W {
-  const ofShape = kept(writers, shape, () => new WeakMap<Layout, Map<boolean, W>>());
-  const ofLayout = kept(ofShape, layout, () => new Map<boolean, W>());
-  return kept(ofLayout, strict, () => compose(shape, layout, strict));
+  const ofShape = kept(writers, shape, () => new WeakMap<Layout, W>());
+  return kept(ofShape, layout, () => compose(shape, layout));
 }
 
 /** See `composeContract`. */

@@ -46,7 +46,7 @@ function accountReads(services: Services, query: URLSearchParams, checkPath: Pat
     contract: include.has("contract_information"),
   });
   const request = {
-    ...{ chain, contract, page, shape, strictContract: false },
+    ...{ chain, contract, page, shape },
     exclude: [...exclude].map((word) => standards[word]),
   };
   return (account) => async (services, caller) => {
@@ -63,7 +63,7 @@ function chainReads(services: Services, query: URLSearchParams): ReadOf<[]> {
   input.check();
   const shape = listItemShape(shown(include, include.has("all") || include.has("contract_information")));
   return () => async (services, caller) => {
-    const found = await chainPage(services, caller, { chain, page, shape, strictContract: false });
+    const found = await chainPage(services, caller, { chain, page, shape });
     return { nfts: rawList(found.items), continuation: found.continuation() };
   };
 }
@@ -77,7 +77,7 @@ function contractReads(services: Services, query: URLSearchParams, checkPath: Pa
   input.boolean("refresh_metadata");
   const page = pageParameters(input);
   input.check();
-  const request = { chain, page, contractMembers, shape: listItemShape(shown(include, false)), strictContract: false };
+  const request = { chain, page, contractMembers, shape: listItemShape(shown(include, false)) };
   return (contract) => async (services, caller) => {
     const found = await contractPage(services, caller, { ...request, contract });
     return {

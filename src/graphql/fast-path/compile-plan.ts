@@ -87,10 +87,10 @@ function planAccount(schema: GraphQLSchema, root: Member, fragments: Fragments):
         ...{ chain: String(args["chain"]), account, exclude, page: pageRequestOf(args), ...write.request },
         ...(args["contract"] == null ? {} : { contract: String(args["contract"]) }),
       });
-      const values: Record<string, string | JsonText> = {
+      const values = {
         nfts: write.text(page),
-        id: JSON.stringify(encodeId("Account", account)),
-        address: JSON.stringify(account),
+        id: () => JSON.stringify(encodeId("Account", account)),
+        address: () => JSON.stringify(account),
         __typename: '"Account"',
       };
       return object(members, values);
@@ -203,7 +203,7 @@ function connectionWriter(set: SelectionSetNode | undefined, fragments: Fragment
   const edgeText = (item: string, cursor: string) =>
     object(edge, { cursor: JSON.stringify(cursor), node: item, __typename: '"NftEdge"' }).toString();
   return {
-    request: { shape: shape satisfies NftShape, strictContract: true, split: asEdges },
+    request: { shape: shape satisfies NftShape, split: asEdges },
     text: (page: JsonPage): JsonText =>
       object(members, {
         nodes: () => new JsonText().add("[").add(page.items).add("]"),
