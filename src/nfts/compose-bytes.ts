@@ -3,7 +3,7 @@ import type { JsonText } from "../json/json-text.ts";
 import { ByteWriter, Fixed } from "./byte-writer.ts";
 import { contractMember, nftMember, sourceOf } from "./compose.ts";
 import { addressLength, type ContractBytes } from "./contract-bytes.ts";
-import { toNaiveSeconds, writeIsoSeconds } from "./field-times.ts";
+import { toIso, toNaiveSeconds, writeIsoSeconds } from "./field-times.ts";
 import { type AnyField, contractFields, type Facts, storedNames, tokenFields } from "./fields.ts";
 import { fieldOf, type Layout, latin1Of, type RecordParts } from "./item.ts";
 import { areEqual, type ItemBytes } from "./item-bytes.ts";
@@ -87,13 +87,15 @@ function itemMember(member: JsonMember, name: string, layout: Layout): WriteMemb
 
 /** @param zoned with parts of a second and the zone, as GraphQL shows it. */
 function minted(name: string, part: number, zoned: boolean): WriteMember {
-  const [start, end, nothing] = [new Fixed(`${name}"`), new Fixed(zoned ? '.000Z"' : '"'), new Fixed(`${name}null`)];
+  const [start, nothing] = [new Fixed(`${name}"`), new Fixed(`${name}null`)];
+  const [end, quote] = [new Fixed(zoned ? '.000Z"' : '"'), new Fixed('"')];
   return ({ items }) => {
     const [from, to] = [items.startOf(part), items.endOf(part)];
     if (from === to) return out.put(nothing);
     out.put(start);
-    if (!writeIsoSeconds(out, items.bytes, from, to)) out.latin1(toNaiveSeconds(items.text(part)));
-    out.put(end);
+    if (writeIsoSeconds(out, items.bytes, from, to)) return out.put(end);
+    out.latin1((zoned ? toIso : toNaiveSeconds)(items.text(part)));
+    out.put(quote);
   };
 }
 

@@ -74,7 +74,7 @@ function pageOf(count: number, document: string): string[][] {
     put("supply", "1");
     put("amount", String(item + 1));
     put("holders", item % 2 === 0 ? "" : "ab".repeat(20));
-    put("mintedAt", item % 3 === 0 ? "" : item === 7 ? "123456789012" : String(1_700_000_000 + item * 777_777));
+    put("mintedAt", item % 3 === 0 ? "" : item === 7 ? "300000000000" : String(1_700_000_000 + item * 777_777));
     put("metadataStatus", item % 3 === 0 ? "" : "fresh");
     put("metadataError", item % 3 === 0 ? "not_found" : "");
     put("metadata", item % 3 === 0 ? "" : document);
