@@ -2,7 +2,6 @@ import type { Standard } from "../db/tables/nft.ts";
 import { contractFields, storedNames } from "./fields.ts";
 import { type RecordParts, recordOf } from "./item.ts";
 import { ItemBytes } from "./item-bytes.ts";
-import { partMark } from "./rendered.ts";
 
 /** Parts of a record: the address, and what is stored. */
 const recordParts = 1 + storedNames(contractFields).length;
@@ -27,9 +26,8 @@ export class ContractBytes {
   }
 
   /** One contract. @param record its rendered text, null where no metadata is known. */
-  static one(address: string, standard: Standard, record: string | null): ContractBytes {
-    const bytes = record === null ? null : Buffer.from(`${address}${partMark}${record}`, "latin1");
-    return new ContractBytes(null, bytes, 1, standard);
+  static one(standard: Standard, record: Buffer | null): ContractBytes {
+    return new ContractBytes(null, record, 1, standard);
   }
 
   /** @param bytes that have its address, in hex digits from `start`. */
@@ -55,8 +53,8 @@ export class ContractBytes {
   parts(address: string): RecordParts {
     const bytes = Buffer.from(address, "latin1");
     const record = this.record(bytes, 0);
-    const stored = record ? record.bytes.toString("latin1", record.startOf(1), record.endOf(recordParts - 1)) : null;
-    return recordOf(address, this.standard(bytes, 0), stored);
+    const text = record ? record.bytes.toString("latin1", record.startOf(0), record.endOf(recordParts - 1)) : null;
+    return recordOf(address, this.standard(bytes, 0), text);
   }
 }
 

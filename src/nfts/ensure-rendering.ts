@@ -12,7 +12,7 @@ const maxTries = 30;
  * later version adds is not among them, so that its writers cannot leave a text behind that lacks it.
  */
 const bookkeeping = [
-  ...["chain_id", "contract", "token_id", "address", "status", "priority", "attempts", "next_attempt_at"],
+  ...["chain_id", "status", "priority", "attempts", "next_attempt_at"],
   ...["lease_id", "lease_until", "wanted_block", "fetched_block", "attempted_at", "error_code", "metadata"],
   ...["metadata_hash", "raw_cid", "file_type", "file_error", "contract_uri", "document", "uri_error"],
   ...["refresh_requested_at", "refresh_applied_at", "announced_at", "demanded_at", "queued_at", "rendered"],
@@ -77,7 +77,7 @@ async function put(client: pg.Client, rendering: Rendering): Promise<void> {
 
 function bodyOf(rendering: Rendering): string {
   return `BEGIN
-  NEW.rendered := ${renderExpression(rendering.fields, "NEW", false)};
+  NEW.rendered := ${renderExpression(rendering, "NEW", false)};
   NEW.rendered_as := '${rendering.hash}' || CASE WHEN ${isShortened(rendering, "NEW")} THEN '~' ELSE '' END;
   RETURN NEW;
 END`;

@@ -1,5 +1,13 @@
 import { listedDocumentBytes } from "./fields.ts";
-import { contractRendering, renderedText, sqlItemMark, sqlPartMark, tokenRendering } from "./rendered.ts";
+import {
+  contractRendering,
+  joined,
+  renderedText,
+  type Stale,
+  sqlItemMark,
+  sqlPartMark,
+  tokenRendering,
+} from "./rendered.ts";
 
 /** Values that are not in the rendered text, in the order of an item's parts. */
 export const liveNames = [
@@ -17,11 +25,29 @@ export interface Needs {
 /** SQL expressions over a statement's aliases, none of them null: an absent value is the empty text. */
 export type Sources = Record<"contractAddress" | "tokenId" | "standard" | LiveName, string>;
 
+/** Where a statement has the values of its items. */
+export interface ItemSources {
+  /** Of an item's key. */
+  key: readonly [contractAddress: string, tokenId: string];
+  /** The standard and live values, as one text with marks between them. */
+  live: (names: readonly LiveName[]) => string;
+  /** What names the item's position. */
+  position?: readonly string[];
+}
+
+/** Those of the values of one row. */
+export function sourcesOf(sources: Sources): ItemSources {
+  return {
+    key: [sources.contractAddress, sources.tokenId],
+    live: (names) => joined([sources.standard, ...names.map((name) => sources[name])]),
+  };
+}
+
 /** Holders shown with a token in a list; a token with more of them is asked for its holders. */
 const listedHolders = 100;
 
-export const hexText = (column: string) => `coalesce(encode(${column}, 'hex'), '')`;
-export const orEmpty = (expression: string) => `coalesce((${expression})::text, '')`;
+const hexText = (column: string) => `coalesce(encode(${column}, 'hex'), '')`;
+const orEmpty = (expression: string) => `coalesce((${expression})::text, '')`;
 
 /** The values of a row in the columns of `nft.tokens`; of the metadata those of alias `m`. */
 export function tokenSources(row: string): Sources {
@@ -43,27 +69,28 @@ export function tokenSources(row: string): Sources {
 }
 
 /**
- * The parts of an item, as one SQL text over the sources' aliases and `m` (service.token_metadata).
+ * The parts of an item, as one SQL text over the sources' aliases and `m` (service.token_metadata). `layoutOf` knows their
+ * order: what is kept comes first, so that it is copied once.
  *
- * @param position further parts behind the key, which name the item's position.
  * @param whole texts that lists leave out, too.
  */
-export function itemSql(needs: Needs, sources: Sources, position: readonly string[] = [], whole = false): string {
+export function itemSql(needs: Needs, sources: ItemSources, whole: boolean, stale: Stale): string {
+  const { key, live, position = [] } = sources;
   const document = whole
     ? "m.metadata"
     : `CASE WHEN octet_length(m.metadata) <= ${listedDocumentBytes} THEN m.metadata END`;
-  const parts = [
-    ...[sources.contractAddress, sources.tokenId, sources.standard, ...position],
-    ...liveNames.filter((name) => needs.live.has(name)).map((name) => sources[name]),
+  const kept = needs.stored ? renderedText(tokenRendering, "m", { whole, stale, key }) : joined(key);
+  const others = joined([
+    live(liveNames.filter((name) => needs.live.has(name))),
+    ...position,
     ...(needs.document ? [orEmpty(document)] : []),
-    ...(needs.stored ? [renderedText(tokenRendering, "m", whole)] : []),
-  ];
-  return `/*item*/${parts.join(` || ${sqlPartMark} || `)}/*end*/`;
+  ]);
+  return `/*item*/${kept} || (${sqlPartMark} || ${others})/*end*/`;
 }
 
 /** The rendered text of a contract's record, over alias `cm` (service.contract_metadata). */
-export function recordSql(whole: boolean): string {
-  return renderedText(contractRendering, "cm", whole);
+export function recordSql(whole: boolean, stale: Stale): string {
+  return renderedText(contractRendering, "cm", { whole, stale });
 }
 
 /** The contracts of `keys`, for `contractsSql`. */
@@ -73,10 +100,10 @@ export const amongSql = "among AS MATERIALIZED (SELECT array_agg(DISTINCT contra
  * The contracts of `among`: the addresses of those of ERC-1155, and what the contracts tell, each by address. The index has
  * every contract of a token, and few are of ERC-1155: an index of those alone (`contract_multi`) tells the others too.
  */
-export function contractsSql(chainId: number): string {
+export function contractsSql(chainId: number, stale: Stale): string {
   const among = "ANY ((SELECT list FROM among)::bytea[])";
   return `(SELECT string_agg(encode(c.address, 'hex'), ${sqlItemMark}) FROM nft.contracts c
       WHERE c.chain_id = ${chainId} AND c.standard = 'ERC1155' AND c.address = ${among}) AS multi,
-    (SELECT string_agg(encode(cm.address, 'hex') || ${sqlPartMark} || ${recordSql(false)}, ${sqlItemMark})
+    (SELECT string_agg(${recordSql(false, stale)}, ${sqlItemMark})
       FROM service.contract_metadata cm WHERE cm.chain_id = ${chainId} AND cm.address = ${among}) AS records`;
 }

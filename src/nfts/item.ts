@@ -18,12 +18,14 @@ export interface RecordParts {
 /** Where the parts of an item are. */
 export interface Layout {
   at: (name: TokenField | LiveName) => number;
+  /** Where the parts are that name its position. */
+  position: readonly number[];
   /** How many parts an item has. */
   parts: number;
 }
 
 /** The first parts of every item. */
-export const keyNames = ["contractAddress", "tokenId", "standard"];
+const keyNames = ["contractAddress", "tokenId"];
 const storedTokenNames = storedNames(tokenFields);
 const storedContractNames = storedNames(contractFields);
 
@@ -40,13 +42,13 @@ export function layoutOf(needs: Needs, positionParts: number): Layout {
 }
 
 function makeLayout(needs: Needs, positionParts: number): Layout {
-  const names = [
-    ...[...keyNames, ...Array<string>(positionParts).fill("")],
+  const front = [
+    ...[...keyNames, ...(needs.stored ? storedTokenNames : []), "standard"],
     ...liveNames.filter((name) => needs.live.has(name)),
-    ...(needs.document ? ["metadata"] : []),
-    ...(needs.stored ? storedTokenNames : []),
   ];
-  return { at: (name) => names.indexOf(name), parts: names.length };
+  const position = Array.from({ length: positionParts }, (_, at) => front.length + at);
+  const names = [...front, ...position.map(() => ""), ...(needs.document ? ["metadata"] : [])];
+  return { at: (name) => names.indexOf(name), position, parts: names.length };
 }
 
 /** How a field of a contract is read off a record's parts. */
@@ -57,9 +59,9 @@ export function contractPart(name: string): (record: RecordParts) => string {
   return ({ stored }) => stored[at] ?? "";
 }
 
-/** A record from its columns; `stored`: the rendered text, null where no metadata is known. */
-export function recordOf(address: string, standard: string, stored: string | null): RecordParts {
-  return { address, standard, stored: stored === null ? [] : stored.split(partMark) };
+/** A record from its columns; `rendered`: its text, with the address in front, null where no metadata is known. */
+export function recordOf(address: string, standard: string, rendered: string | null): RecordParts {
+  return { address, standard, stored: rendered === null ? [] : rendered.split(partMark).slice(1) };
 }
 
 /** Text with one character for each byte of its UTF-8. */

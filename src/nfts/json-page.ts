@@ -3,10 +3,10 @@ import { packPosition, positionLength } from "../db/position.ts";
 import { JsonText } from "../json/json-text.ts";
 import type { Services } from "../services.ts";
 import type { Beside } from "./compose.ts";
-import { factsOf, type Item, type Layout } from "./item.ts";
+import { factsOf, type Layout } from "./item.ts";
 import type { ItemBytes } from "./item-bytes.ts";
 import { boundsOf, type PageRequest, refuseTooDeep } from "./page.ts";
-import { type ListKey, type PageList, placeParts, selectPages } from "./select-page.ts";
+import { type ListKey, type PageList, selectPages } from "./select-page.ts";
 import type { ContractMember, NftShape } from "./shape.ts";
 import { contractWriter, itemsWriter, needsOfShape, nftWriter } from "./writers.ts";
 
@@ -58,7 +58,11 @@ export async function readJsonPage(
   const more = found > page.size;
   const count = Math.min(found, page.size);
   const sealed = (place: readonly string[]) => sealCursor(keyPepper, name, packPosition(list.position, place));
-  const placeOf = (at: number) => (bytes && count > 0 ? list.place(bytes.item(at, placeParts(list))) : null);
+  const placeOf = (at: number) => {
+    if (!bytes || count === 0) return null;
+    bytes.open(at);
+    return list.place((part) => bytes.text(part), layout);
+  };
   const [first, last] = [placeOf(0), placeOf(count - 1)];
   const facts = factsOf(services.config, request.chain, true);
   const beside = { facts, contract: selected.contract };
@@ -68,7 +72,7 @@ export async function readJsonPage(
       split || !bytes || count === 0
         ? new JsonText()
         : itemsWriter(request.shape, layout)({ items: bytes, contracts: selected.contracts, facts }, count),
-    parts: split ? listItems(request, layout, bytes, count, beside, (item) => sealed(list.place(item))) : null,
+    parts: split ? listItems(request, layout, bytes, count, beside, (at) => sealed(placeOf(at) ?? [])) : null,
     hasNext: more,
     hasPrevious: bounds.offset > 0 || bounds.position !== null,
     total,
@@ -88,13 +92,12 @@ function listItems(
   bytes: ItemBytes | null,
   count: number,
   beside: Beside,
-  seal: (item: Item) => string,
+  seal: (at: number) => string,
 ): { item: string; cursor: string }[] {
   const write = nftWriter(request.shape, layout);
   if (!bytes) return [];
   return Array.from({ length: count }, (_, at) => {
-    const item = bytes.item(at);
-    return { item: bytesOf(write(item, beside)).toString(), cursor: seal(item) };
+    return { item: bytesOf(write(bytes.item(at), beside)).toString(), cursor: seal(at) };
   });
 }
 

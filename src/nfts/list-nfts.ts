@@ -143,7 +143,14 @@ async function listsOf<K extends { name: string; key: ListKey }, P>(
       const record = input.parts.contract ? contract(item[0] ?? "") : null;
       return {
         node: toNft(facts, layout, item, record && toContractRecord(facts, record)),
-        cursor: sealCursor(keyPepper, key.name, packPosition(list.position, list.place(item))),
+        cursor: sealCursor(
+          keyPepper,
+          key.name,
+          packPosition(
+            list.position,
+            list.place((at) => item[at] ?? "", layout),
+          ),
+        ),
       };
     });
     return toPage(page, selected, key, bounds);

@@ -2,7 +2,7 @@ import { type RawBuilder, sql } from "kysely";
 import type { Config } from "../config/config.ts";
 import { type AnyField, contractFields, type Facts, tokenFields, type ValuesOf } from "./fields.ts";
 import { contractPart, factsOf, type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
-import { itemSql, liveNames, recordSql, tokenSources } from "./item-sql.ts";
+import { itemSql, liveNames, recordSql, sourcesOf, tokenSources } from "./item-sql.ts";
 import { partMark } from "./rendered.ts";
 import type { PageNeeds } from "./select-page.ts";
 
@@ -70,14 +70,14 @@ export interface NftRow {
  * @param amount how many an account holds, where the read is of one.
  */
 export function nftColumns(parts: NftParts, amount = "''", whole = false): RawBuilder<unknown> {
-  const item = sql.raw(itemSql(needsOfParts(parts), { ...tokenSources("t"), amount }, [], whole));
+  const item = sql.raw(itemSql(needsOfParts(parts), sourcesOf({ ...tokenSources("t"), amount }), whole, "render"));
   return sql`CASE WHEN t.token_id IS NOT NULL THEN ${item} END AS item${parts.contract ? sql`, ${contractColumns("listed")}` : sql``}`;
 }
 
 /** The same of a contract, over `c` (nft.contracts) and `cm` (service.contract_metadata). */
 export function contractColumns(texts: "listed" | "whole"): RawBuilder<unknown> {
   return sql`c.standard AS contract_standard,
-    CASE WHEN cm.address IS NOT NULL THEN ${sql.raw(recordSql(texts === "whole"))} END AS contract_record`;
+    CASE WHEN cm.address IS NOT NULL THEN ${sql.raw(recordSql(texts === "whole", "render"))} END AS contract_record`;
 }
 
 /** Joins `c` and `cm` to the contract of a key. */

@@ -3,8 +3,8 @@ import { planOf } from "../auth/plans.ts";
 import { uintToBytes } from "../db/bytes.ts";
 import { wireValue } from "../db/pipeline/wire.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import { hexText, orEmpty, recordSql, tokenSources } from "./item-sql.ts";
-import { contractRendering } from "./rendered.ts";
+import { type ItemSources, recordSql, type Sources, sourcesOf, tokenSources } from "./item-sql.ts";
+import { contractRendering, joined } from "./rendered.ts";
 import { keyContract, type ListSql, type PageList } from "./select-page.ts";
 import { type TraitFilter, traitCondition } from "./traits.ts";
 
@@ -27,24 +27,12 @@ export function accountList(
     const ofContract = contract ? ` AND k.contract = ${refs["contract"]}` : "";
     const held = `FROM nft.holding_rows k WHERE k.chain_id = ${chainId} AND k.owner = ${refs["account"]} AND k.amount > 0${ofContract}${one}`;
     const list = standards.map((standard) => `'${standard}'`).join(", ") || "NULL";
-    // A row of ERC-721 has all of the token; for one of ERC-1155 the token is looked up.
-    const token = (value: string, of1155: string) => `CASE k.standard WHEN 'ERC721' THEN ${value}
-      ELSE (SELECT ${of1155} FROM nft.tokens t WHERE t.chain_id = ${chainId} AND t.contract = k.contract AND t.token_id = k.token_id) END`;
-    const row = tokenSources("k");
     return {
       after: (first) => `(k.contract, k.token_id) ${than} ($${first}, $${first + 1}::numeric)`,
       keys: `SELECT k.contract, k.token_id, k.owner, k.amount, k.standard, k.creator, k.mint_timestamp ${held}`,
       order: `k.contract${order}, k.token_id${order}`,
       join: "",
-      sources: {
-        ...row,
-        owner: "CASE k.standard WHEN 'ERC721' THEN encode(k.owner, 'hex') ELSE '' END",
-        supply: token("'1'", "t.supply::text"),
-        amount: "k.amount::text",
-        creator: token(row.creator, hexText("t.creator")),
-        mintedAt: token(row.mintedAt, orEmpty("t.mint_timestamp")),
-        holders: token("encode(k.owner, 'hex')", `${tokenSources("t").holders}`),
-      },
+      sources: heldSources(chainId, refs["account"] ?? ""),
       frame: contract
         ? `SELECT count(*) AS total, ${noRecord} ${held}`
         : `SELECT coalesce(sum(a.holding_count), 0)::bigint AS total, ${noRecord} FROM nft.account_totals a
@@ -52,16 +40,41 @@ export function accountList(
     };
   };
   return {
-    ...{ chainId, sql, position: [20, 32], positionParts: [], variant: `account|${chainId}|${standards}|${contract}` },
-    place: ([address = "", tokenId = ""]) => [`0x${address}`, tokenId],
+    ...{ chainId, sql, position: [20, 32], positionParts: 0, variant: `account|${chainId}|${standards}|${contract}` },
+    place: (part) => [`0x${part(0)}`, part(1)],
     values: ([address = 0n, tokenId = 0n]) => [uintToBytes(address, 20), String(tokenId)],
+  };
+}
+
+/** Of a row of ERC-721, with an account's own address, all is in the row; for one of ERC-1155 its token is looked up. */
+function heldSources(chainId: number, account: string): ItemSources {
+  const [held, row, token] = ["'1'", tokenSources("k"), tokenSources("t")];
+  const ofHolder: Partial<Sources> = {
+    standard: "'ERC721'",
+    owner: `encode(${account}, 'hex')`,
+    supply: held,
+    amount: held,
+  };
+  const single: Sources = { ...row, ...ofHolder, holders: "encode(k.owner, 'hex')" };
+  const multi: Sources = { ...token, standard: "'ERC1155'", owner: "''", amount: "k.amount::text" };
+  return {
+    key: [row.contractAddress, row.tokenId],
+    live(names) {
+      // These come first, and are the same in all rows: PostgreSQL makes one text of them for the page.
+      const same = names.filter((name) => name in ofHolder);
+      const others = names.slice(same.length).map((name) => single[name]);
+      const once = `(SELECT ${joined([single.standard, ...same.map((name) => single[name])])})`;
+      return `CASE k.standard WHEN 'ERC721' THEN ${joined([once, ...others])}
+        ELSE (SELECT ${joined([multi.standard, ...names.map((name) => multi[name])])} FROM nft.tokens t
+          WHERE t.chain_id = ${chainId} AND t.contract = k.contract AND t.token_id = k.token_id) END`;
+    },
   };
 }
 
 /** The live tokens of a contract, by token id; the key is `contract`. */
 export function contractList(chainId: number, traits?: TraitFilter): PageList {
   const condition = traits && traitCondition(chainId, keyContract, traits);
-  const sql: PageList["sql"] = (refs, direction, keysOnly): ListSql => {
+  const sql: PageList["sql"] = (refs, direction, keysOnly, stale): ListSql => {
     const { order, than } = ways[direction];
     const from = `FROM nft.tokens k WHERE k.chain_id = ${chainId} AND k.contract = ${refs["contract"]} AND k.supply > 0`;
     return {
@@ -70,17 +83,17 @@ export function contractList(chainId: number, traits?: TraitFilter): PageList {
       order: `k.token_id${order}`,
       ...tokenOf(chainId, keysOnly),
       frame: `SELECT ${traits ? "NULL::bigint" : "c.token_count"} AS total, c.standard,
-          CASE WHEN cm.address IS NOT NULL THEN ${recordSql(false)} END AS record,
-          CASE WHEN cm.rendered_as IS DISTINCT FROM '${contractRendering.hash}' THEN ${recordSql(true)} END AS whole
+          CASE WHEN cm.address IS NOT NULL THEN ${recordSql(false, stale)} END AS record,
+          CASE WHEN cm.address IS NOT NULL AND cm.rendered_as IS DISTINCT FROM '${contractRendering.hash}' THEN ${recordSql(true, stale)} END AS whole
         FROM nft.contracts c
         LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
         WHERE c.chain_id = ${chainId} AND c.address = ${refs["contract"]}`,
     };
   };
   return {
-    ...{ chainId, sql, position: [32], positionParts: [], ofContract: true, heavy: traits !== undefined },
+    ...{ chainId, sql, position: [32], positionParts: 0, ofContract: true, heavy: traits !== undefined },
     variant: `contract|${chainId}|${traits !== undefined}`,
-    place: ([, tokenId = ""]) => [tokenId],
+    place: (part) => [part(1)],
     values: ([tokenId = 0n]) => [String(tokenId)],
     ...(condition
       ? {
@@ -92,6 +105,8 @@ export function contractList(chainId: number, traits?: TraitFilter): PageList {
       : {}),
   };
 }
+
+const newestPosition = ["k.mint_block::text", "k.mint_log_index::text", "k.mint_batch_index::text"];
 
 /**
  * The live tokens of a chain, newest mint first, within the caller's window; or of a creator, whose key is `creator`. Tokens
@@ -110,14 +125,14 @@ export function newestList(chainId: number, caller: Caller, creator: boolean): P
         `(k.mint_block, k.mint_log_index, k.mint_batch_index) ${than} ($${first}::bigint, $${first + 1}::integer, $${first + 2}::integer)`,
       keys: `SELECT k.contract, k.token_id, k.mint_block, k.mint_log_index, k.mint_batch_index${keysOnly ? "" : shown} ${from}`,
       order: `k.mint_block${order}, k.mint_log_index${order}, k.mint_batch_index${order}`,
-      ...tokenOf(chainId, keysOnly),
+      ...tokenOf(chainId, keysOnly, newestPosition),
       frame: `SELECT NULL::bigint AS total, ${noRecord}`,
     };
   };
   return {
     ...{ chainId, sql, position: [8, 4, 4], variant: `chain|${chainId}|${creator}|${windowDays === null}` },
-    positionParts: ["k.mint_block::text", "k.mint_log_index::text", "k.mint_batch_index::text"],
-    place: (item) => item.slice(3, 6),
+    positionParts: newestPosition.length,
+    place: (part, { position }) => position.map(part),
     values: (parts) => parts.map(String),
     // The window as a block, so that one index gives both order and bound: filtering the walk by time would read every
     // older token to find that a short page ends.
@@ -136,8 +151,12 @@ export function newestList(chainId: number, caller: Caller, creator: boolean): P
 }
 
 /** Where the walk reads keys alone, because rows may be skipped, the tokens of the page are joined to them. */
-function tokenOf(chainId: number, keysOnly: boolean): Pick<ListSql, "join" | "sources"> {
-  if (!keysOnly) return { join: "", sources: tokenSources("k") };
+function tokenOf(
+  chainId: number,
+  keysOnly: boolean,
+  position: readonly string[] = [],
+): Pick<ListSql, "join" | "sources"> {
+  if (!keysOnly) return { join: "", sources: { ...sourcesOf(tokenSources("k")), position } };
   const join = `JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = k.contract AND t.token_id = k.token_id`;
-  return { join, sources: tokenSources("t") };
+  return { join, sources: { ...sourcesOf(tokenSources("t")), position } };
 }

@@ -4,8 +4,9 @@ import type { RawRow } from "../db/pool/raw-row.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
-import { itemSql, liveNames, recordSql, tokenSources } from "./item-sql.ts";
-import { partMark } from "./rendered.ts";
+import { itemSql, liveNames, recordSql, sourcesOf, tokenSources } from "./item-sql.ts";
+import { readRendered } from "./read-rendered.ts";
+import { partMark, type Stale } from "./rendered.ts";
 import { runRead } from "./run-read.ts";
 import type { PageNeeds } from "./select-page.ts";
 import { withheldContracts, withheldToken } from "./withheld-token.ts";
@@ -32,17 +33,20 @@ export async function selectNft(
   run: "pipelined" | "pool",
 ): Promise<SelectedNft> {
   const { chainId } = input;
-  const write = (sources: string) => {
-    return `SELECT CASE WHEN t.token_id IS NOT NULL THEN ${itemSql(needs, tokenSources("t"), [], true)} END AS item,
-      c.standard AS standard, /*item*/${needs.contract ? `CASE WHEN cm.address IS NOT NULL THEN ${recordSql(true)} END` : "NULL"}/*end*/ AS record
+  const write = (sources: string, stale: Stale) => {
+    return `SELECT CASE WHEN t.token_id IS NOT NULL THEN ${itemSql(needs, sourcesOf(tokenSources("t")), true, stale)} END AS item,
+      c.standard AS standard, /*item*/${needs.contract ? `CASE WHEN cm.address IS NOT NULL THEN ${recordSql(true, stale)} END` : "NULL"}/*end*/ AS record
     FROM ${sources}
     LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = $1
     LEFT JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = $1 AND m.token_id = $2::numeric`;
   };
   const read = async (from: "listed" | "withheld", sources: () => string) => {
     const wanted = [...liveNames.filter((name) => needs.live.has(name)), needs.document, needs.stored, needs.contract];
-    const text = cachedStatement(`detail|${from}|${chainId}|${wanted}`, [], () => write(sources()));
-    const [row = null] = await runRead(services, text, [toBytes(input.contract), String(input.tokenId)], run, columns);
+    const parameters = [toBytes(input.contract), String(input.tokenId)];
+    const [row = null] = await readRendered((stale) => {
+      const text = cachedStatement(`detail|${from}|${chainId}|${wanted}|${stale}`, [], () => write(sources(), stale));
+      return runRead(services, text, parameters, run, columns);
+    });
     return row;
   };
   const listed = await read(
@@ -81,7 +85,7 @@ export async function selectContract(
 ): Promise<RecordParts | null> {
   const read = async (what: string, contracts: string) => {
     const write = () => `SELECT c.standard AS standard,
-        /*item*/CASE WHEN cm.address IS NOT NULL THEN ${recordSql(true)} END/*end*/ AS record
+        /*item*/CASE WHEN cm.address IS NOT NULL THEN ${recordSql(true, "render")} END/*end*/ AS record
       FROM ${contracts} c
       LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
       WHERE c.chain_id = ${chainId} AND c.address = $1`;

@@ -6,38 +6,34 @@ import type { Standard } from "../db/tables/nft.ts";
 import type { Services } from "../services.ts";
 import { addressLength, ContractBytes } from "./contract-bytes.ts";
 import { lightOffset } from "./heavy-read.ts";
-import { type Item, keyNames, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
+import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
 import { ItemBytes } from "./item-bytes.ts";
-import { amongSql, contractsSql, itemSql, type LiveName, liveNames, type Needs, type Sources } from "./item-sql.ts";
+import { amongSql, contractsSql, type ItemSources, itemSql, type LiveName, liveNames, type Needs } from "./item-sql.ts";
 import type { PageBounds } from "./page.ts";
-import { itemMark, partMark, sqlItemMark } from "./rendered.ts";
+import { readRendered } from "./read-rendered.ts";
+import { itemMark, partMark, type Stale, sqlItemMark } from "./rendered.ts";
 import { runRead } from "./run-read.ts";
 
 /** One list of tokens: how its keys are read in order, and where the values of its tokens are. */
 export interface PageList {
   chainId: number;
   position: PositionShape;
-  /** Parts of an item behind its key that name its position; none where the key does. */
-  positionParts: readonly string[];
-  /** The position of an item. */
-  place: (item: Item) => readonly string[];
+  /** How many parts of an item name its position; none where its key does. */
+  positionParts: number;
+  /** The position of an item. @param part one of its parts, by its number. */
+  place: (part: (at: number) => string, layout: Layout) => readonly string[];
   /** Parameters of a position. */
   values: (parts: bigint[]) => WireValue[];
   /** Tells apart all texts that `sql` can give. */
   variant: string;
   /** @param direction of the walk. @param keysOnly rows may be skipped by number: the walk had better read keys alone. */
-  sql: (refs: Refs, direction: "forward" | "backward", keysOnly: boolean) => ListSql;
+  sql: (refs: Refs, direction: "forward" | "backward", keysOnly: boolean, stale: Stale) => ListSql;
   /** A further condition on `k`: pieces of text with a value behind each but the last; `keyContract`: the key's contract. */
   filter?: { texts: readonly string[]; values: readonly (WireValue | typeof keyContract)[] };
   /** The list is of one contract, `contract` of its key, and its frame has the record. */
   ofContract?: boolean;
   /** Its page may touch many more rows than it has; see `readHeavy`. */
   heavy?: boolean;
-}
-
-/** How many parts of an item `place` reads: its key, and what names its position. */
-export function placeParts({ positionParts }: PageList): number {
-  return keyNames.length + positionParts.length;
 }
 
 /** Stands for the contract of a list's key. */
@@ -54,7 +50,7 @@ export interface ListSql {
   order: string;
   /** Joined to a key, alias `k`, where its own row has not all values. */
   join: string;
-  sources: Sources;
+  sources: ItemSources;
   /** SELECT of `total`, and of `standard, record, whole` for the one contract; no row: nothing is known of it. */
   frame: string;
 }
@@ -115,12 +111,12 @@ export async function selectPages(
   const filterAt = parameters.length + 1;
   const { texts = [], values = [] } = list.filter ?? {};
   parameters.push(...values.filter((value) => value !== keyContract));
-  const write = () => {
+  const write = (stale: Stale) => {
     const refs = Object.fromEntries(names.map((name, at) => [name, single ? `$${at + 1}` : `each_key.${name}`]));
     let at = filterAt;
     const valueText = (value: unknown) => (value === keyContract ? refs["contract"] : `$${at++}`);
     const condition = texts.map((piece, index) => (index === 0 ? piece : `${valueText(values[index - 1])}${piece}`));
-    const text = statementOf(list, refs, bounds, needs, positionAt, condition.join(""));
+    const text = statementOf(list, refs, bounds, needs, positionAt, condition.join(""), stale);
     return single ? text : forEachKey(names, text);
   };
   // Page numbers are many; pages behind a cursor share one text.
@@ -129,10 +125,12 @@ export async function selectPages(
     ...[list.variant, single, bounds.limit, bounds.position !== null, bounds.backward, texts.join("$")],
     shownBy(needs),
   ].join("|");
-  const text = once ? write() : cachedStatement(variant, [], write);
   const heavy = list.heavy === true || bounds.offset > lightOffset;
-  const rows = await runRead(services, text, parameters, run, columns, { heavy, once });
-  const layout = layoutOf(needs, list.positionParts.length);
+  const rows = await readRendered((stale) => {
+    const text = once ? write(stale) : cachedStatement(`${variant}|${stale}`, [], () => write(stale));
+    return runRead(services, text, parameters, run, columns, { heavy, once });
+  });
+  const layout = layoutOf(needs, list.positionParts);
   return keys.map((key, at) =>
     selectedOf(
       rows[at] ?? null,
@@ -164,7 +162,7 @@ function selectedOf(row: RawRow | null, layout: Layout, contract: Buffer | undef
   const whole = read(column.whole);
   const found =
     row && most !== null
-      ? bytesOf(row, layout, most, standard && ContractBytes.one(address, standard, record))
+      ? bytesOf(row, layout, most, standard && ContractBytes.one(standard, row.bytes(column.record)))
       : textsOf(row);
   return {
     ...{ known: row?.has(column.known) ?? false, total: total === null ? null : BigInt(total), layout, own },
@@ -187,9 +185,7 @@ function bytesOf(row: RawRow, layout: Layout, most: number, own: ContractBytes |
 function textsOf(row: RawRow | null) {
   const split = (at: number) => row?.text(at)?.split(itemMark) ?? [];
   const multi = new Set(split(column.multi));
-  const records = new Map(
-    split(column.records).map((text) => [text.slice(0, addressLength), text.slice(addressLength + 1)]),
-  );
+  const records = new Map(split(column.records).map((text) => [text.slice(0, addressLength), text]));
   return {
     ...{ items: split(column.items).map((item) => item.split(partMark)), bytes: null, contracts: null },
     contract: (of: string) => recordOf(of, multi.has(of) ? "ERC1155" : "ERC721", records.get(of) ?? null),
@@ -203,20 +199,21 @@ function statementOf(
   needs: PageNeeds,
   positionAt: number,
   condition: string,
+  stale: Stale,
 ): string {
   const { chainId } = list;
   const { limit, offset } = bounds;
-  const sql = list.sql(refs, bounds.backward ? "backward" : "forward", offset > 0);
+  const sql = list.sql(refs, bounds.backward ? "backward" : "forward", offset > 0, stale);
   const after = bounds.position ? ` AND ${sql.after(positionAt)}` : "";
   const filter = condition === "" ? "" : ` AND ${condition}`;
   const [among, contracts] =
     needs.contract && !list.ofContract
-      ? [`, ${amongSql}`, contractsSql(chainId)]
+      ? [`, ${amongSql}`, contractsSql(chainId, stale)]
       : ["", "NULL AS multi, NULL AS records"];
   const skipped = offset > 0 ? ` OFFSET ${offset}` : "";
   return `WITH keys AS MATERIALIZED (${sql.keys}${filter}${after} ORDER BY ${sql.order} LIMIT ${limit}${skipped})${among}
     SELECT true::text AS known, frame.total::text AS total, (SELECT string_agg(item, ${sqlItemMark}) FROM (
-      SELECT ${itemSql(needs, sql.sources, list.positionParts)} AS item FROM keys k ${sql.join}
+      SELECT ${itemSql(needs, sql.sources, false, stale)} AS item FROM keys k ${sql.join}
       LEFT JOIN service.token_metadata m
         ON m.chain_id = ${chainId} AND m.contract = k.contract AND m.token_id = k.token_id
       ORDER BY ${sql.order}) item) AS items,

@@ -21,6 +21,11 @@ export class RawRow {
     return this.#columns[column] != null;
   }
 
+  /** Whether any of its values has this byte. */
+  includes(byte: number): boolean {
+    return this.#columns.some((value) => value?.includes(byte) === true);
+  }
+
   text(column: number): string | null {
     return this.#columns[column]?.toString() ?? null;
   }
