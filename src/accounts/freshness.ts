@@ -14,13 +14,21 @@ export type Freshness = Record<string, ChainFreshness>;
 
 type HeadRow = { chain_id: number; block_number: bigint; block_timestamp: bigint; hash: string | null };
 
+/** What answers say at a second of the clock. */
+export interface Shown {
+  second: number;
+  freshness: Freshness;
+  /** The same as JSON text, for `extensions.freshness`. */
+  text: string;
+}
+
 interface Kept {
   /** What was read last, and when it was asked for. */
   rows: HeadRow[];
   askedAt: number;
   asking: Promise<void> | null;
-  /** What `rows` say at a second of the clock. */
-  shown: { second: number; freshness: Freshness; text: string } | null;
+  /** Of `rows`. */
+  shown: Shown | null;
 }
 
 /** An older head is still a true lower bound, so it need not be read for every answer. */
@@ -31,12 +39,16 @@ const kept = new WeakMap<Services, Kept>();
 
 /** Per chain of this installation that is indexed. Never fails: without a database it is empty. */
 export async function readFreshness(services: Services): Promise<Freshness> {
-  return (await current(services)).freshness;
+  return (await readShownFreshness(services)).freshness;
 }
 
-/** The same as JSON text, in `extensions.freshness`. */
-export async function readFreshnessText(services: Services): Promise<string> {
-  return (await current(services)).text;
+/** The same without waiting; null: it has to be read. */
+export function knownFreshness(services: Services): Shown | null {
+  const heads = kept.get(services);
+  if (!heads) return null;
+  const age = performance.now() - heads.askedAt;
+  if (age >= renewedMs) heads.asking ??= ask(services, heads);
+  return age >= keptMs ? null : shownAt(services, heads);
 }
 
 /** How an answer of `/v0` says it. */
@@ -51,7 +63,8 @@ export function indexedHeaders(head: ChainFreshness | undefined): Record<string,
   };
 }
 
-async function current(services: Services): Promise<{ freshness: Freshness; text: string }> {
+/** With its text. */
+export async function readShownFreshness(services: Services): Promise<Shown> {
   let heads = kept.get(services);
   if (!heads) {
     heads = { rows: [], askedAt: Number.NEGATIVE_INFINITY, asking: null, shown: null };
@@ -60,6 +73,10 @@ async function current(services: Services): Promise<{ freshness: Freshness; text
   const age = performance.now() - heads.askedAt;
   if (age >= renewedMs) heads.asking ??= ask(services, heads);
   if (age >= keptMs) await heads.asking;
+  return shownAt(services, heads);
+}
+
+function shownAt(services: Services, heads: Kept): Shown {
   const second = Math.round(Date.now() / 1000);
   if (heads.shown?.second === second) return heads.shown;
   const freshness = freshnessAt(services, heads.rows, second);

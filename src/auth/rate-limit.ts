@@ -74,15 +74,20 @@ export class RateLimiter {
 
   /** Takes `cost` out of a bucket, or nothing. A cost above the bucket's size can never pass. */
   async take(key: string, budget: RateBudget, cost = 1): Promise<RateAnswer> {
-    const blocked = this.blockedSeconds(key);
-    if (blocked > 0) return refusal(budget, blocked);
-    if (cost > budget.burst) return refusal(budget, budget.burst / budget.perSecond);
-    const leased = this.#takeLeased(key, budget, cost);
-    if (leased) return leased;
+    const known = this.takeKnown(key, budget, cost);
+    if (known) return known;
     const ahead = this.#ahead(key, budget);
     const booked = ahead > 0 ? await this.#book(key, budget, cost, ahead) : null;
     // What is left may do for this request alone.
     return booked?.allowed ? booked : await this.#book(key, budget, cost, 0);
+  }
+
+  /** The same where the answer is known in this process; null: nothing was taken yet. */
+  takeKnown(key: string, budget: RateBudget, cost = 1): RateAnswer | null {
+    const blocked = this.blockedSeconds(key);
+    if (blocked > 0) return refusal(budget, blocked);
+    if (cost > budget.burst) return refusal(budget, budget.burst / budget.perSecond);
+    return this.#takeLeased(key, budget, cost);
   }
 
   async #book(key: string, budget: RateBudget, cost: number, ahead: number): Promise<RateAnswer> {

@@ -1,12 +1,17 @@
 import { Server, type ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ServerType } from "@hono/node-server";
+import { type Listed, OpenList } from "./open-list.ts";
+
+interface OpenAnswer extends Listed {
+  response: ServerResponse;
+}
 
 /** How a process that is to end leaves: readiness says so first, so that load balancers send nothing new. */
 export class Drain {
   /** From the signal on: `/readyz` answers 503, and every answer closes its connection. */
   draining = false;
-  readonly #open = new Set<ServerResponse>();
+  readonly #open = new OpenList<OpenAnswer>();
   readonly #endings: (() => void)[] = [];
 
   /** Watches a server's answers; call it once, before it listens. */
@@ -14,8 +19,9 @@ export class Drain {
     if (!(server instanceof Server)) return;
     server.prependListener("request", (_request, response) => {
       if (this.draining) response.shouldKeepAlive = false;
-      this.#open.add(response);
-      response.once("close", () => this.#open.delete(response));
+      const answer = { response, place: 0 };
+      this.#open.add(answer);
+      response.on("close", () => this.#open.remove(answer));
     });
   }
 
@@ -30,7 +36,7 @@ export class Drain {
    */
   async close(server: ServerType, { delayMs, graceMs }: { delayMs: number; graceMs: number }): Promise<void> {
     this.draining = true;
-    for (const response of this.#open) response.shouldKeepAlive = false;
+    for (const { response } of this.#open.all()) response.shouldKeepAlive = false;
     await sleep(delayMs);
     const closed = new Promise((done) => server.close(done));
     for (const end of this.#endings) end();

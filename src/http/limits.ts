@@ -1,6 +1,7 @@
 import { type IncomingMessage, Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { ServerType } from "@hono/node-server";
+import { type Listed, OpenList } from "./open-list.ts";
 import { newRequestId } from "./request-id.ts";
 
 /** What Node takes only when a server is made. */
@@ -13,7 +14,7 @@ const bytesPerSecond = 1_024;
 /** A client that takes nothing of its answer for so long has gone. */
 const stuckAnswerMs = 30_000;
 
-interface Watched {
+interface Watched extends Listed {
   request: IncomingMessage;
   response: ServerResponse;
   startedAt: number;
@@ -37,16 +38,18 @@ export function limitServer(server: ServerType): void {
   server.maxConnections = 2_000;
   server.maxRequestsPerSocket = 0;
   server.on("clientError", answerBrokenRequest);
-  const open = new Set<Watched>();
+  const open = new OpenList<Watched>();
   server.prependListener("request", (request, response) => {
     const now = performance.now();
     const bytesAtStart = request.socket.bytesRead;
-    const watched = { request, response, startedAt: now, pardonedMs: 0, bytesAtStart, written: 0, writtenAt: now };
+    const watched: Watched = {
+      ...{ request, response, startedAt: now, pardonedMs: 0, bytesAtStart, written: 0, writtenAt: now, place: 0 },
+    };
     open.add(watched);
-    response.once("close", () => open.delete(watched));
+    response.on("close", () => open.remove(watched));
   });
   const timer = setInterval(() => {
-    for (const watched of open) {
+    for (const watched of open.all()) {
       if (isStuck(watched)) watched.request.socket.destroy();
       else if (isDripping(watched)) refuseSlow(watched);
     }

@@ -5,12 +5,12 @@
 export class JsonText {
   readonly #pieces: (string | Buffer)[] = [];
   /** What gives back the memory of pieces. */
-  readonly #lent: (() => void)[] = [];
+  #lent: (() => void)[] | null = null;
 
   /** @param pieces bytes are UTF-8. @param giveBack their memory. */
   constructor(pieces: readonly Buffer[] = [], giveBack?: () => void) {
-    this.#pieces.push(...pieces);
-    if (giveBack) this.#lent.push(giveBack);
+    for (const piece of pieces) this.#pieces.push(piece);
+    if (giveBack) this.#lent = [giveBack];
   }
 
   /** Puts something behind. A string is text already, not a value to be quoted. */
@@ -18,7 +18,8 @@ export class JsonText {
     if (typeof part !== "string") {
       for (const piece of part.#pieces) this.#push(piece);
       // From here on it is this text's.
-      this.#lent.push(...part.#lent.splice(0));
+      if (part.#lent) this.#lent = this.#lent ? this.#lent.concat(part.#lent) : part.#lent;
+      part.#lent = null;
     } else if (part !== "") this.#push(part);
     return this;
   }
@@ -30,13 +31,25 @@ export class JsonText {
 
   /** Gives back the memory of the pieces: nothing may read them any more. Who never calls it leaves that to the collector. */
   release(): void {
-    for (const giveBack of this.#lent.splice(0)) giveBack();
+    const lent = this.#lent ?? [];
+    this.#lent = null;
+    for (const giveBack of lent) giveBack();
   }
 
   get byteLength(): number {
     let length = 0;
     for (const piece of this.#pieces) length += typeof piece === "string" ? Buffer.byteLength(piece) : piece.length;
     return length;
+  }
+
+  /** With one character for each byte, for a small text that goes out with its headers. */
+  latin1(): string {
+    let text = "";
+    for (const piece of this.#pieces) {
+      if (typeof piece !== "string") text += piece.toString("latin1");
+      else text += Buffer.byteLength(piece) === piece.length ? piece : Buffer.from(piece).toString("latin1");
+    }
+    return text;
   }
 
   toString(): string {

@@ -87,11 +87,13 @@ export class ByteWriter {
     this.#at += this.#bytes.write(text, this.#at, "latin1");
   }
 
-  /** All of it, in memory of the pool; the writer is empty then. */
+  /** All of it, in memory of the pool where it is long; the writer is empty then. */
   take(): JsonText {
-    const taken = pageMemory.take(this.#at);
-    this.#bytes.copy(taken, 0, 0, this.#at);
+    const length = this.#at;
     this.#at = 0;
+    if (length < pooledBytes) return new JsonText([Buffer.from(this.#bytes.subarray(0, length))]);
+    const taken = pageMemory.take(length);
+    this.#bytes.copy(taken, 0, 0, length);
     if (this.#bytes.length > mostKept) this.#use(Buffer.allocUnsafeSlow(usualSize));
     return new JsonText([taken], () => pageMemory.give(taken));
   }
@@ -122,5 +124,6 @@ const digits = Array.from(
 );
 const wordBytes = 4;
 const fewBytes = 100;
+const pooledBytes = 8_192;
 /** A page may have some megabytes; most have some dozen kilobytes. */
 const mostKept = 2 * 1024 * 1024;

@@ -59,13 +59,11 @@ function itemMember(member: JsonMember, name: string, layout: Layout): WriteMemb
   if (typeof field === "object") {
     if (field.group !== "fileInformation") return contractGroup(field.members, name, layout);
   } else if (field === "chain") {
-    const before = new Fixed(name);
-    return ({ facts }) => {
-      out.put(before);
-      out.latin1(facts.chain);
-    };
+    const chain = byFacts((facts) => name + facts.chain);
+    return ({ facts }) => out.put(chain(facts));
   } else {
     const source = sourceOf(field);
+    if (source !== null && fieldOf(tokenFields, source).copy) return ownCopy(name, layout.at(source as never));
     const copied = source !== null && copiedFrom(field, fieldOf(tokenFields, source));
     if (copied) {
       const write = copy(name, copied, layout.at(source as never));
@@ -82,6 +80,29 @@ function itemMember(member: JsonMember, name: string, layout: Layout): WriteMemb
   return ({ items, facts }) => {
     out.put(before);
     out.latin1(text(items, { facts, contract: noContract }));
+  };
+}
+
+/** A text that depends on what is known before the statement runs, written again and again. */
+function byFacts(text: (facts: Facts) => string): (facts: Facts) => Fixed {
+  const known = new WeakMap<Facts, Fixed>();
+  return (facts) => {
+    const found = known.get(facts) ?? new Fixed(text(facts));
+    known.set(facts, found);
+    return found;
+  };
+}
+
+/** The URL of our own copy: the part is its path as a JSON string, `null` without one. */
+function ownCopy(name: string, part: number): WriteMember {
+  const start = byFacts(({ cachedBase }) => `${name}"${cachedBase}`);
+  const nothing = new Fixed(`${name}null`);
+  const quote = 0x22;
+  return ({ items, facts }) => {
+    const [from, to] = [items.startOf(part), items.endOf(part)];
+    if (from === to || items.bytes[from] !== quote) return out.put(nothing);
+    out.put(start(facts));
+    out.copy(items.source, from + 1, to);
   };
 }
 

@@ -34,6 +34,8 @@ export interface Field<V> {
    * characters; `null` stands for an empty one.
    */
   around?: readonly [before: string, after: string, cut?: number] | undefined;
+  /** The part is the path of our own copy as a JSON string; `json` puts the base of our URLs in front of it. */
+  copy?: true;
   /** The value itself, from the item's part in characters. */
   value: (part: string, facts: Facts) => V;
   graphql: { type: GraphQLType; nullable?: boolean; description?: string; deprecationReason?: string };
@@ -117,7 +119,10 @@ function shortText(column: string, told: Told = {}): Field<string | null> {
 function copyUrl(column: string, told: Told = {}): Field<string | null> {
   const json = (part: string, { cachedBase }: Facts) =>
     part === "null" || part === "" ? "null" : `"${cachedBase}${part.slice(1)}`;
-  return { ...shortText(column, told), json, around: undefined, value: (part, facts) => JSON.parse(json(part, facts)) };
+  return {
+    ...{ ...shortText(column, told), json, around: undefined, copy: true },
+    value: (part, facts) => JSON.parse(json(part, facts)),
+  };
 }
 
 const chain: Field<string> = {

@@ -24,7 +24,7 @@ export async function getNft(
 ): Promise<Nft & { contractRecord: ContractRecord }> {
   const chainId = findChain(services.chains, input.chain).id;
   const needs = needsOfParts({ metadata: true, contract: true });
-  const { item, layout, record } = await selectNft(services, { ...input, chainId }, needs, "pool");
+  const { item, layout, record } = await selectNft(services, { ...input, chainId }, needs);
   services.demand.token(chainId, input.contract, input.tokenId);
   const facts = factsOf(services.config, input.chain, false);
   const contractRecord = toContractRecord(facts, record);

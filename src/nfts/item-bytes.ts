@@ -46,13 +46,18 @@ export class ItemBytes {
     let found = 0;
     starts[found++] = at;
     const { words } = this.source;
-    for (; at + 4 <= end; at += 4) {
+    const count = this.#partCount;
+    // Nothing is looked up in the last part, which is the document and so half of what there is.
+    for (; found < count && at + 4 <= end; at += 4) {
       if (!hasPartMark(words.getInt32(at))) continue;
-      for (let of4 = at; of4 < at + 4; of4 += 1) if (bytes[of4] === partByte) starts[found++] = of4 + 1;
+      for (let of4 = at; of4 < at + 4 && found < count; of4 += 1)
+        if (bytes[of4] === partByte) starts[found++] = of4 + 1;
     }
-    for (; at < end; at += 1) if (bytes[at] === partByte) starts[found++] = at + 1;
+    for (; found < count && at < end; at += 1) if (bytes[at] === partByte) starts[found++] = at + 1;
     starts[found] = end + 1;
-    if (found !== this.#partCount) throw new Error("a statement gave items of another layout");
+    // In another layout the first item shows it.
+    const further = item === 0 ? bytes.indexOf(partByte, starts[count - 1]) : -1;
+    if (found !== count || (further >= 0 && further < end)) throw new Error("a statement gave items of another layout");
     this.#open = item;
   }
 

@@ -74,8 +74,19 @@ export function cachedBase(config: Config): string {
   return `${config.publicUrl}/ipfs`;
 }
 
-/** @param chain its name as the request spelled it. @param latin1 for texts that stay bytes. */
+const knownFacts = new WeakMap<Config, Map<string, Facts>>();
+
+/** @param chain a known one, as the request spelled it. @param latin1 for texts that stay bytes. */
 export function factsOf(config: Config, chain: string, latin1: boolean): Facts {
+  const known = knownFacts.get(config) ?? new Map<string, Facts>();
+  knownFacts.set(config, known);
+  const key = latin1 ? chain : `${chain} in characters`;
+  const facts = known.get(key) ?? makeFacts(config, chain, latin1);
+  known.set(key, facts);
+  return facts;
+}
+
+function makeFacts(config: Config, chain: string, latin1: boolean): Facts {
   const facts = { chain: JSON.stringify(chain), cachedBase: JSON.stringify(`${cachedBase(config)}/`).slice(1, -1) };
   return latin1 ? { chain: latin1Of(facts.chain), cachedBase: latin1Of(facts.cachedBase) } : facts;
 }

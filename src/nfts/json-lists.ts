@@ -8,14 +8,14 @@ import type { Services } from "../services.ts";
 import { factsOf, type RecordParts } from "./item.ts";
 import { bytesText, type JsonPage, type JsonPageRequest, readJsonPage } from "./json-page.ts";
 import { accountList, contractList, newestList } from "./page-lists.ts";
-import { selectContract, selectNft } from "./select-one.ts";
+import { selectContract, selectNftBytes } from "./select-one.ts";
 import type { PageNeeds } from "./select-page.ts";
 import type { ContractMember, NftShape } from "./shape.ts";
 import type { TraitFilter } from "./traits.ts";
-import { contractWriter, needsOfShape, nftWriter } from "./writers.ts";
+import { contractWriter, itemsWriter, needsOfShape } from "./writers.ts";
 
 /*
- * The reads of tokens whose answer is put together as text (compose.ts), forwards: the rows, their order and their
+ * The reads of tokens whose answer is put together as bytes (compose-bytes.ts), forwards: the rows, their order and their
  * cursors are those of list-nfts.ts and get-nft.ts, which test/graphql/same-answers.test.ts holds.
  */
 
@@ -60,6 +60,7 @@ export async function chainPage(services: Services, caller: Caller, input: JsonP
 
 export interface JsonNft {
   nft: JsonText;
+  /** Where the contract was asked for. */
   owner: string | null;
   contract: JsonText | null;
 }
@@ -77,15 +78,19 @@ export async function nftDetails(
   },
 ): Promise<JsonNft> {
   const chainId = findChain(services.chains, input.chain).id;
-  const { item, record, layout } = await selectNft(services, { ...input, chainId }, needsFor(input), "pipelined");
+  const { items, contracts, layout, release } = await selectNftBytes(services, { ...input, chainId }, needsFor(input));
   services.demand.token(chainId, input.contract, input.tokenId);
-  const beside = { facts: factsOf(services.config, input.chain, true), contract: () => record };
-  const owner = item[layout.at("owner")] ?? "";
-  return {
-    nft: bytesText(nftWriter(input.shape, layout)(item, beside)),
-    owner: owner === "" ? null : `0x${owner}`,
-    contract: input.contractMembers ? bytesText(contractWriter(input.contractMembers)(record, beside)) : null,
-  };
+  const facts = factsOf(services.config, input.chain, true);
+  const nft = itemsWriter(input.shape, layout)({ items, contracts, facts }, 1);
+  const found: JsonNft = { nft, owner: null, contract: null };
+  if (input.contractMembers) {
+    const record = contracts.parts(input.contract.slice(2).toLowerCase());
+    const owner = items.text(layout.at("owner"));
+    if (owner !== "") found.owner = `0x${owner}`;
+    found.contract = bytesText(contractWriter(input.contractMembers)(record, { facts, contract: () => record }));
+  }
+  release();
+  return found;
 }
 
 /** See `getContracts`: one contract's record; null for one the index has never seen. */

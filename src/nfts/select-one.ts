@@ -1,21 +1,39 @@
 import { toBytes } from "../db/bytes.ts";
 import { cachedStatement } from "../db/pool/cached-statement.ts";
 import type { RawRow } from "../db/pool/raw-row.ts";
+import type { Standard } from "../db/tables/nft.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
+import { ContractBytes } from "./contract-bytes.ts";
 import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
-import { itemSql, liveNames, recordSql, sourcesOf, tokenSources } from "./item-sql.ts";
-import { readRendered } from "./read-rendered.ts";
+import { ItemBytes } from "./item-bytes.ts";
+import { itemSql, recordSql, sourcesOf, tokenSources } from "./item-sql.ts";
+import { type RenderedRead, readRow, readRows } from "./read-rendered.ts";
 import { partMark, type Stale } from "./rendered.ts";
-import { runRead } from "./run-read.ts";
-import type { PageNeeds } from "./select-page.ts";
+import { type PageNeeds, shownBy } from "./select-page.ts";
 import { withheldContracts, withheldToken } from "./withheld-token.ts";
 
+/** With the texts that lists leave out. */
 export interface SelectedNft {
   item: Item;
   layout: Layout;
-  /** With the texts that lists leave out, like the item; its address and standard alone where it was not asked for. */
+  /** Address and standard alone where the contract was not asked for. */
   record: RecordParts;
+}
+
+/** The same as bytes, for as long as they are not given back. */
+export interface SelectedNftBytes {
+  /** The one item. */
+  items: ItemBytes;
+  layout: Layout;
+  contracts: ContractBytes;
+  release: () => void;
+}
+
+interface NftKey {
+  chainId: number;
+  contract: string;
+  tokenId: bigint;
 }
 
 const column = { item: 0, standard: 1, record: 2 };
@@ -26,55 +44,64 @@ const columns = Object.keys(column);
  *
  * @throws ServiceError `not_found` for a contract or token the index has never seen.
  */
-export async function selectNft(
-  services: Services,
-  input: { chainId: number; contract: string; tokenId: bigint },
-  needs: PageNeeds,
-  run: "pipelined" | "pool",
-): Promise<SelectedNft> {
-  const { chainId } = input;
-  const write = (sources: string, stale: Stale) => {
-    return `SELECT CASE WHEN t.token_id IS NOT NULL THEN ${itemSql(needs, sourcesOf(tokenSources("t")), true, stale)} END AS item,
-      c.standard AS standard, /*item*/${needs.contract ? `CASE WHEN cm.address IS NOT NULL THEN ${recordSql(true, stale)} END` : "NULL"}/*end*/ AS record
-    FROM ${sources}
-    LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = $1
-    LEFT JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = $1 AND m.token_id = $2::numeric`;
-  };
-  const read = async (from: "listed" | "withheld", sources: () => string) => {
-    const wanted = [...liveNames.filter((name) => needs.live.has(name)), needs.document, needs.stored, needs.contract];
-    const parameters = [toBytes(input.contract), String(input.tokenId)];
-    const [row = null] = await readRendered((stale) => {
-      const text = cachedStatement(`detail|${from}|${chainId}|${wanted}|${stale}`, [], () => write(sources(), stale));
-      return runRead(services, text, parameters, run, columns);
-    });
-    return row;
-  };
-  const listed = await read(
-    "listed",
-    () => `(SELECT address, standard FROM nft.contracts WHERE chain_id = ${chainId} AND address = $1) c
-    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = $1 AND t.token_id = $2::numeric`,
-  );
-  const row = listed?.has(column.item)
-    ? listed
-    : await read(
-        "withheld",
-        () => `${withheldToken({ chainId: String(chainId), contract: "$1", tokenId: "$2::numeric" })} t
-    CROSS JOIN LATERAL (SELECT t.contract AS address, t.standard AS standard) c`,
-      );
-  const textOf = (from: RawRow, at: number) => (run === "pipelined" ? from.latin1(at) : from.text(at));
-  const item = row && textOf(row, column.item);
-  if (!row || item === null) {
-    const what = listed
-      ? "this contract has no such token"
-      : "no contract with NFTs is known at this address on this chain";
-    throw new ServiceError("not_found", what);
-  }
-  const address = input.contract.slice(2).toLowerCase();
+export async function selectNft(services: Services, key: NftKey, needs: PageNeeds): Promise<SelectedNft> {
+  const row = await selectRow(key, needs, async (read) => (await readRows(services, read, columns))[0] ?? null);
+  const address = key.contract.slice(2).toLowerCase();
   return {
-    item: item.split(partMark),
+    item: (row.text(column.item) ?? "").split(partMark),
     layout: layoutOf(needs, 0),
-    record: recordOf(address, row.text(column.standard) ?? "", textOf(row, column.record)),
+    record: recordOf(address, row.text(column.standard) ?? "", row.text(column.record)),
   };
+}
+
+/** The same over a pipelined connection. */
+export async function selectNftBytes(services: Services, key: NftKey, needs: PageNeeds): Promise<SelectedNftBytes> {
+  const row = await selectRow(key, needs, (read) => readRow(services, read));
+  const layout = layoutOf(needs, 0);
+  return {
+    items: new ItemBytes(row.bytes(column.item) as Buffer, layout.parts, 1),
+    contracts: ContractBytes.one(row.text(column.standard) as Standard, row.bytes(column.record)),
+    layout,
+    release: () => row.release(),
+  };
+}
+
+/** The row of a token. */
+async function selectRow(
+  key: NftKey,
+  needs: PageNeeds,
+  run: (read: RenderedRead) => Promise<RawRow | null>,
+): Promise<RawRow> {
+  const values = [toBytes(key.contract), String(key.tokenId)];
+  const listed = await run({ text: (stale) => textOf("listed", key.chainId, needs, stale), values });
+  if (listed?.has(column.item)) return listed;
+  const withheld = await run({ text: (stale) => textOf("withheld", key.chainId, needs, stale), values });
+  if (withheld?.has(column.item)) return withheld;
+  const what = listed
+    ? "this contract has no such token"
+    : "no contract with NFTs is known at this address on this chain";
+  throw new ServiceError("not_found", what);
+}
+
+const tokenRows = {
+  listed: (chainId: number) =>
+    `(SELECT address, standard FROM nft.contracts WHERE chain_id = ${chainId} AND address = $1) c
+    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = $1 AND t.token_id = $2::numeric`,
+  withheld: (chainId: number) =>
+    `${withheldToken({ chainId: String(chainId), contract: "$1", tokenId: "$2::numeric" })} t
+    CROSS JOIN LATERAL (SELECT t.contract AS address, t.standard AS standard) c`,
+};
+
+function textOf(from: keyof typeof tokenRows, chainId: number, needs: PageNeeds, stale: Stale): string {
+  return cachedStatement(
+    `detail|${from}|${chainId}|${shownBy(needs)}|${stale}`,
+    [],
+    () => `SELECT CASE WHEN t.token_id IS NOT NULL THEN ${itemSql(needs, sourcesOf(tokenSources("t")), true, stale)} END AS item,
+      c.standard AS standard, /*item*/${needs.contract ? `CASE WHEN cm.address IS NOT NULL THEN ${recordSql(true, stale)} END` : "NULL"}/*end*/ AS record
+    FROM ${tokenRows[from](chainId)}
+    LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = $1
+    LEFT JOIN service.token_metadata m ON m.chain_id = ${chainId} AND m.contract = $1 AND m.token_id = $2::numeric`,
+  );
 }
 
 /** One contract's record as bytes, with the texts that lists leave out; null for one the index has never seen. */

@@ -10,9 +10,8 @@ import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./
 import { ItemBytes } from "./item-bytes.ts";
 import { amongSql, contractsSql, type ItemSources, itemSql, type LiveName, liveNames, type Needs } from "./item-sql.ts";
 import type { PageBounds } from "./page.ts";
-import { readRendered } from "./read-rendered.ts";
+import { readRow, readRows } from "./read-rendered.ts";
 import { itemMark, partMark, type Stale, sqlItemMark } from "./rendered.ts";
-import { runRead } from "./run-read.ts";
 
 /** One list of tokens: how its keys are read in order, and where the values of its tokens are. */
 export interface PageList {
@@ -126,10 +125,9 @@ export async function selectPages(
     shownBy(needs),
   ].join("|");
   const heavy = list.heavy === true || bounds.offset > lightOffset;
-  const rows = await readRendered((stale) => {
-    const text = once ? write(stale) : cachedStatement(`${variant}|${stale}`, [], () => write(stale));
-    return runRead(services, text, parameters, run, columns, { heavy, once });
-  });
+  const text = (stale: Stale) => (once ? write(stale) : cachedStatement(`${variant}|${stale}`, [], () => write(stale)));
+  const read = { text, values: parameters, heavy, once };
+  const rows = run === "pipelined" ? [await readRow(services, read)] : await readRows(services, read, columns);
   const layout = layoutOf(needs, list.positionParts);
   return keys.map((key, at) =>
     selectedOf(
@@ -144,7 +142,7 @@ export async function selectPages(
 const shown = new WeakMap<PageNeeds, string>();
 
 /** Tells apart what reads show. */
-function shownBy(needs: PageNeeds): string {
+export function shownBy(needs: PageNeeds): string {
   const known = shown.get(needs);
   if (known !== undefined) return known;
   const live = liveNames.filter((name) => needs.live.has(name));

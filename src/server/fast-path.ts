@@ -1,13 +1,14 @@
 import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Admission, admit } from "../accounts/admit.ts";
+import { type Admission, admit, admitRead } from "../accounts/admit.ts";
 import { cachedSession } from "../accounts/authenticate.ts";
-import { indexedHeaders, readFreshness, readFreshnessText } from "../accounts/freshness.ts";
+import { indexedHeaders, knownFreshness, readShownFreshness, type Shown } from "../accounts/freshness.ts";
 import { costOfRoute, operationOfField, operationOfRoute } from "../accounts/operations.ts";
 import { inReadScope } from "../accounts/request-scope.ts";
 import { rateHeadersOf } from "../admission/rate-headers.ts";
 import { setRequestState } from "../admission/request-state.ts";
 import { loadOf } from "../admission/shed-load.ts";
+import type { Session } from "../auth/caller.ts";
 import { chainAliases } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { maxAnswerBytes } from "../graphql/answer-size.ts";
@@ -36,9 +37,9 @@ interface FastAnswer {
   /** The request's body, if it was taken. */
   body?: string;
   contentType: string;
-  /** Headers that only this API has. */
-  headers: () => Promise<Record<string, string>>;
-  text: (session: NonNullable<Awaited<ReturnType<typeof cachedSession>>>) => Promise<JsonText>;
+  /** Headers that only this API has. @param freshness of the time before the statement ran. */
+  headers: (freshness: Shown) => Record<string, string>;
+  text: (session: Session, freshness: Shown) => Promise<JsonText>;
 }
 
 /**
@@ -76,20 +77,27 @@ export function fastPath(services: Services, operations: PrecompiledOperations, 
     const headers: Record<string, string> = {};
     try {
       const requestId = newRequestId();
-      const session = await cachedSession(services, rawHeaderValues(request, "authorization"), requestId);
+      // Most of these are known without waiting, and each wait costs as much as a value of the answer.
+      const found = cachedSession(services, rawHeaderValues(request, "authorization"), requestId);
+      const session = found instanceof Promise ? await found : found;
       if (session) {
         const operation =
           fast.api === "v0" ? operationOfRoute("GET", request.url ?? "") : operationOfField("query", "");
         let state: Admission = null;
-        await admit(services, session, operation, fast.cost, (known) => {
+        const report = (known: Admission) => {
           state = known;
-        }).catch((refusal: unknown) => {
+        };
+        try {
+          if (!admitRead(services, session, operation, fast.cost, report))
+            await admit(services, session, operation, fast.cost, report);
+        } catch (refusal) {
           admission = { state, refusal };
           throw refusal;
-        });
+        }
         admission = { state, refusal: null };
-        Object.assign(headers, rateHeadersOf(state), await fast.headers(), { "x-request-id": requestId });
-        text = await inReadScope(session.accountId, response, () => fast.text(session));
+        const freshness = knownFreshness(services) ?? (await readShownFreshness(services));
+        Object.assign(headers, rateHeadersOf(state), fast.headers(freshness), { "x-request-id": requestId });
+        text = await inReadScope(session.accountId, response, () => fast.text(session, freshness));
         // The ordinary path says why.
         if (fast.api === "graphql" && text.byteLength > maxAnswerBytes) text = null;
       }
@@ -126,7 +134,7 @@ export function fastPath(services: Services, operations: PrecompiledOperations, 
     }
     // A small text goes out in one piece with its headers, which costs less than to write several.
     if (length <= smallText) {
-      response.end(sent.toString());
+      response.end(sent.latin1(), "latin1");
       sent.release();
     } else {
       for (const piece of sent.pieces) response.write(piece);
@@ -145,8 +153,7 @@ function restRead(services: Services, url: string): FastAnswer | null {
     api: "v0",
     cost: costOfRoute(url),
     contentType: "application/json",
-    headers: async () =>
-      chain === null ? {} : indexedHeaders((await readFreshness(services))[chainAliases[chain] ?? chain]),
+    headers: ({ freshness }) => (chain === null ? {} : indexedHeaders(freshness[chainAliases[chain] ?? chain])),
     text: async (session) => bodyText(await run(services, session)),
   };
 }
@@ -165,16 +172,12 @@ function precompiledOperation(
     cost: call.cost.requests,
     body,
     contentType: call.contentType,
-    headers: async () => ({}),
-    text: async (session) => {
-      // The freshness is of the time before the statement ran.
-      const freshness = await readFreshnessText(services);
-      const data = await call.run(services, session);
-      return new JsonText()
+    headers: () => ({}),
+    text: async (session, { text }) =>
+      new JsonText()
         .add('{"data":')
-        .add(data)
-        .add(`,"extensions":{"cost":${JSON.stringify(call.cost)},"freshness":${freshness}}}`);
-    },
+        .add(await call.run(services, session))
+        .add(`,"extensions":{"cost":${call.costText},"freshness":${text}}}`),
   };
 }
 
@@ -194,6 +197,6 @@ function readBody(request: IncomingMessage, done: (body: string) => void): void 
       chunks.length === 0 ? (first ?? Buffer.alloc(0)) : Buffer.concat([first ?? Buffer.alloc(0), ...chunks]);
     done(decoder.decode(bytes));
   };
-  request.once("end", isRecording() ? AsyncResource.bind(end) : end);
-  request.once("error", () => undefined);
+  request.on("end", isRecording() ? AsyncResource.bind(end) : end);
+  request.on("error", () => undefined);
 }

@@ -12,11 +12,11 @@ export function observeRequests(server: ServerType, metrics: Metrics): void {
   const routeOf = routeTemplates();
   server.prependListener("request", (request: IncomingMessage, response: ServerResponse) => {
     const started = performance.now();
-    metrics.inFlight.inc();
+    metrics.load.inFlight += 1;
     const route = routeOf(request.url ?? "");
     const span = enterRequestSpan(`${request.method} ${route}`);
-    response.once("close", () => {
-      metrics.inFlight.dec();
+    response.on("close", () => {
+      metrics.load.inFlight -= 1;
       const method = methods.has(request.method ?? "") ? (request.method ?? "") : "other";
       // A connection that broke before the answer's end: the client's doing, in nginx' word for it.
       const status = response.writableFinished ? String(response.statusCode) : "499";

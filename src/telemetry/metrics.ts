@@ -5,7 +5,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 export interface Metrics {
   registry: Registry;
   requests: Histogram<"method" | "route" | "status">;
-  inFlight: Gauge;
+  load: { inFlight: number };
 }
 
 /** @param process `api`, `worker` or `indexer`: a label of everything. */
@@ -14,18 +14,22 @@ export function createMetrics(process: string): Metrics {
   registry.setDefaultLabels({ process });
   // Heap, garbage collection, event loop, CPU, memory, open files.
   collectDefaultMetrics({ register: registry });
+  const load = { inFlight: 0 };
+  new Gauge({
+    name: "mintyard_http_requests_in_flight",
+    help: "Requests without a whole answer yet.",
+    registers: [registry],
+    collect() {
+      this.set(load.inFlight);
+    },
+  });
   return {
-    registry,
+    ...{ registry, load },
     requests: new Histogram({
       name: "mintyard_http_request_duration_seconds",
       help: "From the request's headers to the end of its answer, by route template.",
       labelNames: ["method", "route", "status"],
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-      registers: [registry],
-    }),
-    inFlight: new Gauge({
-      name: "mintyard_http_requests_in_flight",
-      help: "Requests without a whole answer yet.",
       registers: [registry],
     }),
   };

@@ -5,7 +5,7 @@ import { statementSpan } from "../../telemetry/trace-sql.ts";
 import type { RawRow } from "../pool/raw-row.ts";
 import { isCancelled, readTimeout } from "../pool/read-errors.ts";
 import { requestEnd } from "../tenancy/tenant.ts";
-import { lateError, PipelinedConnection, type Question, type Read } from "./pipelined-connection.ts";
+import { lateError, PipelinedConnection, type Question } from "./pipelined-connection.ts";
 import type { WireValue } from "./wire.ts";
 
 /** Runs reads whose answer is one row. */
@@ -74,25 +74,25 @@ export function openPipelinedConnections(
     }
   }
 
-  async function ask(read: Read): Promise<RawRow | null> {
-    return await new Promise((resolve, reject) => {
-      queue.push({ ...read, end: requestEnd(), askedAt: performance.now(), row: null, error: null, resolve, reject });
-      serve();
-    });
-  }
-
   return {
-    async first(text, values, once = false) {
-      if (closed) throw closedError();
-      const end = isRecording() ? startClientSpan(...statementSpan(text)) : null;
-      try {
-        const row = await ask({ text, values, once });
-        end?.();
-        return row;
-      } catch (error) {
-        end?.(error);
-        throw isCancelled(error) ? readTimeout(limitMs, error) : error;
-      }
+    // The one promise of a read: each further one costs as much as a value of its row.
+    first(text, values, once = false) {
+      return new Promise((resolve, reject) => {
+        if (closed) return reject(closedError());
+        const span = isRecording() ? startClientSpan(...statementSpan(text)) : null;
+        queue.push({
+          ...{ text, values, once, end: requestEnd(), askedAt: performance.now(), row: null, error: null },
+          resolve(row) {
+            span?.();
+            resolve(row);
+          },
+          reject(error) {
+            span?.(error);
+            reject(isCancelled(error) ? readTimeout(limitMs, error) : error);
+          },
+        });
+        serve();
+      });
     },
     close() {
       closed = true;

@@ -13,7 +13,7 @@ export interface Answer {
  */
 export class RequestEnd {
   readonly #answer: Answer | null;
-  readonly #listeners = new Set<(reason: Error) => void>();
+  #listeners: Set<(reason: Error) => void> | null = null;
   #reason: Error | null = null;
   #watching = false;
 
@@ -29,22 +29,24 @@ export class RequestEnd {
 
   /** @returns takes the listener back. */
   onEnd(listener: (reason: Error) => void): () => void {
-    this.#listeners.add(listener);
+    const listeners = this.#listeners ?? new Set();
+    this.#listeners = listeners.add(listener);
     if (!this.#watching) {
       this.#watching = true;
       this.#answer?.once("close", () => {
         if (this.#isGone()) this.end(goneError());
       });
     }
-    return () => this.#listeners.delete(listener);
+    return () => listeners.delete(listener);
   }
 
   /** The client waits no more: every statement of the request that runs is cancelled. */
   end(reason: Error): void {
     if (this.#reason) return;
     this.#reason = reason;
-    for (const listener of [...this.#listeners]) listener(reason);
-    this.#listeners.clear();
+    const listeners = [...(this.#listeners ?? [])];
+    this.#listeners?.clear();
+    for (const listener of listeners) listener(reason);
   }
 
   #isGone(): boolean {

@@ -23,17 +23,22 @@ export interface Operation {
 interface Known {
   plan: CompiledPlan;
   /** Page sizes whose cost was found bearable when the operation was executed with them, and that cost. */
-  sizes: Map<string, OperationCost>;
+  sizes: Map<string, KnownCost>;
   contentType: string;
 }
 
 const maxKnown = 500;
 const maxQueryLength = 10_000;
 
-/** An operation that can be answered by its plan. */
-export interface KnownCall {
-  /** When it was executed. */
+/** What an operation cost when it was executed. */
+interface KnownCost {
   cost: OperationCost;
+  /** The same as JSON. */
+  costText: string;
+}
+
+/** An operation that can be answered by its plan. */
+export interface KnownCall extends KnownCost {
   contentType: string;
   /** The text of `data`. */
   run: (services: Services, caller: Caller) => Promise<JsonText>;
@@ -54,7 +59,7 @@ export class PrecompiledOperations {
     try {
       const call = known.plan.prepare(operation.variables);
       const cost = call ? known.sizes.get(call.size) : undefined;
-      return call && cost !== undefined ? { cost, contentType: known.contentType, run: call.run } : null;
+      return call && cost !== undefined ? { ...cost, contentType: known.contentType, run: call.run } : null;
     } catch {
       // The ordinary way finds the same fault and knows how it is told.
       return null;
@@ -69,7 +74,7 @@ export class PrecompiledOperations {
     if (!known) return;
     try {
       const call = known.plan.prepare(operation.variables);
-      if (call && known.sizes.size < 100) known.sizes.set(call.size, cost);
+      if (call && known.sizes.size < 100) known.sizes.set(call.size, { cost, costText: JSON.stringify(cost) });
     } catch {
       return;
     }
@@ -94,12 +99,12 @@ export function readOperation(body: string): Operation | null {
     return null;
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
-  const { query, operationName = null, variables = {}, ...more } = value as Record<string, unknown>;
+  const { query, operationName = null, variables = {} } = value as Record<string, unknown>;
   const plain =
     typeof query === "string" &&
     (operationName === null || typeof operationName === "string") &&
     (variables === null || (typeof variables === "object" && !Array.isArray(variables))) &&
-    Object.keys(more).length === 0;
+    Object.keys(value).every((name) => name === "query" || name === "operationName" || name === "variables");
   if (!plain) return null;
   return { query, operationName, variables: (variables ?? {}) as Record<string, unknown> };
 }

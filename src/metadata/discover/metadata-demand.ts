@@ -10,6 +10,8 @@ export type DemandKind = "token" | "contract" | "account" | "chain";
 const flushMs = 500;
 /** The same demand is recorded once in this time. Of lists sooner again, since each time the next part of a list is queued. */
 const quietMs: Record<DemandKind, number> = { token: 600_000, contract: 600_000, account: 5_000, chain: 5_000 };
+/** The cache looks at the clock that often at most: each time it sets a timer. */
+const clockMs = 500;
 /** Demands in memory, and those that one statement stores. What is beyond is recorded when it is asked for again. */
 const most = 10_000;
 const zeroAddress = `0x${"00".repeat(20)}`;
@@ -30,7 +32,7 @@ export class MetadataDemand {
   readonly #log: Logger;
   #waiting = new Map<string, Demand>();
   /** Demands that are not recorded again yet. */
-  readonly #recorded = new LRUCache<string, true>(entryBound(most));
+  readonly #recorded = new LRUCache<string, true>({ ...entryBound(most), ttlResolution: clockMs });
   #timer: NodeJS.Timeout | null = null;
 
   constructor(pool: Pick<pg.Pool, "query" | "ended">, log: Logger) {
