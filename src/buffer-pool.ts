@@ -41,5 +41,7 @@ export class BufferPool {
   }
 }
 
+/** From so many bytes on, memory of the pool costs less than memory of one's own. */
+export const pooledBytes = 8_192;
 /** Of rows that came, and of pages that go out. */
 export const pageMemory = new BufferPool();

@@ -23,8 +23,7 @@ export async function admit(
   report: (admission: Admission) => void,
 ): Promise<void> {
   const budget = budgetFor(services, session, operation, cost);
-  const key = `${operation.bucket}:${session.accountId}`;
-  checkRate(operation, budget && (await services.auth.limiter.take(key, budget, cost)), report);
+  checkRate(operation, budget && (await services.auth.limiter.take(rateKey(session, operation), budget, cost)), report);
   await admitDay(services, session, operation.bucket, cost);
   checkMonth(services, session, operation);
 }
@@ -43,12 +42,14 @@ export function admitRead(
 ): boolean {
   if (operation.bucket !== "read") return false;
   const budget = budgetFor(services, session, operation, cost);
-  const answer = budget && services.auth.limiter.takeKnown(`${operation.bucket}:${session.accountId}`, budget, cost);
+  const answer = budget && services.auth.limiter.takeKnown(rateKey(session, operation), budget, cost);
   if (budget && !answer) return false;
   checkRate(operation, answer, report);
   checkMonth(services, session, operation);
   return true;
 }
+
+const rateKey = ({ accountId }: Session, { bucket }: Operation) => `${bucket}:${accountId}`;
 
 function budgetFor(services: Services, session: Session, operation: Operation, cost: number): RateBudget | null {
   requireScope(session, operation);

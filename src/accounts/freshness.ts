@@ -15,7 +15,7 @@ export type Freshness = Record<string, ChainFreshness>;
 type HeadRow = { chain_id: number; block_number: bigint; block_timestamp: bigint; hash: string | null };
 
 /** What answers say at a second of the clock. */
-export interface Shown {
+export interface ShownFreshness {
   second: number;
   freshness: Freshness;
   /** The same as JSON text, for `extensions.freshness`. */
@@ -28,7 +28,7 @@ interface Kept {
   askedAt: number;
   asking: Promise<void> | null;
   /** Of `rows`. */
-  shown: Shown | null;
+  shown: ShownFreshness | null;
 }
 
 /** An older head is still a true lower bound, so it need not be read for every answer. */
@@ -43,9 +43,8 @@ export async function readFreshness(services: Services): Promise<Freshness> {
 }
 
 /** The same without waiting; null: it has to be read. */
-export function knownFreshness(services: Services): Shown | null {
-  const heads = kept.get(services);
-  if (!heads) return null;
+export function knownFreshness(services: Services): ShownFreshness | null {
+  const heads = headsOf(services);
   const age = performance.now() - heads.askedAt;
   if (age >= renewedMs) heads.asking ??= ask(services, heads);
   return age >= keptMs ? null : shownAt(services, heads);
@@ -64,19 +63,23 @@ export function indexedHeaders(head: ChainFreshness | undefined): Record<string,
 }
 
 /** With its text. */
-export async function readShownFreshness(services: Services): Promise<Shown> {
-  let heads = kept.get(services);
-  if (!heads) {
-    heads = { rows: [], askedAt: Number.NEGATIVE_INFINITY, asking: null, shown: null };
-    kept.set(services, heads);
-  }
-  const age = performance.now() - heads.askedAt;
-  if (age >= renewedMs) heads.asking ??= ask(services, heads);
-  if (age >= keptMs) await heads.asking;
+export async function readShownFreshness(services: Services): Promise<ShownFreshness> {
+  const known = knownFreshness(services);
+  if (known) return known;
+  const heads = headsOf(services);
+  await heads.asking;
   return shownAt(services, heads);
 }
 
-function shownAt(services: Services, heads: Kept): Shown {
+function headsOf(services: Services): Kept {
+  const known = kept.get(services);
+  if (known) return known;
+  const heads: Kept = { rows: [], askedAt: Number.NEGATIVE_INFINITY, asking: null, shown: null };
+  kept.set(services, heads);
+  return heads;
+}
+
+function shownAt(services: Services, heads: Kept): ShownFreshness {
   const second = Math.round(Date.now() / 1000);
   if (heads.shown?.second === second) return heads.shown;
   const freshness = freshnessAt(services, heads.rows, second);

@@ -1,4 +1,4 @@
-import { pageMemory } from "../buffer-pool.ts";
+import { pageMemory, pooledBytes } from "../buffer-pool.ts";
 import { JsonText } from "../json/json-text.ts";
 
 /** Bytes that a writer copies from. */
@@ -90,12 +90,12 @@ export class ByteWriter {
   /** All of it, in memory of the pool where it is long; the writer is empty then. */
   take(): JsonText {
     const length = this.#at;
-    this.#at = 0;
-    if (length < pooledBytes) return new JsonText([Buffer.from(this.#bytes.subarray(0, length))]);
-    const taken = pageMemory.take(length);
+    const pooled = length >= pooledBytes;
+    const taken = pooled ? pageMemory.take(length) : Buffer.allocUnsafe(length);
     this.#bytes.copy(taken, 0, 0, length);
+    this.#at = 0;
     if (this.#bytes.length > mostKept) this.#use(Buffer.allocUnsafeSlow(usualSize));
-    return new JsonText([taken], () => pageMemory.give(taken));
+    return new JsonText([taken], pooled ? () => pageMemory.give(taken) : undefined);
   }
 
   /** Forgets what a failed page left. */
@@ -124,6 +124,5 @@ const digits = Array.from(
 );
 const wordBytes = 4;
 const fewBytes = 100;
-const pooledBytes = 8_192;
 /** A page may have some megabytes; most have some dozen kilobytes. */
 const mostKept = 2 * 1024 * 1024;

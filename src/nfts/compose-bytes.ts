@@ -83,13 +83,12 @@ function itemMember(member: JsonMember, name: string, layout: Layout): WriteMemb
   };
 }
 
-/** A text that depends on what is known before the statement runs, written again and again. */
+/** A text that depends on what is known before the statement runs: the same for a page, and mostly for the next one. */
 function byFacts(text: (facts: Facts) => string): (facts: Facts) => Fixed {
-  const known = new WeakMap<Facts, Fixed>();
+  let last: { facts: Facts; fixed: Fixed } | null = null;
   return (facts) => {
-    const found = known.get(facts) ?? new Fixed(text(facts));
-    known.set(facts, found);
-    return found;
+    if (last?.facts !== facts) last = { facts, fixed: new Fixed(text(facts)) };
+    return last.fixed;
   };
 }
 

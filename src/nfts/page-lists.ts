@@ -84,7 +84,7 @@ export function contractList(chainId: number, traits?: TraitFilter): PageList {
       ...tokenOf(chainId, keysOnly),
       frame: `SELECT ${traits ? "NULL::bigint" : "c.token_count"} AS total, c.standard,
           CASE WHEN cm.address IS NOT NULL THEN ${recordSql(false, stale)} END AS record,
-          CASE WHEN cm.address IS NOT NULL AND cm.rendered_as IS DISTINCT FROM '${contractRendering.hash}' THEN ${recordSql(true, stale)} END AS whole
+          CASE WHEN cm.address IS NOT NULL AND cm.rendered_as IS DISTINCT FROM '${contractRendering.hash}' THEN ${recordSql(true, "render")} END AS whole
         FROM nft.contracts c
         LEFT JOIN service.contract_metadata cm ON cm.chain_id = ${chainId} AND cm.address = c.address
         WHERE c.chain_id = ${chainId} AND c.address = ${refs["contract"]}`,

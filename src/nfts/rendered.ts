@@ -10,7 +10,7 @@ import { type AnyField, contractFields, storedNames, tokenFields } from "./field
 /** Between the parts of an item, and between items: no JSON text has these characters in it. */
 export const partMark = "\u0001";
 export const itemMark = "\u0002";
-/** In place of the text of a row that this version has not rendered; see `readRendered`. */
+/** In place of the text of a row that this version has not rendered; see read-rendered.ts. */
 export const staleMark = "\u0003";
 /** The same as SQL literals. */
 export const sqlPartMark = "E'\\x01'";

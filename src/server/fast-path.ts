@@ -2,7 +2,7 @@ import { AsyncResource } from "node:async_hooks";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Admission, admit, admitRead } from "../accounts/admit.ts";
 import { cachedSession } from "../accounts/authenticate.ts";
-import { indexedHeaders, knownFreshness, readShownFreshness, type Shown } from "../accounts/freshness.ts";
+import { indexedHeaders, knownFreshness, readShownFreshness, type ShownFreshness } from "../accounts/freshness.ts";
 import { costOfRoute, operationOfField, operationOfRoute } from "../accounts/operations.ts";
 import { inReadScope } from "../accounts/request-scope.ts";
 import { rateHeadersOf } from "../admission/rate-headers.ts";
@@ -38,8 +38,8 @@ interface FastAnswer {
   body?: string;
   contentType: string;
   /** Headers that only this API has. @param freshness of the time before the statement ran. */
-  headers: (freshness: Shown) => Record<string, string>;
-  text: (session: Session, freshness: Shown) => Promise<JsonText>;
+  headers: (freshness: ShownFreshness) => Record<string, string>;
+  text: (session: Session, freshness: ShownFreshness) => Promise<JsonText>;
 }
 
 /**

@@ -1,4 +1,4 @@
-import { pageMemory } from "../../buffer-pool.ts";
+import { pageMemory, pooledBytes } from "../../buffer-pool.ts";
 
 /*
  * The few messages of PostgreSQL's protocol (version 3) that reading one row takes. `pg` makes a string of
@@ -64,8 +64,6 @@ export type OnMessage = (kind: number, body: Buffer) => void;
 
 const headLength = 5;
 const nothing = Buffer.alloc(0);
-/** Of a body in pooled memory. */
-const pooledBytes = 8_192;
 
 function bodyOf(length: number): Buffer {
   if (length === 0) return nothing;

@@ -3,14 +3,7 @@ import type { Caller } from "../../auth/caller.ts";
 import { findChain } from "../../chains.ts";
 import { JsonText } from "../../json/json-text.ts";
 import { listMark } from "../../nfts/compose.ts";
-import {
-  accountPage,
-  chainPage,
-  contractDetails,
-  contractPage,
-  type JsonNft,
-  nftDetails,
-} from "../../nfts/json-lists.ts";
+import { accountPage, chainPage, contractDetails, contractPage, nftDetails } from "../../nfts/json-lists.ts";
 import type { JsonPage } from "../../nfts/json-page.ts";
 import type { NftShape } from "../../nfts/shape.ts";
 import { countConditions, type TraitFilter } from "../../nfts/traits.ts";
@@ -64,11 +57,7 @@ export function compilePlan(
       const calls = planned.map((answer) => answer(values)).filter((call) => call !== null);
       if (calls.length < planned.length) return null;
       const run: Run = async (services, caller) => {
-        const [only] = calls;
-        const texts =
-          only && calls.length === 1
-            ? [await only.run(services, caller)]
-            : await Promise.all(calls.map((call) => call.run(services, caller)));
+        const texts = await Promise.all(calls.map((call) => call.run(services, caller)));
         const data = new JsonText();
         for (const [index, text] of texts.entries())
           data.add(`${index === 0 ? "{" : ","}"${roots[index]?.name}":`).add(text);
@@ -154,11 +143,9 @@ function planNft(schema: GraphQLSchema, root: Member, fragments: Fragments): Pre
       contract: String(args["contract"]),
       tokenId: args["tokenId"] as bigint,
     };
-    return { size: "", run: (services, caller) => nftDetails(services, caller, { ...key, shape }).then(nftOf) };
+    return { size: "", run: async (services, caller) => (await nftDetails(services, caller, { ...key, shape })).nft };
   };
 }
-
-const nftOf = ({ nft }: JsonNft) => nft;
 
 function planContract(schema: GraphQLSchema, root: Member, fragments: Fragments): Prepare | null {
   const found = membersWithList(root, "Contract", "nfts", fragments);
