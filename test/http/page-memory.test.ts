@@ -40,7 +40,8 @@ function unread(account: string): Socket {
   socket.on("error", () => undefined);
   for (let at = 1; at <= pipelined; at += 1)
     socket.write(
-      `POST /graphql HTTP/1.1\r\nHost: a\r\nAuthorization: ${key}\r\nContent-Type: application/json\r\n` +
+      // Accepted as by `fetch`: for another type its plan is not known yet, and the ordinary path lets so many wait and no more.
+      `POST /graphql HTTP/1.1\r\nHost: a\r\nAuthorization: ${key}\r\nAccept: */*\r\nContent-Type: application/json\r\n` +
         `${at === pipelined ? "Connection: close\r\n" : ""}Content-Length: ${body.length}\r\n\r\n${body}`,
     );
   return socket;
