@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
+import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { createPool } from "../../src/db/pool/pool.ts";
-import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
+import { bindToTenant, setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 
 let database: TestDatabase;
@@ -62,6 +63,49 @@ test("a setting that a transaction took back is made again: after a rollback, an
       expect((await asTenant(two, () => pool.query(visible))).rows).toEqual([{ id: two }]);
       expect((await asTenant(one, () => pool.query(visible))).rows).toEqual([{ id: one }]);
     }
+  } finally {
+    await pool.end();
+  }
+});
+
+test("a connection has one statement at a time, and those asked at once are each of their own tenant", async () => {
+  const { one, two, pool } = await twoTenants();
+  await pool.end();
+  const client = new pg.Client({ connectionString: database.url, options: "-c role=mintyard_api" });
+  await client.connect();
+  let [running, most] = [0, 0];
+  const query = client.query.bind(client);
+  client.query = (async (text: string, values: unknown[]) => {
+    running += 1;
+    most = Math.max(most, running);
+    return await query(text, values).finally(() => {
+      running -= 1;
+    });
+  }) as typeof client.query;
+  bindToTenant(client);
+  try {
+    for (const id of [one, two, one]) expect((await asTenant(id, () => client.query(visible))).rows).toEqual([{ id }]);
+    expect(most).toBe(1);
+    const asked = [two, one, two, one].map((id) => asTenant(id, async () => (await client.query(visible)).rows));
+    expect(await Promise.all(asked)).toEqual([two, one, two, one].map((id) => [{ id }]));
+  } finally {
+    await client.end();
+  }
+});
+
+test("a statement whose tenant cannot be set fails, and is not asked for another tenant", async () => {
+  const { one, two, pool } = await twoTenants();
+  try {
+    const client = await pool.connect();
+    await asTenant(one, () => client.query(visible));
+    await client.query("BEGIN");
+    await expect(client.query("SELECT 1 / 0")).rejects.toThrow("division by zero");
+    await expect(asTenant(two, () => client.query(visible))).rejects.toThrow("current transaction is aborted");
+    const error = await asTenant(two, () => new Promise((done) => client.query(visible, (failure) => done(failure))));
+    expect(error).toMatchObject({ code: "25P02" });
+    await client.query("ROLLBACK");
+    expect((await asTenant(two, () => client.query(visible))).rows).toEqual([{ id: two }]);
+    client.release();
   } finally {
     await pool.end();
   }

@@ -99,6 +99,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await chain?.stop();
   for (const server of servers) await server.close();
+  await apis.services.content.close();
   await apis.services.pool.end();
   await database.drop();
   await rm(folder, { recursive: true, force: true });

@@ -80,6 +80,7 @@ afterAll(async () => {
   await chain?.stop();
   web.closeAllConnections();
   await new Promise((done) => web.close(done));
+  await apis.services.content.close();
   await apis.services.pool.end();
   await database.drop();
   await rm(folder, { recursive: true, force: true });

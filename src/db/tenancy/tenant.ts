@@ -80,23 +80,50 @@ export function touchesOwned(text: string, name?: string): boolean {
 export function bindToTenant(client: pg.ClientBase): void {
   const query = client.query.bind(client) as (...args: unknown[]) => unknown;
   let bound: string | null = null;
+  /** Under way; whatever is asked meanwhile comes after it. */
+  let binding: Promise<void> | null = null;
   client.query = ((...args: unknown[]) => {
     const [first] = args;
     const { text = "", name } = (typeof first === "string" ? { text: first } : (first ?? {})) as Statement;
     const tenant = running.getStore()?.tenant ?? "";
     if (tenant !== bound && touchesOwned(text, name)) {
       bound = tenant;
-      // Queued before the statement. When it fails, the statement finds no rows: the wall holds.
-      (query("SELECT set_config('app.tenant', $1, false)", [tenant]) as Promise<unknown>).catch(() => {
-        bound = null;
-      });
+      binding = bind(tenant, binding);
     }
     // A transaction that is taken back takes the setting back.
     if (name === undefined && /^\s*rollback/i.test(text)) bound = null;
-    const answer = query(...args);
+    const answer = binding ? queryAfter(binding, args) : query(...args);
     if (name === undefined && /^\s*commit/i.test(text)) forgetUnlessCommitted(answer);
     return answer;
   }) as typeof client.query;
+
+  /** Rejects with pg's errors, and then the statement is not sent: the connection may still have another tenant's rows. */
+  function bind(tenant: string, before: Promise<void> | null): Promise<void> {
+    const run = async () => {
+      await before?.catch(() => undefined);
+      await query("SELECT set_config('app.tenant', $1, false)", [tenant]);
+    };
+    const own: Promise<void> = run()
+      .catch((error: unknown) => {
+        bound = null;
+        throw error;
+      })
+      .finally(() => {
+        if (binding === own) binding = null;
+      });
+    return own;
+  }
+
+  /** One after the other: pg is to have one statement of a connection at a time. */
+  function queryAfter(before: Promise<void>, args: unknown[]): unknown {
+    const last = args.at(-1);
+    if (typeof last !== "function") return before.then(() => query(...args));
+    before.then(
+      () => query(...args),
+      (error: unknown) => last(error),
+    );
+    return undefined;
+  }
 
   /** A transaction with a failed statement is taken back by its commit too. Runs before the caller hears of it. */
   function forgetUnlessCommitted(answer: unknown): void {
