@@ -7,7 +7,9 @@ import { join, resolve } from "node:path";
 import ipaddr from "ipaddr.js";
 import { pino } from "pino";
 import { expect, test } from "vitest";
+import { fewArenas } from "../src/compact-heap.ts";
 import { readRanges } from "../src/config/values.ts";
+import { nodeFlags } from "../src/embedded/supervisor.ts";
 import { guideOf } from "../src/errors/error-guide.ts";
 import { errorTable, isErrorCode } from "../src/errors/errors.ts";
 import { clientAddress } from "../src/http/client-address.ts";
@@ -27,7 +29,7 @@ const isKnown = (name: string) =>
 
 test("every variable of the compose file and the units is one that the service reads", () => {
   const own =
-    /^(POSTGRES_(USER|ADMIN_PASSWORD|PASSWORD)|SERVICE_PASSWORD|RELAYER_KEY_FILE|PROXY_(PORT|LISTEN|TLS)|API_SERVERS|NODE_OPTIONS)$/;
+    /^(POSTGRES_(USER|ADMIN_PASSWORD|PASSWORD)|SERVICE_PASSWORD|RELAYER_KEY_FILE|PROXY_(PORT|LISTEN|TLS)|API_SERVERS|NODE_OPTIONS|MALLOC_ARENA_MAX)$/;
   const names = [
     ...[...compose.matchAll(/\$\{(\w+)/g)].map(([, name]) => name ?? ""),
     ...[...compose.matchAll(/\b([A-Z][A-Z0-9_]{3,}): /g)].map(([, name]) => name ?? ""),
@@ -39,6 +41,15 @@ test("every variable of the compose file and the units is one that the service r
   ];
   expect(names.length).toBeGreaterThan(20);
   expect([...new Set(names)].filter((name) => !isKnown(name) && !own.test(name))).toEqual([]);
+});
+
+test("processes beside the database are started with the memory settings of `npm start`", () => {
+  const [semiSpace] = nodeFlags.filter((flag) => flag.startsWith("--max-semi-space-size"));
+  const settings = [`NODE_OPTIONS=${semiSpace}`, `MALLOC_ARENA_MAX=${fewArenas.MALLOC_ARENA_MAX}`];
+  const texts = units.filter(({ name }) => name !== "mintyard-signer.service").map(({ text }) => text);
+  expect(texts).toHaveLength(3);
+  for (const text of [read("deploy/Dockerfile"), ...texts])
+    for (const setting of settings) expect(text.replaceAll("Environment=", " ").split(/\s+/)).toContain(setting);
 });
 
 test("what the image, the compose file and the units start and copy is there", () => {

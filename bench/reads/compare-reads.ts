@@ -12,6 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import autocannon from "autocannon";
 import pg from "pg";
+import { fewArenas } from "../../src/compact-heap.ts";
 import { startServer } from "../../src/embedded/postgres.ts";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
 import { freePorts } from "../../src/free-port.ts";
@@ -83,6 +84,8 @@ try {
         MINTYARD_API_KEY: apiKey,
       },
       ...{ MINTYARD_DATA_DIR: join(dir, `service_${version}`), LOG_LEVEL: "error" },
+      // As `npm start` starts it, whose cache is there in a checkout that was started once.
+      ...{ ...fewArenas, NODE_COMPILE_CACHE: join(versions[version], ".runtime/compile-cache") },
       ...{ RPC_URL_GOERLI: "http://127.0.0.1:9", CHAIN_ID_GOERLI: "31337" },
     });
   const base = (of: Version) => `http://127.0.0.1:${apiPorts[of === "other" ? 0 : 1]}`;
