@@ -68,26 +68,59 @@ test("a setting that a transaction took back is made again: after a rollback, an
   }
 });
 
+/** A connection of tenants. @param each runs the statements one by one. */
+async function watched(each: (text: string, run: () => Promise<unknown>) => Promise<unknown>): Promise<pg.Client> {
+  const client = new pg.Client({ connectionString: database.url, options: "-c role=mintyard_api" });
+  await client.connect();
+  const query = client.query.bind(client);
+  client.query = ((text: string, values: unknown[]) => each(text, () => query(text, values))) as typeof client.query;
+  bindToTenant(client);
+  return client;
+}
+
 test("a connection has one statement at a time, and those asked at once are each of their own tenant", async () => {
   const { one, two, pool } = await twoTenants();
   await pool.end();
-  const client = new pg.Client({ connectionString: database.url, options: "-c role=mintyard_api" });
-  await client.connect();
   let [running, most] = [0, 0];
-  const query = client.query.bind(client);
-  client.query = (async (text: string, values: unknown[]) => {
+  const client = await watched(async (_text, run) => {
     running += 1;
     most = Math.max(most, running);
-    return await query(text, values).finally(() => {
+    return await run().finally(() => {
       running -= 1;
     });
-  }) as typeof client.query;
-  bindToTenant(client);
+  });
   try {
     for (const id of [one, two, one]) expect((await asTenant(id, () => client.query(visible))).rows).toEqual([{ id }]);
     expect(most).toBe(1);
     const asked = [two, one, two, one].map((id) => asTenant(id, async () => (await client.query(visible)).rows));
     expect(await Promise.all(asked)).toEqual([two, one, two, one].map((id) => [{ id }]));
+  } finally {
+    await client.end();
+  }
+});
+
+test("no statement of another tenant comes between a setting and the statement that it was made for", async () => {
+  const { one, two, pool } = await twoTenants();
+  await pool.end();
+  let whenSet = async () => {};
+  const client = await watched((text, run) => {
+    const answer = run();
+    if (text.startsWith("SELECT set_config")) answer.then(() => whenSet());
+    return answer;
+  });
+  try {
+    for (let turns = 0; turns < 20; turns += 1) {
+      await asTenant(two, () => client.query(visible));
+      let other: Promise<unknown> | null = null;
+      whenSet = async () => {
+        whenSet = async () => {};
+        for (let turn = 0; turn < turns; turn += 1) await null;
+        other = asTenant(two, async () => (await client.query(visible)).rows);
+      };
+      const { rows } = await asTenant(one, () => client.query(visible));
+      expect(rows, `${turns} turns later`).toEqual([{ id: one }]);
+      expect(await other).toEqual([{ id: two }]);
+    }
   } finally {
     await client.end();
   }

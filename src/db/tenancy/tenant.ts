@@ -103,14 +103,15 @@ export function bindToTenant(client: pg.ClientBase): void {
       await before?.catch(() => undefined);
       await query("SELECT set_config('app.tenant', $1, false)", [tenant]);
     };
-    const own: Promise<void> = run()
-      .catch((error: unknown) => {
-        bound = null;
-        throw error;
-      })
-      .finally(() => {
-        if (binding === own) binding = null;
-      });
+    const own: Promise<void> = run().catch((error: unknown) => {
+      bound = null;
+      throw error;
+    });
+    // As the first of what waits for it: no statement can come between the setting and those that it is for.
+    const settle = () => {
+      if (binding === own) binding = null;
+    };
+    own.then(settle, settle);
     return own;
   }
 
