@@ -146,7 +146,7 @@ try {
     const begun = performance.now();
     const seen = await autocannon({
       url: side.url,
-      connections: 32,
+      connections: Math.min(32, side.requests.length),
       amount: side.requests.length,
       requests: side.requests,
     });
@@ -215,14 +215,13 @@ async function withColumns(database: pg.Client, reads: readonly BareRead[]): Pro
     known.set(text, at);
     return at;
   };
-  return await Promise.all(
-    reads.map(async ({ statements, texts }) => ({
-      texts,
-      statements: await Promise.all(
-        statements.map(async (one) => ({ ...one, columnAt: await columnAt(one.text, one.values, one.column) })),
-      ),
-    })),
-  );
+  const found: BareRead[] = [];
+  for (const { statements, texts } of reads) {
+    const asked: BareRead["statements"] = [];
+    for (const one of statements) asked.push({ ...one, columnAt: await columnAt(one.text, one.values, one.column) });
+    found.push({ texts, statements: asked });
+  }
+  return found;
 }
 
 async function measure(name: string, sides: readonly Side[], connections: number): Promise<void> {

@@ -164,15 +164,14 @@ export async function makeScenarios(
 
   const owners = accounts.rows.map((row) => hex(row.owner));
   const contractAddresses = contracts.rows.map((row) => hex(row.address));
-  const tokens = await Promise.all(
-    contracts.rows.map(async (row) => {
-      const { rows } = await client.query(
-        "SELECT token_id FROM nft.tokens WHERE chain_id = 31337 AND contract = $1 AND supply > 0 ORDER BY token_id OFFSET $2 LIMIT 1",
-        [row.address, Math.floor(Number(row.token_count) / 2)],
-      );
-      return String(rows[0].token_id);
-    }),
-  );
+  const tokens: string[] = [];
+  for (const row of contracts.rows) {
+    const { rows } = await client.query(
+      "SELECT token_id FROM nft.tokens WHERE chain_id = 31337 AND contract = $1 AND supply > 0 ORDER BY token_id OFFSET $2 LIMIT 1",
+      [row.address, Math.floor(Number(row.token_count) / 2)],
+    );
+    tokens.push(String(rows[0].token_id));
+  }
   const page = { size: 50 };
   const show = { metadata: true, contract: true, fileInformation: true, dates: true };
   const shared = { chain: "goerli" };
