@@ -10,6 +10,7 @@ import { privateKeyToAddress } from "viem/accounts";
 import { migrate } from "../../src/db/admin/migrate.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
+import { startPostgresOnFreePort } from "../setup/postgres-on-free-port.ts";
 import { CommitCutter } from "./commit-cutter.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 import { Restarting, rpc, startAnvil, stopAnvil } from "./fleet.ts";
@@ -91,8 +92,8 @@ export class World {
     const mutants = defects.length > 0 ? await MutantTree.make(defects) : null;
     const tree = mutants?.root ?? ownTree;
     const dir = await mkdtemp(join(tmpdir(), "mintyard-chaos-"));
-    const [pgPort = 0, nodePort = 0, otherPort = 0, ...apiPorts] = await freePorts(5);
-    const postgres = await startPostgres(join(dir, "pg"), pgPort);
+    const { postgres, port: pgPort } = await startPostgresOnFreePort(join(dir, "pg"));
+    const [nodePort = 0, otherPort = 0, ...apiPorts] = await freePorts(4);
     await migrate(postgres.url);
     await bookCharges(postgres.url);
     const nodeUrl = `http://127.0.0.1:${nodePort}`;

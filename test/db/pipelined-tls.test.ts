@@ -5,9 +5,9 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPipelinedConnections } from "../../src/db/pipeline/pipelined-connections.ts";
 import { connectionOptions } from "../../src/db/pool/pool.ts";
-import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
-import { freePorts } from "../../src/free-port.ts";
+import type { EmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { patient } from "../setup/poll-timeout.ts";
+import { startPostgresOnFreePort } from "../setup/postgres-on-free-port.ts";
 import { testCertificate, testKey } from "../setup/tls-identity.ts";
 
 let dir: string;
@@ -15,8 +15,7 @@ let server: EmbeddedPostgres;
 let client: pg.Client;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "mintyard-tls-"));
-  const [port = 0] = await freePorts(1);
-  server = await startPostgres(dir, port);
+  server = (await startPostgresOnFreePort(dir)).postgres;
   client = new pg.Client({ connectionString: server.url });
   await client.connect();
   // Written by the server, whose own they have to be.

@@ -7,10 +7,10 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAnalystLogin, dropAnalystLogin } from "../../src/db/admin/analyst-logins.ts";
 import { hasApiRole } from "../../src/db/pool/pool.ts";
-import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
-import { freePorts } from "../../src/free-port.ts";
+import type { EmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
+import { startPostgresOnFreePort } from "../setup/postgres-on-free-port.ts";
 
 const root = join(import.meta.dirname, "../..");
 const password = "of-this-test";
@@ -19,9 +19,8 @@ let dir: string;
 let server: EmbeddedPostgres;
 beforeAll(async () => {
   dir = await mkdtemp(join(tmpdir(), "mintyard-plain-login-"));
-  const [port = 0] = await freePorts(1);
   // A server of its own: roles belong to the whole of it.
-  server = await startPostgres(dir, port);
+  server = (await startPostgresOnFreePort(dir)).postgres;
 });
 afterAll(async () => {
   await server?.stop();

@@ -2,8 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { startPostgres } from "../../src/embedded/postgres.ts";
-import { freePorts } from "../../src/free-port.ts";
+import { startPostgresOnFreePort } from "./postgres-on-free-port.ts";
 import { offerStack } from "./shared-stack.ts";
 
 declare module "vitest" {
@@ -19,8 +18,7 @@ const forgetful = { fsync: "off", full_page_writes: "off", synchronous_commit: "
 /** One real PostgreSQL for the whole run, in which each test file makes databases of its own; and one stack for those that share it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dir = await mkdtemp(join(tmpdir(), "mintyard-test-"));
-  const [port = 0] = await freePorts(1);
-  const postgres = await startPostgres(dir, port, forgetful);
+  const { postgres } = await startPostgresOnFreePort(dir, forgetful);
   project.provide("postgresUrl", postgres.url);
   const stack = await offerStack();
   project.provide("sharedStackUrl", stack.url);
