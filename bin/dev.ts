@@ -108,7 +108,7 @@ export const devCommands: readonly DevCommand[] = [
     name: "hostile indexer",
     does: "hostile contracts with 50 seeds",
     script: vitest,
-    args: ["run", "test/indexing/hostile.test.ts"],
+    args: ["run", "test/indexing/hostile.long.test.ts"],
     env: { HOSTILE_SEEDS: "50" },
   },
   {

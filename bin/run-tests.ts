@@ -2,8 +2,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { processorSeconds } from "./tests/processor-time.ts";
 import { changedFiles, testsReachedBy } from "./tests/reach.ts";
 import { type Outcome, outcomeOf } from "./tests/report.ts";
+import { measureSlowness } from "./tests/slowness.ts";
 import { contracts, lint, runStep, type Step, type StepResult, types, vitest, webTypes } from "./tests/steps.ts";
 import { listTestFiles, runsBesideOthers, type Tier, tierOf } from "./tests/tiers.ts";
 
@@ -19,6 +21,12 @@ const options = {
 /** Steps of one row run side by side, rows one after the other. */
 type Plan = readonly (readonly Step[])[];
 
+interface RowResult {
+  steps: readonly StepResult[];
+  /** User and system time of all that the row started. */
+  processorSeconds: number;
+}
+
 /**
  * `npm test`. Without words it runs the default tier, with `--long` the long tier; names of steps (lint, types,
  * contracts, service, long) run just those, other words the test files whose path has one of them.
@@ -33,23 +41,30 @@ export async function runTests(args: readonly string[]): Promise<number> {
   try {
     const report = (name: string) => join(reports, `${name}.json`);
     const plan = planOf(values, positionals, report);
-    const results: StepResult[] = [];
+    const slowness = await measureSlowness();
+    process.env["MINTYARD_TEST_SLOWNESS"] = slowness.toFixed(2);
+    process.stdout.write(`waits are bounded for a machine ${slowness.toFixed(1)} times as slow as a quiet one\n`);
+    const rows: RowResult[] = [];
     for (const row of plan) {
-      const shown = row.length === 1;
-      results.push(
-        ...(await Promise.all(
-          row.map(async (step) => {
-            const result = await runStep(step, shown);
-            if (!shown) process.stdout.write(`\n── ${result.name}\n${result.output}`);
-            return result;
-          }),
-        )),
-      );
+      const before = processorSeconds(process.pid);
+      const steps = await runRow(row);
+      rows.push({ steps, processorSeconds: processorSeconds(process.pid) - before });
     }
-    return summarise(results, Number(values.slowest));
+    return summarise(rows, Number(values.slowest));
   } finally {
     rmSync(reports, { recursive: true });
   }
+}
+
+async function runRow(row: readonly Step[]): Promise<StepResult[]> {
+  const shown = row.length === 1;
+  return await Promise.all(
+    row.map(async (step) => {
+      const result = await runStep(step, shown);
+      if (!shown) process.stdout.write(`\n── ${result.name}\n${result.output}`);
+      return result;
+    }),
+  );
 }
 
 type Report = (name: string) => string;
@@ -106,19 +121,25 @@ function printTiers(): number {
   return 0;
 }
 
-/** Failures stand at the end once more: what is far up is cut off by many who keep only the last lines. */
-function summarise(results: readonly StepResult[], slowest: number): number {
+/** What failed stands at the very end, with its cause and the command that repeats it: many keep only the last screen. */
+function summarise(rows: readonly RowResult[], slowest: number): number {
+  const results = rows.flatMap(({ steps }) => steps);
   const outcomes = results.map(outcomeOf);
   const failures = outcomes.flatMap((outcome) => outcome.failures);
   process.stdout.write("\n");
-  for (const { title, text } of failures) process.stdout.write(`FAILED  ${title}\n${text}\n\n`);
-  const files = outcomes.flatMap((outcome) => outcome.files).sort((a, b) => b.seconds - a.seconds);
-  for (const { file, seconds } of files.slice(0, slowest)) process.stdout.write(`${inSeconds(seconds)}  ${file}\n`);
+  const files = outcomes.flatMap((outcome) => outcome.files);
+  files.sort((one, other) => other.processorSeconds - one.processorSeconds || other.seconds - one.seconds);
+  for (const { file, seconds, processorSeconds } of files.slice(0, slowest))
+    process.stdout.write(`${inSeconds(seconds)}, ${inSeconds(processorSeconds)} of the processor  ${file}\n`);
   process.stdout.write("\n");
   for (const { name, passed, seconds } of results)
     process.stdout.write(`${passed ? "passed" : "FAILED"}  ${name.padEnd(10)} ${inSeconds(seconds)}\n`);
-  if (failures.length > 0) process.stdout.write(`\n${failures.map(({ command }) => `again: ${command}\n`).join("")}`);
-  process.stdout.write(`${closingLine(outcomes)}\n`);
+  const inAll = rows.reduce((total, row) => total + row.processorSeconds, 0);
+  // Zero where the platform does not tell.
+  if (inAll > 0) process.stdout.write(`        processor  ${inSeconds(inAll)}\n`);
+  for (const { title, text, command } of failures)
+    process.stdout.write(`\nFAILED  ${title}\n${text.trimEnd()}\nagain:  ${command}\n`);
+  process.stdout.write(`\n${closingLine(outcomes)}\n`);
   return results.every(({ passed }) => passed) && failures.length === 0 ? 0 : 1;
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";
-import type { StepResult } from "./steps.ts";
+import { processorTimesOf, type StepResult } from "./steps.ts";
 import { root } from "./tiers.ts";
 
 interface VitestReport {
@@ -32,7 +32,7 @@ export interface Failure {
 export interface Outcome {
   counts: Counts;
   failures: Failure[];
-  files: { file: string; seconds: number }[];
+  files: { file: string; seconds: number; processorSeconds: number }[];
 }
 
 /** What a step did: its tests by outcome, its failures, its files by time. Lint and types count as one check each. */
@@ -47,10 +47,15 @@ export function outcomeOf(result: StepResult): Outcome {
 
 function outcomeOfVitest(result: StepResult, report: string): Outcome {
   const files = existsSync(report) ? (JSON.parse(readFileSync(report, "utf8")) as VitestReport).testResults : [];
+  const processorSeconds = readProcessorTimes(processorTimesOf(report));
   const outcome: Outcome = { counts: { passed: 0, failed: 0, skipped: 0 }, failures: [], files: [] };
   for (const { name, status, message, startTime, endTime, assertionResults } of files) {
     const file = relative(root, name);
-    outcome.files.push({ file, seconds: (endTime - startTime) / 1000 });
+    outcome.files.push({
+      file,
+      seconds: (endTime - startTime) / 1000,
+      processorSeconds: processorSeconds.get(name) ?? 0,
+    });
     for (const { status, fullName, failureMessages } of assertionResults) {
       if (status === "passed") outcome.counts.passed += 1;
       else if (status !== "failed") outcome.counts.skipped += 1;
@@ -69,6 +74,17 @@ function outcomeOfVitest(result: StepResult, report: string): Outcome {
     });
   outcome.counts.failed = outcome.failures.length;
   return outcome;
+}
+
+/** Each file's processor time, which test/setup/processor-time.ts writes down. */
+function readProcessorTimes(file: string): Map<string, number> {
+  const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
+  return new Map(
+    lines.map((line) => {
+      const { file, seconds } = JSON.parse(line) as { file: string; seconds: number };
+      return [file, seconds];
+    }),
+  );
 }
 
 function failureOf(file: string, test: string, text: string): Failure {

@@ -6,7 +6,6 @@ import {
   type Chain,
   contracts,
   type Indexer,
-  isRunning,
   startChain,
   startIndexer,
   until,
@@ -217,67 +216,4 @@ test("a reorg takes rows, state and head back to what the chain has", async () =
   expect(
     await query("SELECT transfer_count, token_count_ever FROM nft.contracts WHERE address = $1", [raw(nft.address)]),
   ).toEqual([{ transfer_count: 7n, token_count_ever: 7n }]);
-});
-
-test("Ponder killed and started again loses and doubles nothing", async () => {
-  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
-  await chain.call(nft, "mint", [alice]);
-  await untilIndexed(database.pool, chain);
-  process.kill(await indexer.ponderPid(), "SIGKILL");
-  const killed = performance.now();
-  await chain.call(nft, "mint", [bob]);
-  // One by one: the node's bulk mining makes blocks that do not name their parents.
-  for (let count = 0; count < 40; count++) await chain.client.mine({ blocks: 1 });
-  await chain.call(nft, "transferFrom", [alice, bob, 0n], accounts[1]);
-  await untilIndexed(database.pool, chain);
-  console.log(`caught up ${Math.round(performance.now() - killed)} ms after the kill`);
-  const rows = await query("SELECT token_id, owner FROM nft.holdings WHERE contract = $1 ORDER BY token_id", [
-    raw(nft.address),
-  ]);
-  expect(rows).toEqual([
-    { token_id: "0", owner: raw(bob) },
-    { token_id: "1", owner: raw(bob) },
-  ]);
-});
-
-test("a killed indexer leaves no Ponder behind, and the next one goes on where it stopped", async () => {
-  const ponder = await indexer.ponderPid();
-  const [before] = await query("SELECT schema_name FROM nft.index_version WHERE live");
-  await indexer.end("SIGKILL");
-  await until(async () => !(await isRunning(ponder)), "Ponder to end");
-  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
-  await chain.call(nft, "mint", [alice]);
-  indexer = await startIndexer(database.url, chain.url, { FACTORY_GOERLI: factory });
-  console.log(`restart: ready after ${indexer.readyAfterMs} ms`);
-  expect(await query("SELECT schema_name FROM nft.index_version")).toEqual([before]);
-  expect(await query("SELECT 1 FROM nft.holdings WHERE contract = $1", [raw(nft.address)])).toHaveLength(1);
-});
-
-test("other settings are indexed into another schema, and the old one goes when it has caught up", async () => {
-  const [before] = await query("SELECT schema_name FROM nft.index_version WHERE live");
-  await indexer.end();
-  indexer = await startIndexer(database.url, chain.url, { START_BLOCK_GOERLI: "1", FACTORY_GOERLI: factory });
-  const after = await query("SELECT schema_name, live FROM nft.index_version");
-  expect(after).toHaveLength(1);
-  expect(after[0]).not.toMatchObject(before ?? {});
-  expect(await query("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'c31337%'")).toHaveLength(1);
-  expect(await query("SELECT 1 FROM nft.collections")).toHaveLength(1);
-});
-
-test("a node of another chain id is refused with the variables to correct", async () => {
-  const started = startIndexer(database.url, chain.url, { CHAIN_ID_GOERLI: "5" });
-  await expect(started).rejects.toThrow(/serves chain id 31337, but goerli is configured as 5/);
-});
-
-test("a chain that was reset under the same id is indexed anew and nothing of the old one stays", async () => {
-  await indexer.end();
-  const { port } = chain;
-  await chain.stop();
-  chain = await startChain(port);
-  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
-  await chain.call(nft, "mint", [bob]);
-  indexer = await startIndexer(database.url, chain.url);
-  expect(await expectHoldingsAsOnChain(nft.address)).toBe(1);
-  expect(await query("SELECT 1 FROM nft.holdings")).toHaveLength(1);
-  expect(await query("SELECT schema_name FROM nft.index_version")).toHaveLength(1);
 });

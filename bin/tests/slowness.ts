@@ -1,0 +1,28 @@
+import { spawn } from "node:child_process";
+import { availableParallelism } from "node:os";
+
+/** What the program below takes on a quiet machine of 2026, its start included. */
+const quietMs = 320;
+/** Starts Node, then hashes for about a quarter of a second. */
+const program = `const { createHash } = require("node:crypto"); const bytes = Buffer.alloc(1 << 20);
+for (let round = 0; round < 300; round += 1) createHash("sha256").update(bytes).digest();`;
+
+/**
+ * How many times as long this machine takes as a quiet one, with all that runs beside: work for every core at once, by the
+ * clock. Bounds of waits grow with it.
+ *
+ * @returns at least 1.
+ */
+export async function measureSlowness(): Promise<number> {
+  const started = performance.now();
+  await Promise.all(Array.from({ length: availableParallelism() }, runOnce));
+  return Math.max(1, (performance.now() - started) / quietMs);
+}
+
+function runOnce(): Promise<void> {
+  return new Promise((done, failed) => {
+    spawn(process.execPath, ["-e", program], { stdio: "ignore" })
+      .once("exit", () => done())
+      .once("error", failed);
+  });
+}
