@@ -186,8 +186,8 @@ test("the balance of a collection that stands here is free to ask; of other addr
   expect(await balance("0x12")).toMatchObject({ status: 422, body: { error: { code: "invalid_address" } } });
   for (let asked = 0; asked < 70; asked += 1)
     expect(await balance(collection)).toMatchObject({ status: 200, body: { wei: "0" } });
-  const others: number[] = [];
-  for (let index = 0; index < 70; index += 1) others.push((await balance(walletOf(1_000 + index))).status);
-  expect(others.slice(0, 60)).toEqual(Array(60).fill(200));
-  expect(others).toContain(429);
+  // All at once: one a second comes back, and asked one by one a busy machine would never use them up.
+  const others = await Promise.all(Array.from({ length: 300 }, async (_, at) => (await balance(walletOf(at))).status));
+  expect(others.filter((status) => status === 200).length).toBeGreaterThanOrEqual(60);
+  expect(new Set(others)).toEqual(new Set([200, 429]));
 });
