@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { createPublicClient, http } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Answer, Client } from "./setup/client.ts";
+import { Client } from "./setup/client.ts";
+import type { Answer } from "./setup/send.ts";
 import { type LeasedStack, leaseStack } from "./setup/shared-stack.ts";
 
 const someone = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";

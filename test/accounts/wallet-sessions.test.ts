@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { signInStatement } from "../../src/accounts/sign-in-message.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
@@ -25,16 +26,12 @@ async function ask(
   path: string,
   { body, headers = {}, server = api }: { body?: unknown; headers?: Record<string, string>; server?: ApiServer } = {},
 ): Promise<Answer> {
-  const response = await fetch(server.url + path, {
-    method,
-    headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const setCookie = response.headers.getSetCookie();
+  const answer = await send(server.url + path, { method, body, headers });
+  const setCookie = answer.headers.getSetCookie();
   const cookies = Object.fromEntries(
     setCookie.map((line) => (line.split(";")[0] ?? "").split("=") as [string, string]),
   );
-  return { status: response.status, body: await response.json(), cookies, setCookie };
+  return { status: answer.status, body: answer.body, cookies, setCookie };
 }
 
 interface Signer {

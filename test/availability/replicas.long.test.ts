@@ -14,6 +14,7 @@ import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
 
@@ -76,16 +77,9 @@ interface Answer {
 
 /** @param minBlock makes it wait for a block, and so ask the primary. */
 async function read(path: string, minBlock?: number, body?: unknown): Promise<Answer> {
-  const response = await fetch(base + path, {
-    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    headers: {
-      Authorization: key,
-      "Content-Type": "application/json",
-      ...(minBlock === undefined ? {} : { "X-Min-Block": `goerli:${minBlock}` }),
-    },
-  });
-  const text = await response.text();
-  return { status: response.status, block: Number(response.headers.get("x-indexed-block")), text };
+  const wanted: Record<string, string> = minBlock === undefined ? {} : { "X-Min-Block": `goerli:${minBlock}` };
+  const { status, headers, text } = await send(base + path, { key, body, headers: wanted });
+  return { status, block: Number(headers.get("x-indexed-block")), text };
 }
 
 const accountPage = `/v0/accounts/${alice}?chain=goerli&page_size=50`;
@@ -265,9 +259,9 @@ test("after a failover: a promoted standby gets no reads as a replica, and carri
   expect(tokensOf(await read(accountPage))).toBe(40);
   const form = new FormData();
   form.append("file", new File(["kept by the new primary"], "note.txt", { type: "text/plain" }));
-  const upload = await fetch(`${base}/v0/files`, { method: "POST", headers: { Authorization: key }, body: form });
-  expect(upload.status, await upload.clone().text()).toBe(200);
-  const { ipfs_url: kept } = (await upload.json()) as { ipfs_url: string };
+  const upload = await send(`${base}/v0/files`, { key, body: form });
+  expect(upload.status, upload.text).toBe(200);
+  const { ipfs_url: kept } = upload.body;
   const found = await client.query("SELECT u.cid FROM service.upload u WHERE position(u.cid in $1) > 0", [kept]);
   expect(found.rows).toHaveLength(1);
   await client.end();

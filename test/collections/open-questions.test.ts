@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
 import { HttpApi } from "./http-api.ts";
 import { LaunchFixture } from "./launch-fixture.ts";
 
@@ -129,8 +130,7 @@ test("what is said of the service is read once for all who ask at once", async (
   try {
     await Promise.all(
       Array.from({ length: 40 }, async () => {
-        const response = await fetch(`${api.base}/status`);
-        expect(response.status).toBe(200);
+        expect((await send(`${api.base}/status`)).status).toBe(200);
       }),
     );
   } finally {

@@ -11,10 +11,11 @@ import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgre
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { startAnvil, stopAnvil } from "../chaos/fleet.ts";
-import { type Answer, Client } from "../setup/client.ts";
+import { Client } from "../setup/client.ts";
 import { Nginx, nginxVersion } from "../setup/nginx.ts";
 import { ReverseProxy } from "../setup/reverse-proxy.ts";
 import { RpcProxy } from "../setup/rpc-proxy.ts";
+import type { Answer } from "../setup/send.ts";
 import { documented } from "./documented.ts";
 import { type CommandResult, type Env, Installation, runLine } from "./installation.ts";
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePorts } from "../../src/free-port.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
+import { send } from "../setup/send.ts";
 import { RelayHarness } from "./harness.ts";
 
 const requests = 1_000;
@@ -51,16 +52,9 @@ afterAll(async () => {
 /** A client that comes again after what the table of errors calls retryable, as a busy machine may answer. */
 async function insist(index: number, body: string, headers: Record<string, string>, refusals: string[]) {
   for (const end = Date.now() + 240_000; ; await new Promise((done) => setTimeout(done, 500))) {
-    const answer = await fetch(urls[index % urls.length] ?? "", {
-      method: "POST",
-      headers: { authorization: apiKey, "content-type": "application/json", ...headers },
-      body,
-    }).then(
-      async (response) => ({
-        status: response.status,
-        text: await response.text(),
-        key: response.headers.get("idempotency-key"),
-      }),
+    const request = { key: apiKey, headers, body, repeatable: true };
+    const answer = await send(urls[index % urls.length] ?? "", request).then(
+      ({ status, text, headers: said }) => ({ status, text, key: said.get("idempotency-key") }),
       (error: Error) => ({ status: 0, text: String(error.cause ?? error), key: null }),
     );
     if (answer.status === 200) return answer;
