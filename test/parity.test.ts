@@ -4,16 +4,16 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { type Address, getContract, type Hex, type PublicClient } from "viem";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../bin/demo-wallets.ts";
 import { collectionAbi } from "../contracts/abi/collection.ts";
 import { Client } from "./setup/client.ts";
 import type { Answer } from "./setup/send.ts";
-import { type LeasedStack, leaseStack } from "./setup/shared-stack.ts";
+import { leaseStack } from "./setup/shared-stack.ts";
 import { type FormFile, multipartGraphql } from "./uploads/multipart-graphql.ts";
 
 // Each operation once through either API of a running stack: the same result, and for wrong input the same code.
-let stack: LeasedStack;
+const stack = leaseStack();
 let client: Client;
 let owner: Wallet;
 let address: Address;
@@ -24,7 +24,6 @@ const unknown = "0x38eb6d83ed5b7b771a50cd26eaf55accbd5ab000";
 const account = () => owner.account.address.toLowerCase();
 
 beforeAll(async () => {
-  stack = await leaseStack();
   client = new Client(stack.ready);
   const { node, createWallet } = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
   owner = await createWallet();
@@ -49,7 +48,6 @@ beforeAll(async () => {
     ({ body }) => (body["nft"] as { metadata?: unknown } | undefined)?.metadata != null,
   );
 });
-afterAll(() => stack.release());
 
 function launch() {
   const { address: wallet } = owner.account;

@@ -31,6 +31,10 @@ export class RunningStack {
     return this.#process.pid ?? 0;
   }
 
+  lastLines(count = 40): string {
+    return this.lines.slice(-count).join("\n");
+  }
+
   /** Waits until a line of the output matches. */
   async untilLine(pattern: RegExp, withinMs = 60_000): Promise<string> {
     for (const end = Date.now() + withinMs; Date.now() < end; ) {

@@ -7,7 +7,7 @@ import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
-import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
 import { enterOn, tabTo, typeInto } from "./keyboard.ts";
 import { readmeSteps } from "./readme-steps.ts";
@@ -15,14 +15,14 @@ import { buildPages } from "./web-fixture.ts";
 
 // Whole launches in the console, as a creator makes them, with the tab and the server going away in between.
 describe.skipIf(!hasBrowser)("a launch in the console", () => {
-  let stack: LeasedStack;
+  const stack = leaseStack();
   let browser: Browser;
   let database: pg.Client;
   let dir: string;
   let origin: string;
   let chain: ReturnType<typeof connect>;
   beforeAll(async () => {
-    [stack] = await Promise.all([leaseStack(), buildPages()]);
+    await buildPages();
     browser = await openBrowser();
     dir = await mkdtemp(join(tmpdir(), "mintyard-console-"));
     origin = new URL(stack.ready.rest).origin;
@@ -33,7 +33,6 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
   afterAll(async () => {
     await database?.end().catch(() => undefined);
     await browser?.close();
-    await stack?.release();
     await rm(dir, { recursive: true, force: true });
   });
 
