@@ -8,8 +8,8 @@ import { drawImage } from "../bin/demo-images.ts";
 import { connect, type Wallet } from "../bin/demo-wallets.ts";
 import { collectionAbi } from "../contracts/abi/collection.ts";
 import { Client } from "./setup/client.ts";
-import { patient } from "./setup/poll-timeout.ts";
 import { leaseStack } from "./setup/shared-stack.ts";
+import { patient } from "./setup/wait.ts";
 
 // One launch, step by step, as a creator, a collector and an analyst would do it; each test needs those above it.
 const stack = leaseStack();

@@ -7,7 +7,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { createPool } from "../../src/db/pool/pool.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {

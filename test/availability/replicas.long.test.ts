@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
@@ -13,12 +14,11 @@ import { freePorts } from "../../src/free-port.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { send } from "../setup/send.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
+import { patient, wait } from "../setup/wait.ts";
 
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const [contract, alice] = [addressOf(0xc1), addressOf(0xa1)];
 const key = randomUUID();
 
@@ -90,10 +90,7 @@ async function reasons(): Promise<string[]> {
   return all.filter((reason) => reason.startsWith("replica"));
 }
 
-async function until(what: string, done: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) if (await done()) return;
-  throw new Error(`not in time: ${what}; ${await reasons()}; ${api.output.slice(-2_000)}`);
-}
+const until = (what: string, done: () => Promise<boolean>) => wait(what, done, { lines: () => api.output.split("\n") });
 
 async function metric(name: string): Promise<number> {
   const line = (await read("/metrics")).text.split("\n").find((text) => text.startsWith(name));

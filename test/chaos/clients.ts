@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { send } from "../setup/send.ts";
 import type { SeededGenerator } from "./seeded-generator.ts";
 import type { Tally } from "./tally.ts";
@@ -17,8 +18,6 @@ export interface Ask {
   updates: { royalties_share: number; public_mint_start_date: string } | null;
   updateHashes: Set<string>;
 }
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Clients that post each request three times at once, repeat what fails, hang up, and change what stands. */
 export class Clients {

@@ -1,10 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, send } from "../setup/send.ts";
 import { bodyOfTaken, type MintAsk } from "./mint-asks.ts";
 import type { SeededGenerator } from "./seeded-generator.ts";
 import type { Tally } from "./tally.ts";
 import type { World } from "./world.ts";
 
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const clients = 14;
 
 /** One request to one of the API processes; null when no answer comes. */

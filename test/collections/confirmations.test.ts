@@ -10,8 +10,8 @@ import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { launch, RelayHarness } from "../relay/harness.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 
 let h: RelayHarness;
 let services: Services;

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { patient } from "../setup/poll-timeout.ts";
 import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 import { HttpApi } from "./http-api.ts";
 import { LaunchFixture } from "./launch-fixture.ts";
 

@@ -17,6 +17,7 @@ import { goerli, launch, RelayHarness, randomAddress } from "../relay/harness.ts
 import { relayRound } from "../relay/round.ts";
 import { createIndexedDatabase } from "../setup/database.ts";
 import { send } from "../setup/send.ts";
+import { wait } from "../setup/wait.ts";
 import { type Cost, Meter } from "./meter.ts";
 import { pricesEur } from "./prices.ts";
 import { costOf, describeCosts } from "./rows.ts";
@@ -100,15 +101,14 @@ function deployment(index: number) {
 /** Until nothing is under way; rounds that find nothing to do are not counted to anybody. */
 async function settle(): Promise<void> {
   const memory = createRelayMemory();
-  for (let round = 0; round < 200; round += 1) {
+  const look = async () => {
     const { rows } = await h.database.pool.query(
       "SELECT FROM service.intent WHERE state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried')",
     );
-    if (rows.length === 0) return;
-    await relayRound(worker, goerli(worker), memory);
-    await new Promise((done) => setTimeout(done, 30));
-  }
-  throw new Error("it did not end");
+    if (rows.length > 0) await relayRound(worker, goerli(worker), memory);
+    return rows.length;
+  };
+  await wait("the end of all requests", look, { until: (open) => open === 0 });
 }
 
 async function account(): Promise<{ id: string; spent: bigint; reserved: bigint }> {

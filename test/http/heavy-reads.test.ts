@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import type { Answer } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 
 const [contract, alice] = [0xa1, 0x11].map(addressOf) as [string, string];
 let api: ApiServer;

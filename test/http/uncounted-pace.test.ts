@@ -2,7 +2,7 @@ import { Agent, request } from "node:http";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { UncountedPace } from "../../src/accounts/uncounted-pace.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 let api: ApiServer;
 beforeAll(async () => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Chain } from "../../src/chains.ts";
 import type { RpcCall, RpcResult } from "../../src/rpc/batch.ts";
 import { ReaderCalls } from "../../src/rpc/reader-calls.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 const chain = { id: 31337, name: "goerli" } as Chain;
 const contract: Address = `0x${"aa".repeat(20)}`;

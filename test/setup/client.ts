@@ -1,6 +1,6 @@
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
-import { patient } from "./poll-timeout.ts";
 import { type Answer, type Request, send } from "./send.ts";
+import { wait } from "./wait.ts";
 
 /** A plain HTTP client of a running stack, for both APIs. */
 export class Client {
@@ -34,13 +34,8 @@ export class Client {
   }
 
   /** Repeats a GET until `done` likes the answer. */
-  async until(path: string, done: (answer: Answer) => boolean, withinMs = patient.timeout): Promise<Answer> {
-    for (const end = Date.now() + withinMs; ; ) {
-      const answer = await this.get(path);
-      if (done(answer)) return answer;
-      if (Date.now() > end) throw new Error(`${path} is still ${answer.status} ${JSON.stringify(answer.body)}`);
-      await new Promise((wait) => setTimeout(wait, 100));
-    }
+  async until(path: string, done: (answer: Answer) => boolean): Promise<Answer> {
+    return await wait(`GET ${path}`, () => this.get(path), { until: done });
   }
 
   /** A GraphQL operation: data and errors as they came. */

@@ -3,8 +3,8 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";
 import { parseAnswer, rawRequest } from "./raw-request.ts";
 

@@ -2,8 +2,8 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { patient } from "../setup/poll-timeout.ts";
 import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 import { closing, head, parseAnswer, part, rawRequest, sendForm } from "./raw-request.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 

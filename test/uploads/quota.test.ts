@@ -5,8 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { UploadPermits } from "../../src/auth/upload-permits.ts";
 import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";
 import { rawRequest } from "./raw-request.ts";
 

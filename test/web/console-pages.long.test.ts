@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { Client } from "../setup/client.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
+import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
 import { buildPages } from "./web-fixture.ts";
 

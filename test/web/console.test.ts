@@ -5,8 +5,8 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect } from "../../bin/demo-wallets.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
+import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
 import { buildPages } from "./web-fixture.ts";
 

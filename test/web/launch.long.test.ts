@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
+import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
 import { enterOn, tabTo, typeInto } from "./keyboard.ts";
 import { readmeSteps } from "./readme-steps.ts";
@@ -99,7 +100,7 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await enterOn(page, "Next");
     await page.getByLabel("Royalties").waitFor();
     // The wallet of the session is filled in after the step has been drawn; without an owner there is no next step.
-    await expect.poll(() => page.getByLabel(/^Owner/).inputValue(), { timeout: 60_000 }).not.toBe("");
+    await expect.poll(() => page.getByLabel(/^Owner/).inputValue(), patient).not.toBe("");
     await enterOn(page, "Next");
     await page.locator("dt", { hasText: "Address" }).waitFor();
     await enterOn(page, "Deploy");
@@ -157,7 +158,7 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await second.getByLabel("Symbol").fill("INT");
     for (let step = 0; step < 2; step += 1) await second.getByRole("button", { name: "Next" }).click();
     // The wallet of the session is filled in after the step has been drawn.
-    await expect.poll(() => second.getByLabel(/^Owner/).inputValue(), { timeout: 60_000 }).not.toBe("");
+    await expect.poll(() => second.getByLabel(/^Owner/).inputValue(), patient).not.toBe("");
     await second.getByRole("button", { name: "Next" }).click();
 
     // The tab is closed in the moment in which the request leaves.
@@ -193,7 +194,7 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
       const sale = (await (await fetch(`${origin}/mint/goerli/${address}/sale`)).json()) as { revealed: boolean };
       return sale.revealed;
     };
-    await expect.poll(isRevealed, { timeout: 10_000 }).toBe(true);
+    await expect.poll(isRevealed, patient).toBe(true);
     await watched.context.close();
   });
 

@@ -2,8 +2,8 @@ import type { Browser } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
+import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WalletControl, type WatchedPage } from "./browser.ts";
 import { buildPages, deploySale } from "./web-fixture.ts";
 
