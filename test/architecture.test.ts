@@ -114,11 +114,6 @@ test("docs/architecture.md shows these tables", () => {
   for (const table of [layers, relayLayers]) expect(text).toContain(`\`\`\`${table}\`\`\``);
 });
 
-test("no file of src/ has more than 300 lines", () => {
-  const long = sources("src").filter((file) => readFileSync(join(root, file), "utf8").split("\n").length > 301);
-  expect(long).toEqual([]);
-});
-
 test("the APIs see neither SQL, chains' RPC nor IPFS", () => {
   const outside = ["kysely", "pg", "viem/actions", "ipfs-unixfs-importer", "@ipld/car"];
   const wrong = [...apis.map((name) => `src/${name}`), "src/http"].flatMap(sources).flatMap((file) => {
@@ -217,52 +212,4 @@ test("every library that is installed for running is used by what runs", () => {
     (name) => !running.some((text) => text.includes(`"${name}"`) || text.includes(`"${name}/`)),
   );
   expect(unused).toEqual([]);
-});
-
-/** Expressions that make a number grow from one try to the next: `2 ** tries`, `pauseMs *= 2`, `Math.min(pauseMs * 2, …)`. */
-function growths(file: string): string[] {
-  const found: string[] = [];
-  const visit = (node: ts.Node): void => {
-    if (isPower(node) || isOwnMultiple(node) || isBoundedMultiple(node)) found.push(`${file}: ${node.getText()}`);
-    ts.forEachChild(node, visit);
-  };
-  visit(parse(file));
-  return found;
-}
-
-function isPower(node: ts.Node): boolean {
-  if (ts.isCallExpression(node)) return node.expression.getText() === "Math.pow";
-  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.AsteriskAsteriskToken) return false;
-  // Amounts and digits are bigint, pauses are not.
-  return !ts.isNumericLiteral(node.right) && !ts.isBigIntLiteral(node.left);
-}
-
-function isOwnMultiple(node: ts.Node): boolean {
-  return ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.AsteriskEqualsToken;
-}
-
-function isBoundedMultiple(node: ts.Node): boolean {
-  if (!ts.isCallExpression(node) || node.expression.getText() !== "Math.min") return false;
-  return /(?:ms|delay|pause|wait)[\s\w?)]*\* \d/i.test(node.arguments.map((argument) => argument.getText()).join());
-}
-
-test("pauses grow in one place", () => {
-  const wrong = [...sources("src"), ...sources("bin")]
-    .filter((file) => file !== "src/backoff.ts")
-    .flatMap(growths)
-    // The bits of a number of variable length.
-    .filter((found) => !found.startsWith("src/ipfs/import-car.ts: "));
-  expect(wrong).toEqual([]);
-});
-
-test("work is claimed in one place", () => {
-  // They delete or empty rows in the statement that finds them, and nobody holds one afterwards.
-  const notClaims = ["src/collections/clear-expired.ts", "src/metadata/discover/apply-demand.ts"];
-  const wrong = [...sources("src"), ...sources("bin")].filter(
-    (file) =>
-      file !== "src/db/lease.ts" &&
-      !notClaims.includes(file) &&
-      /skip\s+locked|skipLocked\(/i.test(readFileSync(join(root, file), "utf8")),
-  );
-  expect(wrong).toEqual([]);
 });

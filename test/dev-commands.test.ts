@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { wait } from "./setup/wait.ts";
 
 const root = join(import.meta.dirname, "..");
 let dir: string;
@@ -55,15 +56,13 @@ async function startWaiting(name: string) {
 }
 
 async function untilGone(pid: number): Promise<void> {
-  for (const end = Date.now() + 10_000; Date.now() < end; ) {
+  await wait(`the end of process ${pid}`, () => {
     try {
-      process.kill(pid, 0);
+      return !process.kill(pid, 0);
     } catch {
-      return;
+      return true;
     }
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  throw new Error(`process ${pid} is still there`);
+  });
 }
 
 test("a signal reaches the command", async () => {

@@ -38,6 +38,13 @@ const isCommand = (words: readonly string[]) => words[0] === "help" || findComma
 const isDevCommand = ([group = "", name = ""]: readonly string[]) =>
   devCommands.some((command) => command.name === `${group} ${name}`) || `${group}${name}` === "generate";
 
+test("the README begins with the demo and the tests, and continuous integration runs both tiers", () => {
+  const commands = (file: string, pattern: RegExp) =>
+    [...readFileSync(join(root, file), "utf8").matchAll(pattern)].map(([line]) => line);
+  expect(commands("README.md", /^npm (run demo|test)$/gm).slice(0, 2)).toEqual(["npm run demo", "npm test"]);
+  expect(commands(".ci/run", /^npm .*$/gm)).toEqual(["npm test", "npm run test:long"]);
+});
+
 test("every npm script that is mentioned exists", () => {
   const mentions = mentionsOf(/\bnpm run (?:-s )?([a-z][\w:-]*)/g);
   expect(mentions.length).toBeGreaterThan(80);

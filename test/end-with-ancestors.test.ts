@@ -4,8 +4,9 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
+import { wait } from "./setup/wait.ts";
 
 const root = join(import.meta.dirname, "..");
 const command = `node ${join(root, "bin/bootstrap.mjs")} test/fixtures/stay.mjs`;
@@ -19,7 +20,7 @@ async function untilUp(child: ChildProcess): Promise<number> {
       const [, found] = /^up (\d+)$/.exec(line) ?? [];
       if (found) up(Number(found));
     });
-    child.once("exit", (code) => wait(2_000).then(() => failed(new Error(`ended with ${code} and never came up`))));
+    child.once("exit", (code) => sleep(2_000).then(() => failed(new Error(`ended with ${code} and never came up`))));
   });
   started.push(pid);
   return pid;
@@ -34,10 +35,7 @@ function alive(pid: number): boolean {
   }
 }
 
-async function untilGone(pid: number, withinMs = 3_000): Promise<boolean> {
-  for (const end = Date.now() + withinMs; Date.now() < end; await wait(50)) if (!alive(pid)) return true;
-  return !alive(pid);
-}
+const untilGone = (pid: number) => wait(`the end of process ${pid}`, () => !alive(pid));
 
 const parentOf = (pid: number) => Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 const commandOf = (pid: number) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim();
@@ -49,7 +47,7 @@ afterAll(() => {
 test.each(["SIGKILL", "SIGTERM", "SIGHUP"] as const)("a command ends with npm, ended by %s", async (signal) => {
   const { npm, pid } = await startByNpm();
   npm.kill(signal);
-  expect(await untilGone(pid)).toBe(true);
+  await untilGone(pid);
 });
 
 test("a command ends with the shell between npm and it", async () => {
@@ -59,16 +57,16 @@ test("a command ends with the shell between npm and it", async () => {
   if (shell !== npm.pid) {
     expect(commandOf(shell)).toMatch(/^sh -c /);
     process.kill(shell, "SIGKILL");
-    expect(await untilGone(pid)).toBe(true);
+    await untilGone(pid);
   }
   npm.kill("SIGKILL");
-  expect(await untilGone(pid)).toBe(true);
+  await untilGone(pid);
 });
 
 test("a command that npm started through another npm ends with the outer one", async () => {
   const { npm, pid } = await startByNpm("outer");
   npm.kill("SIGKILL");
-  expect(await untilGone(pid)).toBe(true);
+  await untilGone(pid);
 });
 
 test("without npm a command ends with the process that started it", async () => {
@@ -76,7 +74,7 @@ test("without npm a command ends with the process that started it", async () => 
   const pid = await untilUp(shell);
   expect(alive(pid)).toBe(true);
   shell.kill("SIGKILL");
-  expect(await untilGone(pid)).toBe(true);
+  await untilGone(pid);
 });
 
 test("a session of its own outlives what started it: npm's starter, and with setsid everybody", async () => {
@@ -91,11 +89,11 @@ test("a session of its own outlives what started it: npm's starter, and with set
     const daemon = await untilUp(alone);
     above.kill("SIGKILL");
     alone.kill("SIGKILL");
-    await wait(1_500);
+    await sleep(1_500);
     expect([alive(byNpm), alive(daemon)]).toEqual([true, true]);
     for (const pid of [byNpm, daemon]) process.kill(pid, "SIGTERM");
-    expect(await untilGone(byNpm)).toBe(true);
-    expect(await untilGone(daemon)).toBe(true);
+    await untilGone(byNpm);
+    await untilGone(daemon);
   } finally {
     await rm(dir, { recursive: true, force: true });
   }

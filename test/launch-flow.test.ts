@@ -3,16 +3,16 @@ import { readFileSync } from "node:fs";
 import { CID } from "multiformats/cid";
 import pg from "pg";
 import { type Address, getAddress, getContract, type Hex, type PublicClient, parseEther } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { drawImage } from "../bin/demo-images.ts";
 import { connect, type Wallet } from "../bin/demo-wallets.ts";
 import { collectionAbi } from "../contracts/abi/collection.ts";
 import { Client } from "./setup/client.ts";
-import { patient } from "./setup/poll-timeout.ts";
-import { type LeasedStack, leaseStack } from "./setup/shared-stack.ts";
+import { leaseStack } from "./setup/shared-stack.ts";
+import { patient } from "./setup/wait.ts";
 
 // One launch, step by step, as a creator, a collector and an analyst would do it; each test needs those above it.
-let stack: LeasedStack;
+const stack = leaseStack();
 let client: Client;
 let node: ReturnType<typeof connect>["node"];
 let owner: Wallet;
@@ -25,7 +25,6 @@ let hash: string;
 let address: Address;
 
 beforeAll(async () => {
-  stack = await leaseStack();
   client = new Client(stack.ready);
   const chain = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
   node = chain.node;
@@ -36,7 +35,6 @@ beforeAll(async () => {
     Wallet,
   ];
 });
-afterAll(() => stack.release());
 
 const contract = (wallet: Wallet) =>
   getContract({ address, abi: collectionAbi, client: { public: node as PublicClient, wallet } });

@@ -6,8 +6,8 @@ import { freePorts } from "../src/free-port.ts";
 import { type EventClient, subscribe } from "./graphql/event-client.ts";
 import { ApiServer } from "./setup/api-server.ts";
 import { Nginx, nginxVersion } from "./setup/nginx.ts";
-import { patient } from "./setup/poll-timeout.ts";
 import { ServiceProcess } from "./setup/service-process.ts";
+import { patient } from "./setup/wait.ts";
 import { furnish, type Tenant } from "./tenants/tenant.ts";
 
 const reason = nginxVersion === null ? " (skipped: there is no nginx on this machine)" : "";

@@ -11,7 +11,7 @@ import { freePorts } from "../src/free-port.ts";
 import { makeArtwork } from "./launch/artwork.ts";
 import { deployedCollections } from "./launch/deployed-collections.ts";
 import { Client } from "./setup/client.ts";
-import { patient } from "./setup/poll-timeout.ts";
+import { patient } from "./setup/wait.ts";
 
 // The tarball of `npm pack` in an empty folder, with no repository: npm, Node and the registry are all there is.
 const root = join(import.meta.dirname, "..");

@@ -4,14 +4,16 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { type Address, getContract, type Hex, type PublicClient } from "viem";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../bin/demo-wallets.ts";
 import { collectionAbi } from "../contracts/abi/collection.ts";
-import { type Answer, Client } from "./setup/client.ts";
-import { type LeasedStack, leaseStack } from "./setup/shared-stack.ts";
+import { Client } from "./setup/client.ts";
+import type { Answer } from "./setup/send.ts";
+import { leaseStack } from "./setup/shared-stack.ts";
+import { type FormFile, multipartGraphql } from "./uploads/multipart-graphql.ts";
 
 // Each operation once through either API of a running stack: the same result, and for wrong input the same code.
-let stack: LeasedStack;
+const stack = leaseStack();
 let client: Client;
 let owner: Wallet;
 let address: Address;
@@ -22,7 +24,6 @@ const unknown = "0x38eb6d83ed5b7b771a50cd26eaf55accbd5ab000";
 const account = () => owner.account.address.toLowerCase();
 
 beforeAll(async () => {
-  stack = await leaseStack();
   client = new Client(stack.ready);
   const { node, createWallet } = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
   owner = await createWallet();
@@ -47,7 +48,6 @@ beforeAll(async () => {
     ({ body }) => (body["nft"] as { metadata?: unknown } | undefined)?.metadata != null,
   );
 });
-afterAll(() => stack.release());
 
 function launch() {
   const { address: wallet } = owner.account;
@@ -99,26 +99,8 @@ function code(answer: Answer): unknown {
   return error?.code ?? errors?.[0]?.extensions.code ?? Object.values(data ?? {})[0]?.userErrors?.[0]?.code;
 }
 
-async function multipart(
-  document: string,
-  files: readonly { path: string; blob: Blob; name: string }[],
-  variables: unknown,
-): Promise<Answer> {
-  const form = new FormData();
-  form.append("operations", JSON.stringify({ query: document, variables }));
-  form.append("map", JSON.stringify(Object.fromEntries(files.map((file, index) => [index, [file.path]]))));
-  for (const [index, file] of files.entries()) form.append(String(index), file.blob, file.name);
-  const response = await fetch(stack.ready.graphql, {
-    method: "POST",
-    headers: { Authorization: stack.ready.apiKey, "x-graphql-yoga-csrf": "1" },
-    body: form,
-  });
-  return {
-    status: response.status,
-    body: (await response.json()) as Record<string, unknown>,
-    headers: response.headers,
-  };
-}
+const multipart = (document: string, files: readonly FormFile[], variables: unknown) =>
+  multipartGraphql(new URL(stack.ready.graphql).origin, stack.ready.apiKey, document, variables, files);
 
 const tokenFields = "tokenId name metadataUrl metadata fileUrl owner creator chain contractAddress";
 

@@ -65,7 +65,7 @@ describe("npm start", () => {
     const victim = found[0]?.pid ?? 0;
     process.kill(victim, "SIGKILL");
     await stack.untilLine(new RegExp(`^mintyard: ${name} \\(process ${victim}\\) ended with SIGKILL; restarting it`));
-    await stack.untilLine(new RegExp(`^mintyard: ${name} is running again`), 60_000);
+    await stack.untilLine(new RegExp(`^mintyard: ${name} is running again`));
     expect(stack.lines.length).toBeGreaterThan(before);
     const answer = await new Client(stack.ready).until("/nfts?chain=goerli", ({ status }) => status === 200);
     expect(answer.body["response"]).toBe("OK");

@@ -5,12 +5,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
 import { stackProcesses } from "../bench/start/proportional-memory.ts";
 import type { ReadyInfo } from "../src/embedded/ready-info.ts";
 import { freePorts } from "../src/free-port.ts";
 import { Client } from "./setup/client.ts";
+import { wait } from "./setup/wait.ts";
 
 /** From the signal until the last process of the stack is gone. */
 const boundMs = 10_000;
@@ -124,14 +124,9 @@ test.each(matrix)(
       if (!victim && target === "shell") process.kill(Number(started.npm.pid), signal);
       else process.kill(victim ?? 0, signal);
     }
-    const sent = Date.now();
-    let left = [...before];
-    while (left.length > 0 && Date.now() - sent < boundMs) {
-      await wait(100);
-      // Ponder has nothing of the folder in its environment: without its indexer only its number finds it.
-      left = [...new Map([...before, ...family()])].filter(([pid, command]) => commandOf(pid) === command);
-    }
-    expect(left).toEqual([]);
+    // Ponder has nothing of the folder in its environment: without its indexer only its number finds it.
+    const left = () => [...new Map([...before, ...family()])].filter(([pid, command]) => commandOf(pid) === command);
+    await wait("the end of all processes", left, { until: (now) => now.length === 0, withinMs: boundMs });
     // An end in order leaves neither, and a killed launcher's server goes after its clients.
     if (signal !== "SIGKILL") {
       expect(existsSync(join(dir, "environment.json"))).toBe(false);
@@ -146,6 +141,5 @@ test("after all of them the folder starts in order and has everything", async ()
   await checkAndWrite(started);
   expect(started.lines.filter((line) => line.includes("restarting it"))).toEqual([]);
   started.npm.kill("SIGTERM");
-  for (const end = Date.now() + boundMs; Date.now() < end && family().size > 0; ) await wait(100);
-  expect([...family()]).toEqual([]);
+  await wait("the end of all processes", () => [...family()], { until: (now) => now.length === 0, withinMs: boundMs });
 });

@@ -1,8 +1,8 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
-import { besideOthers, listTestFiles, root, type Tier, tierOf } from "../bin/tests/tiers.ts";
+import { besideOthers, listTestFiles, root, tierOf } from "../bin/tests/tiers.ts";
 
 /** When a file defines tests: while it is loaded, or only in a function that others call. */
 type Defines = "on load" | "on call" | null;
@@ -84,26 +84,4 @@ test.each<[what: string, text: string, defines: Defines]>([
 test("files that run beside others are files of the long tier", () => {
   const long = listTestFiles().filter((file) => tierOf(file) === "long");
   expect(besideOthers.filter((file) => !long.includes(file))).toEqual([]);
-});
-
-const page = readFileSync(join(root, "docs/testing.md"), "utf8");
-const titles: readonly [tier: Tier, title: string][] = [
-  ["default", "## Default tier (`npm test`)"],
-  ["long", "## Long tier (`npm run test:long`)"],
-];
-
-/** What the pattern's group matches, in the order of `listTestFiles`. */
-const found = (text: string, pattern: RegExp) => [...text.matchAll(pattern)].map(([, file = ""]) => file).sort();
-
-test.each(titles)("docs/testing.md has one row for each test file of the %s tier, in its section", (tier, title) => {
-  const section = page.split(/^(?=## )/m).find((part) => part.startsWith(`${title}\n`)) ?? "";
-  const files = listTestFiles().filter((file) => tierOf(file) === tier);
-  expect(found(section, /^\| `(test\/\S+)` \| \S.* \|$/gm)).toEqual(files);
-});
-
-test("docs/testing.md names each test file once, and no file that does not exist", () => {
-  expect(found(page, /(test\/[\w./-]+\.test\.ts)/g)).toEqual(listTestFiles());
-  const named = found(page, /`([\w./-]+\.(?:ts|md|json))`/g);
-  expect(named).toContain("test/setup/database.ts");
-  expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
 });

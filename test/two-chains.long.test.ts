@@ -5,6 +5,7 @@ import { collectionAbi } from "../contracts/abi/collection.ts";
 import { Client } from "./setup/client.ts";
 import { type RunningStack, startStackProcess } from "./setup/stack.ts";
 import { processesOf } from "./setup/stack-processes.ts";
+import { patient } from "./setup/wait.ts";
 
 interface Launched {
   chain: string;
@@ -67,7 +68,7 @@ const owned = async ({ chain, wallet }: Launched) => {
 };
 
 async function untilOwned(launched: Launched, ids: string[]): Promise<void> {
-  await expect.poll(() => owned(launched), { timeout: 90_000, interval: 100 }).toEqual(ids);
+  await expect.poll(() => owned(launched), { ...patient, interval: 100 }).toEqual(ids);
 }
 
 test("two chains at once, each with its own indexer: one stands still and is killed while the other goes on", async () => {
@@ -91,7 +92,7 @@ test("two chains at once, each with its own indexer: one stands still and is kil
   process.kill(victim, "SIGKILL");
   await goerli.mint();
   await untilOwned(goerli, ["0", "1", "2"]);
-  await stack.untilLine(/^mintyard: indexer-polygon is running again/, 90_000);
+  await stack.untilLine(/^mintyard: indexer-polygon is running again/);
   await untilOwned(polygon, ["0", "1"]);
   expect(await owned(goerli)).toEqual(["0", "1", "2"]);
 }, 300_000);

@@ -2,26 +2,25 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { createPublicClient, http } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Answer, Client } from "./setup/client.ts";
-import { type LeasedStack, leaseStack } from "./setup/shared-stack.ts";
+import { Client } from "./setup/client.ts";
+import type { Answer } from "./setup/send.ts";
+import { leaseStack } from "./setup/shared-stack.ts";
 
 const someone = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";
 const contract = "0x38eb6d83ed5b7b771a50cd26eaf55accbd5ab000";
 const hash = `0x${"ab".repeat(32)}`;
 
-let stack: LeasedStack;
+const stack = leaseStack();
 let client: Client;
 let database: pg.Client;
 
 beforeAll(async () => {
-  stack = await leaseStack();
   client = new Client(stack.ready);
   database = new pg.Client({ connectionString: stack.ready.databaseUrl });
   await database.connect();
 });
 afterAll(async () => {
   await database.end();
-  await stack.release();
 });
 
 /** What must not move when input is wrong: rows of uploads and intents, and the relayer's nonce on the chain. */

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFigures } from "../../src/accounts/service-figures.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { furnish } from "../tenants/tenant.ts";
 
 let api: ApiServer;

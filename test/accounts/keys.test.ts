@@ -5,7 +5,7 @@ import { secretPattern } from "../../src/auth/key-format.ts";
 import { defaultPlans, planOfRow } from "../../src/auth/plans.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { wait } from "../setup/wait.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
@@ -14,13 +14,6 @@ beforeAll(async () => {
 afterAll(() => api?.close());
 
 const settings = (key: string) => api.send("GET", "/v0/me/settings", key);
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + patient.timeout; !(await condition()); ) {
-    if (Date.now() > end) throw new Error("it did not happen");
-    await new Promise((done) => setTimeout(done, 50));
-  }
-}
 
 describe("signing up", () => {
   test("gives one key in two spellings, and both open the same free account", async () => {
@@ -147,7 +140,7 @@ describe("keys", () => {
     const second = await api.send("POST", `/v0/me/keys/${first.body.key.id}/rotate`, owner.key, { overlap_seconds: 1 });
     expect(second.body.key).toMatchObject({ name: "app", scopes: ["read"] });
     expect((await settings(second.body.api_key)).status).toBe(200);
-    await until(async () => (await settings(first.body.api_key)).status === 403);
+    await wait("the revocation", async () => (await settings(first.body.api_key)).status === 403);
     expect((await settings(first.body.legacy_api_key)).body.error.code).toBe("invalid_credentials");
     expect((await settings(second.body.api_key)).status).toBe(200);
   });
@@ -198,9 +191,12 @@ describe("keys", () => {
       expect((await api.send("DELETE", `/v0/me/keys/${id}`, outsider.key)).status).toBe(404);
       const started = performance.now();
       expect((await api.send("DELETE", `/v0/me/keys/${id}`, owner.key)).status).toBe(200);
-      await until(async () => (await settings(made.body.api_key)).status === 403);
-      await until(async () => (await settings(made.body.legacy_api_key)).status === 403);
-      await until(async () => (await other.auth.keys.owner(made.body.api_key).catch(() => null)) === null);
+      await wait("the revocation", async () => (await settings(made.body.api_key)).status === 403);
+      await wait("the revocation", async () => (await settings(made.body.legacy_api_key)).status === 403);
+      await wait(
+        "the revocation",
+        async () => (await other.auth.keys.owner(made.body.api_key).catch(() => null)) === null,
+      );
       took.push(performance.now() - started);
     }
     // A figure for the reader; how busy the machine is must not decide the test.
@@ -213,7 +209,7 @@ describe("keys", () => {
     await api.database.pool.query("UPDATE service.account SET suspended = true WHERE id = $1", [owner.id]);
     expect((await settings(owner.key)).body.error.code).toBe("account_suspended");
     await api.database.pool.query("UPDATE service.account SET suspended = false WHERE id = $1", [owner.id]);
-    await until(async () => (await settings(owner.key)).status === 200);
+    await wait("the revocation", async () => (await settings(owner.key)).status === 200);
   });
 });
 

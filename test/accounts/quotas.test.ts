@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressBlock } from "../../src/accounts/address-block.ts";
 import { perDay } from "../../src/auth/rate-limit.ts";
 import { ApiServer } from "../setup/api-server.ts";
+import { send } from "../setup/send.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
@@ -49,13 +50,8 @@ async function cancelWithNonce(id: string): Promise<void> {
 }
 
 async function signUpFrom(address: string): Promise<number> {
-  const response = await fetch(`${api.url}/v0/signup`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", "X-Forwarded-For": address },
-    body: JSON.stringify({ name: "Ada" }),
-  });
-  await response.text();
-  return response.status;
+  const request = { headers: { "X-Forwarded-For": address }, body: { name: "Ada" } };
+  return (await send(`${api.url}/v0/signup`, request)).status;
 }
 
 test("updates count like deployments: a free account has twenty of both in a day, however many come at once", async () => {

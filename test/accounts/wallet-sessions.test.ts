@@ -4,7 +4,8 @@ import { createSiweMessage, type SiweMessage } from "viem/siwe";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { signInStatement } from "../../src/accounts/sign-in-message.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 
 let api: ApiServer;
 beforeAll(async () => {
@@ -25,16 +26,12 @@ async function ask(
   path: string,
   { body, headers = {}, server = api }: { body?: unknown; headers?: Record<string, string>; server?: ApiServer } = {},
 ): Promise<Answer> {
-  const response = await fetch(server.url + path, {
-    method,
-    headers: { ...(body === undefined ? {} : { "Content-Type": "application/json" }), ...headers },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const setCookie = response.headers.getSetCookie();
+  const answer = await send(server.url + path, { method, body, headers });
+  const setCookie = answer.headers.getSetCookie();
   const cookies = Object.fromEntries(
     setCookie.map((line) => (line.split(";")[0] ?? "").split("=") as [string, string]),
   );
-  return { status: response.status, body: await response.json(), cookies, setCookie };
+  return { status: answer.status, body: answer.body, cookies, setCookie };
 }
 
 interface Signer {
@@ -270,10 +267,7 @@ describe("a session", () => {
     expect((await ask("POST", `/v0/me/keys/${id}/rotate`, { body: {}, headers })).status).toBe(404);
     expect((await ask("DELETE", `/v0/me/keys/${id}`, { headers })).status).toBe(200);
     const gone = async () => (await ask("GET", "/v0/me/settings", { headers })).status;
-    for (const end = Date.now() + patient.timeout; (await gone()) !== 403; ) {
-      if (Date.now() > end) throw new Error("the session still works");
-      await new Promise((done) => setTimeout(done, 100));
-    }
+    await expect.poll(gone, patient).toBe(403);
     const { body: after, cookies } = await ask("GET", "/auth/session", { headers });
     expect([after.session, cookies["mintyard_session"]]).toEqual([null, ""]);
   });

@@ -15,7 +15,7 @@ import { changeNft, connect } from "../../src/indexing/nft-views.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { NftFixture } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 // A server of its own, whose queue of notifications is small, and a service that is no superuser: it can end analysts'
 // sessions only by the rights that making their logins gives it.

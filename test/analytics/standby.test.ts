@@ -12,8 +12,8 @@ import { freePorts } from "../../src/free-port.ts";
 import { changeNft, connect } from "../../src/indexing/nft-views.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { startStandby } from "../setup/standby.ts";
+import { patient } from "../setup/wait.ts";
 import { outcome } from "./analytics-fixture.ts";
 import { attempts } from "./attempts.ts";
 

@@ -1,13 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isFree } from "../../src/embedded/data-folder.ts";
 import { RelayHarness } from "../relay/harness.ts";
 import { ReverseProxy } from "../setup/reverse-proxy.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
+import { wait } from "../setup/wait.ts";
 import { Load } from "./load.ts";
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 let h: RelayHarness;
 let env: Record<string, string>;
@@ -85,9 +85,7 @@ test("an API process that is stopped answers 503 on /readyz first, finishes what
     await sleep(300);
     const ended = leaving?.end("SIGTERM");
     const ask = () => direct.send({ method: "GET", path: "/readyz" });
-    let readiness = await ask();
-    for (const end = Date.now() + 10_000; readiness.status === 200 && Date.now() < end; readiness = await ask())
-      await sleep(20);
+    const readiness = await wait("the end of readiness", ask, { until: ({ status }) => status !== 200 });
     expect(readiness.status).toBe(503);
     expect(JSON.parse(readiness.text)).toMatchObject({ ready: false, draining: true, database: "ok" });
     // Who has not heard of it yet is served still, for the last time on this connection.

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 
 /** One exchange as a client saw it; status 0 is a connection that broke. */
 export interface Outcome {
@@ -16,8 +17,6 @@ interface Sent {
   body?: string;
   headers?: Record<string, string>;
 }
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Clients of one address that read, upload and deploy without a pause, over connections that are kept. */
 export class Load {

@@ -8,9 +8,8 @@ import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgre
 import { freePorts } from "../../src/free-port.ts";
 import { RelayHarness } from "../relay/harness.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
+import { patient, wait } from "../setup/wait.ts";
 import { Load } from "./load.ts";
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 let h: RelayHarness;
 let dir: string;
@@ -55,7 +54,7 @@ test("PostgreSQL restarts under load, orderly and by a crash: 503 with Retry-Aft
     expect((await load.send({ method: "GET", path: "/livez" })).status).toBe(200);
     // What it says may be a second old.
     const readiness = async () => (await load.send({ method: "GET", path: "/readyz" })).status;
-    await expect.poll(readiness, { timeout: 10_000 }).toBe(503);
+    await expect.poll(readiness, patient).toBe(503);
     const refused = refusals();
     expect(new Set(refused.map(({ kind }) => kind))).toEqual(new Set(["read", "query", "upload", "deploy"]));
     expect(refused.filter(({ status, retryAfter }) => status !== 503 || !retryAfter).slice(0, 5)).toEqual([]);
@@ -82,7 +81,10 @@ test("PostgreSQL restarts under load, orderly and by a crash: 503 with Retry-Aft
     expect((await again.send({ method: "GET", path: `/ipfs/${cid}` })).status, cid).toBe(200);
   // Whoever was refused asks again under its key; whoever got a hash keeps it.
   for (const [name, hash] of load.deployments) {
-    for (const end = Date.now() + 60_000; !again.deployments.get(name) && Date.now() < end; ) await again.deploy(name);
+    await wait(`a hash for ${name}`, async () => {
+      await again.deploy(name);
+      return again.deployments.get(name);
+    });
     expect(again.deployments.get(name)).toMatch(/^0x/);
     if (hash) expect(again.deployments.get(name)).toBe(hash);
     await untilDeployed(again, again.deployments.get(name) ?? "");
@@ -94,25 +96,15 @@ test("PostgreSQL restarts under load, orderly and by a crash: 503 with Retry-Aft
   await again.stop();
 }, 300_000);
 
-/** Waits for the load itself, however slow the machine is; what stays away is found by the assertions. */
-async function until(done: () => boolean): Promise<void> {
-  for (const end = Date.now() + 30_000; !done() && Date.now() < end; ) await sleep(20);
-}
+/** Waits for the load itself, however slow the machine is. */
+const until = (done: () => boolean) => wait("the load", done);
 
 async function untilGood(load: Load, since: number): Promise<number> {
-  for (const end = Date.now() + 30_000; Date.now() < end; await sleep(5)) {
-    const good = load.outcomes.find(({ at, status }) => at >= since && status === 200);
-    if (good) return good.at;
-  }
-  throw new Error(`no good answer: ${api.output.slice(-2_000)}`);
+  const look = () => load.outcomes.find(({ at, status }) => at >= since && status === 200)?.at ?? 0;
+  return await wait("a good answer", look, { lines: () => api.output.split("\n") });
 }
 
 async function untilDeployed(load: Load, hash: string): Promise<void> {
-  let answer = "";
-  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(200)) {
-    const { status, text } = await load.send({ method: "GET", path: `/v0/contracts/${hash}?chain=goerli` });
-    if (status === 200) return;
-    answer = text;
-  }
-  throw new Error(`${hash}: ${answer}`);
+  const look = () => load.send({ method: "GET", path: `/v0/contracts/${hash}?chain=goerli` });
+  await wait(`deployment ${hash}`, look, { until: ({ status }) => status === 200 });
 }

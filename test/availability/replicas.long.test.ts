@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
@@ -13,11 +14,11 @@ import { freePorts } from "../../src/free-port.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
+import { patient, wait } from "../setup/wait.ts";
 
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const [contract, alice] = [addressOf(0xc1), addressOf(0xa1)];
 const key = randomUUID();
 
@@ -76,16 +77,9 @@ interface Answer {
 
 /** @param minBlock makes it wait for a block, and so ask the primary. */
 async function read(path: string, minBlock?: number, body?: unknown): Promise<Answer> {
-  const response = await fetch(base + path, {
-    ...(body === undefined ? {} : { method: "POST", body: JSON.stringify(body) }),
-    headers: {
-      Authorization: key,
-      "Content-Type": "application/json",
-      ...(minBlock === undefined ? {} : { "X-Min-Block": `goerli:${minBlock}` }),
-    },
-  });
-  const text = await response.text();
-  return { status: response.status, block: Number(response.headers.get("x-indexed-block")), text };
+  const wanted: Record<string, string> = minBlock === undefined ? {} : { "X-Min-Block": `goerli:${minBlock}` };
+  const { status, headers, text } = await send(base + path, { key, body, headers: wanted });
+  return { status, block: Number(headers.get("x-indexed-block")), text };
 }
 
 const accountPage = `/v0/accounts/${alice}?chain=goerli&page_size=50`;
@@ -96,10 +90,7 @@ async function reasons(): Promise<string[]> {
   return all.filter((reason) => reason.startsWith("replica"));
 }
 
-async function until(what: string, done: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) if (await done()) return;
-  throw new Error(`not in time: ${what}; ${await reasons()}; ${api.output.slice(-2_000)}`);
-}
+const until = (what: string, done: () => Promise<boolean>) => wait(what, done, { lines: () => api.output.split("\n") });
 
 async function metric(name: string): Promise<number> {
   const line = (await read("/metrics")).text.split("\n").find((text) => text.startsWith(name));
@@ -265,9 +256,9 @@ test("after a failover: a promoted standby gets no reads as a replica, and carri
   expect(tokensOf(await read(accountPage))).toBe(40);
   const form = new FormData();
   form.append("file", new File(["kept by the new primary"], "note.txt", { type: "text/plain" }));
-  const upload = await fetch(`${base}/v0/files`, { method: "POST", headers: { Authorization: key }, body: form });
-  expect(upload.status, await upload.clone().text()).toBe(200);
-  const { ipfs_url: kept } = (await upload.json()) as { ipfs_url: string };
+  const upload = await send(`${base}/v0/files`, { key, body: form });
+  expect(upload.status, upload.text).toBe(200);
+  const { ipfs_url: kept } = upload.body;
   const found = await client.query("SELECT u.cid FROM service.upload u WHERE position(u.cid in $1) > 0", [kept]);
   expect(found.rows).toHaveLength(1);
   await client.end();

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { send } from "../setup/send.ts";
 import type { SeededGenerator } from "./seeded-generator.ts";
 import type { Tally } from "./tally.ts";
 import type { World } from "./world.ts";
@@ -16,8 +18,6 @@ export interface Ask {
   updates: { royalties_share: number; public_mint_start_date: string } | null;
   updateHashes: Set<string>;
 }
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Clients that post each request three times at once, repeat what fails, hang up, and change what stands. */
 export class Clients {
@@ -91,7 +91,7 @@ export class Clients {
     const body = { ...bodyOf(ask), name: `${ask.name} taken over` };
     for (let tries = 0; this.#inTime; tries += 1) {
       const answer = await this.#send("POST", body, ask.key, tries, 20_000).catch(() => null);
-      if (answer && answer.status !== 429 && answer.status < 500) {
+      if (answer && ![408, 429].includes(answer.status) && answer.status < 500) {
         this.#tally.fault("same key, other body");
         if (answer.status !== 422) this.refused.push(`${ask.name}: its key was taken for another request`);
         return;
@@ -131,10 +131,8 @@ export class Clients {
   async address(hash: string, goOn: () => boolean): Promise<string | null> {
     for (let tries = 0; goOn(); tries += 1) {
       const url = `${this.#world.apiUrls[tries % 2]}/v0/contracts/${hash}?chain=goerli`;
-      const answer = await fetch(url, { headers: { authorization: this.#world.apiKey } })
-        .then((response) => response.json() as Promise<{ contract_address?: string }>)
-        .catch(() => null);
-      if (answer?.contract_address) return answer.contract_address;
+      const answer = await send(url, { key: this.#world.apiKey }).catch(() => null);
+      if (answer?.body.contract_address) return answer.body.contract_address;
       await sleep(250);
     }
     return null;
@@ -159,7 +157,8 @@ export class Clients {
         this.#tally.count("updates of what was gone for a moment");
         // Or its row is lost: then nobody knows of it until it is asked for again.
         if (this.forgetful) await this.#deploy(ask, copy);
-      } else if (answer.status < 500 && answer.status !== 429) {
+      } else if (answer.status === 408) this.#tally.count("bodies that came late");
+      else if (answer.status < 500 && answer.status !== 429) {
         this.refused.push(`${ask.name}: ${answer.status} ${JSON.stringify(answer.body)}`);
         return null;
       } else this.#recordRefusal(answer.status, answer.body);
@@ -176,17 +175,11 @@ export class Clients {
   }
 
   async #send(method: string, body: object, key: string | null, turn: number, timeoutMs: number) {
-    const response = await fetch(`${this.#world.apiUrls[turn % 2]}/v0/contracts/collections`, {
-      method,
-      headers: {
-        authorization: this.#world.apiKey,
-        "content-type": "application/json",
-        ...(key ? { "Idempotency-Key": key } : {}),
-      },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+    const signal = AbortSignal.timeout(timeoutMs);
+    const headers: Record<string, string> = key ? { "Idempotency-Key": key } : {};
+    const url = `${this.#world.apiUrls[turn % 2]}/v0/contracts/collections`;
+    // Without a key too: it is derived from the request.
+    return await send(url, { method, key: this.#world.apiKey, headers, body, signal, repeatable: true });
   }
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, decodeAbiParameters, encodeFunctionData, type Hex, toHex } from "viem";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import { encodeInitData, initDataParameters } from "../../contracts/abi/config.ts";
@@ -10,8 +11,6 @@ import { loseRows } from "../relay/lost-rows.ts";
 import { rpc } from "./fleet.ts";
 import { type FixtureOptions, type RelayFixture, request } from "./relay-fixture.ts";
 import type { FactoryKind } from "./test-factory.ts";
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 export interface Scenario extends FixtureOptions {
   /** Name of the patch in `mutants/` that seeds the defect. */

@@ -1,5 +1,6 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, type Call, forcedFaults, rpcFaults } from "./rpc-faults.ts";
 import type { SeededGenerator } from "./seeded-generator.ts";
 
@@ -26,8 +27,6 @@ const transport = [
 ] as const;
 
 export const proxyFaults: readonly string[] = [...transport, ...Object.keys(rpcFaults)];
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Stands between the service and a node; one request in so many meets a seeded fault. */
 export class FaultProxy {

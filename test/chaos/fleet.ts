@@ -1,9 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { ownTree } from "./mutant-tree.ts";
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 type Program = "api" | "worker";
 

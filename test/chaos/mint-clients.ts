@@ -1,15 +1,11 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Answer, send } from "../setup/send.ts";
 import { bodyOfTaken, type MintAsk } from "./mint-asks.ts";
 import type { SeededGenerator } from "./seeded-generator.ts";
 import type { Tally } from "./tally.ts";
 import type { World } from "./world.ts";
 
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const clients = 14;
-
-export interface V0Answer {
-  status: number;
-  body: Record<string, unknown>;
-}
 
 /** One request to one of the API processes; null when no answer comes. */
 export async function sendV0(
@@ -22,21 +18,17 @@ export async function sendV0(
     turn = 0,
     timeoutMs = 20_000,
   }: { body?: object; key?: string | null; turn?: number; timeoutMs?: number },
-): Promise<V0Answer | null> {
-  const base = world.apiUrls[turn % world.apiUrls.length];
-  return await fetch(`${base}/v0${path}`, {
+): Promise<Answer | null> {
+  const headers: Record<string, string> = key ? { "Idempotency-Key": key } : {};
+  const request = {
     method,
-    headers: {
-      authorization: world.apiKey,
-      "content-type": "application/json",
-      ...(key ? { "Idempotency-Key": key } : {}),
-    },
-    ...(body ? { body: JSON.stringify(body) } : {}),
+    key: world.apiKey,
+    headers,
+    body,
     signal: AbortSignal.timeout(timeoutMs),
-  }).then(
-    async (response) => ({ status: response.status, body: (await response.json()) as Record<string, unknown> }),
-    () => null,
-  );
+    repeatable: true,
+  };
+  return await send(`${world.apiUrls[turn % world.apiUrls.length]}/v0${path}`, request).catch(() => null);
 }
 
 /** One GraphQL request to one of the API processes; null when no answer comes. */
@@ -45,13 +37,9 @@ export async function sendGraphql(
   body: object,
   { turn = 0, timeoutMs = 20_000 }: { turn?: number; timeoutMs?: number },
 ): Promise<Record<string, unknown> | null> {
-  return await fetch(`${world.apiUrls[turn % world.apiUrls.length]}/graphql`, {
-    method: "POST",
-    headers: { authorization: world.apiKey, "content-type": "application/json" },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(timeoutMs),
-  }).then(
-    async (response) => (await response.json()) as Record<string, unknown>,
+  const request = { key: world.apiKey, body, signal: AbortSignal.timeout(timeoutMs), repeatable: true };
+  return await send(`${world.apiUrls[turn % world.apiUrls.length]}/graphql`, request).then(
+    (answer) => answer.body,
     () => null,
   );
 }
@@ -169,14 +157,14 @@ export class MintClients {
   }
 
   /** @returns the first answer that is no refusal of the moment; null when the time is up. */
-  async #insist(path: string, body: object, key: string | null, copy: number): Promise<V0Answer | null> {
+  async #insist(path: string, body: object, key: string | null, copy: number): Promise<Answer | null> {
     for (let tries = 0; this.#inTime; tries += 1) {
       const impatient = !this.calm && this.#random.chance(0.05);
       if (impatient) this.#tally.fault("client hangs up");
       const timeoutMs = impatient ? this.#random.between(5, 300) : 20_000;
       const answer = await sendV0(this.#world, "POST", path, { body, key, turn: copy + tries, timeoutMs });
       if (!answer) this.#tally.count("connection failures");
-      else if (answer.status === 503) this.#tally.count("status 503");
+      else if (answer.status === 503 || answer.status === 408) this.#tally.count(`status ${answer.status}`);
       else if (answer.status >= 500 || answer.status === 429) {
         // Planned refusals are 503 and say when to come back; anything else is a fault that nobody thought of.
         this.wrong.push(`status ${answer.status}: ${JSON.stringify(answer.body).slice(0, 200)}`);

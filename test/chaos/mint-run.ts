@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, encodeFunctionData, type Hex, parseAbi, toHex } from "viem";
 import { matrixLines } from "./fault-kinds.ts";
 import { rpc } from "./fleet.ts";
@@ -42,8 +43,6 @@ const rights = parseAbi([
   "function hasRole(bytes32 role, address account) view returns (bool)",
   "function ADMIN_ROLE() view returns (bytes32)",
 ]);
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
-
 /** Mints while everything around the service breaks and one contract's owner takes its rights, and asks the chain. */
 export async function runMintChaos(options: MintChaosOptions): Promise<MintChaosFigures> {
   const { seed, mints } = options;

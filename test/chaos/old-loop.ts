@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, createPublicClient, http, parseAbi } from "viem";
 import { uriOf } from "./mint-asks.ts";
 import { sendV0 } from "./mint-clients.ts";
@@ -48,8 +49,6 @@ interface Item {
 }
 
 const abi = parseAbi(["function tokenURI(uint256 tokenId) view returns (string)"]);
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
-
 /**
  * Scripts of the old kind: one mint after the other, without an Idempotency-Key and without a token id, each repeated at
  * once until it is answered with 200, while answers get lost and processes are killed.

@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, type Hex, keccak256, parseEther, toHex } from "viem";
 import { generatePrivateKey, privateKeyToAddress } from "viem/accounts";
 import type { Caller } from "../../src/auth/caller.ts";
@@ -23,8 +24,6 @@ import { rpc, startAnvil, stopAnvil } from "./fleet.ts";
 import { judge } from "./oracle.ts";
 import { SeededGenerator } from "./seeded-generator.ts";
 import { deployTestFactory, type FactoryKind, type TestFactory } from "./test-factory.ts";
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Where nodes listen; the second one is another chain. */
 export interface NodeUrls {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Address } from "viem";
 import { loadConfig } from "../../src/config/config.ts";
 import { createServices } from "../../src/processes/create-services.ts";
@@ -45,7 +46,6 @@ export interface ChaosFigures extends Verdict {
   tally: Record<string, number>;
 }
 
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const firstDay = Date.UTC(2023, 0, 1);
 
 /** Deploys while everything around the service breaks, waits until all has ended, and asks the chain. */

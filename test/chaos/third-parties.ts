@@ -1,10 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, createWalletClient, encodeFunctionData, type Hex, http, toHex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import { rpc } from "./fleet.ts";
 import type { World } from "./world.ts";
-
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 /** Takes the place of one of our transactions that wait, with the stolen key of the second wallet. */
 export async function replaceOurs(world: World): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { type Hex, parseEther, toHex } from "viem";
 import type { Failpoint } from "../../src/relay/store/failpoint.ts";
@@ -8,7 +9,6 @@ import type { Tally } from "./tally.ts";
 import { pauseFactory, replaceOurs, squat, takeNextNonce } from "./third-parties.ts";
 import type { World } from "./world.ts";
 
-const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const failpoints: readonly Failpoint[] = [
   "accept-before-commit",
   "accept-after-commit",

@@ -7,6 +7,7 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli, RelayHarness, randomAddress } from "../relay/harness.ts";
+import { send } from "../setup/send.ts";
 
 let h: RelayHarness;
 let services: Services;
@@ -29,17 +30,11 @@ afterAll(async () => {
 afterEach(() => h.proxy.heal());
 
 async function post(path: string, body: unknown, headers: Record<string, string> = {}) {
-  const response = await fetch(base + path, {
-    method: "POST",
-    headers: { Authorization: key, "Content-Type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
-  return { status: response.status, headers: response.headers, body: await response.json() };
+  return await send(base + path, { key, headers, body });
 }
 
 async function get(path: string) {
-  const response = await fetch(base + path, { headers: { Authorization: key } });
-  return { status: response.status, body: await response.json() };
+  return await send(base + path, { key });
 }
 
 const request = (changes: Record<string, unknown> = {}) => ({

@@ -10,7 +10,8 @@ import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { launch, RelayHarness } from "../relay/harness.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 
 let h: RelayHarness;
 let services: Services;
@@ -37,13 +38,12 @@ afterAll(async () => {
 const node = () => createTestClient({ mode: "hardhat", transport: http(h.node.url) });
 
 async function ask(id: string, hash: string) {
-  const headers = { Authorization: key, "Content-Type": "application/json" };
   // A second passes between two looks at the chain, less on a local one.
   await new Promise((done) => setTimeout(done, 250));
-  const lookup = await fetch(`${base}/v0/contracts/${hash}?chain=goerli`, { headers });
+  const lookup = await send(`${base}/v0/contracts/${hash}?chain=goerli`, { key });
   const query = `{ deployment(id: "${id}") { state confirmations confirmationsRequired progress } }`;
-  const answer = await fetch(`${base}/graphql`, { method: "POST", headers, body: JSON.stringify({ query }) });
-  return { v0: await lookup.json(), graphql: (await answer.json()).data.deployment };
+  const answer = await send(`${base}/graphql`, { key, body: { query } });
+  return { v0: lookup.body, graphql: answer.body.data.deployment };
 }
 
 test("who waits for a deployment is told its confirmations of those required, and the time the rest takes", async () => {

@@ -9,7 +9,7 @@ import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { listDeployments } from "../../src/collections/list-deployments.ts";
 import type { Services } from "../../src/services.ts";
 import { launch, RelayHarness, randomAddress } from "../relay/harness.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 let h: RelayHarness;
 let services: Services;

@@ -6,7 +6,7 @@ import { createAccount } from "../../src/auth/keys.ts";
 import type { Tier } from "../../src/db/tables/accounts.ts";
 import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
-import { checkAnswer } from "../setup/openapi-check.ts";
+import { send } from "../setup/send.ts";
 
 /** Any member of an answer: tests compare it, or read on. */
 export interface Json {
@@ -35,15 +35,8 @@ export class HttpApi {
   }
 
   async send(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    const response = await fetch(this.base + path, {
-      method,
-      headers: { Authorization: this.key, "Content-Type": "application/json", ...headers },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    const answer = JSON.parse(text) as Json;
-    checkAnswer(method, path, response.status, answer);
-    return { status: response.status, headers: response.headers, text, body: answer };
+    const answer = await send(this.base + path, { method, key: this.key, body, headers });
+    return { ...answer, body: answer.body as Json };
   }
 
   get = (path: string, headers: Record<string, string> = {}) => this.send("GET", path, undefined, headers);

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Address } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 import { HttpApi } from "./http-api.ts";
 import { LaunchFixture } from "./launch-fixture.ts";
 
@@ -129,8 +130,7 @@ test("what is said of the service is read once for all who ask at once", async (
   try {
     await Promise.all(
       Array.from({ length: 40 }, async () => {
-        const response = await fetch(`${api.base}/status`);
-        expect(response.status).toBe(200);
+        expect((await send(`${api.base}/status`)).status).toBe(200);
       }),
     );
   } finally {
@@ -186,8 +186,8 @@ test("the balance of a collection that stands here is free to ask; of other addr
   expect(await balance("0x12")).toMatchObject({ status: 422, body: { error: { code: "invalid_address" } } });
   for (let asked = 0; asked < 70; asked += 1)
     expect(await balance(collection)).toMatchObject({ status: 200, body: { wei: "0" } });
-  const others: number[] = [];
-  for (let index = 0; index < 70; index += 1) others.push((await balance(walletOf(1_000 + index))).status);
-  expect(others.slice(0, 60)).toEqual(Array(60).fill(200));
-  expect(others).toContain(429);
+  // All at once: one a second comes back, and asked one by one a busy machine would never use them up.
+  const others = await Promise.all(Array.from({ length: 300 }, async (_, at) => (await balance(walletOf(at))).status));
+  expect(others.filter((status) => status === 200).length).toBeGreaterThanOrEqual(60);
+  expect(new Set(others)).toEqual(new Set([200, 429]));
 });

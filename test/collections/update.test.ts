@@ -5,7 +5,7 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
 import { RelayHarness, randomAddress } from "../relay/harness.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient, wait } from "../setup/wait.ts";
 import { HttpApi, newKey } from "./http-api.ts";
 
 let h: RelayHarness;
@@ -50,11 +50,9 @@ async function deployed(changes: Record<string, unknown> = {}): Promise<Address>
 
 /** Waits until the lookup knows the transaction. */
 async function settled(hash: unknown): Promise<Address> {
-  for (const end = Date.now() + patient.timeout; ; await new Promise((done) => setTimeout(done, 50))) {
-    const { status, body } = await api.get(`/v0/contracts/${hash}?chain=${chain}`);
-    if (status === 200) return body["contract_address"] as unknown as Address;
-    if (Date.now() > end) throw new Error(`${hash} is still ${JSON.stringify(body)}`);
-  }
+  const look = () => api.get(`/v0/contracts/${hash}?chain=${chain}`);
+  const { body } = await wait("the contract", look, { until: ({ status }) => status === 200 });
+  return body["contract_address"] as unknown as Address;
 }
 
 const put = (address: string, changes: Record<string, unknown>, headers: Record<string, string> = {}) =>

@@ -5,7 +5,7 @@ import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { watchSale } from "../../src/collections/watch-sale.ts";
 import { ServiceError } from "../../src/errors/errors.ts";
 import { type EventClient, subscribeTo } from "../graphql/event-client.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { LaunchFixture } from "./launch-fixture.ts";
 
 let fixture: LaunchFixture;

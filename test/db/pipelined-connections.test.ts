@@ -6,7 +6,7 @@ import { wireValue } from "../../src/db/pipeline/wire.ts";
 import { connectionOptions } from "../../src/db/pool/pool.ts";
 import { asUnavailable } from "../../src/errors/unavailable.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 // Judged by what pg reads of the same statements.
 let database: TestDatabase;
@@ -84,7 +84,7 @@ test("connections that break fail what was under way as an outage, and the next 
   const outcomes = Promise.allSettled(waiting);
   const asleep = "FROM pg_stat_activity WHERE application_name = 'mintyard-sleepers' AND query LIKE '%pg_sleep%'";
   // Two in each connection.
-  await expect.poll(async () => (await database.pool.query(`SELECT ${asleep}`)).rowCount, { timeout: 60_000 }).toBe(6);
+  await expect.poll(async () => (await database.pool.query(`SELECT ${asleep}`)).rowCount, patient).toBe(6);
   await database.pool.query(`SELECT pg_terminate_backend(pid) ${asleep}`);
   for (const outcome of await outcomes) {
     const reason = outcome.status === "rejected" ? outcome.reason : new Error("it was answered");

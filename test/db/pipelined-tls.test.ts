@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openPipelinedConnections } from "../../src/db/pipeline/pipelined-connections.ts";
 import { connectionOptions } from "../../src/db/pool/pool.ts";
 import type { EmbeddedPostgres } from "../../src/embedded/postgres.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { startPostgresOnFreePort } from "../setup/postgres-on-free-port.ts";
 import { testCertificate, testKey } from "../setup/tls-identity.ts";
+import { patient } from "../setup/wait.ts";
 
 let dir: string;
 let server: EmbeddedPostgres;

@@ -8,7 +8,7 @@ import { ReadConnections } from "../../src/db/pool/read-connections.ts";
 import { RequestEnd } from "../../src/db/pool/request-end.ts";
 import { withReadScope } from "../../src/db/tenancy/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 // No time is over here by itself: what ends a statement is what the test does.
 const forEver = 600_000;

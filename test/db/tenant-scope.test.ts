@@ -5,6 +5,7 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { createPool } from "../../src/db/pool/pool.ts";
 import { bindToTenant, setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { wait } from "../setup/wait.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -35,7 +36,7 @@ test("a statement that waited for a connection is bound to its own tenant, not t
       const held = await pool.connect();
       expect((await held.query(visible)).rows).toEqual([{ id: one }]);
       const waiting = asTenant(two, async () => (await pool.query(visible)).rows);
-      await new Promise((done) => setTimeout(done, 50));
+      await wait("one who waits for the connection", () => pool.waitingCount > 0);
       held.release();
       return await waiting;
     });

@@ -10,6 +10,7 @@ import { afterAll, beforeAll, expect, onTestFailed, test, vi } from "vitest";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { rpc } from "../chaos/fleet.ts";
+import { patient } from "../setup/wait.ts";
 import { documented } from "./documented.ts";
 import { runLine } from "./installation.ts";
 import { outputOf, Site } from "./site.ts";
@@ -191,14 +192,14 @@ step(
     site.polygon.proxy.goDown();
     const downAt = Date.now();
     await expect
-      .poll(() => site.statusOf("polygon"), { timeout: 60_000, interval: 500 })
+      .poll(() => site.statusOf("polygon"), { ...patient, interval: 500 })
       .toMatchObject({ lagBlocks: null, troubles: expect.arrayContaining(["nodes_unreachable"]) });
     await sleep(Math.max(0, downAt + 60_000 - Date.now()));
     site.polygon.proxy.heal();
     expect(await reader.stop()).toEqual([]);
     await site.launchAndMint("polygon", site.polygon);
     await expect
-      .poll(async () => (await site.statusOf("polygon"))["troubles"], { timeout: 150_000, interval: 500 })
+      .poll(async () => (await site.statusOf("polygon"))["troubles"], { ...patient, interval: 500 })
       .toEqual([]);
   },
 );
@@ -225,9 +226,9 @@ step("the wallet is changed step by step, while clients read and deploy", async 
   settings["RELAYER_ADDRESS_POLYGON"] =
     documented("RELAYER_ADDRESS_POLYGON=OLD,NEW", { OLD: old, NEW: wallet }).split("=")[1] ?? "";
   await restartAll();
-  await expect.poll(wallets, { timeout: 60_000 }).toMatch(new RegExp(`${wallet}.*WITHOUT ITS ROLE`, "i"));
+  await expect.poll(wallets, patient).toMatch(new RegExp(`${wallet}.*WITHOUT ITS ROLE`, "i"));
   await expect
-    .poll(() => site.statusOf("polygon"), { timeout: 60_000 })
+    .poll(() => site.statusOf("polygon"), patient)
     .toMatchObject({ troubles: expect.arrayContaining([documented("wallet_without_role")]) });
   await site.launch("polygon", polygon);
   // Steps 4 and 5: the old wallet is the factory's administrator and signs.
@@ -239,7 +240,7 @@ step("the wallet is changed step by step, while clients read and deploy", async 
       { ...settings, SIGNER_ADMIN_TOKEN: adminToken },
     ),
   );
-  await expect.poll(async () => (await site.statusOf("polygon"))["troubles"], { timeout: 60_000 }).toEqual([]);
+  await expect.poll(async () => (await site.statusOf("polygon"))["troubles"], patient).toEqual([]);
   // Steps 6 and 7: the old one stops, ends what it has sent, and leaves the settings.
   outputOf(
     await site.mintyard("mintyard wallets halt OLD", {
@@ -247,7 +248,7 @@ step("the wallet is changed step by step, while clients read and deploy", async 
       OLD: old,
     }),
   );
-  await expect.poll(wallets, { timeout: 60_000 }).toMatch(new RegExp(`${old}.* 0 not mined`, "i"));
+  await expect.poll(wallets, patient).toMatch(new RegExp(`${old}.* 0 not mined`, "i"));
   await writeFile(keyFile, fresh);
   settings["RELAYER_ADDRESS_POLYGON"] = wallet;
   await restartAll();

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { wait } from "../setup/wait.ts";
 
 const root = join(import.meta.dirname, "../..");
 
@@ -122,8 +122,7 @@ export class Installation {
   }
 
   async #until(done: () => boolean, what: string): Promise<void> {
-    for (const end = Date.now() + 60_000; !done(); await sleep(50))
-      if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
+    await wait(what, done);
   }
 }
 

@@ -11,10 +11,12 @@ import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgre
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { startAnvil, stopAnvil } from "../chaos/fleet.ts";
-import { type Answer, Client } from "../setup/client.ts";
+import { Client } from "../setup/client.ts";
 import { Nginx, nginxVersion } from "../setup/nginx.ts";
 import { ReverseProxy } from "../setup/reverse-proxy.ts";
 import { RpcProxy } from "../setup/rpc-proxy.ts";
+import type { Answer } from "../setup/send.ts";
+import { patient, wait } from "../setup/wait.ts";
 import { documented } from "./documented.ts";
 import { type CommandResult, type Env, Installation, runLine } from "./installation.ts";
 
@@ -169,7 +171,7 @@ export class Site {
       const { body } = await this.client().get(`/accounts/${owner.account.address}?chain=${chain}`);
       return ((body["nfts"] ?? []) as { token_id: string }[]).map((nft) => nft.token_id).sort();
     };
-    await expect.poll(owned, { timeout: 150_000, interval: 200 }).toEqual(ids);
+    await expect.poll(owned, { ...patient, interval: 200 }).toEqual(ids);
   }
 
   async statusOf(name: string): Promise<Record<string, unknown>> {
@@ -186,21 +188,22 @@ export class Site {
         ({ status }) => status,
         () => 0,
       );
-    await expect
-      .poll(() => Promise.all(this.apiPorts.map(ready)), { timeout: 150_000 })
-      .toEqual(this.apiPorts.map(() => 200));
+    await expect.poll(() => Promise.all(this.apiPorts.map(ready)), patient).toEqual(this.apiPorts.map(() => 200));
   }
 
   /** Where the service says "later" (503 with `Retry-After`) a client asks again, as the answer asks. */
   async #deploy(request: Record<string, unknown>): Promise<Answer> {
-    for (const end = Date.now() + 150_000; ; ) {
+    const ask = async () => {
       const answer = await this.client().json("/contracts/collections", request);
-      if (answer.status === 200) return answer;
-      if (answer.status !== 503 || Date.now() > end)
-        throw new Error(`${answer.status} ${JSON.stringify(answer.body)}; ${this.installation.tail("api-1")}`);
-      expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
-      await sleep(1_000);
-    }
+      if (answer.status !== 200) {
+        expect(answer.status, answer.text).toBe(503);
+        expect(answer.headers.get("retry-after")).toMatch(/^\d+$/);
+        await sleep(1_000);
+      }
+      return answer;
+    };
+    const lines = () => this.installation.tail("api-1").split("\n");
+    return await wait("an acceptance", ask, { until: ({ status }) => status === 200, lines });
   }
 }
 

@@ -16,6 +16,8 @@ import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "../relay/harness.ts";
 import { relayRound } from "../relay/round.ts";
 import { createIndexedDatabase } from "../setup/database.ts";
+import { send } from "../setup/send.ts";
+import { wait } from "../setup/wait.ts";
 import { type Cost, Meter } from "./meter.ts";
 import { pricesEur } from "./prices.ts";
 import { costOf, describeCosts } from "./rows.ts";
@@ -47,7 +49,7 @@ beforeAll(async () => {
   await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
   meter = new Meter(h.proxy, h.database.pool);
   seen["sign-up"] = await meter.measure(1, async () => {
-    key = (await send("POST", "/v0/signup", { name: "Ada" })).api_key;
+    key = (await ask("POST", "/v0/signup", { name: "Ada" })).api_key;
   });
 });
 afterAll(async () => {
@@ -60,19 +62,9 @@ afterAll(async () => {
   await rm(dir, { recursive: true, force: true });
 });
 
-async function send(method: string, path: string, body?: unknown, authorization = key) {
+async function ask(method: string, path: string, body?: unknown, authorization = key) {
   const { port } = server.address() as AddressInfo;
-  const isForm = body instanceof FormData;
-  const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-    method,
-    headers: {
-      ...(authorization ? { Authorization: authorization } : {}),
-      ...(body === undefined || isForm ? {} : { "Content-Type": "application/json" }),
-    },
-    ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  return response.headers.get("content-type")?.includes("json") ? JSON.parse(text) : text;
+  return (await send(`http://127.0.0.1:${port}${path}`, { method, key: authorization, body })).body;
 }
 
 /** What Polygon costs on a usual day; empty blocks make it cheaper. */
@@ -81,7 +73,7 @@ async function usualFees(): Promise<void> {
   await h.chain.mine({ blocks: 1 });
 }
 
-const graphql = (query: string, authorization = key) => send("POST", "/graphql", { query }, authorization);
+const graphql = (query: string, authorization = key) => ask("POST", "/graphql", { query }, authorization);
 
 function deployment(index: number) {
   const { ownerAddress, treasuryAddress } = launch();
@@ -109,15 +101,14 @@ function deployment(index: number) {
 /** Until nothing is under way; rounds that find nothing to do are not counted to anybody. */
 async function settle(): Promise<void> {
   const memory = createRelayMemory();
-  for (let round = 0; round < 200; round += 1) {
+  const look = async () => {
     const { rows } = await h.database.pool.query(
       "SELECT FROM service.intent WHERE state NOT IN ('finalized', 'failed_onchain', 'cancelled', 'expired', 'retried')",
     );
-    if (rows.length === 0) return;
-    await relayRound(worker, goerli(worker), memory);
-    await new Promise((done) => setTimeout(done, 30));
-  }
-  throw new Error("it did not end");
+    if (rows.length > 0) await relayRound(worker, goerli(worker), memory);
+    return rows.length;
+  };
+  await wait("the end of all requests", look, { until: (open) => open === 0 });
 }
 
 async function account(): Promise<{ id: string; spent: bigint; reserved: bigint }> {
@@ -135,7 +126,7 @@ test("a free account does everything it can: each deployment and update costs wh
   const hashes: `0x${string}`[] = [];
   seen["deployment"] = await meter.measure(free.maxContracts ?? 0, async (index) => {
     await usualFees();
-    const answer = await send("POST", "/v0/contracts/collections", deployment(index));
+    const answer = await ask("POST", "/v0/contracts/collections", deployment(index));
     expect(answer, JSON.stringify(answer)).toMatchObject({ response: "OK" });
     hashes.push(answer.transaction_hash);
     reserved += (await account()).reserved;
@@ -158,7 +149,7 @@ test("a free account does everything it can: each deployment and update costs wh
     await settle();
   });
   // And not one more of either.
-  expect((await send("POST", "/v0/contracts/collections", deployment(99))).error.code).toBe("plan_limit_exceeded");
+  expect((await ask("POST", "/v0/contracts/collections", deployment(99))).error.code).toBe("plan_limit_exceeded");
   expect((await update(999)).data.updateCollection.userErrors).toMatchObject([{ code: "plan_limit_exceeded" }]);
   const receipts = await Promise.all(hashes.map((hash) => h.chain.getTransactionReceipt({ hash })));
   const cost = receipts.reduce((sum, { gasUsed, effectiveGasPrice }) => sum + gasUsed * effectiveGasPrice, 0n);
@@ -196,7 +187,7 @@ test("however dear the gas is, an account's day of it is what the operator's num
 
 test("everything else that a key can ask for", async () => {
   seen["dry run"] = await meter.measure(5, (index) =>
-    send("POST", "/v0/contracts/collections?dry_run=true", deployment(1_000 + index)),
+    ask("POST", "/v0/contracts/collections?dry_run=true", deployment(1_000 + index)),
   );
   seen["key"] = await meter.measure(5, (index) =>
     graphql(`mutation { createKey(name: "k${index}", scopes: [READ]) { key userErrors { code } } }`),
@@ -204,10 +195,10 @@ test("everything else that a key can ask for", async () => {
   seen["upload"] = await meter.measure(5, (index) => {
     const form = new FormData();
     form.append("file", new Blob([`file ${index}`], { type: "text/plain" }), `${index}.txt`);
-    return send("POST", "/v0/files", form);
+    return ask("POST", "/v0/files", form);
   });
   const wallet = randomAddress();
-  seen["read"] = await meter.measure(20, () => send("GET", `/v0/accounts/${wallet}?chain=ethereum`));
+  seen["read"] = await meter.measure(20, () => ask("GET", `/v0/accounts/${wallet}?chain=ethereum`));
   seen["read (GraphQL)"] = await meter.measure(10, () => graphql("{ viewer { id usage { requestsThisPeriod } } }"));
 });
 
@@ -215,10 +206,10 @@ test("what needs no key", async () => {
   const [{ address = "" } = {}] = (
     await h.database.pool.query("SELECT '0x' || encode(predicted_addr, 'hex') AS address FROM service.intent LIMIT 1")
   ).rows;
-  seen["status"] = await meter.measure(10, () => send("GET", "/status", undefined, ""));
+  seen["status"] = await meter.measure(10, () => ask("GET", "/status", undefined, ""));
   const question = `{ eligibility(chain: "goerli", collection: "${address}", wallet: "${randomAddress()}") { eligible } }`;
   seen["eligibility"] = await meter.measure(10, () => graphql(question, ""));
-  seen["refused"] = await meter.measure(10, () => send("GET", "/v0/nfts?chain=goerli", undefined, ""));
+  seen["refused"] = await meter.measure(10, () => ask("GET", "/v0/nfts?chain=goerli", undefined, ""));
 });
 
 const take = (name: string): Cost => costOf(seen, name);

@@ -9,7 +9,7 @@ import { runWebhooks } from "../../src/events/run-webhooks.ts";
 import { sampleTypes } from "../../src/events/sample-event.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { CuttableLink } from "./cuttable-link.ts";
 import { WebhookReceiver } from "./receiver.ts";
 

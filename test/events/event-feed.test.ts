@@ -3,7 +3,7 @@ import { openStream } from "../../src/events/open-stream.ts";
 import { EventFeed } from "../../src/outbox/event-feed.ts";
 import { numberEvents } from "../../src/outbox/read-events.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 let api: ApiServer;
 let account: string;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { beginSettling, switchOutbox } from "../../src/indexing/event-outbox.ts";
 import { numberEvents } from "../../src/outbox/read-events.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { chainId, type OutboxEvent, OutboxLedger, Receiver, type Row } from "./outbox-ledger.ts";
 
 let database: TestDatabase;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { freePorts } from "../../src/free-port.ts";
 import { newSecret, newSigningKey, secretText, signedHeaders } from "../../src/outbox/sign-webhook.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 const samples = join(import.meta.dirname, "../../docs/samples");
 const programs = [

@@ -3,7 +3,7 @@ import { slowMs } from "../../src/events/deliver-webhooks.ts";
 import { keepEvents } from "../../src/events/keep-events.ts";
 import { recordResults } from "../../src/events/webhook-results.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { headerOf, WebhookFixture } from "./webhook-fixture.ts";
 
 let fixture: WebhookFixture;

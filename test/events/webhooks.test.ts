@@ -6,7 +6,7 @@ import { watchWebhooks } from "../../src/events/webhook-figures.ts";
 import { webhookLock } from "../../src/events/webhook-lock.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import type { Received } from "./receiver.ts";
 import { headerOf, WebhookFixture } from "./webhook-fixture.ts";
 

@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import { expect } from "vitest";
 import { createOpenApi } from "../../src/rest/openapi.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { type FuzzRequest, graphqlRequest, rawExchange, restRequest, seeded } from "./generate.ts";
 import { type ServerUnderFuzz, startServer } from "./server-process.ts";
 

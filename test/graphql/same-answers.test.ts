@@ -6,8 +6,8 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
+import { patient } from "../setup/wait.ts";
 
 // A plan's reads are all put together as text, and those of resolvers never are.
 const plan = "by a plan: ";

@@ -6,7 +6,7 @@ import { Drain } from "../../src/http/drain.ts";
 import { EventStreams } from "../../src/http/event-streams.ts";
 import { createHttpServer } from "../../src/server/http-server.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { furnish, type Tenant } from "../tenants/tenant.ts";
 import { type EventClient, subscribe as open } from "./event-client.ts";
 

@@ -9,6 +9,7 @@ import { createServices } from "../../src/processes/create-services.ts";
 import { createApp } from "../../src/server/app.ts";
 import type { Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { send } from "../setup/send.ts";
 
 let database: TestDatabase;
 let services: Services;
@@ -33,14 +34,8 @@ afterAll(async () => {
   await database?.drop();
 });
 
-async function graphql(query: string): Promise<{ status: number; text: string }> {
-  const answer = await fetch(`${base}/graphql`, {
-    method: "POST",
-    headers: { Authorization: key, "Content-Type": "application/json", Accept: "application/json" },
-    body: JSON.stringify({ query }),
-  });
-  return { status: answer.status, text: await answer.text() };
-}
+const graphql = (query: string) =>
+  send(`${base}/graphql`, { key, headers: { Accept: "application/json" }, body: { query } });
 
 test("the page for browsers holds no key, and a foreign page gets no credentials", async () => {
   const page = await fetch(`${base}/graphql`, { headers: { Accept: "text/html", Origin: "https://evil.test" } });

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
+import { send } from "../setup/send.ts";
 
 let api: ApiServer;
 let cid: string;
@@ -8,8 +9,8 @@ beforeAll(async () => {
   const { key } = await api.account("enterprise");
   const body = new FormData();
   body.append("file", new Blob(["0123456789"], { type: "text/html" }), "a.html");
-  const answer = await fetch(`${api.url}/v0/files`, { method: "POST", headers: { Authorization: key }, body });
-  cid = ((await answer.json()) as { ipfs_url: string }).ipfs_url.split("/").at(-1) ?? "";
+  const answer = await send(`${api.url}/v0/files`, { key, body });
+  cid = answer.body.ipfs_url.split("/").at(-1) ?? "";
 });
 afterAll(() => api?.close());
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { ApiServer, type Reply } from "../setup/api-server.ts";
+import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import type { Answer } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 
 const [contract, alice] = [0xa1, 0x11].map(addressOf) as [string, string];
 let api: ApiServer;
@@ -49,7 +50,7 @@ async function waitingStatements(of = api): Promise<number> {
   return rows[0].waiting;
 }
 
-const failure = ({ status, body }: Reply) => {
+const failure = ({ status, body }: Answer) => {
   const { message, extensions } = body.errors?.[0] ?? {};
   const error = extensions ?? body.error;
   return { status, code: error.code, fix: typeof error.fix, message: message ?? error.message };
@@ -138,7 +139,7 @@ test("reads end after the time that is set for them, by every way, with their st
 
 test("heavy reads run few at once, and no other read waits for them", async () => {
   const release = await hold("service.token_trait");
-  const heavy: Promise<Reply>[] = [];
+  const heavy: Promise<Answer>[] = [];
   let heavyAnswers = 0;
   const askMore = (count: number) => {
     // Some by the plan, some that nobody has seen before.

@@ -6,8 +6,8 @@ import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePorts } from "../../src/free-port.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
+import { patient } from "../setup/wait.ts";
 
 const key = randomUUID();
 let database: TestDatabase;

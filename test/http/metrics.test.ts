@@ -8,7 +8,7 @@ import { createMetrics, watchRefusals } from "../../src/telemetry/metrics.ts";
 import { serveMetrics } from "../../src/telemetry/serve-metrics.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { furnish } from "../tenants/tenant.ts";
 import { askedBy, boardQueries, readAlerts } from "../watching/rules.ts";
 import { onlyWhere } from "../watching/situations.ts";

@@ -42,13 +42,13 @@ describe("rate limits", () => {
       const { key } = await guessed.account("enterprise");
       const settings = async (used: string) => (await guessed.send("GET", "/v0/me/settings", used)).status;
       expect(await settings(key)).toBe(200);
-      const statuses = new Set<number>();
-      for (let guess = 0; guess < 60; guess += 1) {
-        statuses.add(await settings(crypto.randomUUID()));
-        if (guess % 5 === 0) expect(await settings(key)).toBe(200);
-      }
-      expect([...statuses].sort()).toEqual([403, 429]);
-      await new Promise((done) => setTimeout(done, 1_000));
+      const guesses = await Promise.all(
+        Array.from({ length: 100 }, async (_, guess) => {
+          if (guess % 5 === 0) expect(await settings(key)).toBe(200);
+          return await settings(crypto.randomUUID());
+        }),
+      );
+      expect(new Set(guesses)).toEqual(new Set([403, 429]));
       expect(await settings(key)).toBe(200);
     } finally {
       await guessed.close();

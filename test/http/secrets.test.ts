@@ -9,6 +9,7 @@ import { createAccount } from "../../src/auth/keys.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { OtlpCollector } from "../setup/otlp-collector.ts";
+import { wait } from "../setup/wait.ts";
 
 let database: TestDatabase;
 let dir: string;
@@ -67,17 +68,12 @@ test("twenty planted secrets and one more are in no log line, error, metric or t
       output += chunk;
     });
   const base = `http://127.0.0.1:${port}`;
-  for (const end = Date.now() + 60_000; ; ) {
-    if (
-      await fetch(`${base}/livez`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
-    )
-      break;
-    if (Date.now() > end) throw new Error(`the process does not answer: ${output.slice(-2_000)}`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
+  const isLive = () =>
+    fetch(`${base}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await wait("an answer of the process", isLive, { lines: () => output.split("\n") });
   const answers: string[] = [];
   const send = async (path: string, key: string, body?: string, headers: Record<string, string> = {}) => {
     const response = await fetch(base + path, {
@@ -113,17 +109,16 @@ test("twenty planted secrets and one more are in no log line, error, metric or t
   );
   await database.pool.query("ALTER TABLE service.upload RENAME TO gone");
   // The first of them may only learn that its connection is gone, which is answered as such.
-  for (const end = Date.now() + 40_000; !output.includes("unexpected failure") && Date.now() < end; ) {
+  await wait("the failure's line", async () => {
     await send("/graphql", valid, JSON.stringify({ query: `{ viewer { upload(id: "${randomUUID()}") { id } } }` }));
-    await new Promise((done) => setTimeout(done, 200));
-  }
+    return output.includes("unexpected failure");
+  });
   for (const path of ["/status", "/readyz", "/docs"]) await send(path, valid);
   await send("/metrics", `Bearer ${metricsToken}`);
   expect(answers.at(-1)).toContain("mintyard_http_request_duration_seconds_bucket");
   // Spans leave every few seconds; an end does not wait long for a collector.
   const exported = (name: string) => collector.spans().some((span) => span.name === name);
-  for (const end = Date.now() + 40_000; !exported("use case upload") && Date.now() < end; )
-    await new Promise((done) => setTimeout(done, 200));
+  await wait("the span of an upload", () => exported("use case upload"));
   child.kill("SIGTERM");
   await once(child, "exit");
   expect(output).toContain("listening");

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { type Abi, encodeDeployData, encodeFunctionData, type Hex } from "viem";
 import { freePorts } from "../../src/free-port.ts";
 import type { CompiledContract } from "../setup/compile.ts";
+import { wait } from "../setup/wait.ts";
 
 export type Anvil = Awaited<ReturnType<typeof startAnvil>>;
 
@@ -29,12 +30,7 @@ export async function startAnvil(chainId = 31337, states?: number) {
     if (error) throw new Error(`${method}: ${error.message}`);
     return result;
   };
-  for (let tries = 0; ; tries++) {
-    const up = await rpc("eth_chainId").catch(() => null);
-    if (up) break;
-    if (tries > 600) throw new Error("anvil did not start");
-    await new Promise((done) => setTimeout(done, 50));
-  }
+  await wait("the start of anvil", () => rpc("eth_chainId").catch(() => null));
   const accounts = await rpc<Hex[]>("eth_accounts");
   const account = (index: number) => accounts[index % accounts.length] ?? "0x";
   const send = (to: Hex | undefined, data: Hex, from = 0, gas = 60_000_000) =>

@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import type pg from "pg";
 import { type Abi, createTestClient, type Hex, http, publicActions, walletActions } from "viem";
 import { mnemonicToAccount } from "viem/accounts";
 import { hardhat } from "viem/chains";
 import { freePorts } from "../../src/free-port.ts";
 import { type CompiledContract, compileSolidity } from "../setup/compile.ts";
+import { wait } from "../setup/wait.ts";
 
 /** Accounts that a development node funds. */
 export const accounts = [0, 1, 2].map((addressIndex) =>
@@ -157,12 +157,8 @@ export async function untilIndexed(pool: pg.Pool, chain: Chain): Promise<void> {
   }, `block ${head}`);
 }
 
-export async function until(condition: () => Promise<boolean>, what: string, timeoutMs = 240_000): Promise<void> {
-  for (const start = Date.now(); Date.now() - start < timeoutMs; ) {
-    if (await condition()) return;
-    await wait(20);
-  }
-  throw new Error(`waited ${timeoutMs} ms for ${what}`);
+export async function until(condition: () => Promise<boolean>, what: string, withinMs = 240_000): Promise<void> {
+  await wait(what, condition, { withinMs });
 }
 
 export async function isRunning(pid: number): Promise<boolean> {

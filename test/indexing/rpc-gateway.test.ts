@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { afterEach, expect, test } from "vitest";
 import { startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
+import { wait } from "../setup/wait.ts";
 
 const log = createLogger("test", "silent");
 const chain = { name: "goerli", id: 31337, verification: "off", requestsPerSecond: 0, lagTimeoutMs: 0 } as const;
@@ -131,10 +132,10 @@ test("a node that comes back as another chain is not asked any more", async () =
   Object.assign(fickle, { status: 200, chainId: "0x1" });
   const asked = fickle.asked.length;
   const checkedAgain = () => fickle.asked.length > asked;
-  for (let tries = 0; tries < 100 && !checkedAgain(); tries++) {
+  await wait("a second look", async () => {
     expect((await post(url, "eth_blockNumber")).body["result"]).toBe("steady");
-    await new Promise((done) => setTimeout(done, 20));
-  }
+    return checkedAgain();
+  });
   expect(fickle.asked.slice(asked).map(({ method }) => method)).toEqual(["eth_chainId"]);
 });
 

@@ -13,7 +13,7 @@ import { openContentStore } from "../../src/ipfs/content-store.ts";
 import { readFileBytes } from "../../src/ipfs/read-file-bytes.ts";
 import { abandonedAfterMs } from "../../src/ipfs/sweep-parts.ts";
 import { sweepRegularly } from "../../src/ipfs/sweep-regularly.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 let server: UploadServer;

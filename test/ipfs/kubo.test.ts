@@ -5,7 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { CarReader } from "@ipld/car/reader";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 type Answer = (root: string) => { status: number; text: string };

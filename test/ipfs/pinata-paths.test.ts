@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataCall, type PinataFault, type PinataServer, startPinata } from "./pinata-server.ts";
 import { finalStatuses, pinataSettings } from "./pinata-settings.ts";

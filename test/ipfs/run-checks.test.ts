@@ -5,7 +5,7 @@ import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { readContentHealth } from "../../src/ipfs/check-queue.ts";
 import { runChecks, watchContent } from "../../src/ipfs/run-checks.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 const rate = 4_000_000;

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimPin, pinFailed, pinLater } from "../../src/ipfs/pin-queue.ts";
 import { createPinata } from "../../src/ipfs/pinata.ts";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataServer, startPinata } from "./pinata-server.ts";
 
@@ -201,7 +201,7 @@ test("file by file, a directory that comes out with another root is not called p
   // Over there a file of this size is two chunks, here one.
   const cid = await uploadDirectory(2, "x".repeat(300_000));
   start();
-  await expect.poll(states, { timeout: 60_000 }).toEqual(["failed"]);
+  await expect.poll(states, patient).toEqual(["failed"]);
   expect(pinata.pinned).not.toContain(cid);
   expect((await rows())[0]?.pin_error).toBe(`pinata stored the root ${pinata.pinned[0]} instead of ${cid}`);
 });

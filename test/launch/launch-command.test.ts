@@ -6,19 +6,18 @@ import { type Address, createPublicClient, http } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { Client } from "../setup/client.ts";
-import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
 import { makeArtwork, wallet } from "./artwork.ts";
 import { deployedCollections } from "./deployed-collections.ts";
 import { eventsOf, runLaunchCommand } from "./launch-process.ts";
 
 // One folder, from its faults to its reveal; each test needs those above it.
-let stack: LeasedStack;
+const stack = leaseStack();
 let dir: string;
 let folder: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  stack = await leaseStack();
   dir = await mkdtemp(join(tmpdir(), "mintyard-launch-"));
   folder = join(dir, "art");
   // The stack was given its key, so it is nowhere in its folder.
@@ -29,7 +28,6 @@ beforeAll(async () => {
   await writeFile(join(folder, "placeholder.png"), readFileSync(join(folder, "images/0.png")));
 });
 afterAll(async () => {
-  await stack?.release();
   await rm(dir, { recursive: true, force: true });
 });
 

@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { importer } from "ipfs-unixfs-importer";
 import { CID } from "multiformats/cid";
 import { identity } from "multiformats/hashes/identity";
@@ -13,6 +12,7 @@ import { compileSolidity } from "../setup/compile.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { NftFixture } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
+import { wait } from "../setup/wait.ts";
 import { corpus, images } from "./corpus.ts";
 import { listen, mintOf, type Serving } from "./strange-server.ts";
 
@@ -197,15 +197,14 @@ test("the corpus is large enough", () => {
 test("every URI and document of the corpus ends as the row that is expected of it", async () => {
   const stop = new AbortController();
   const running = runMetadata(apis.services, stop.signal);
-  for (let tries = 0; tries < 600; tries += 1) {
+  await wait("the last row", async () => {
     const found = await rows();
     const open = found.filter(({ status, image, file_type, file_error }) => {
       const media = image?.startsWith(words["WEB"] ?? "") && file_type === null && file_error === null;
       return status === "pending" || media;
     });
-    if (found.length === corpus.length + 1 && open.length === 0) break;
-    await sleep(100);
-  }
+    return found.length === corpus.length + 1 && open.length === 0;
+  });
   stop.abort();
   await running;
   const found = new Map((await rows()).map((row) => [Number(row.token_id), row]));

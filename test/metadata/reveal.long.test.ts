@@ -11,6 +11,7 @@ import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import type { NftFixture } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
+import { wait } from "../setup/wait.ts";
 import { images } from "./corpus.ts";
 import { mintOf } from "./strange-server.ts";
 
@@ -124,7 +125,7 @@ async function follow(begun: () => Promise<boolean>) {
   const reads: number[] = [];
   let seconds = 0;
   try {
-    while (!(await begun())) await sleep(20);
+    await wait("its beginning", begun);
     for (;;) {
       const now = await progress();
       steps.push(now.fresh);

@@ -7,6 +7,7 @@ import { createHttpServer } from "../../src/server/http-server.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
+import { send } from "../setup/send.ts";
 
 // Each read through both APIs of the real server: one statement, the same one but for the members that an API
 // shows of an item, on the same rows.
@@ -41,13 +42,8 @@ afterAll(async () => {
 /** Statements of one request, without those about the key and the heads of chains. */
 async function statementsOf(path: string, body?: object): Promise<{ reads: string[]; text: string }> {
   apis.takeStatements();
-  const headers = { Authorization: key, "Content-Type": "application/json" };
-  const response = await fetch(base + path, {
-    headers,
-    ...(body ? { method: "POST", body: JSON.stringify(body) } : {}),
-  });
-  const text = await response.text();
-  expect([path, response.status, text.includes('"errors"')]).toEqual([path, 200, false]);
+  const { status, text } = await send(base + path, { key, body });
+  expect([path, status, text.includes('"errors"')]).toEqual([path, 200, false]);
   const reads = apis
     .takeStatements()
     .filter((sql) => !/session_of|FROM nft\.heads$|service.rate|count_usage/.test(sql));

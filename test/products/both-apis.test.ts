@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { HttpApi } from "../collections/http-api.ts";
+import { send } from "../setup/send.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 
 let s: ProductScenario;
@@ -156,10 +157,7 @@ describe("the legacy API", () => {
       description: "d",
       mint_to_address: randomAddress(),
     });
-    const response = await fetch(`${api.base}/v0/mints/easy/files?${query}`, {
-      ...{ method: "POST", headers: { Authorization: api.key }, body: form },
-    });
-    const second = (await response.json()) as Record<string, unknown>;
+    const { body: second } = await send(`${api.base}/v0/mints/easy/files?${query}`, { key: api.key, body: form });
     expect(second).toMatchObject({ response: "OK", name: "Two", error: null });
     await settle(second["transaction_hash"]);
     const found = await api.get(`/v0/mints/${String(second["transaction_hash"])}?chain=goerli`);
@@ -213,8 +211,8 @@ describe("the legacy API", () => {
   });
 
   test("says what it is, and lists a whole chain's transactions", async () => {
-    const answer = await fetch(`${api.base}/v0/`);
-    expect(await answer.json()).toMatchObject({
+    const answer = await send(`${api.base}/v0/`);
+    expect(answer.body).toMatchObject({
       title: expect.any(String),
       description: expect.any(String),
       version: "1.0.0",

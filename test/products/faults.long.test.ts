@@ -2,6 +2,7 @@ import { toEventSelector } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { CarriedOut } from "../../src/products/carry-out.ts";
 import type { Services } from "../../src/services.ts";
+import { wait } from "../setup/wait.ts";
 import { ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
 
 const transferTopic = toEventSelector("event Transfer(address indexed, address indexed, uint256 indexed)");
@@ -14,14 +15,8 @@ afterAll(async () => s?.stop());
 
 /** A loop of the old kind: whatever is not an answer is asked again at once. */
 async function untilAnswered(services: Services, contract: `0x${string}`, to: string): Promise<CarriedOut> {
-  for (let tries = 1; ; tries += 1) {
-    try {
-      return await s.mint({ contract, tokens: [{ to, uri }] }, services);
-    } catch (error) {
-      if (tries > 30) throw error;
-      await new Promise((done) => setTimeout(done, 100));
-    }
-  }
+  const ask = () => s.mint({ contract, tokens: [{ to, uri }] }, services).catch(String);
+  return (await wait("an answer", ask, { until: (answer) => typeof answer !== "string" })) as CarriedOut;
 }
 
 test("twenty mints by two processes while all answers to transactions are lost: each is minted once", async () => {

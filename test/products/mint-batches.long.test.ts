@@ -12,7 +12,7 @@ import type { Services } from "../../src/services.ts";
 import { goerli } from "../relay/harness.ts";
 import { loseRows } from "../relay/lost-rows.ts";
 import { relayRound } from "../relay/round.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient, wait } from "../setup/wait.ts";
 import { ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
 
 // Mints of one contract that wait at once share a transaction; each has an outcome of its own.
@@ -113,14 +113,14 @@ const ownerOf = async (address: Address, tokenId: bigint) =>
 /** Rounds, and blocks between them, until each of the newest tries is in one of the states. */
 async function settled(ids: readonly string[], ends: readonly string[]): Promise<void> {
   const memory = createRelayMemory();
-  for (const end = Date.now() + patient.timeout; ; ) {
+  const all = (now: readonly string[]) => now.every((state) => ends.includes(state));
+  const look = async () => {
     await relayRound(services, goerli(services), memory);
     const now = await states(ids);
-    if (now.every((state) => ends.includes(state))) return;
-    if (Date.now() > end) throw new Error(`they are still ${now.join(", ")}`);
-    await s.h.chain.mine({ blocks: 1 });
-    await new Promise((done) => setTimeout(done, 50));
-  }
+    if (!all(now)) await s.h.chain.mine({ blocks: 1 });
+    return now;
+  };
+  await wait(`states of ${ends.join(", ")}`, look, { until: all });
 }
 
 async function budgets() {

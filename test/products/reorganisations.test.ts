@@ -18,7 +18,7 @@ import { startRetry } from "../../src/relay/track/nonce-conflict.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli } from "../relay/harness.ts";
 import { relayRound } from "../relay/round.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient, wait } from "../setup/wait.ts";
 import { ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
 
 // Two wallets send for one contract, and the chain takes blocks back.
@@ -53,17 +53,16 @@ const walletOf = async ({ request }: CarriedOut) =>
 /** Rounds and blocks until the newest try of a request is in one of the states. */
 async function settled({ request }: CarriedOut, states: readonly string[]): Promise<void> {
   const memory = createRelayMemory();
-  for (const end = Date.now() + patient.timeout; ; ) {
+  const look = async () => {
     await relayRound(services, goerli(services), memory);
     await s.h.chain.mine({ blocks: 1 });
     const [row] = await query(
       "SELECT state FROM service.intent WHERE root_id = $1 ORDER BY retry_number DESC LIMIT 1",
       [request.id],
     );
-    if (states.includes(row.state)) return;
-    if (Date.now() > end) throw new Error(`it is still ${row.state}`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
+    return row.state;
+  };
+  await wait(`a state of ${states.join(", ")}`, look, { until: (state) => states.includes(state) });
 }
 
 async function contractWithToken(owner: Address) {

@@ -5,6 +5,7 @@ import { burnTokens } from "../../src/products/move-tokens.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
 import { updateToken } from "../../src/products/update-token.ts";
 import type { TokensPayload } from "../../src/relay/store/operation-payload.ts";
+import { patient } from "../setup/wait.ts";
 import { ProductScenario, productReads, uri } from "./scenario.ts";
 
 const other = "ipfs://bafkreigfpjajcargicualhqfbsyhxk2e2uf2rfplvvmdrjx2coamhpkoaq";
@@ -65,7 +66,7 @@ test("an update of a token that is burned in the same block is confirmed by the 
   const burned = await carryOut(s.services, s.caller, burn);
   try {
     // Both are in the mempool before the block is made.
-    await expect.poll(() => s.sent(), { timeout: 20_000 }).toBe(await minedCount(2));
+    await expect.poll(() => s.sent(), patient).toBe(await minedCount(2));
     await node.mine({ blocks: 1 });
   } finally {
     await node.setAutomine(true);

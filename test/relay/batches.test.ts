@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { batched } from "../../src/relay/store/batch.ts";
 import { SendingOrder } from "../../src/relay/store/sending-order.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 afterEach(() => {
   vi.useRealTimers();

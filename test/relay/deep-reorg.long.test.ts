@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
+import { patient } from "../setup/wait.ts";
 
 const depth = 256;
 let nodes: TestNodes;
@@ -29,7 +30,7 @@ test("a reorganisation of 256 blocks takes every deployment away: each is withdr
       await fixture.work();
       return await states();
     };
-    await expect.poll(poll, { timeout: 100_000 }).toEqual(wanted);
+    await expect.poll(poll, patient).toEqual(wanted);
   };
   for (let count = 0; count < 5; count += 1) await fixture.post();
   await settle({ confirmed: 5 }, 1);

@@ -25,7 +25,7 @@ import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 

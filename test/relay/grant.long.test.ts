@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toAddress } from "../../src/db/bytes.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { RunningSigner } from "../signing/signer-fixture.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 

@@ -29,8 +29,8 @@ import type { Services } from "../../src/services.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { RpcProxy } from "../setup/rpc-proxy.ts";
+import { wait } from "../setup/wait.ts";
 import { relayRound } from "./round.ts";
 
 const logLevel = process.env["TEST_LOG_LEVEL"] ?? "silent";
@@ -181,13 +181,12 @@ export class RelayHarness {
     round: () => Promise<void> = async () => undefined,
     pool = this.database.pool,
   ): Promise<void> {
-    for (const end = Date.now() + patient.timeout; ; ) {
+    const look = async () => {
       await round();
       const { rows } = await pool.query("SELECT state FROM service.intent WHERE id = $1", [id]);
-      if (states.includes(rows[0]?.state)) return;
-      if (Date.now() > end) throw new Error(`intent ${id} is still ${rows[0]?.state}, not ${states.join(" or ")}`);
-      await new Promise((done) => setTimeout(done, 50));
-    }
+      return rows[0]?.state;
+    };
+    await wait(`intent ${id} to be ${states.join(" or ")}`, look, { until: (state) => states.includes(state) });
   }
 
   /** Every collection the factory ever announced, asked of the node. */
@@ -204,12 +203,8 @@ export class RelayHarness {
 
   /** Waits until the chain has so many collections. */
   async untilAnnounced(count: number): Promise<void> {
-    for (const end = Date.now() + patient.timeout; ; ) {
-      const { length } = await this.announced();
-      if (length >= count) return;
-      if (Date.now() > end) throw new Error(`${length} collections of ${count}`);
-      await new Promise((done) => setTimeout(done, 100));
-    }
+    const look = async () => (await this.announced()).length;
+    await wait(`${count} collections`, look, { until: (length) => length >= count });
   }
 
   async pauseFactory(paused: boolean): Promise<void> {

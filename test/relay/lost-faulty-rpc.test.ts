@@ -4,7 +4,7 @@ import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { updateCollection } from "../../src/collections/update-collection.ts";
 import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
 import { RelayFixture, request, TestNodes } from "../chaos/relay-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { loseRows } from "./lost-rows.ts";
 
 // The first of two endpoints says what it likes; what was lost is read from both.

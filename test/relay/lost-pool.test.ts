@@ -8,7 +8,7 @@ import { findReservation } from "../../src/relay/store/nonces.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, request, TestNodes } from "../chaos/relay-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { loseRows } from "./lost-rows.ts";
 
 // A node that shows its mempool: the lost transactions themselves are found, not only their number.

@@ -17,7 +17,7 @@ import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { resubmitFound } from "../../src/relay/track/resubmit-imported.ts";
 import { refreshWallets } from "../../src/relay/track/watch-wallets.ts";
 import type { Services } from "../../src/services.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { loseRows, nameOnChain } from "./lost-rows.ts";
 import { relayRound } from "./round.ts";

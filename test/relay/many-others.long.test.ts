@@ -7,7 +7,7 @@ import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import type { Services } from "../../src/services.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { addCrowd, toConfirmed, toInFlight, toMined } from "./crowd.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 import { relayRound } from "./round.ts";

@@ -15,7 +15,7 @@ import { resubmitRound } from "../../src/relay/track/resubmit-loop.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { submitRound } from "../../src/relay/track/submit-loop.ts";
 import type { Services } from "../../src/services.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { addCrowd, addQueued, moveAll } from "./crowd.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 import { relayRound } from "./round.ts";

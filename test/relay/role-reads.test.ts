@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type Chain, defaultRelayPolicy } from "../../src/chains.ts";
 import { WalletRoles } from "../../src/relay/chain/roles.ts";
 import { openNodes } from "../../src/relay/chain/rpc-nodes.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 const factory: Address = `0x${"11".repeat(20)}`;
 const wallet: Address = `0x${"22".repeat(20)}`;

@@ -11,8 +11,8 @@ import { findReservation } from "../../src/relay/store/nonces.ts";
 import type { Services } from "../../src/services.ts";
 import { relayerRole } from "../../src/signing/rules.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
+import { patient } from "../setup/wait.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 
 let h: RelayHarness;

@@ -9,8 +9,8 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
+import { patient } from "../setup/wait.ts";
 import { launch, RelayHarness } from "./harness.ts";
 
 const root = join(import.meta.dirname, "../..");

@@ -15,7 +15,7 @@ import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 
 vi.setConfig({ testTimeout: 240_000 });
 
@@ -289,7 +289,7 @@ async function until(id: string, states: readonly string[]): Promise<void> {
     await own.work();
     return (await getIntent(own.services.db, id)).state;
   };
-  await expect.poll(poll, { timeout: 120_000 }).toSatisfy((state: string) => states.includes(state));
+  await expect.poll(poll, patient).toSatisfy((state: string) => states.includes(state));
 }
 
 /** The blocks from its own on are replaced by empty ones, and no node has the bytes of any transaction any more. */

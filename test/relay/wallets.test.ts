@@ -8,7 +8,7 @@ import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import { listWallets } from "../../src/relay/store/wallets.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 

@@ -16,15 +16,7 @@ import { createMetrics, watchPool } from "../../src/telemetry/metrics.ts";
 import { createIndexedDatabase, type TestDatabase } from "./database.ts";
 import { keepIdleConnections } from "./idle-connections.ts";
 import type { NftFixture } from "./nft-fixture.ts";
-import { checkAnswer } from "./openapi-check.ts";
-
-/** What an API answered; bodies that are not JSON are kept as text. */
-export interface Reply {
-  status: number;
-  headers: Headers;
-  // What a test expects of a body is said by its assertions.
-  body: ReturnType<typeof JSON.parse>;
-}
+import { type Answer, send } from "./send.ts";
 
 /** The whole HTTP server in this process, over a real database with the index's tables and a data folder. */
 export class ApiServer {
@@ -90,23 +82,11 @@ export class ApiServer {
     return { id: await createAccount(this.database.db, config.keyPepper, { name, tier, key }), key };
   }
 
-  async send(method: string, path: string, key: string | null, body?: unknown): Promise<Reply> {
-    const response = await fetch(this.url + path, {
-      method,
-      headers: {
-        ...(key === null ? {} : { Authorization: key }),
-        ...(body === undefined ? {} : { "Content-Type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
-    });
-    const text = await response.text();
-    const json = response.headers.get("content-type")?.includes("json") === true;
-    const answer = json ? JSON.parse(text) : text;
-    checkAnswer(method, path, response.status, answer);
-    return { status: response.status, headers: response.headers, body: answer };
+  async send(method: string, path: string, key: string | null, body?: unknown): Promise<Answer> {
+    return await send(this.url + path, { method, key, body });
   }
 
-  async graphql(key: string | null, query: string, variables: Record<string, unknown> = {}): Promise<Reply> {
+  async graphql(key: string | null, query: string, variables: Record<string, unknown> = {}): Promise<Answer> {
     return await this.send("POST", "/graphql", key, { query, variables });
   }
 

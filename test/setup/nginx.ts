@@ -4,8 +4,8 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { freePorts } from "../../src/free-port.ts";
+import { wait } from "./wait.ts";
 
 const template = readFileSync(join(import.meta.dirname, "../../deploy/nginx.conf.template"), "utf8");
 
@@ -32,7 +32,6 @@ async function listens(port: number): Promise<boolean> {
     socket.once("connect", () => done(true)).once("error", () => done(false));
   });
   socket.destroy();
-  if (!open) await sleep(20);
   return open;
 }
 
@@ -61,9 +60,8 @@ export class Nginx {
     });
     const child = spawn("nginx", ["-p", dir, "-c", configuration], { stdio: "ignore" });
     const nginx = new Nginx(`${tls ? "https" : "http"}://127.0.0.1:${port}`, dir, child);
-    const waiting = AbortSignal.timeout(30_000);
-    while (!(await listens(port)))
-      if (waiting.aborted || child.exitCode !== null) throw new Error(`nginx does not answer: ${await nginx.errors()}`);
+    await wait("nginx", async () => child.exitCode !== null || (await listens(port)));
+    if (child.exitCode !== null) throw new Error(`nginx ended: ${await nginx.errors()}`);
     return nginx;
   }
 

@@ -1,13 +1,16 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
-import { inject } from "vitest";
+import { afterAll, beforeAll, beforeEach, inject } from "vitest";
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { type RunningStack, startStackProcess } from "./stack.ts";
 
 declare module "vitest" {
   export interface ProvidedContext {
-    /** GET answers with a `StackInfo` of the run's shared stack, and starts it for whoever asks first; POST restarts it. */
+    /**
+     * GET answers with a `StackInfo` of the run's shared stack, and starts it for whoever asks first; POST restarts it; GET of
+     * `/lines` answers with the last lines of its processes.
+     */
     sharedStackUrl: string;
   }
 }
@@ -16,6 +19,11 @@ declare module "vitest" {
 export async function offerStack(): Promise<{ url: string; close(): Promise<void> }> {
   let starting: Promise<RunningStack> | undefined;
   const server = createServer((request, response) => {
+    if (request.url === "/lines")
+      return void (starting ?? Promise.reject(new Error("it was not started"))).then(
+        (stack) => response.end(stack.lastLines()),
+        (error: Error) => response.end(error.message),
+      );
     starting = request.method === "POST" && starting ? starting.then(restart) : (starting ?? startStackProcess());
     starting.then(
       ({ ready, dir }) => response.end(JSON.stringify({ ready, dir })),
@@ -54,27 +62,39 @@ interface StackInfo {
 export interface LeasedStack extends StackInfo {
   /** Ends the stack by SIGTERM, which has to give code 0, and starts it on the same folder. */
   restart(): Promise<void>;
-  /** Lets the next test file have it. */
-  release(): Promise<void>;
 }
 
 /**
  * The stack that test files share, one file at a time: some of them count rows and nonces. It holds what earlier files
  * left, so each works with wallets and collections of its own.
+ *
+ * @returns for the tests of the file or `describe` that calls it; the properties are there from its `beforeAll` on. When a
+ *   test fails, the stack's last lines are printed.
  */
-export async function leaseStack(): Promise<LeasedStack> {
-  // The lock ends with its session, so also with a worker that dies.
-  const lock = new pg.Client({ connectionString: inject("postgresUrl") });
-  await lock.connect();
-  await lock.query("SELECT pg_advisory_lock(hashtext('shared stack'))");
-  const stack: LeasedStack = {
-    ...(await ask("GET")),
+export function leaseStack(): LeasedStack {
+  let lock: pg.Client | undefined;
+  const stack = {
     restart: async () => {
       Object.assign(stack, await ask("POST"));
     },
-    release: () => lock.end(),
-  };
+  } as LeasedStack;
+  beforeAll(async () => {
+    // The lock ends with its session, so also with a worker that dies.
+    lock = new pg.Client({ connectionString: inject("postgresUrl") });
+    await lock.connect();
+    await lock.query("SELECT pg_advisory_lock(hashtext('shared stack'))");
+    Object.assign(stack, await ask("GET"));
+  });
+  beforeEach(({ onTestFailed }) => onTestFailed(showLines));
+  afterAll(() => lock?.end());
   return stack;
+}
+
+/** Below what failed: what the stack said last. */
+async function showLines(): Promise<void> {
+  const lines = await fetch(`${inject("sharedStackUrl")}/lines`).then((answer) => answer.text(), String);
+  console.error(`the shared stack's last lines:
+${lines}`);
 }
 
 async function ask(method: "GET" | "POST"): Promise<StackInfo> {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
 import { freePorts } from "../../src/free-port.ts";
+import { wait } from "./wait.ts";
 
 const command = join(import.meta.dirname, "../../bin/mintyard.ts");
 
@@ -31,14 +32,14 @@ export class RunningStack {
     return this.#process.pid ?? 0;
   }
 
+  lastLines(count = 40): string {
+    return this.lines.slice(-count).join("\n");
+  }
+
   /** Waits until a line of the output matches. */
-  async untilLine(pattern: RegExp, withinMs = 60_000): Promise<string> {
-    for (const end = Date.now() + withinMs; Date.now() < end; ) {
-      const line = this.lines.find((candidate) => pattern.test(candidate));
-      if (line) return line;
-      await new Promise((done) => setTimeout(done, 50));
-    }
-    throw new Error(`no line matches ${pattern}; the last ones:\n${this.lines.slice(-30).join("\n")}`);
+  async untilLine(pattern: RegExp): Promise<string> {
+    const look = () => this.lines.find((line) => pattern.test(line)) ?? "";
+    return await wait(`a line that matches ${pattern}`, look, { lines: () => this.lines });
   }
 
   /** SIGTERM; resolves with the exit code and how long it took. */

@@ -1,15 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { expect, test } from "vitest";
+import { leaseStack } from "../setup/shared-stack.ts";
 import { processesOf } from "../setup/stack-processes.ts";
 import { occurrencesInMemory } from "./process-memory.ts";
 
-let stack: LeasedStack;
-beforeAll(async () => {
-  stack = await leaseStack();
-});
-afterAll(() => stack?.release());
+const stack = leaseStack();
 
 const read = (path: string) => readFileSync(join(stack.dir, path), "utf8");
 

@@ -8,7 +8,7 @@ import type { Services } from "../../src/services.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { goerli, launch, RelayHarness } from "../relay/harness.ts";
 import { relayRound } from "../relay/round.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { RunningSigner } from "./signer-fixture.ts";
 
 const done = ["confirmed", "finalized"];

@@ -17,7 +17,7 @@ import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts"
 import { loadConfig } from "../../src/config/config.ts";
 import { deploySelector, grantSelector, relayerRole, updateSelector } from "../../src/signing/rules.ts";
 import { loadSignerConfig } from "../../src/signing/signer-config.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { RunningSigner } from "./signer-fixture.ts";
 
 const factory: Address = `0x${"11".repeat(20)}`;

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import type { ApiServer } from "../setup/api-server.ts";
+import { send } from "../setup/send.ts";
 
 /** An account with one of everything, each with a text that nobody else may ever see. */
 export interface Tenant {
@@ -33,7 +34,7 @@ export async function furnish(api: ApiServer, who: string): Promise<Tenant> {
   const fileName = secret("file");
   const form = new FormData();
   form.append("file", new Blob([secret("content")]), `${fileName}.txt`);
-  await fetch(`${api.url}/v0/files`, { method: "POST", headers: { Authorization: account.key }, body: form });
+  await send(`${api.url}/v0/files`, { key: account.key, body: form });
   const { rows: uploads } = await pool.query("SELECT id, cid FROM service.upload WHERE account_id = $1", [account.id]);
   const collectionName = secret("collection");
   const intent = randomUUID();

@@ -10,7 +10,7 @@ import { restoreBackup } from "../../src/db/admin/restore.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { patient } from "../setup/wait.ts";
 import { dumps, unpackDump, unpackOlder } from "./dump.ts";
 import { insertIntent } from "./seed.ts";
 

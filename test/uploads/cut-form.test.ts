@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
+import { send } from "../setup/send.ts";
 
 let api: ApiServer;
 let key: string;
@@ -15,12 +16,11 @@ test("a form that breaks off inside a part is the client's fault each time, also
     `--b\r\nContent-Disposition: form-data; name="metadata_files"; filename="${name}"\r\nContent-Type: application/json\r\n\r\n`;
   for (const name of ["", "0.json"])
     for (let round = 0; round < 10; round += 1) {
-      const response = await fetch(`${api.url}/v0/metadata/directory?dry_run=true`, {
-        method: "POST",
-        headers: { Authorization: key, "Content-Type": "multipart/form-data; boundary=b" },
+      const { status, body } = await send(`${api.url}/v0/metadata/directory?dry_run=true`, {
+        key,
+        headers: { "Content-Type": "multipart/form-data; boundary=b" },
         body: head(name) + "x".repeat(2_700),
       });
-      const { error } = (await response.json()) as { error: { code: string } };
-      expect([name, response.status, error.code]).toEqual([name, 422, "value_error"]);
+      expect([name, status, body.error.code]).toEqual([name, 422, "value_error"]);
     }
 });

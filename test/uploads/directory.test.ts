@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { send } from "../setup/send.ts";
 import { closing, head, parseAnswer, part, rawRequest, sendForm } from "./raw-request.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
@@ -18,10 +19,7 @@ interface GivenFile {
   type?: string;
 }
 const path = "/v0/metadata/directory";
-const send = async (files: readonly GivenFile[]) => {
-  const answer = await fetch(server.url + path, { method: "POST", body: form("metadata_files", files) });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
-};
+const sendFiles = (files: readonly GivenFile[]) => send(server.url + path, { body: form("metadata_files", files) });
 
 const refusals: [what: string, files: GivenFile[], status: number, code: string][] = [
   ["no file", [], 422, "parameter_missing"],
@@ -69,7 +67,7 @@ const refusals: [what: string, files: GivenFile[], status: number, code: string]
 describe("a directory that is refused leaves nothing", () => {
   test.each(refusals)("%s", async (_what, files, status, code) => {
     const good = { filename: "good.json", text: '{"good":true}' };
-    const answer = await send(files.length === 0 ? [] : [good, ...files]);
+    const answer = await sendFiles(files.length === 0 ? [] : [good, ...files]);
     expect(answer).toMatchObject({ status, body: { response: "NOK", error: { code } } });
     expect(await server.files()).toEqual([]);
     expect(await server.rows()).toBe(0);
@@ -92,7 +90,7 @@ describe("a directory that is refused leaves nothing", () => {
 
 describe("a directory that is stored", () => {
   test("takes the same file twice as one entry", async () => {
-    const answer = await send([
+    const answer = await sendFiles([
       { filename: "0.json", text: "{}" },
       { filename: "deep/0.json", text: "{}" },
     ]);
@@ -114,7 +112,7 @@ describe("a directory that is stored", () => {
   test("does not depend on the order of its files", async () => {
     const before = (await server.files()).length;
     const files = ["0", "1", "2"].map((name) => ({ filename: `${name}.json`, text: `{"id":${name}}` }));
-    const uris = [await send(files), await send(files.toReversed())].map(
+    const uris = [await sendFiles(files), await sendFiles(files.toReversed())].map(
       ({ body }) => body["metadata_directory_ipfs_uri"],
     );
     expect(uris[0]).toBe(uris[1]);
@@ -123,7 +121,7 @@ describe("a directory that is stored", () => {
 });
 
 test("an upload belongs to the account that sent it", async () => {
-  const { body } = await send([{ filename: "mine.json", text: "{}" }]);
+  const { body } = await sendFiles([{ filename: "mine.json", text: "{}" }]);
   const cid = String(body["metadata_directory_ipfs_uri"]).slice("ipfs://".length, -1);
   const rows = await server.services.db.selectFrom("service.upload").selectAll().where("cid", "=", cid).execute();
   expect(rows).toMatchObject([

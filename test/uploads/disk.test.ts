@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { clearExpired } from "../../src/collections/clear-expired.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { createTestDatabase } from "../setup/database.ts";
+import { send } from "../setup/send.ts";
 
 let api: ApiServer | undefined;
 afterEach(async () => {
@@ -17,8 +18,7 @@ afterEach(async () => {
 async function upload(server: ApiServer, key: string, size: number) {
   const body = new FormData();
   body.append("file", new Blob([new Uint8Array(randomBytes(size))]), "a.bin");
-  const answer = await fetch(`${server.url}/v0/files`, { method: "POST", headers: { Authorization: key }, body });
-  return { status: answer.status, body: (await answer.json()) as { error: { code: string } | null } };
+  return await send(`${server.url}/v0/files`, { key, body });
 }
 
 const wallet = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { fileSizeMb } from "../../src/rest/files.ts";
 import { entryNames } from "../../src/uploads/entry-names.ts";
+import { send } from "../setup/send.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
 interface DirectoryVectors {
@@ -47,9 +48,9 @@ describe("directory.json", () => {
 
   test.each(directory.file_vectors)("the file $text", async ({ text, cid, ipfs_url }) => {
     const body = form("file", [{ filename: "a.txt", text, type: "text/plain" }]);
-    const answer = await fetch(`${server.url}/v0/files`, { method: "POST", body });
+    const answer = await send(`${server.url}/v0/files`, { body });
     expect(answer.status).toBe(200);
-    expect(await answer.json()).toEqual({
+    expect(answer.body).toEqual({
       response: "OK",
       ipfs_url,
       file_name: "a.txt",
@@ -63,8 +64,8 @@ describe("directory.json", () => {
 
   test.each(directory.vectors)("$id", async ({ metadata_files, entries, directory_cid, response }) => {
     const body = form("metadata_files", metadata_files);
-    const answer = await fetch(`${server.url}/v0/metadata/directory`, { method: "POST", body });
-    expect(await answer.json()).toEqual(response);
+    const answer = await send(`${server.url}/v0/metadata/directory`, { body });
+    expect(answer.body).toEqual(response);
     expect(answer.status).toBe(200);
 
     const content = await server.services.content.resolve(directory_cid, []);
@@ -77,13 +78,8 @@ describe("directory.json", () => {
 
 describe("metadata-bytes.json", () => {
   test.each(metadata.vectors)("$id", async ({ request, stored, bytes, cid, response }) => {
-    const answer = await fetch(`${server.url}/v0/metadata`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(request),
-    });
-    const text = await answer.text();
-    expect(text).toBe(JSON.stringify(response));
+    const answer = await send(`${server.url}/v0/metadata`, { body: request });
+    expect(answer.text).toBe(JSON.stringify(response));
     expect(answer.status).toBe(200);
     const content = await fetch(`${server.url}/ipfs/${cid}`);
     expect(await content.text()).toBe(stored);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import type { GraphQLContext } from "../../src/graphql/builder.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
+import { send } from "../setup/send.ts";
 import { arrived } from "./arrived.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
@@ -43,8 +44,7 @@ test("both APIs store one document under one CID", async () => {
     attributes: [{ trait_type: "Level", value: 2, max_value: 10, display_type: "number" }],
     custom_fields: { edition: 1 },
   };
-  const answer = await fetch(`${server.url}/v0/metadata`, { method: "POST", body: JSON.stringify(legacy) });
-  const { metadata_uri } = (await answer.json()) as { metadata_uri: string };
+  const { metadata_uri } = (await send(`${server.url}/v0/metadata`, { body: legacy })).body;
   expect(await run(metadata, { input })).toMatchObject({
     data: { uploadMetadata: { upload: { uri: metadata_uri, kind: "METADATA", pinState: "LOCAL" }, userErrors: [] } },
   });
@@ -77,8 +77,7 @@ test("an upload is found by its account and by no other", async () => {
 test("files and directories are the same uploads as in /v0", async () => {
   const texts = ["0", "1"].map((id) => ({ filename: `${id}.json`, text: `{"id":${id}}` }));
   const body = form("metadata_files", texts);
-  const answer = await fetch(`${server.url}/v0/metadata/directory`, { method: "POST", body });
-  const legacy = (await answer.json()) as { metadata_directory_ipfs_uri: string };
+  const { body: legacy } = await send(`${server.url}/v0/metadata/directory`, { body });
   const files = texts.map(({ filename, text }) => arrived(filename, text));
   const directory = `mutation ($files: [Upload!]!) { uploadMetadataDirectory(files: $files) ${payload} }`;
   expect(await run(directory, { files })).toMatchObject({

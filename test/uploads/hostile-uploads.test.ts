@@ -3,7 +3,8 @@ import { connect } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";
 import { parseAnswer, rawRequest } from "./raw-request.ts";
 
@@ -39,8 +40,7 @@ afterEach(async () => {
   expect(graph.body.data.uploadFile.userErrors).toEqual([]);
   const form = new FormData();
   form.append("file", blob, "a");
-  const headers = { Authorization: key };
-  expect((await fetch(`${api.url}/v0/files`, { method: "POST", headers, body: form })).status).toBe(200);
+  expect((await send(`${api.url}/v0/files`, { key, body: form })).status).toBe(200);
 });
 
 const boundary = "xyz";
@@ -65,7 +65,7 @@ const single: Record<string, Api> = {
   },
 };
 
-async function send(
+async function sendRaw(
   path: string,
   body: string | Buffer,
   { headers = "", type = `multipart/form-data; boundary=${boundary}`, length = Buffer.byteLength(body) } = {},
@@ -83,7 +83,7 @@ function codeOf(answer: ReturnType<typeof JSON.parse>): string | undefined {
 describe.each(Object.entries(single))("%s", (_name, { path, before, file }) => {
   test("a form that ends in the middle of a file, or before its closing line", async () => {
     for (const body of [file("a", "cut off").slice(0, -6), file("a", "no closing line")]) {
-      expect(await send(path, before + body)).toMatchObject({ code: "value_error" });
+      expect(await sendRaw(path, before + body)).toMatchObject({ code: "value_error" });
     }
     expect(
       (await api.graphql(key, "{ viewer { uploads(first: 50) { nodes { fileName sizeBytes } } } }")).body.data.viewer
@@ -102,14 +102,14 @@ describe.each(Object.entries(single))("%s", (_name, { path, before, file }) => {
   });
 
   test("no boundary", async () => {
-    const answer = await send(path, before + file("a", "x") + closing, { type: "multipart/form-data" });
+    const answer = await sendRaw(path, before + file("a", "x") + closing, { type: "multipart/form-data" });
     expect(answer).toMatchObject({ status: 415, code: "unsupported_media_type" });
   });
 
   test("a gzip bomb is refused as it is", async () => {
     const bomb = gzipSync(before + file("a", "0".repeat(50_000_000)) + closing);
     const memory = process.memoryUsage().rss;
-    const answer = await send(path, bomb, { headers: "Content-Encoding: gzip\r\n" });
+    const answer = await sendRaw(path, bomb, { headers: "Content-Encoding: gzip\r\n" });
     expect(answer).toMatchObject({ status: 415, code: "unsupported_media_type" });
     expect(process.memoryUsage().rss - memory).toBeLessThan(100 * 1_048_576);
   });
@@ -117,13 +117,13 @@ describe.each(Object.entries(single))("%s", (_name, { path, before, file }) => {
   test("100,000 parts end early, with an error and little memory", async () => {
     const body = before + file("a", "x").repeat(100_000) + closing;
     const memory = process.memoryUsage().rss;
-    const { code } = await send(path, body);
+    const { code } = await sendRaw(path, body);
     expect(["value_error", "file_too_large"]).toContain(code);
     expect(process.memoryUsage().rss - memory).toBeLessThan(200 * 1_048_576);
   });
 
   test("a body that is larger than any upload, announced or not", async () => {
-    expect(await send(path, "", { length: 90_000_000 })).toMatchObject({ status: 413, code: "file_too_large" });
+    expect(await sendRaw(path, "", { length: 90_000_000 })).toMatchObject({ status: 413, code: "file_too_large" });
     const chunk = Buffer.concat([Buffer.from("100000\r\n"), Buffer.alloc(0x100000, "x"), Buffer.from("\r\n")]);
     const opening = before + file("a", "").slice(0, -2);
     const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${key}\r\nx-graphql-yoga-csrf: 1\r\nContent-Type: multipart/form-data; boundary=${boundary}\r\nTransfer-Encoding: chunked\r\n\r\n`;
@@ -169,11 +169,14 @@ describe("graphql's files", () => {
     part(`name="${id}"; filename="${name}"`, text);
 
   test("come in any order while they are small; a large one before its turn is refused", async () => {
-    const ordered = await send("/graphql", operation(files, list(3), map(3)) + json(0) + json(1) + json(2) + closing);
-    const mixed = await send("/graphql", operation(files, list(3), map(3)) + json(2) + json(0) + json(1) + closing);
+    const ordered = await sendRaw(
+      "/graphql",
+      operation(files, list(3), map(3)) + json(0) + json(1) + json(2) + closing,
+    );
+    const mixed = await sendRaw("/graphql", operation(files, list(3), map(3)) + json(2) + json(0) + json(1) + closing);
     expect(mixed.answer["data"]).toEqual(ordered.answer["data"]);
     const large = `{"text":"${"x".repeat(1_100_000)}"}`;
-    const late = await send("/graphql", operation(files, list(2), map(2)) + json(1, large) + json(0) + closing);
+    const late = await sendRaw("/graphql", operation(files, list(2), map(2)) + json(1, large) + json(0) + closing);
     expect(late.code).toBe("value_error");
     expect(JSON.stringify(late.answer)).toContain("before its turn");
   });
@@ -185,7 +188,7 @@ describe("graphql's files", () => {
     ["a name that is none", [json(0, "{}", "../../"), json(1)], "value_error"],
     ["text that is no UTF-8", [json(0, "\ufeff{\0}\0"), json(1)], "value_error"],
   ])("%s", async (_what, parts, code) => {
-    expect((await send("/graphql", operation(files, list(2), map(2)) + parts.join("") + closing)).code).toBe(code);
+    expect((await sendRaw("/graphql", operation(files, list(2), map(2)) + parts.join("") + closing)).code).toBe(code);
   });
 
   test.each<[what: string, body: string]>([
@@ -198,7 +201,7 @@ describe("graphql's files", () => {
     ["a map of no list", operation(files, list(1), { 0: "variables.files.0" }) + json(0)],
     ["a place that two files claim", operation(files, list(1), { 0: ["variables.files.0"], 1: ["variables.files.0"] })],
   ])("a form with %s is refused before anything runs", async (_what, body) => {
-    expect(await send("/graphql", body + closing)).toMatchObject({ status: 422, code: "value_error" });
+    expect(await sendRaw("/graphql", body + closing)).toMatchObject({ status: 422, code: "value_error" });
     expect(Object.prototype).not.toHaveProperty("polluted");
   });
 
@@ -217,7 +220,7 @@ describe("graphql's files", () => {
       operation(query, variables, { 0: ["variables.a"], 1: ["variables.b"] }) +
       part('name="0"; filename="a"', "first") +
       part('name="1"; filename="b"', "the second");
-    const { answer } = await send("/graphql", body + closing);
+    const { answer } = await sendRaw("/graphql", body + closing);
     expect(answer["data"]).toEqual({ b: { upload: { sizeBytes: 10 } }, a: { upload: { sizeBytes: 5 } } });
   });
 });

@@ -2,7 +2,8 @@ import { connect } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
-import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 import { closing, head, parseAnswer, part, rawRequest, sendForm } from "./raw-request.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
@@ -19,7 +20,7 @@ afterEach(async () => {
   expect((await server.files()).length).toBe(stored);
   stored += 1;
   const body = form("file", [{ filename: "fine", text: `fine ${stored}` }]);
-  expect((await fetch(`${server.url}/v0/files`, { method: "POST", body })).status).toBe(200);
+  expect((await send(`${server.url}/v0/files`, { body })).status).toBe(200);
 });
 
 const directory = "/v0/metadata/directory";
@@ -72,7 +73,7 @@ test("a client that sends a byte now and then holds nobody else up", async () =>
   for (let byte = 0; byte < 3; byte += 1) {
     slow.write("x");
     const body = form("file", [{ filename: "b", text: "meanwhile" }]);
-    expect((await fetch(`${server.url}/v0/files`, { method: "POST", body })).status).toBe(200);
+    expect((await send(`${server.url}/v0/files`, { body })).status).toBe(200);
     await sleep(200);
   }
   stored += 1;

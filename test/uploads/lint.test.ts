@@ -1,6 +1,7 @@
 import { execute, parse } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createSchema } from "../../src/graphql/schema.ts";
+import { send } from "../setup/send.ts";
 import { arrived } from "./arrived.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
@@ -27,11 +28,8 @@ const fine = (id: number, more: object = {}) => ({
   text: JSON.stringify({ name: `#${id}`, description: "", image: "https://example.org/x.png", ...more }),
 });
 
-async function rest(files: readonly GivenFile[], query: string) {
-  const path = `${server.url}/v0/metadata/directory${query}`;
-  const answer = await fetch(path, { method: "POST", body: form("metadata_files", files) });
-  return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
-}
+const rest = (files: readonly GivenFile[], query: string) =>
+  send(`${server.url}/v0/metadata/directory${query}`, { body: form("metadata_files", files) });
 
 async function graph(files: readonly GivenFile[], dryRun: boolean) {
   const document = `mutation ($files: [Upload!]!, $dryRun: Boolean) { uploadMetadataDirectory(files: $files, dryRun: $dryRun) {
@@ -69,10 +67,7 @@ test("a dry run tells the CID that the upload gets, and stores nothing", async (
 
 test("every warning of every file, by rule, and the directory is stored all the same", async () => {
   const image = form("file", [{ filename: "a.png", text: "an image", type: "image/png" }]);
-  const answer = await fetch(`${server.url}/v0/files`, { method: "POST", body: image });
-  const here = String(((await answer.json()) as Record<string, unknown>)["ipfs_url"])
-    .split("/")
-    .at(-1);
+  const here = (await send(`${server.url}/v0/files`, { body: image })).body.ipfs_url.split("/").at(-1);
   const files = [
     { filename: "collection.json", text: '{"name":"All","description":"","image":"https://example.org/a"}' },
     { filename: "007.json", text: '{"name":"x","description":"","image":"https://example.org/a"}' },

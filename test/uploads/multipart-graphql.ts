@@ -1,3 +1,5 @@
+import { type Answer, send } from "../setup/send.ts";
+
 export interface FormFile {
   /** `variables.file`, `variables.files.0`. */
   path: string;
@@ -12,13 +14,10 @@ export async function multipartGraphql(
   query: string,
   variables: unknown,
   files: readonly FormFile[],
-  // What a test expects of a body is said by its assertions.
-): Promise<{ status: number; body: ReturnType<typeof JSON.parse> }> {
+): Promise<Answer> {
   const form = new FormData();
   form.append("operations", JSON.stringify({ query, variables }));
   form.append("map", JSON.stringify(Object.fromEntries(files.map(({ path }, index) => [index, [path]]))));
   for (const [index, { blob, name }] of files.entries()) form.append(String(index), blob, name);
-  const headers = { Authorization: key, "x-graphql-yoga-csrf": "1" };
-  const response = await fetch(`${url}/graphql`, { method: "POST", headers, body: form });
-  return { status: response.status, body: JSON.parse(await response.text()) };
+  return await send(`${url}/graphql`, { key, headers: { "x-graphql-yoga-csrf": "1" }, body: form });
 }

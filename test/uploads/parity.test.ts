@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
+import { send } from "../setup/send.ts";
 import { type FormFile, multipartGraphql } from "./multipart-graphql.ts";
 
 // Each upload once through either API of one server: the same content, and for a fault the same codes.
@@ -26,9 +27,7 @@ const blobOf = ({ text, type = "application/json" }: Sent) => new Blob([text], {
 async function rest(path: string, part: string, files: readonly Sent[], asked = key) {
   const form = new FormData();
   for (const file of files) form.append(part, blobOf(file), file.name);
-  const headers = { Authorization: asked };
-  const answer = await fetch(`${api.url}/v0${path}`, { method: "POST", headers, body: form });
-  return (await answer.json()) as ReturnType<typeof JSON.parse>;
+  return (await send(`${api.url}/v0${path}`, { key: asked, body: form })).body;
 }
 
 async function graph(document: string, files: readonly Sent[], variables: Record<string, unknown>, asked = key) {

@@ -5,7 +5,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { UploadPermits } from "../../src/auth/upload-permits.ts";
 import { setTenant, withTenantScope } from "../../src/db/tenancy/tenant.ts";
 import { ApiServer } from "../setup/api-server.ts";
-import { patient } from "../setup/poll-timeout.ts";
+import { send } from "../setup/send.ts";
+import { patient } from "../setup/wait.ts";
 import { multipartGraphql } from "./multipart-graphql.ts";
 import { rawRequest } from "./raw-request.ts";
 
@@ -26,8 +27,7 @@ beforeEach(async () => {
 async function upload(bytes: Uint8Array<ArrayBuffer>, key = owner.key) {
   const body = new FormData();
   body.append("file", new Blob([bytes]), "a.bin");
-  const answer = await fetch(`${api.url}/v0/files`, { method: "POST", headers: { Authorization: key }, body });
-  return { status: answer.status, body: (await answer.json()) as { error: { code: string; message: string } | null } };
+  return await send(`${api.url}/v0/files`, { key, body });
 }
 
 async function storage() {

@@ -5,6 +5,7 @@ import { createAccount } from "../../src/auth/keys.ts";
 import type { GraphQLContext } from "../../src/graphql/builder.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
 import { listUploads } from "../../src/uploads/list-uploads.ts";
+import { send } from "../setup/send.ts";
 import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
 
 const schema = createSchema();
@@ -13,15 +14,15 @@ const document = '{"name":"One","description":"","image":"ipfs://x","big":123456
 let server: UploadServer;
 beforeAll(async () => {
   server = await startUploadServer();
-  const send = (path: string, body: FormData | string) => fetch(server.url + path, { method: "POST", body });
-  await send("/v0/files", form("file", [{ filename: "a.txt", text: "hello", type: "text/plain" }]));
-  await send(
+  const post = (path: string, body: FormData | string) => send(server.url + path, { body });
+  await post("/v0/files", form("file", [{ filename: "a.txt", text: "hello", type: "text/plain" }]));
+  await post(
     "/v0/metadata",
     '{"name":"One","description":"","file_url":"ipfs://x","custom_fields":{"big":12345678901234567890}}',
   );
-  await send("/v0/metadata/directory", form("metadata_files", [{ filename: "0.json", text: "{}" }]));
+  await post("/v0/metadata/directory", form("metadata_files", [{ filename: "0.json", text: "{}" }]));
   // Three more in the same microsecond, to be told apart by their ids.
-  for (const text of ["1", "2", "3"]) await send("/v0/files", form("file", [{ filename: text, text }]));
+  for (const text of ["1", "2", "3"]) await post("/v0/files", form("file", [{ filename: text, text }]));
   await server.services.db
     .updateTable("service.upload")
     .set({ created_at: new Date("2024-01-02T03:04:05.678Z") })
@@ -31,10 +32,8 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 const get = async (query: string) => {
-  const answer = await fetch(`${server.url}/v0/me/storage?${query}`);
-  const text = await answer.text();
-  const body = JSON.parse(text) as { storage: Record<string, unknown>[]; error: { code: string } | null };
-  return { status: answer.status, text, body };
+  const answer = await send(`${server.url}/v0/me/storage?${query}`);
+  return { ...answer, body: answer.body as { storage: Record<string, unknown>[]; error: { code: string } | null } };
 };
 const names = async (query: string) => (await get(query)).body.storage.map((item) => item["file_name"]);
 

@@ -15,9 +15,9 @@ import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { directClient, RelayHarness } from "../relay/harness.ts";
 import { startTestChain, type TestChain } from "../setup/local-chain.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
+import { patient } from "../setup/wait.ts";
 import { hasPrometheus, Prometheus } from "./prometheus.ts";
 import { askedBy, boardQueries, readAlerts, root, runbooks } from "./rules.ts";
 

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { patient } from "../setup/poll-timeout.ts";
+import { wait } from "../setup/wait.ts";
 import { rulesFile } from "./rules.ts";
 
 export const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;
@@ -38,15 +37,13 @@ export class Prometheus {
       { stdio: "ignore" },
     );
     const prometheus = new Prometheus(child, `http://${listen}`);
-    for (const end = Date.now() + patient.timeout; Date.now() < end; await sleep(100))
-      if (
-        await fetch(`http://${listen}/-/ready`).then(
-          ({ ok }) => ok,
-          () => false,
-        )
-      )
-        return prometheus;
-    throw new Error("Prometheus did not start");
+    const isReady = () =>
+      fetch(`http://${listen}/-/ready`).then(
+        ({ ok }) => ok,
+        () => false,
+      );
+    await wait("the start of Prometheus", isReady);
+    return prometheus;
   }
 
   /** Alerts that fire now. */
@@ -59,23 +56,13 @@ export class Prometheus {
 
   /** Waits until all of these fire. */
   async until(...names: string[]): Promise<void> {
-    let missing = names;
-    for (const end = Date.now() + patient.timeout; Date.now() < end; await sleep(250)) {
-      const now = await this.firing();
-      missing = names.filter((name) => !now.includes(name));
-      if (missing.length === 0) return;
-    }
-    throw new Error(`these do not fire: ${missing.join(", ")}`);
+    const until = (now: string[]) => names.every((name) => now.includes(name));
+    await wait(`alerts ${names.join(", ")}`, () => this.firing(), { until });
   }
 
   /** Waits until none fires. */
   async untilSilent(): Promise<void> {
-    let now: string[] = [];
-    for (const end = Date.now() + patient.timeout; Date.now() < end; await sleep(250)) {
-      now = await this.firing();
-      if (now.length === 0) return;
-    }
-    throw new Error(`these go on firing: ${now.join(", ")}`);
+    await wait("no alert", () => this.firing(), { until: (now) => now.length === 0 });
   }
 
   async stop(): Promise<void> {

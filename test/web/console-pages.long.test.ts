@@ -7,14 +7,14 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { Client } from "../setup/client.ts";
-import { patient } from "../setup/poll-timeout.ts";
-import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
+import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
 import { buildPages } from "./web-fixture.ts";
 
 // What a creator and an operator look at after a launch.
 describe.skipIf(!hasBrowser)("the console's pages", () => {
-  let stack: LeasedStack;
+  const stack = leaseStack();
   let browser: Browser;
   let origin: string;
   let dir: string;
@@ -23,7 +23,7 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
   let fan: Wallet;
   let collection: Address;
   beforeAll(async () => {
-    [stack] = await Promise.all([leaseStack(), buildPages()]);
+    await buildPages();
     browser = await openBrowser();
     origin = new URL(stack.ready.rest).origin;
     dir = await mkdtemp(join(tmpdir(), "mintyard-pages-"));
@@ -44,7 +44,6 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await stack?.release();
     await rm(dir, { recursive: true, force: true });
   });
   const mintOne = `0xa0712d68${"1".padStart(64, "0")}` as const;

@@ -5,17 +5,17 @@ import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect } from "../../bin/demo-wallets.ts";
-import { patient } from "../setup/poll-timeout.ts";
-import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
+import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
 import { buildPages } from "./web-fixture.ts";
 
 describe.skipIf(!hasBrowser)("the console", () => {
-  let stack: LeasedStack;
+  const stack = leaseStack();
   let browser: Browser;
   let folder: string;
   beforeAll(async () => {
-    [stack] = await Promise.all([leaseStack(), buildPages()]);
+    await buildPages();
     browser = await openBrowser();
     folder = join(await mkdtemp(join(tmpdir(), "mintyard-art-")), "art");
     await mkdir(folder);
@@ -24,7 +24,6 @@ describe.skipIf(!hasBrowser)("the console", () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await stack?.release();
     await rm(join(folder, ".."), { recursive: true, force: true });
   });
 

@@ -7,7 +7,8 @@ import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
-import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
+import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
 import { enterOn, tabTo, typeInto } from "./keyboard.ts";
 import { readmeSteps } from "./readme-steps.ts";
@@ -15,14 +16,14 @@ import { buildPages } from "./web-fixture.ts";
 
 // Whole launches in the console, as a creator makes them, with the tab and the server going away in between.
 describe.skipIf(!hasBrowser)("a launch in the console", () => {
-  let stack: LeasedStack;
+  const stack = leaseStack();
   let browser: Browser;
   let database: pg.Client;
   let dir: string;
   let origin: string;
   let chain: ReturnType<typeof connect>;
   beforeAll(async () => {
-    [stack] = await Promise.all([leaseStack(), buildPages()]);
+    await buildPages();
     browser = await openBrowser();
     dir = await mkdtemp(join(tmpdir(), "mintyard-console-"));
     origin = new URL(stack.ready.rest).origin;
@@ -33,7 +34,6 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
   afterAll(async () => {
     await database?.end().catch(() => undefined);
     await browser?.close();
-    await stack?.release();
     await rm(dir, { recursive: true, force: true });
   });
 
@@ -100,7 +100,7 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await enterOn(page, "Next");
     await page.getByLabel("Royalties").waitFor();
     // The wallet of the session is filled in after the step has been drawn; without an owner there is no next step.
-    await expect.poll(() => page.getByLabel(/^Owner/).inputValue(), { timeout: 60_000 }).not.toBe("");
+    await expect.poll(() => page.getByLabel(/^Owner/).inputValue(), patient).not.toBe("");
     await enterOn(page, "Next");
     await page.locator("dt", { hasText: "Address" }).waitFor();
     await enterOn(page, "Deploy");
@@ -158,7 +158,7 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
     await second.getByLabel("Symbol").fill("INT");
     for (let step = 0; step < 2; step += 1) await second.getByRole("button", { name: "Next" }).click();
     // The wallet of the session is filled in after the step has been drawn.
-    await expect.poll(() => second.getByLabel(/^Owner/).inputValue(), { timeout: 60_000 }).not.toBe("");
+    await expect.poll(() => second.getByLabel(/^Owner/).inputValue(), patient).not.toBe("");
     await second.getByRole("button", { name: "Next" }).click();
 
     // The tab is closed in the moment in which the request leaves.
@@ -194,7 +194,7 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
       const sale = (await (await fetch(`${origin}/mint/goerli/${address}/sale`)).json()) as { revealed: boolean };
       return sale.revealed;
     };
-    await expect.poll(isRevealed, { timeout: 10_000 }).toBe(true);
+    await expect.poll(isRevealed, patient).toBe(true);
     await watched.context.close();
   });
 

@@ -2,20 +2,20 @@ import type { Browser } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
-import { patient } from "../setup/poll-timeout.ts";
-import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
+import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WalletControl, type WatchedPage } from "./browser.ts";
 import { buildPages, deploySale } from "./web-fixture.ts";
 
 describe.skipIf(!hasBrowser)("the mint page", () => {
-  let stack: LeasedStack;
+  const stack = leaseStack();
   let browser: Browser;
   let chain: ReturnType<typeof connect>;
   let fan: Wallet;
   let collection: Address;
   let origin: string;
   beforeAll(async () => {
-    [stack] = await Promise.all([leaseStack(), buildPages()]);
+    await buildPages();
     browser = await openBrowser();
     origin = new URL(stack.ready.rest).origin;
     chain = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
@@ -24,7 +24,6 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await stack?.release();
   });
 
   async function visit(address = collection): Promise<WatchedPage & { wallet: WalletControl }> {

@@ -4,8 +4,8 @@ import type { Browser, Page } from "playwright-core";
 import type { Address } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
-import { patient } from "../setup/poll-timeout.ts";
-import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
+import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
 import { checkLook, type Look, looks, nameOf } from "./looks.ts";
 import { buildPages, deploySale } from "./web-fixture.ts";
@@ -13,13 +13,13 @@ import { buildPages, deploySale } from "./web-fixture.ts";
 const pictures = join(import.meta.dirname, "../../docs/pictures");
 
 describe.skipIf(!hasBrowser)("every page", () => {
-  let stack: LeasedStack;
+  const stack = leaseStack();
   let browser: Browser;
   let origin: string;
   let owner: Address;
   let collection: Address;
   beforeAll(async () => {
-    [stack] = await Promise.all([leaseStack(), buildPages(), mkdir(pictures, { recursive: true })]);
+    await Promise.all([buildPages(), mkdir(pictures, { recursive: true })]);
     browser = await openBrowser();
     origin = new URL(stack.ready.rest).origin;
     owner = (await connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0).createWallet()).account.address;
@@ -27,7 +27,6 @@ describe.skipIf(!hasBrowser)("every page", () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await stack?.release();
   });
 
   interface Shown {

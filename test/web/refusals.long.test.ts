@@ -2,7 +2,7 @@ import type { Browser } from "playwright-core";
 import { type Address, type Hex, keccak256, parseEther } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
-import { type LeasedStack, leaseStack } from "../setup/shared-stack.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WalletControl, type WatchedPage } from "./browser.ts";
 import { checkLook, type Look, looks, nameOf } from "./looks.ts";
 import { buildPages, deploySale } from "./web-fixture.ts";
@@ -18,7 +18,7 @@ interface Visit extends WatchedPage {
 
 // What the mint page says when a mint does not happen, on every width of screen, light and dark, all at once.
 describe.skipIf(!hasBrowser)("the mint page", () => {
-  let stack: LeasedStack;
+  const stack = leaseStack();
   let browser: Browser;
   let chain: ReturnType<typeof connect>;
   let origin: string;
@@ -27,7 +27,7 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
   /** One for each look: what one of them sends must not be another one's nonce. */
   const fans = new Map<Look, Wallet>();
   beforeAll(async () => {
-    [stack] = await Promise.all([leaseStack(), buildPages()]);
+    await buildPages();
     browser = await openBrowser();
     origin = new URL(stack.ready.rest).origin;
     chain = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
@@ -39,7 +39,6 @@ describe.skipIf(!hasBrowser)("the mint page", () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await stack?.release();
   });
 
   async function visit(look: Look, fan = fans.get(look), address = collection): Promise<Visit> {

@@ -4,7 +4,6 @@ import { promisify } from "node:util";
 import { type Address, createPublicClient, http } from "viem";
 import { drawImage } from "../../bin/demo-images.ts";
 import { Client } from "../setup/client.ts";
-import { patient } from "../setup/poll-timeout.ts";
 import type { LeasedStack } from "../setup/shared-stack.ts";
 
 export interface SaleOptions {
@@ -51,6 +50,6 @@ export async function deploySale(
   });
   if (status !== 200) throw new Error(JSON.stringify(body));
   const path = `/contracts/${body["transaction_hash"]}?chain=goerli`;
-  const { body: deployed } = await client.until(path, (answer) => answer.status === 200, patient.timeout);
+  const { body: deployed } = await client.until(path, (answer) => answer.status === 200);
   return String(deployed["contract_address"]).toLowerCase() as Address;
 }

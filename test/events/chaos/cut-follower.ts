@@ -1,4 +1,5 @@
 import { followEvents } from "../../../bin/events/follow-events.ts";
+import { wait } from "../../setup/wait.ts";
 import { CuttableLink } from "../cuttable-link.ts";
 import { type EventBody, MovementBook } from "./movement-book.ts";
 
@@ -25,10 +26,8 @@ export class CutFollower {
 
   static async start(url: string, key: string, query: URLSearchParams): Promise<CutFollower> {
     const follower = new CutFollower(await CuttableLink.start(url), key, query);
-    for (const end = Date.now() + 60_000; follower.opened === 0; ) {
-      if (follower.refused || Date.now() > end) throw new Error(`no stream: ${String(follower.refused)}`);
-      await new Promise((done) => setTimeout(done, 50));
-    }
+    await wait("a stream", () => follower.opened > 0 || follower.refused);
+    if (follower.opened === 0) throw new Error(`no stream: ${String(follower.refused)}`);
     return follower;
   }
 

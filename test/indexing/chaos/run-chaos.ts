@@ -6,6 +6,7 @@ import pg from "pg";
 import type { Hex } from "viem";
 import { startPostgres } from "../../../src/embedded/postgres.ts";
 import { freePorts } from "../../../src/free-port.ts";
+import { wait as waitFor } from "../../setup/wait.ts";
 import { type Anvil, startAnvil } from "../anvil.ts";
 import { randomOf } from "../hostile-cases.ts";
 import { startFaultyRpcProxy } from "./faulty-rpc-proxy.ts";
@@ -241,19 +242,17 @@ async function connectAgain(url: string): Promise<pg.Client> {
 }
 
 async function untilIndexed(client: pg.Client, chain: Anvil, lastWords: () => string): Promise<void> {
-  for (const started = Date.now(); Date.now() - started < 300_000; ) {
-    const { hash, number } = await chain.rpc<{ hash: Hex; number: Hex }>("eth_getBlockByNumber", ["latest", false]);
+  const look = async () => {
+    const head = await chain.rpc<{ hash: Hex; number: Hex }>("eth_getBlockByNumber", ["latest", false]);
     const { rows } = await client.query(
-      "SELECT 1 FROM service.chain_freshness f JOIN nft.heads h ON h.chain_id = f.chain_id WHERE indexed_hash = $1 AND h.block_number = $2 AND indexed_block = $2",
-      [hash, String(BigInt(number))],
+      "SELECT h.block_number, f.* FROM nft.heads h LEFT JOIN service.chain_freshness f ON f.chain_id = h.chain_id",
     );
-    if (rows.length > 0) return;
-    await wait(200);
-  }
-  const { rows } = await client.query(
-    "SELECT h.block_number::text AS shown, f.* FROM nft.heads h LEFT JOIN service.chain_freshness f ON f.chain_id = h.chain_id",
-  );
-  throw new Error(
-    `the index does not catch up: ${JSON.stringify(rows, (_, value) => (typeof value === "bigint" ? String(value) : value))}\n${lastWords()}`,
-  );
+    return { head, rows };
+  };
+  const until = ({ head, rows }: Awaited<ReturnType<typeof look>>) =>
+    rows.some(
+      ({ block_number, indexed_block, indexed_hash }) =>
+        indexed_hash === head.hash && [block_number, indexed_block].every((block) => block === BigInt(head.number)),
+    );
+  await waitFor("the index to catch up", look, { until, lines: () => lastWords().split("\n"), withinMs: 300_000 });
 }
