@@ -4,6 +4,7 @@ import { LogOnce } from "../telemetry/log-once.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, type RpcAnswer } from "./json-rpc.ts";
+import { turns } from "./line.ts";
 import { type EndpointState, type FinalBlock, LeftChain, RpcUpstreams } from "./rpc-upstreams.ts";
 import { type Verification, VerifiedChain } from "./verified-chain.ts";
 
@@ -67,14 +68,19 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   await upstreams.verify();
   const verified = new VerifiedChain(upstreams, chain.verification, chain.lagTimeoutMs, log);
   const take = turns(maxConcurrent);
-  const ask = (method: string, params: unknown) => take(() => askFiltered(verified, method, params));
+  const ask = (method: string, params: unknown, signal: AbortSignal) =>
+    take(() => askFiltered(verified, method, params, signal), signal);
   const activity = { served: 0, running: 0 };
   const logOnce = new LogOnce(log);
   const server = createServer((request, response) => {
     activity.served += 1;
     activity.running += 1;
-    serve(request, response, ask)
+    // Ponder closes the connection when it gives up. Work for nobody would make its next questions wait.
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    serve(request, response, ask, gone.signal)
       .catch((error: unknown) => {
+        if (gone.signal.aborted) return;
         const reason = error instanceof Error ? error.message : String(error);
         logOnce.write("warn", reason.replace(/\b(?:eth|net)_\w+/, ""), { reason }, "RPC request failed");
         // Ponder asks again for minutes after most failures, and for nothing else meanwhile. This one it takes at once:
@@ -92,7 +98,8 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   return {
     url: `http://127.0.0.1:${address.port}`,
     request: async (method, params) => {
-      const answer = await ask(method, params);
+      // Not in line behind Ponder: these are few.
+      const answer = await askFiltered(verified, method, params);
       if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
       return answer.result;
     },
@@ -109,10 +116,15 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
   };
 }
 
-async function askFiltered(chain: VerifiedChain, method: string, params: unknown): Promise<RpcAnswer> {
-  if (method !== "eth_getLogs") return chain.request(method, params);
+async function askFiltered(
+  chain: VerifiedChain,
+  method: string,
+  params: unknown,
+  signal?: AbortSignal,
+): Promise<RpcAnswer> {
+  if (method !== "eth_getLogs") return chain.request(method, params, signal);
   try {
-    const answer = await chain.request(method, askForNftTransfers(params));
+    const answer = await chain.request(method, askForNftTransfers(params), signal);
     return answer.error ? answer : { result: markHostileLogs(dropErc20Transfers(params, answer.result)) };
   } catch (error) {
     if (error instanceof AnswerTooLarge) return { error: { code: -32005, message: suggestHalf(params) } };
@@ -132,7 +144,8 @@ function suggestHalf(params: unknown): string {
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  ask: (method: string, params: unknown) => Promise<RpcAnswer>,
+  ask: (method: string, params: unknown, signal: AbortSignal) => Promise<RpcAnswer>,
+  signal: AbortSignal,
 ): Promise<void> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -149,7 +162,7 @@ async function serve(
       error: { code: -32601, message: `method ${body.method} is not served here` },
     });
   }
-  reply(response, 200, body.id, await ask(body.method, body.params));
+  reply(response, 200, body.id, await ask(body.method, body.params, signal));
 }
 
 function parseRequest(text: string): { id: unknown; method: string; params: unknown } | null {
@@ -165,20 +178,4 @@ function reply(response: ServerResponse, status: number, id: unknown, { result, 
   if (response.headersSent) return;
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(error ? { error } : { result }) }));
-}
-
-/** At most `limit` calls at a time; the others wait in line. */
-function turns(limit: number): <T>(run: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (run) => {
-    if (running >= limit) await new Promise<void>((go) => waiting.push(go));
-    running += 1;
-    try {
-      return await run();
-    } finally {
-      running -= 1;
-      waiting.shift()?.();
-    }
-  };
 }
