@@ -43,6 +43,11 @@ export class VerifiedChain {
     this.#log = log;
   }
 
+  /** Whether the nodes went back behind the head that is given out, for not yet long enough to be believed. */
+  get isBehind(): boolean {
+    return this.#behindSince !== null;
+  }
+
   /**
    * Answers as a node would.
    *

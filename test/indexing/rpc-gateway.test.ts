@@ -7,7 +7,14 @@ import { SharedWork } from "../../src/indexing/shared-work.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 
 const log = createLogger("test", "silent");
-const chain = { name: "goerli", id: 31337, verification: "off", requestsPerSecond: 0, lagTimeoutMs: 0 } as const;
+const chain = {
+  name: "goerli",
+  id: 31337,
+  verification: "off",
+  requestsPerSecond: 0,
+  lagTimeoutMs: 0,
+  local: false,
+} as const;
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
