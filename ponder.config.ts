@@ -5,6 +5,7 @@ import { factoryEvents, nftEvents } from "./schema/nft-events.ts";
 interface PonderSettings {
   chainId: number;
   rpcUrl: string;
+  /** Only asked like this when the websocket fails nine times. */
   pollingIntervalMs: number;
   startBlock: number;
   /** Announces new heads; everything else is asked over rpcUrl. */

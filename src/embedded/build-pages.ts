@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { lowerPriority } from "../lower-priority.ts";
 import { withoutKeys } from "./without-keys.ts";
 
 const script = join(import.meta.dirname, "../../bin/build-web.ts");
@@ -24,7 +23,6 @@ export function buildPages(report: (line: string) => void): { end(): void } {
     stdio: ["ignore", "ignore", "pipe"],
     detached: true,
   });
-  if (child.pid !== undefined) void lowerPriority(child.pid);
   let said = "";
   let stopped = false;
   child.stderr.on("data", (piece: Buffer) => {

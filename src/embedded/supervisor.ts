@@ -2,7 +2,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { backoffMs } from "../backoff.ts";
 import { returnMemory } from "../compact-heap.ts";
-import { lowerPriority } from "../lower-priority.ts";
 import { withoutKeys } from "./without-keys.ts";
 
 export interface ChildSpec {
@@ -19,7 +18,7 @@ export interface ChildSpec {
   readyWithinMs: number;
   /** It signs: it alone gets the keys that the launcher was given. */
   keys?: boolean;
-  /** Nobody waits for an answer of it: once it is ready, those that answer go first. */
+  /** Nobody waits for an answer of it: it gives back the memory that it does not need. */
   background?: boolean;
 }
 
@@ -135,7 +134,6 @@ class SupervisedChild {
       child.on("message", (message: { type?: string }) => {
         if (message.type !== "ready") return;
         clearTimeout(timer);
-        if (background && child.pid) void lowerPriority(child.pid);
         ready();
       });
     });

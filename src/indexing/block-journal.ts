@@ -1,5 +1,7 @@
 import type pg from "pg";
+import type { Hex } from "viem";
 import { type Header, readHeader } from "./header.ts";
+import type { Progress } from "./progress-watch.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 
 /** Blocks that are kept; also how far back the first entry may lie behind the head. */
@@ -19,7 +21,7 @@ export async function extendJournal(
   gateway: RpcGateway,
   chainId: number,
 ): Promise<{ tip: Header; head: bigint }> {
-  const head = await readBlock(gateway, "latest");
+  const { header: head } = await gateway.heads.read();
   const entry = await newestEntry(client, chainId);
   if (entry?.hash === head.hash) return { tip: head, head: head.number };
   // A journal that was left behind by far begins anew: a gap must not look like a chain.
@@ -96,8 +98,8 @@ async function newestEntry(client: pg.Client, chainId: number): Promise<{ number
   return rows[0] ? { number: BigInt(rows[0].number), hash: rows[0].hash } : null;
 }
 
-async function readBlock(gateway: RpcGateway, which: string | bigint): Promise<Header> {
-  const byHash = typeof which === "string" && which.length === 66;
+async function readBlock(gateway: RpcGateway, which: Hex | bigint): Promise<Header> {
+  const byHash = typeof which === "string";
   const param = typeof which === "bigint" ? `0x${which.toString(16)}` : which;
   const block = await gateway.request(byHash ? "eth_getBlockByHash" : "eth_getBlockByNumber", [param, false]);
   if (typeof block !== "object" || block === null) throw new Error(`the node has no block ${param}`);
@@ -108,13 +110,19 @@ async function readBlock(gateway: RpcGateway, which: string | bigint): Promise<H
 export async function recordFreshness(
   client: pg.Client,
   gateway: RpcGateway,
-  { chain, schema, head }: { chain: { id: number; name: string }; schema: string; head: bigint },
+  {
+    chain,
+    schema,
+    head,
+    progress,
+  }: { chain: { id: number; name: string }; schema: string; head: bigint; progress: Progress },
 ): Promise<void> {
   const refused = [...gateway.refusals.values()].reduce((sum, count) => sum + count, 0);
   await client.query(
     `INSERT INTO service.chain_freshness AS f (chain_id, chain_name, schema_name, indexed_block, indexed_hash,
-       indexed_timestamp, node_head, final_block, final_hash, refused_answers, checked_at, node_seen_at)
-     SELECT $1, $2, $3, c.block, j.hash, c.stamp, $4, d.final_block, d.final_hash, $5, clock_timestamp(), clock_timestamp()
+       indexed_timestamp, node_head, final_block, final_hash, refused_answers, checked_at, node_seen_at, progressed_at, waits_for)
+     SELECT $1, $2, $3, c.block, j.hash, c.stamp, $4, d.final_block, d.final_hash, $5, clock_timestamp(), clock_timestamp(),
+       clock_timestamp() - $6 * interval '1 millisecond', $7
      FROM (SELECT substr(latest_checkpoint, 27, 16)::bigint AS block, substr(latest_checkpoint, 1, 10)::bigint AS stamp
        FROM "${schema}"._ponder_checkpoint) c
      JOIN nft.index_version d ON d.schema_name = $3
@@ -124,8 +132,17 @@ export async function recordFreshness(
        indexed_timestamp = excluded.indexed_timestamp, node_head = excluded.node_head,
        final_block = excluded.final_block, final_hash = excluded.final_hash,
        refused_answers = excluded.refused_answers, checked_at = excluded.checked_at,
-       node_seen_at = excluded.node_seen_at, node_fault = NULL`,
-    [chain.id, chain.name, schema, String(head), refused],
+       node_seen_at = excluded.node_seen_at, node_fault = NULL,
+       progressed_at = excluded.progressed_at, waits_for = excluded.waits_for`,
+    [
+      chain.id,
+      chain.name,
+      schema,
+      String(head),
+      refused,
+      Math.max(0, Date.now() - progress.movedAt),
+      progress.waitsFor,
+    ],
   );
 }
 
@@ -137,7 +154,8 @@ export async function recordFreshness(
  */
 export async function recordNodeFault(client: pg.ClientBase, chainId: number, fault: string): Promise<void> {
   await client.query(
-    `UPDATE service.chain_freshness SET checked_at = clock_timestamp(), node_fault = left($2, 500) WHERE chain_id = $1`,
+    `UPDATE service.chain_freshness SET checked_at = clock_timestamp(), node_fault = left($2, 500), waits_for = 'nodes'
+     WHERE chain_id = $1`,
     [chainId, fault],
   );
 }

@@ -22,9 +22,17 @@ export interface RpcLimits {
 /**
  * Sends one request to one node.
  *
+ * @param signal ends it: nobody waits for the answer any more.
  * @throws UnusableAnswer; its text never contains the URL, which may hold a key.
  */
-export async function sendRpc(url: string, method: string, params: unknown, limits: RpcLimits): Promise<RpcAnswer> {
+export async function sendRpc(
+  url: string,
+  method: string,
+  params: unknown,
+  limits: RpcLimits,
+  signal?: AbortSignal,
+): Promise<RpcAnswer> {
+  const timeout = AbortSignal.timeout(limits.timeoutMs);
   let response: Response;
   let text: string;
   try {
@@ -32,7 +40,7 @@ export async function sendRpc(url: string, method: string, params: unknown, limi
       method: "POST",
       headers: { "content-type": "application/json" },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-      signal: AbortSignal.timeout(limits.timeoutMs),
+      signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
       redirect: "error",
     });
     text = await readCapped(response, limits.maxAnswerBytes);

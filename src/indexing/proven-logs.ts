@@ -30,30 +30,31 @@ export interface LogFilter {
  *
  * @throws Refused, UnusableAnswer
  */
-export async function fetchProvenLogs(upstreams: RpcUpstreams, header: Header): Promise<RpcLog[]> {
+export async function fetchProvenLogs(upstreams: RpcUpstreams, header: Header, signal: AbortSignal): Promise<RpcLog[]> {
   if (BigInt(header.logsBloom) === 0n) return [];
-  const receipts = await fetchReceipts(upstreams, header);
+  const receipts = await fetchReceipts(upstreams, header, signal);
   return receipts.flatMap((receipt) => receipt.logs as RpcLog[]);
 }
 
-async function fetchReceipts(upstreams: RpcUpstreams, header: Header): Promise<TrieReceipt[]> {
+async function fetchReceipts(upstreams: RpcUpstreams, header: Header, signal: AbortSignal): Promise<TrieReceipt[]> {
   if (!upstreams.lacksBlockReceipts) {
-    const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], (result) => {
-      checkReceipts(result, header);
-    });
+    const check = (result: unknown) => checkReceipts(result, header);
+    const answer = await upstreams.request("eth_getBlockReceipts", [header.hash], { check, signal });
     if (!answer.error) return answer.result as TrieReceipt[];
     // Hardhat's node has no such method.
     if (answer.error.code !== -32601 && answer.error.code !== -32004)
       throw new Refused(`eth_getBlockReceipts: ${answer.error.message}`);
     upstreams.lacksBlockReceipts = true;
   }
-  const { result } = await upstreams.request("eth_getBlockByHash", [header.hash, false], (block) => {
+  const check = (block: unknown) => {
     if (!Array.isArray((block as { transactions?: unknown } | null)?.transactions)) throw new Refused("no block");
-  });
+  };
+  const { result } = await upstreams.request("eth_getBlockByHash", [header.hash, false], { check, signal });
   const hashes = (result as { transactions: string[] }).transactions;
   const fetchAll = async () => {
     const receipts: unknown[] = [];
-    for (const hash of hashes) receipts.push((await upstreams.request("eth_getTransactionReceipt", [hash])).result);
+    for (const hash of hashes)
+      receipts.push((await upstreams.request("eth_getTransactionReceipt", [hash], { signal })).result);
     checkReceipts(receipts, header);
     return receipts as TrieReceipt[];
   };

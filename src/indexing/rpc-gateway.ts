@@ -1,9 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
+import { announceHeads } from "./announce-heads.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
+import { HeadWatch } from "./head-watch.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
 import { AnswerTooLarge, type RpcAnswer } from "./json-rpc.ts";
+import { turns } from "./line.ts";
 import { type EndpointState, type FinalBlock, LeftChain, RpcUpstreams } from "./rpc-upstreams.ts";
 import { type Verification, VerifiedChain } from "./verified-chain.ts";
 
@@ -25,14 +28,21 @@ const methods = new Set([
 
 export interface RpcGateway {
   url: string;
+  /** Announces heads. */
+  wsUrl: string;
+  /** To be started by who needs it. */
+  heads: HeadWatch;
   /** Asks the nodes as Ponder does. @throws UnusableAnswer, or Error with the node's own error. */
   request(method: string, params: unknown): Promise<unknown>;
   /** One question to every node: the results of those that answer. */
   requestAll(method: string, params: unknown): Promise<unknown[]>;
   /** Answers that were refused, by reason. */
   refusals: ReadonlyMap<string, number>;
-  /** Requests that came to the server since it started, and those under way. */
-  activity(): { served: number; running: number };
+  /**
+   * Of Ponder's questions: those that were answered in time since the start, those under way, and how long the oldest of these
+   * has been (ms).
+   */
+  activity(): { answered: number; running: number; oldestMs: number };
   /** From now on no endpoint is believed whose block 0 is another. */
   expectGenesis(hash: string): void;
   /** What every endpoint says of itself when it is asked anew. */
@@ -49,32 +59,56 @@ export interface GatewayChain {
   requestsPerSecond: number;
   /** How long a head may be behind the one seen before until it counts as the truth. */
   lagTimeoutMs: number;
+  /** A development chain on this machine. Its node may speak by websocket where it speaks by HTTP. */
+  local: boolean;
 }
 
 /**
  * A JSON-RPC server on the loopback interface before the chain's nodes: fails over between
  * them, lets none through that serves another chain, caps answers and leaves out ERC-20 transfers.
  *
+ * @param urls of the nodes; those of websockets announce blocks, and all else is asked of the others.
  * @throws WrongChain, or UnusableAnswer when no node answers.
  */
 export async function startRpcGateway(chain: GatewayChain, urls: readonly string[], log: Logger): Promise<RpcGateway> {
   const upstreams = new RpcUpstreams(
     chain,
-    urls,
+    urls.filter((url) => url.startsWith("http")),
     { timeoutMs, maxAnswerBytes, requestsPerSecond: chain.requestsPerSecond },
     log,
   );
   await upstreams.verify();
   const verified = new VerifiedChain(upstreams, chain.verification, chain.lagTimeoutMs, log);
+  // Not in line behind Ponder: what this process asks is little.
+  const request = async (method: string, params: unknown) => {
+    const answer = await askFiltered(verified, method, params);
+    if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
+    return answer.result;
+  };
+  const heads = new HeadWatch({
+    readLatest: () => request("eth_getBlockByNumber", ["latest", false]),
+    isDoubtful: () => verified.isBehind,
+    wsUrls: urls.filter((url) => chain.local || url.startsWith("ws")).map((url) => url.replace(/^http/, "ws")),
+    pollMs: chain.local ? 100 : 1_000,
+  });
   const take = turns(maxConcurrent);
-  const ask = (method: string, params: unknown) => take(() => askFiltered(verified, method, params));
-  const activity = { served: 0, running: 0 };
+  const ask = (method: string, params: unknown, signal: AbortSignal) =>
+    take(() => askFiltered(verified, method, params, signal), signal);
+  let answered = 0;
+  const running = new Set<{ since: number }>();
   const logOnce = new LogOnce(log);
   const server = createServer((request, response) => {
-    activity.served += 1;
-    activity.running += 1;
-    serve(request, response, ask)
+    const question = { since: performance.now() };
+    running.add(question);
+    // Ponder closes the connection when it gives up. Work for nobody would make its next questions wait.
+    const gone = new AbortController();
+    response.once("close", () => gone.abort());
+    serve(request, response, ask, gone.signal)
+      .then(() => {
+        answered += 1;
+      })
       .catch((error: unknown) => {
+        if (gone.signal.aborted) return;
         const reason = error instanceof Error ? error.message : String(error);
         logOnce.write("warn", reason.replace(/\b(?:eth|net)_\w+/, ""), { reason }, "RPC request failed");
         // Ponder asks again for minutes after most failures, and for nothing else meanwhile. This one it takes at once:
@@ -83,36 +117,46 @@ export async function startRpcGateway(chain: GatewayChain, urls: readonly string
         reply(response, status, null, { error: { code: -32000, message: "no RPC endpoint gave a usable answer" } });
       })
       .finally(() => {
-        activity.running -= 1;
+        running.delete(question);
       });
   });
   await new Promise<void>((done, failed) => server.once("error", failed).listen(0, "127.0.0.1", done));
+  const announcements = announceHeads(server, heads);
   const address = server.address();
   if (address === null || typeof address === "string") throw new Error("the RPC gateway got no port");
   return {
     url: `http://127.0.0.1:${address.port}`,
-    request: async (method, params) => {
-      const answer = await ask(method, params);
-      if (answer.error) throw new Error(`${method}: ${answer.error.message}`);
-      return answer.result;
-    },
+    wsUrl: `ws://127.0.0.1:${address.port}`,
+    heads,
+    request,
     requestAll: async (method, params) => (await upstreams.requestAll(method, params)).map(({ result }) => result),
     refusals: upstreams.refusals,
-    activity: () => ({ ...activity }),
+    activity: () => {
+      const [oldest] = running;
+      const oldestMs = oldest ? Math.max(1, performance.now() - oldest.since) : 0;
+      return { answered, running: running.size, oldestMs };
+    },
     expectGenesis: (hash) => upstreams.expectGenesis(hash),
     audit: (final) => upstreams.audit(final),
     contradictions: () => upstreams.contradictions(),
     close: async () => {
+      heads.stop();
+      announcements.stop();
       server.closeAllConnections();
       await new Promise((done) => server.close(done));
     },
   };
 }
 
-async function askFiltered(chain: VerifiedChain, method: string, params: unknown): Promise<RpcAnswer> {
-  if (method !== "eth_getLogs") return chain.request(method, params);
+async function askFiltered(
+  chain: VerifiedChain,
+  method: string,
+  params: unknown,
+  signal?: AbortSignal,
+): Promise<RpcAnswer> {
+  if (method !== "eth_getLogs") return chain.request(method, params, signal);
   try {
-    const answer = await chain.request(method, askForNftTransfers(params));
+    const answer = await chain.request(method, askForNftTransfers(params), signal);
     return answer.error ? answer : { result: markHostileLogs(dropErc20Transfers(params, answer.result)) };
   } catch (error) {
     if (error instanceof AnswerTooLarge) return { error: { code: -32005, message: suggestHalf(params) } };
@@ -132,7 +176,8 @@ function suggestHalf(params: unknown): string {
 async function serve(
   request: IncomingMessage,
   response: ServerResponse,
-  ask: (method: string, params: unknown) => Promise<RpcAnswer>,
+  ask: (method: string, params: unknown, signal: AbortSignal) => Promise<RpcAnswer>,
+  signal: AbortSignal,
 ): Promise<void> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -149,7 +194,7 @@ async function serve(
       error: { code: -32601, message: `method ${body.method} is not served here` },
     });
   }
-  reply(response, 200, body.id, await ask(body.method, body.params));
+  reply(response, 200, body.id, await ask(body.method, body.params, signal));
 }
 
 function parseRequest(text: string): { id: unknown; method: string; params: unknown } | null {
@@ -165,20 +210,4 @@ function reply(response: ServerResponse, status: number, id: unknown, { result, 
   if (response.headersSent) return;
   response.writeHead(status, { "content-type": "application/json" });
   response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(error ? { error } : { result }) }));
-}
-
-/** At most `limit` calls at a time; the others wait in line. */
-function turns(limit: number): <T>(run: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (run) => {
-    if (running >= limit) await new Promise<void>((go) => waiting.push(go));
-    running += 1;
-    try {
-      return await run();
-    } finally {
-      running -= 1;
-      waiting.shift()?.();
-    }
-  };
 }

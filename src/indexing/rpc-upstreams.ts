@@ -3,6 +3,7 @@ import { backoffMs } from "../backoff.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
 import { AnswerTooLarge, type RpcAnswer, type RpcLimits, sendRpc, UnusableAnswer } from "./json-rpc.ts";
+import { rateLimit } from "./line.ts";
 
 /** A node serves another chain than the one it is configured for: nothing of it may be indexed. */
 export class WrongChain extends Error {
@@ -32,6 +33,13 @@ export interface UpstreamLimits extends RpcLimits {
 /** Throws Refused or Absent for a result that shall not be used. */
 export type Check = (result: unknown) => void;
 
+export interface Asking {
+  /** Is asked about each result that is not an error. */
+  check?: Check | undefined;
+  /** Ends the question: nobody waits for its answer any more. */
+  signal?: AbortSignal | undefined;
+}
+
 interface Upstream {
   url: string;
   host: string;
@@ -39,7 +47,7 @@ interface Upstream {
   verified: boolean;
   failures: number;
   /** Keeps to the requests per second that this node allows. */
-  limit<T>(run: () => Promise<T>): Promise<T>;
+  limit<T>(run: () => Promise<T>, signal?: AbortSignal): Promise<T>;
   /** Not asked before this time (ms), unless all others fail too. */
   restsUntil: number;
   /** The last audit found that it serves something else; not asked as long as another endpoint does not. */
@@ -156,20 +164,21 @@ export class RpcUpstreams {
   }
 
   /**
-   * @param check is asked about each result that is not an error.
    * @returns a null result when every node says that there is nothing.
-   * @throws UnusableAnswer when no node gave a usable answer.
+   * @throws UnusableAnswer when no node gave a usable answer; the signal's reason when that aborts.
    */
-  async request(method: string, params: unknown, check?: Check): Promise<RpcAnswer> {
+  async request(method: string, params: unknown, { check, signal }: Asking = {}): Promise<RpcAnswer> {
     let last: unknown = new UnusableAnswer("no RPC endpoint is configured");
     let absent = true;
-    if (this.#isAway()) await wait(awayPauseMs);
+    if (this.#isAway()) await wait(awayPauseMs, undefined, { signal });
     for (let round = 0; round < (check ? checkedRounds : 1); round++) {
-      if (round > 0) await wait(pauseMs * round);
+      if (round > 0) await wait(pauseMs * round, undefined, { signal });
       for (const upstream of this.#inOrder()) {
         try {
-          return await this.#ask(upstream, method, params, check);
+          return await this.#ask(upstream, method, params, { check, signal });
         } catch (error) {
+          // The end of the question says nothing of the node.
+          signal?.throwIfAborted();
           if (error instanceof AnswerTooLarge) throw error;
           if (error instanceof Absent) upstream.failures = 0;
           else {
@@ -191,13 +200,14 @@ export class RpcUpstreams {
 
   /** The same question to every node; those that give no usable answer are left out. */
   async requestAll(method: string, params: unknown): Promise<RpcAnswer[]> {
-    const answers = await Promise.allSettled(this.#upstreams.map((one) => this.#ask(one, method, params)));
+    const answers = await Promise.allSettled(this.#upstreams.map((one) => this.#ask(one, method, params, {})));
     return answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   }
 
-  async #ask(upstream: Upstream, method: string, params: unknown, check?: Check): Promise<RpcAnswer> {
+  async #ask(upstream: Upstream, method: string, params: unknown, { check, signal }: Asking): Promise<RpcAnswer> {
     if (!upstream.verified) await this.#verify(upstream);
-    const answer = await upstream.limit(() => sendRpc(upstream.url, method, params, this.#limits));
+    const send = () => sendRpc(upstream.url, method, params, this.#limits, signal);
+    const answer = await upstream.limit(send, signal);
     if (check && !answer.error) runCheck(check, answer.result);
     if (this.#isAway()) this.#log.info({ host: upstream.host }, "RPC endpoint answers again");
     this.#awaySince = null;
@@ -252,17 +262,4 @@ function runCheck(check: Check, result: unknown): void {
     if (error instanceof UnusableAnswer) throw error;
     throw new Refused(`not a usable answer: ${String(error).slice(0, 200)}`);
   }
-}
-
-/** Lets through at most so many requests a second, in order; 0 is no limit. */
-function rateLimit(perSecond: number): <T>(run: () => Promise<T>) => Promise<T> {
-  let next = 0;
-  return async (run) => {
-    if (perSecond === 0) return run();
-    const now = Date.now();
-    const at = Math.max(now, next);
-    next = at + 1_000 / perSecond;
-    if (at > now) await wait(at - now);
-    return run();
-  };
 }

@@ -6,7 +6,7 @@ import type { Chain } from "../chains.ts";
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { extendJournal, recordFreshness, recordNodeFault } from "./block-journal.ts";
-import { endOrphans, lockChain, tableExists, unlockSchema } from "./chain-lock.ts";
+import { endOrphans, lockChain, unlockSchema } from "./chain-lock.ts";
 import { attachOutbox, beginSettling, recordStall, tellSettled } from "./event-outbox.ts";
 import { checkFinalBlock, keepsDeadBlocks, rememberFinalBlock } from "./final-block.ts";
 import { readGenesis } from "./genesis.ts";
@@ -21,11 +21,11 @@ import { listOneLateRange } from "./late-ranges.ts";
 import { connect, ensureNftViews } from "./nft-views.ts";
 import { checkPeriodically } from "./periodic-checks.ts";
 import { type PonderProcess, startPonder } from "./ponder-process.ts";
+import { ProgressWatch, readHead, readRunDelay } from "./progress-watch.ts";
 import { prepareForReaders } from "./reader-indexes.ts";
 import type { RpcGateway } from "./rpc-gateway.ts";
 import { WrongChain } from "./rpc-upstreams.ts";
 import { type IndexIdentity, indexIdentity } from "./schema-name.ts";
-import { StallWatch } from "./stall-watch.ts";
 import { WrongChainWatch } from "./wrong-chain-watch.ts";
 
 export interface IndexerReady {
@@ -46,8 +46,10 @@ export interface IndexVersionRun {
 }
 
 const pollMs = 50;
+/** Between two looks while the index moves, and at most while nothing happens: readers are told of the last one. */
+const lookMs = 1_000;
+const restMs = 4_000;
 const restartPause = { firstMs: 200, mostMs: 30_000 };
-const maxUnansweredChecks = 30;
 /** How often it is looked whether a withheld range is to be listed. */
 const lateRangeMs = 10_000;
 /** Ponder's word for "start me again": a node or the database was away. */
@@ -64,6 +66,7 @@ export async function runIndexVersion(run: IndexVersionRun): Promise<void> {
   const client = await connect(config.databaseUrl, `indexer-${chain.name}`);
   try {
     await lockChain(client, chain, signal);
+    gateway.heads.start();
     await endOrphans(client, chain);
     const genesisHash = await readGenesis(client, gateway, chain);
     gateway.expectGenesis(genesisHash);
@@ -147,11 +150,10 @@ function ponderOptions({ config, chain, gateway, log }: IndexVersionRun, { schem
     settings: {
       chainId: chain.id,
       rpcUrl: gateway.url,
-      pollingIntervalMs: chain.local ? 100 : 1_000,
+      pollingIntervalMs: 1_000,
       startBlock: chain.startBlock,
       scope: chain.indexScope,
-      // What comes by websocket passes the gateway's checks by.
-      wsUrl: chain.verification === "proofs" ? null : (chain.rpcUrls.find((url) => url.startsWith("ws")) ?? null),
+      wsUrl: gateway.wsUrl,
       factory: chain.factory && { address: chain.factory.address, startBlock: Number(chain.factory.block) },
       salt,
     },
@@ -169,13 +171,23 @@ async function watchPonder(
   onUp: () => void,
 ): Promise<never> {
   const { schema } = version;
-  const stall = new StallWatch(client, gateway, schema);
-  const pause = async () => {
-    await wait(pollMs, undefined, { signal: ended });
-    if (!(await stall.isStalled())) return;
-    log.error({ chain: chain.name }, "Ponder is stalled; killing it");
+  const watch = new ProgressWatch(client, gateway, schema, () => readRunDelay([ponder.pid, process.pid]));
+  const endStalled = async (head: bigint | null) => {
+    log.error({ chain: chain.name, head: head === null ? null : String(head) }, "Ponder is stalled; killing it");
     await recordStall(client, chain.id, chain.name);
     ponder.kill();
+  };
+  let told = 0;
+  const pause = async () => {
+    await wait(pollMs, undefined, { signal: ended });
+    if (Date.now() - told < lookMs) return;
+    told = Date.now();
+    const head = gateway.heads.head?.header.number ?? null;
+    const progress = await watch.look("backfill", head);
+    // What readers see is another index until this one has caught up.
+    if (!replaces && head !== null && (await readHead(client, schema)) !== null)
+      await recordFreshness(client, gateway, { chain, schema, head, progress });
+    if (progress.isStalled) await endStalled(head);
   };
   try {
     // The first index of a chain is shown while it grows; a later one only when it is no step back.
@@ -189,29 +201,24 @@ async function watchPonder(
     onUp();
     onReady({ chain: chain.name, chainId: chain.id, schema, block });
     ponder.rest();
-    const live = new StallWatch(client, gateway, schema);
     const wrongChain = new WrongChainWatch();
-    for (let unanswered = 0, nextCheck = 0, nextRange = 0; ; ) {
-      await wait(1_000, undefined, { signal: ended });
-      unanswered = (await ponder.isReady()) ? 0 : unanswered + 1;
-      if (unanswered > maxUnansweredChecks) {
-        log.error({ chain: chain.name }, "Ponder does not answer any more; killing it");
-        ponder.kill();
-      }
+    for (let nextCheck = 0, nextRange = 0, pauseMs = 0, known: string | undefined; ; ) {
+      // Blocks that come fast are looked at together.
+      await wait(Math.min(pauseMs, lookMs), undefined, { signal: ended });
+      if (pauseMs > lookMs) await gateway.heads.next(known, pauseMs - lookMs, ended);
+      known = gateway.heads.head?.header.hash;
       // Fails when the session is lost in which the chain's lock lives.
       await rememberFinalBlock(client, gateway, schema, log);
       await tellSettled(client, gateway, schema);
-      const head = await keepJournal(client, gateway, { chain, schema, log }).catch((error: unknown) => {
+      const kept = await keepJournal(client, gateway, { chain, schema, log, watch }).catch((error: unknown) => {
         // At the next start it is decided whether that chain is to be indexed.
         if (!(error instanceof WrongChain) || wrongChain.isLasting()) throw error;
         return null;
       });
-      if (head !== null) wrongChain.recordRightChain();
-      if (head !== null && (await live.isStuckBelow(head))) {
-        log.error({ chain: chain.name, head: String(head) }, "Ponder is stalled below the chain's head; killing it");
-        await recordStall(client, chain.id, chain.name);
-        ponder.kill();
-      }
+      if (kept) wrongChain.recordRightChain();
+      if (kept?.isStalled) await endStalled(kept.head);
+      // The safe block of a chain can move without a new one.
+      pauseMs = kept?.isLevel ? Math.min(2 * Math.max(pauseMs, lookMs), restMs) : lookMs;
       if (Date.now() >= nextRange) {
         // Whatever keeps a range from being listed, the chain is followed on.
         const hasMore = await listOneLateRange(client, { chainId: chain.id, schema }).catch((error: unknown) => {
@@ -234,18 +241,19 @@ async function watchPonder(
 /**
  * A node that is away must not end the watch; a lost database session must.
  *
- * @returns the nodes' head; null when they do not say.
+ * @returns the nodes' head, and whether the index has it; null when they do not say.
  * @throws WrongChain when they serve another chain.
  */
 async function keepJournal(
   client: pg.Client,
   gateway: RpcGateway,
-  { chain, schema, log }: { chain: Chain; schema: string; log: Logger },
-): Promise<bigint | null> {
+  { chain, schema, log, watch }: { chain: Chain; schema: string; log: Logger; watch: ProgressWatch },
+): Promise<{ head: bigint; isLevel: boolean; isStalled: boolean } | null> {
   try {
     const { head } = await extendJournal(client, gateway, chain.id);
-    await recordFreshness(client, gateway, { chain, schema, head });
-    return head;
+    const progress = await watch.look("live", head);
+    await recordFreshness(client, gateway, { chain, schema, head, progress });
+    return { head, isLevel: progress.isLevel, isStalled: progress.isStalled };
   } catch (error) {
     log.debug({ chain: chain.name, reason: String(error) }, "the journal of blocks waits");
     await recordNodeFault(client, chain.id, error instanceof Error ? error.message : String(error));
@@ -266,15 +274,6 @@ async function catchUp(
     if (head !== null && head >= target) return head;
     await pause();
   }
-}
-
-/** The last block taken in; null before the tables exist. */
-async function readHead(client: pg.Client, schema: string): Promise<bigint | null> {
-  if (!(await tableExists(client, schema, "_ponder_checkpoint"))) return null;
-  const { rows } = await client.query<{ block: string }>(
-    `SELECT substr(latest_checkpoint, 27, 16) AS block FROM "${schema}"._ponder_checkpoint`,
-  );
-  return rows[0] ? BigInt(rows[0].block) : null;
 }
 
 function onAbort(signal: AbortSignal, run: () => void): void {

@@ -33,7 +33,6 @@ export async function runIndexer(
   { onReady, onGateway }: { onReady: (ready: IndexerReady) => void; onGateway?: (gateway: RpcGateway) => void },
 ): Promise<void> {
   const chain = findIndexableChain(config, chainName);
-  const urls = chain.rpcUrls.filter((url) => url.startsWith("http"));
   let wasReady = false;
   let failures = 0;
   const logOnce = new LogOnce(log);
@@ -44,7 +43,11 @@ export async function runIndexer(
   };
   while (!signal.aborted) {
     try {
-      const gateway = await startRpcGateway({ ...chain, lagTimeoutMs: chain.local ? 2_000 : 60_000 }, urls, log);
+      const gateway = await startRpcGateway(
+        { ...chain, lagTimeoutMs: chain.local ? 2_000 : 60_000 },
+        chain.rpcUrls,
+        log,
+      );
       onGateway?.(gateway);
       try {
         await runIndexVersion({ config, chain, gateway, signal, log, onReady: nowReady });

@@ -5,6 +5,7 @@ import { type Header, headerHash, isHex, readHeader } from "./header.ts";
 import { type RpcAnswer, UnusableAnswer } from "./json-rpc.ts";
 import { checkLogs, fetchProvenLogs, type LogFilter, matches, mayMatch, type RpcLog } from "./proven-logs.ts";
 import { Absent, LeftChain, Refused, type RpcUpstreams } from "./rpc-upstreams.ts";
+import { SharedWork } from "./shared-work.ts";
 
 /**
  * How much of what nodes say is checked.
@@ -28,10 +29,10 @@ export class VerifiedChain {
   readonly #lagTimeoutMs: number;
   readonly #log: Logger;
   readonly #headers = new LRUCache<Hex, Header>({ max: keptHeaders });
-  readonly #proven = new LRUCache<Hex, Promise<RpcLog[]>>({ max: keptBlocks });
-  /** Proven logs of the last blocks, for a look at their transactions. */
+  readonly #proven = new SharedWork<RpcLog[]>();
+  /** Proven logs of the last blocks: Ponder asks again when a large block takes longer than its timeout. */
   readonly #knownLogs = new LRUCache<Hex, RpcLog[]>({ max: keptBlocks });
-  readonly #ranges = new Map<string, Promise<Header[]>>();
+  readonly #ranges = new SharedWork<Header[]>();
   #head: Header | null = null;
   #behindSince: number | null = null;
 
@@ -42,23 +43,30 @@ export class VerifiedChain {
     this.#log = log;
   }
 
+  /** Whether the nodes went back behind the head that is given out, for not yet long enough to be believed. */
+  get isBehind(): boolean {
+    return this.#behindSince !== null;
+  }
+
   /**
    * Answers as a node would.
    *
+   * @param signal ends what nobody else waits for.
    * @throws LeftChain for the logs of a block that the chain has replaced; UnusableAnswer when no node gave an answer
    *   that holds.
    */
-  async request(method: string, params: unknown): Promise<RpcAnswer> {
+  async request(method: string, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
     const list = Array.isArray(params) ? (params as unknown[]) : [];
-    if (this.#mode === "off") return this.#upstreams.request(method, params);
-    if (method === "eth_getBlockByNumber" && list[0] === "latest") return this.#latest(list[1] === true);
-    if (method === "eth_getBlockByNumber" || method === "eth_getBlockByHash") return this.#block(method, list);
-    if (method === "eth_getLogs") return this.#logs((list[0] ?? {}) as LogFilter, params);
-    return this.#upstreams.request(method, params);
+    if (this.#mode === "off") return this.#upstreams.request(method, params, { signal });
+    if (method === "eth_getBlockByNumber" && list[0] === "latest") return this.#latest(list[1] === true, signal);
+    if (method === "eth_getBlockByNumber" || method === "eth_getBlockByHash") return this.#block(method, list, signal);
+    if (method === "eth_getLogs") return this.#logs((list[0] ?? {}) as LogFilter, params, signal);
+    return this.#upstreams.request(method, params, { signal });
   }
 
-  async #block(method: string, params: readonly unknown[]): Promise<RpcAnswer> {
-    const answer = await this.#upstreams.request(method, params, (block) => this.#checkBlock(block, params));
+  async #block(method: string, params: readonly unknown[], signal?: AbortSignal): Promise<RpcAnswer> {
+    const check = (block: unknown) => this.#checkBlock(block, params);
+    const answer = await this.#upstreams.request(method, params, { check, signal });
     if (answer.result !== null && !answer.error) {
       const header = readHeader(answer.result as Record<string, unknown>);
       this.#headers.set(header.hash, header);
@@ -93,10 +101,10 @@ export class VerifiedChain {
         throw new Refused("the block's transactions are not those of its logs");
   }
 
-  async #header(hash: Hex): Promise<Header> {
+  async #header(hash: Hex, signal: AbortSignal | undefined): Promise<Header> {
     const known = this.#headers.get(hash);
     if (known) return known;
-    const { result } = await this.#block("eth_getBlockByHash", [hash, false]);
+    const { result } = await this.#block("eth_getBlockByHash", [hash, false], signal);
     if (result === null) throw new Refused(`no node has block ${hash}`);
     return readHeader(result as Record<string, unknown>);
   }
@@ -105,15 +113,15 @@ export class VerifiedChain {
    * The head. One that goes back is a node that lags, until the nodes do not know our head any more:
    * Ponder would take it for a reorganisation and forget good rows.
    */
-  async #latest(full: boolean): Promise<RpcAnswer> {
-    const answer = await this.#block("eth_getBlockByNumber", ["latest", full]);
+  async #latest(full: boolean, signal?: AbortSignal): Promise<RpcAnswer> {
+    const answer = await this.#block("eth_getBlockByNumber", ["latest", full], signal);
     if (!answer.result) return answer;
     const head = readHeader(answer.result as Record<string, unknown>);
     const known = this.#head;
     if (known && head.hash !== known.hash) {
       if (head.number < known.number) return this.#behind(known, head, answer, full);
       // A head that is not canonical, or of another chain, has a parent that is not there.
-      if (head.parentHash !== known.hash) await this.#header(head.parentHash);
+      if (head.parentHash !== known.hash) await this.#header(head.parentHash, signal);
     }
     this.#behindSince = null;
     this.#head = head;
@@ -139,32 +147,42 @@ export class VerifiedChain {
     return result ? readHeader(result as Record<string, unknown>).hash : null;
   }
 
-  async #logs(filter: LogFilter, params: unknown): Promise<RpcAnswer> {
-    if (isHex(filter.blockHash)) return this.#logsOfBlock(filter.blockHash.toLowerCase() as Hex, filter, params);
-    if (this.#mode === "logs")
-      return this.#upstreams.request("eth_getLogs", params, (logs) => checkLogs(logs, filter, undefined));
+  async #logs(filter: LogFilter, params: unknown, signal?: AbortSignal): Promise<RpcAnswer> {
+    if (isHex(filter.blockHash))
+      return this.#logsOfBlock(filter.blockHash.toLowerCase() as Hex, filter, params, signal);
+    if (this.#mode === "logs") {
+      const check = (logs: unknown) => checkLogs(logs, filter, undefined);
+      return this.#upstreams.request("eth_getLogs", params, { check, signal });
+    }
     const [from, to] = [BigInt(filter.fromBlock ?? "0x0"), BigInt(filter.toBlock ?? "0x0")];
     if (to - from >= rangeLimit) {
       const reach = `[0x${from.toString(16)}, 0x${(from + rangeLimit - 1n).toString(16)}]`;
       return { error: { code: -32005, message: `response size exceeded; this block range should work: ${reach}` } };
     }
-    const headers = await this.#range(from, to);
+    // One walk serves all requests for a range: Ponder asks for each event at the same time.
+    const headers = await this.#ranges.join(`${from}-${to}`, (ended) => this.#walk(from, to, ended), signal);
     const logs = await inTurns(
       headers.filter((header) => mayMatch(header, filter)),
-      (header) => this.#logsOf(header),
+      (header) => this.#logsOf(header, signal),
     );
     return { result: logs.flat().filter((log) => matches(log, filter)) };
   }
 
-  async #logsOfBlock(hash: Hex, filter: LogFilter, params: unknown): Promise<RpcAnswer> {
+  async #logsOfBlock(
+    hash: Hex,
+    filter: LogFilter,
+    params: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<RpcAnswer> {
     const known = this.#headers.get(hash);
     try {
       if (this.#mode === "logs") {
-        const answer = await this.#upstreams.request("eth_getLogs", params, (logs) => checkLogs(logs, filter, known));
+        const check = (logs: unknown) => checkLogs(logs, filter, known);
+        const answer = await this.#upstreams.request("eth_getLogs", params, { check, signal });
         if (answer.error && known && (await this.#hasLeft(known))) throw new LeftChain(`block ${hash} was replaced`);
         return answer;
       }
-      const logs = await this.#logsOf(await this.#header(hash));
+      const logs = await this.#logsOf(await this.#header(hash, signal), signal);
       return { result: logs.filter((log) => matches(log, filter)) };
     } catch (error) {
       if (!(error instanceof UnusableAnswer) || error instanceof LeftChain || !known) throw error;
@@ -183,34 +201,25 @@ export class VerifiedChain {
     }
   }
 
-  /** Kept for a moment: Ponder asks again when a large block takes longer than its timeout. */
-  #logsOf(header: Header): Promise<RpcLog[]> {
-    const known = this.#proven.get(header.hash);
+  async #logsOf(header: Header, signal: AbortSignal | undefined): Promise<RpcLog[]> {
+    const known = this.#knownLogs.get(header.hash);
     if (known) return known;
-    const logs = fetchProvenLogs(this.#upstreams, header);
-    logs.then(
-      (known) => this.#knownLogs.set(header.hash, known),
-      () => this.#proven.delete(header.hash),
+    return await this.#proven.join(
+      header.hash,
+      async (ended) => {
+        const logs = await fetchProvenLogs(this.#upstreams, header, ended);
+        this.#knownLogs.set(header.hash, logs);
+        return logs;
+      },
+      signal,
     );
-    this.#proven.set(header.hash, logs);
-    return logs;
-  }
-
-  /** One walk serves all requests for a range: Ponder asks for each event at the same time. */
-  #range(from: bigint, to: bigint): Promise<Header[]> {
-    const key = `${from}-${to}`;
-    const running = this.#ranges.get(key);
-    if (running) return running;
-    const walk = this.#walk(from, to).finally(() => this.#ranges.delete(key));
-    this.#ranges.set(key, walk);
-    return walk;
   }
 
   /** Headers of the range and one more, linked by hash, so that none can be of another chain. */
-  async #walk(from: bigint, to: bigint): Promise<Header[]> {
+  async #walk(from: bigint, to: bigint, signal: AbortSignal): Promise<Header[]> {
     const numbers = Array.from({ length: Number(to - from) + 2 }, (_, index) => from + BigInt(index));
     const headers = await inTurns(numbers, async (number) => {
-      const { result } = await this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
+      const { result } = await this.#block("eth_getBlockByNumber", [`0x${number.toString(16)}`, false], signal);
       // The head has no successor yet.
       if (!result && number <= to) throw new Refused(`no node has block ${number}`);
       return result ? readHeader(result as Record<string, unknown>) : null;

@@ -6,8 +6,8 @@ import { sealFinalRange } from "../../src/indexing/final-ranges.ts";
 import { readGenesis } from "../../src/indexing/genesis.ts";
 import { checkInvariants } from "../../src/indexing/invariants.ts";
 import { connect, ensureNftViews } from "../../src/indexing/nft-views.ts";
+import { ProgressWatch } from "../../src/indexing/progress-watch.ts";
 import { type RpcGateway, startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
-import { StallWatch } from "../../src/indexing/stall-watch.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
@@ -49,7 +49,14 @@ async function hashAt(number: number): Promise<string | undefined> {
 }
 
 async function gateway(...urls: string[]): Promise<RpcGateway> {
-  const settings = { name: "base", id: 31337, verification: "logs", requestsPerSecond: 0, lagTimeoutMs: 0 } as const;
+  const settings = {
+    name: "base",
+    id: 31337,
+    verification: "logs",
+    requestsPerSecond: 0,
+    lagTimeoutMs: 0,
+    local: false,
+  } as const;
   const started = await startRpcGateway(settings, urls, createLogger("test", "silent"));
   open.push(started);
   return started;
@@ -154,10 +161,10 @@ test("a backfill that asks nothing and writes nothing for three minutes stands s
   );
   const quiet = await gateway(node.url);
   let now = Date.now();
-  const watch = new StallWatch(client, quiet, "c31337_y");
+  const watch = new ProgressWatch(client, quiet, "c31337_y", async () => 0);
   const after = async (seconds: number) => {
     now += seconds * 1_000;
-    return watch.isStalled(now);
+    return (await watch.look("backfill", 5n, now)).isStalled;
   };
   expect(await after(1)).toBe(false);
   expect(await after(179)).toBe(false);

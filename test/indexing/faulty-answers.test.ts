@@ -40,7 +40,7 @@ afterAll(async () => {
 });
 
 async function gateway(verification: "proofs" | "logs", urls: string[], requestsPerSecond = 0): Promise<RpcGateway> {
-  const settings = { name: "goerli", id: 31337, verification, requestsPerSecond, lagTimeoutMs: 60_000 };
+  const settings = { name: "goerli", id: 31337, verification, requestsPerSecond, lagTimeoutMs: 60_000, local: false };
   const started = await startRpcGateway(settings, urls, log);
   open.push(started);
   return started;

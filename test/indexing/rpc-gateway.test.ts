@@ -3,11 +3,19 @@ import type { AddressInfo } from "node:net";
 import { pino } from "pino";
 import { afterEach, expect, test } from "vitest";
 import { startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
+import { SharedWork } from "../../src/indexing/shared-work.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { wait } from "../setup/wait.ts";
 
 const log = createLogger("test", "silent");
-const chain = { name: "goerli", id: 31337, verification: "off", requestsPerSecond: 0, lagTimeoutMs: 0 } as const;
+const chain = {
+  name: "goerli",
+  id: 31337,
+  verification: "off",
+  requestsPerSecond: 0,
+  lagTimeoutMs: 0,
+  local: false,
+} as const;
 const closing: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0)) await close();
@@ -177,3 +185,126 @@ test("a node that is away is asked rarely, warned of once, and used again as soo
   expect(await post(started.url, "eth_blockNumber")).toMatchObject({ status: 200, body: { result: "0x10" } });
   expect(lines.filter((line) => line.includes("answers again"))).toHaveLength(1);
 }, 30_000);
+
+/** A node that holds all answers but those about itself, until it is told to give them. */
+async function holdingNode() {
+  const open = Promise.withResolvers<void>();
+  let waiting = 0;
+  let left = 0;
+  const server = createServer(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+    const { id, method, params } = JSON.parse(Buffer.concat(chunks).toString());
+    const answer = () => response.end(JSON.stringify({ jsonrpc: "2.0", id, result: params[0] ?? "0x7a69" }));
+    if (method === "eth_chainId" || params[0] === "0xnow") return answer();
+    waiting += 1;
+    response.once("close", () => {
+      if (!response.writableFinished) left += 1;
+    });
+    await open.promise;
+    answer();
+  });
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  closing.push(async () => {
+    open.resolve();
+    server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    open: open.resolve,
+    /** Questions that came and were held, and those of them whose asker has left. */
+    held: () => ({ waiting, left }),
+  };
+}
+
+const patient = { timeout: 30_000, interval: 20 };
+
+test("what its client has given up is asked no more, and a new question waits for none of it", async () => {
+  const slow = await holdingNode();
+  const started = await startRpcGateway(chain, [slow.url], log);
+  closing.push(started.close);
+  const giveUp = new AbortController();
+  const body = (key: string) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBlockByHash", params: [key] });
+  const abandoned = Array.from({ length: 600 }, (_, index) =>
+    fetch(started.url, { method: "POST", body: body(`0x${index}`), signal: giveUp.signal }).catch(() => "gave up"),
+  );
+  await expect.poll(() => started.activity().running, patient).toBe(600);
+  await expect.poll(slow.held, patient).toEqual({ waiting: 64, left: 0 });
+  giveUp.abort();
+  expect(new Set(await Promise.all(abandoned))).toEqual(new Set(["gave up"]));
+  const answer = await fetch(started.url, { method: "POST", body: body("0xnow") });
+  expect(await answer.json()).toMatchObject({ result: "0xnow" });
+  await expect.poll(slow.held, patient).toEqual({ waiting: 64, left: 64 });
+  await expect.poll(() => started.activity().running, patient).toBe(0);
+});
+
+test("a limited node's turns are for those who still wait", async () => {
+  const slow = await holdingNode();
+  slow.open();
+  const started = await startRpcGateway({ ...chain, requestsPerSecond: 1 }, [slow.url], log);
+  closing.push(started.close);
+  const giveUp = new AbortController();
+  const ask = (key: string, signal?: AbortSignal) =>
+    fetch(started.url, {
+      method: "POST",
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBlockByHash", params: [key] }),
+      ...(signal ? { signal } : {}),
+    });
+  await ask("0xfirst");
+  const abandoned = Array.from({ length: 60 }, (_, index) => ask(`0x${index}`, giveUp.signal).catch(() => "gave up"));
+  await expect.poll(() => started.activity().running, patient).toBe(60);
+  giveUp.abort();
+  await Promise.all(abandoned);
+  expect(await (await ask("0xlast")).json()).toMatchObject({ result: "0xlast" });
+  // Those 60 turns would have taken a minute.
+  expect(slow.held().waiting).toBeLessThan(10);
+});
+
+test("shared work goes on when all have left, is found by who asks again, and ends when nobody does", async () => {
+  const shared = new SharedWork<string>(50);
+  const first = Promise.withResolvers<string>();
+  const leaver = new AbortController();
+  let begun = 0;
+  const work = () => {
+    begun += 1;
+    return first.promise;
+  };
+  const left = shared.join("a", work, leaver.signal);
+  const stayed = shared.join("a", work);
+  leaver.abort(new Error("left"));
+  await expect(left).rejects.toThrow("left");
+  first.resolve("done");
+  expect([await stayed, begun]).toEqual(["done", 1]);
+
+  const alone = new AbortController();
+  const ended = Promise.withResolvers<void>();
+  const second = Promise.withResolvers<string>();
+  const gaveUp = shared.join(
+    "b",
+    (signal) => {
+      signal.addEventListener("abort", () => ended.resolve());
+      return second.promise;
+    },
+    alone.signal,
+  );
+  alone.abort(new Error("left"));
+  await expect(gaveUp).rejects.toThrow("left");
+  second.resolve("kept");
+  expect(await shared.join("b", () => Promise.reject(new Error("asked again")))).toBe("kept");
+  await ended.promise;
+
+  const nobody = new AbortController();
+  const over = Promise.withResolvers<void>();
+  const lost = shared.join(
+    "c",
+    (signal) => {
+      signal.addEventListener("abort", () => over.resolve());
+      return new Promise<string>(() => undefined);
+    },
+    nobody.signal,
+  );
+  nobody.abort(new Error("left"));
+  await expect(lost).rejects.toThrow("left");
+  await over.promise;
+});

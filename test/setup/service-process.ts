@@ -1,7 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { nodeFlags } from "../../src/embedded/supervisor.ts";
-import { lowerPriority } from "../../src/lower-priority.ts";
 
 const sources = join(import.meta.dirname, "../../src/processes");
 
@@ -21,10 +20,7 @@ export class ServiceProcess {
       });
   }
 
-  /**
-   * Resolves when the process says that it is ready. Workers and indexers have a lower priority than those that answer, as they do
-   * below `npm start`.
-   */
+  /** Resolves when the process says that it is ready. */
   static async start(program: string, env: Record<string, string>, args: string[] = []): Promise<ServiceProcess> {
     const child = spawn(process.execPath, [...nodeFlags, join(sources, `${program}.ts`), ...args], {
       env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "", KEY_PEPPER: "of the tests", ...env },
@@ -36,7 +32,6 @@ export class ServiceProcess {
       child.once("message", () => ready());
       child.once("exit", (code) => failed(new Error(`${program} ended with code ${code}: ${started.output}`)));
     });
-    if (program !== "api") await lowerPriority(started.pid);
     return started;
   }
 

@@ -1,0 +1,140 @@
+import { EventEmitter } from "node:events";
+import { setTimeout as wait } from "node:timers/promises";
+import { type Header, readHeader } from "./header.ts";
+import { NodeHeads } from "./node-heads.ts";
+
+export interface WatchedChain {
+  /** Asks the nodes for the newest block, without its transactions; what comes is believed. */
+  readLatest(): Promise<unknown>;
+  /** Whether the head is of before nodes went back, which is believed only after a while. */
+  isDoubtful(): boolean;
+  /** Websockets of nodes; one that does not answer is tried again. */
+  wsUrls: readonly string[];
+  /** How often a node is asked that announces nothing. */
+  pollMs: number;
+}
+
+export interface SeenHead {
+  header: Header;
+  /** As the node gave it. */
+  block: Record<string, unknown>;
+  /** When a node reported it last (ms). */
+  seenAt: number;
+}
+
+/** Also while a node announces its blocks: it may stop without a word. */
+const safetyMs = 5_000;
+/** A node that cannot be asked is not asked more often than this. */
+const faultMs = 1_000;
+
+/**
+ * The newest block of a chain, found out once for all who need it. What a node announces is no more than the reason to
+ * ask; nothing of it is believed. A chain whose node announces its blocks costs next to nothing while it has no new one.
+ */
+export class HeadWatch {
+  readonly #chain: WatchedChain;
+  readonly #events = new EventEmitter<{ head: [SeenHead] }>();
+  readonly #nodes: NodeHeads;
+  #wake = new AbortController();
+  #head: SeenHead | null = null;
+  #fault: unknown = null;
+  #asking: Promise<void> | null = null;
+  #state: "new" | "running" | "ended" = "new";
+
+  constructor(chain: WatchedChain) {
+    this.#chain = chain;
+    this.#events.setMaxListeners(0);
+    this.#nodes = new NodeHeads(chain.wsUrls, () => {
+      this.#wake.abort();
+    });
+  }
+
+  /** Begins to watch; again is no harm. */
+  start(): void {
+    if (this.#state !== "new") return;
+    this.#state = "running";
+    this.#nodes.start();
+    void this.#run();
+  }
+
+  stop(): void {
+    this.#state = "ended";
+    this.#wake.abort();
+    this.#nodes.stop();
+  }
+
+  get head(): SeenHead | null {
+    return this.#head;
+  }
+
+  /** Is told each new head at once. */
+  onHead(listener: (head: SeenHead) => void): () => void {
+    this.#events.on("head", listener);
+    return () => this.#events.off("head", listener);
+  }
+
+  /** The head as the nodes have it now. @throws what kept them from telling it. */
+  async read(): Promise<SeenHead> {
+    await this.#ask();
+    if (this.#fault !== null) throw this.#fault;
+    if (!this.#head) throw new Error("no node has a block");
+    return this.#head;
+  }
+
+  /** Resolves when the head is another one than `known`, or after so long. */
+  async next(known: string | undefined, mostMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    if (this.#head?.header.hash !== known) return;
+    const woken = new AbortController();
+    const wake = () => woken.abort();
+    const off = this.onHead(wake);
+    signal.addEventListener("abort", wake);
+    await wait(mostMs, undefined, { signal: woken.signal }).catch(() => undefined);
+    signal.removeEventListener("abort", wake);
+    off();
+    signal.throwIfAborted();
+  }
+
+  async #run(): Promise<void> {
+    while (this.#state === "running") {
+      // What is announced while the nodes are asked leads to another question.
+      this.#wake = new AbortController();
+      await this.#ask();
+      if (this.#state !== "running") return;
+      await wait(this.#pauseMs(), undefined, { signal: this.#wake.signal }).catch(() => undefined);
+    }
+  }
+
+  #pauseMs(): number {
+    const { pollMs, isDoubtful } = this.#chain;
+    if (this.#fault !== null) return Math.max(pollMs, faultMs);
+    const reached = this.#head !== null && this.#head.header.number >= this.#nodes.announced;
+    return this.#nodes.areLive && reached && !isDoubtful() ? safetyMs : pollMs;
+  }
+
+  #ask(): Promise<void> {
+    this.#asking ??= this.#askNow().finally(() => {
+      this.#asking = null;
+    });
+    return this.#asking;
+  }
+
+  async #askNow(): Promise<void> {
+    try {
+      const block = (await this.#chain.readLatest()) as Record<string, unknown> | null;
+      if (!block) throw new Error("no node has a block");
+      this.#fault = null;
+      const seenAt = Date.now();
+      if (this.#head?.header.hash === String(block["hash"]).toLowerCase()) {
+        this.#head.seenAt = seenAt;
+        return;
+      }
+      const isFirst = this.#head === null;
+      this.#head = { header: readHeader(block), block, seenAt };
+      if (!isFirst) this.#nodes.found(this.#head.header.number);
+      this.#events.emit("head", this.#head);
+    } catch (error) {
+      this.#fault = error;
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** Ponder gives a question up after ten seconds and asks it again, after half a minute at the latest. */
+const keptMs = 60_000;
+
+interface Work<T> {
+  result: Promise<T>;
+  end: AbortController;
+  waiting: number;
+  forget: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Work that several may wait for. It goes on for a minute when all have left, and its result is kept as long: who gives
+ * up and asks again finds what was done meanwhile. Work that began anew each time would never be done with slow nodes.
+ */
+export class SharedWork<T> {
+  readonly #running = new Map<string, Work<T>>();
+  readonly #keptMs: number;
+
+  constructor(afterMs = keptMs) {
+    this.#keptMs = afterMs;
+  }
+
+  /** @param run starts the work unless it is under way; its signal is not the caller's. */
+  async join(key: string, run: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> {
+    signal?.throwIfAborted();
+    const work = this.#running.get(key) ?? this.#start(key, run);
+    work.waiting += 1;
+    clearTimeout(work.forget);
+    try {
+      return await orAbandoned(work.result, signal);
+    } finally {
+      work.waiting -= 1;
+      if (work.waiting === 0) this.#leave(key, work, signal?.aborted === true);
+    }
+  }
+
+  #start(key: string, run: (signal: AbortSignal) => Promise<T>): Work<T> {
+    const end = new AbortController();
+    const work: Work<T> = { result: run(end.signal), end, waiting: 0, forget: undefined };
+    work.result.catch(() => this.#drop(key, work));
+    this.#running.set(key, work);
+    return work;
+  }
+
+  #leave(key: string, work: Work<T>, abandoned: boolean): void {
+    if (abandoned) work.forget = setTimeout(() => this.#drop(key, work), this.#keptMs).unref();
+    else this.#drop(key, work);
+  }
+
+  #drop(key: string, work: Work<T>): void {
+    if (this.#running.get(key) === work) this.#running.delete(key);
+    work.end.abort();
+  }
+}
+
+/** @throws the signal's reason as soon as it aborts; the work itself goes on. */
+function orAbandoned<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  return new Promise((done, failed) => {
+    const leave = () => failed(signal.reason);
+    signal.addEventListener("abort", leave, { once: true });
+    work.then(done, failed).finally(() => signal.removeEventListener("abort", leave));
+  });
+}

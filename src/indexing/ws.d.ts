@@ -1,0 +1,16 @@
+/** The part of `ws` that is used here; the package has no types of its own. */
+declare module "ws" {
+  import type { EventEmitter } from "node:events";
+  import type { Server } from "node:http";
+
+  export interface ServerSocket extends EventEmitter {
+    send(text: string): void;
+    terminate(): void;
+  }
+
+  export class WebSocketServer extends EventEmitter {
+    constructor(options: { server: Server; maxPayload: number });
+    readonly clients: ReadonlySet<ServerSocket>;
+    close(): void;
+  }
+}
