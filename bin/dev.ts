@@ -76,7 +76,7 @@ export const devCommands: readonly DevCommand[] = [
   },
   {
     name: "bench start",
-    does: "time until the stack is ready, by part, and its memory at rest",
+    does: "time until the stack is ready, by part, and its memory, processor time and transactions at rest",
     script: "bench/start/bench-start.ts",
   },
   {

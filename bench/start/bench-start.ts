@@ -1,4 +1,4 @@
-// How long `npm start` takes, part by part, and what memory the stack holds at rest.
+// How long `npm start` takes, part by part, and what the stack takes at rest: memory, processor time, transactions.
 //   npm run -s mintyard -- dev bench start [runs]      default: 5 starts on an empty folder and 5 on one that exists
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -6,6 +6,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as wait } from "node:timers/promises";
+import pg from "pg";
 import { freePorts } from "../../src/free-port.ts";
 import { proportionalMemory, stackProcesses } from "./proportional-memory.ts";
 
@@ -13,6 +14,7 @@ const root = join(import.meta.dirname, "../..");
 const runs = Number(process.argv[2] ?? 5);
 /** Heaps are compacted ten seconds after the start, idle connections end after thirty; then young generations fill. */
 const restMs = 90_000;
+const watchedMs = 60_000;
 
 interface Start {
   /** From the command to the ready line, in seconds. */
@@ -22,7 +24,7 @@ interface Start {
 }
 
 /** Starts the stack as an operator does, and stops it after `atRest`. */
-async function start(folder: string, atRest?: () => Promise<void>): Promise<Start> {
+async function start(folder: string, atRest?: (databaseUrl: string) => Promise<void>): Promise<Start> {
   const [port = 0] = await freePorts(1);
   const began = performance.now();
   const child = spawn("npm", ["start"], {
@@ -32,6 +34,7 @@ async function start(folder: string, atRest?: () => Promise<void>): Promise<Star
   });
   const ended = new Promise<void>((done) => child.once("exit", () => done()));
   const parts = new Map<string, number>();
+  let databaseUrl = "";
   const seconds = await new Promise<number>((ready, failed) => {
     const words: string[] = [];
     for (const stream of [child.stdout, child.stderr])
@@ -39,11 +42,14 @@ async function start(folder: string, atRest?: () => Promise<void>): Promise<Star
         words.push(line);
         const [, part, after] = /^mintyard: (\S+) +([\d.]+) s {2}ready$/.exec(line) ?? [];
         if (part) parts.set(part, Number(after));
-        if (line.startsWith("MINTYARD_READY ")) ready((performance.now() - began) / 1_000);
+        const [, facts] = /^MINTYARD_READY (.*)$/.exec(line) ?? [];
+        if (!facts) return;
+        databaseUrl = JSON.parse(facts).databaseUrl;
+        ready((performance.now() - began) / 1_000);
       });
     void ended.then(() => failed(new Error(`the start failed:\n${words.slice(-20).join("\n")}`)));
   });
-  await atRest?.();
+  await atRest?.(databaseUrl);
   child.kill("SIGTERM");
   await ended;
   while (stackProcesses(folder).length > 0) await wait(100);
@@ -65,6 +71,42 @@ function print(title: string, starts: readonly Start[]): void {
   }
 }
 
+/** What the stack takes while nobody asks it for anything. */
+async function printRest(folder: string, databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  const transactions = async () => {
+    const { rows } = await client.query(
+      "SELECT xact_commit + xact_rollback AS count FROM pg_stat_database WHERE datname = current_database()",
+    );
+    return Number(rows[0].count);
+  };
+  const ofPid = new Map(proportionalMemory(folder).map(({ pid, processorSeconds }) => [pid, processorSeconds]));
+  const [count, began] = [await transactions(), performance.now()];
+  await wait(watchedMs);
+  const seconds = (performance.now() - began) / 1_000;
+  const perMinute = (((await transactions()) - count) * 60) / seconds;
+  await client.end();
+  const rest = proportionalMemory(folder).map(({ pid, command, megabytes, processorSeconds }) => ({
+    ...{ command, megabytes },
+    percent: ((processorSeconds - (ofPid.get(pid) ?? 0)) / seconds) * 100,
+  }));
+  const sum = (of: (one: (typeof rest)[0]) => number) => rest.reduce((total, one) => total + of(one), 0);
+  process.stdout.write(
+    `\nat rest: ${sum(({ megabytes }) => megabytes).toFixed(0)} MB and ${sum(({ percent }) => percent).toFixed(1)} % ` +
+      `of a core in ${rest.length} processes, ${perMinute.toFixed(0)} transactions a minute\n`,
+  );
+  for (const { command, megabytes, percent } of rest)
+    process.stdout.write(
+      `  ${megabytes.toFixed(0).padStart(5)} MB ${percent.toFixed(2).padStart(6)} %  ${nameOf(command)}\n`,
+    );
+}
+
+/** The part of a command line that says what it is. */
+function nameOf(command: string): string {
+  return (/[\w-]+\.(?:ts|mjs|js)\b(?!.*[\w-]+\.(?:ts|mjs|js)\b).*/.exec(command)?.[0] ?? command).slice(0, 90);
+}
+
 const folders: string[] = [];
 const newFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), "mintyard-bench-start-"));
@@ -84,15 +126,10 @@ try {
   const [folder = newFolder()] = folders;
   for (let run = 0; run < runs; run += 1) existing.push(await start(folder));
   print("existing folder", existing);
-  let memory: Awaited<ReturnType<typeof proportionalMemory>> = [];
-  await start(folder, async () => {
+  await start(folder, async (databaseUrl) => {
     await wait(restMs);
-    memory = proportionalMemory(folder);
+    await printRest(folder, databaseUrl);
   });
-  const total = memory.reduce((sum, { megabytes }) => sum + megabytes, 0);
-  process.stdout.write(`\nat rest: ${total.toFixed(0)} MB in ${memory.length} processes\n`);
-  for (const { command, megabytes } of memory.slice(0, 12))
-    process.stdout.write(`  ${megabytes.toFixed(0).padStart(5)} MB  ${command.slice(0, 110)}\n`);
   process.stdout.write(
     `load after: ${loadavg()
       .map((value) => value.toFixed(2))

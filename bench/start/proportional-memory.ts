@@ -5,7 +5,12 @@ export interface ProcessMemory {
   command: string;
   /** Proportional set size: a page that several processes share counts for each by its part. 10^6 bytes. */
   megabytes: number;
+  /** Processor time that it took so far, in seconds. */
+  processorSeconds: number;
 }
+
+/** Of a clock that programs on Linux see, whatever the kernel's own is. */
+const ticksPerSecond = 100;
 
 /** All processes of a folder's stack, npm and its shell included, when those started it. Linux. */
 export function stackProcesses(folder: string): { pid: number; command: string }[] {
@@ -41,8 +46,18 @@ export function proportionalMemory(folder: string): ProcessMemory[] {
       pid,
       command,
       megabytes: (Number(/^Pss:\s+(\d+)/m.exec(read(String(pid), "smaps_rollup"))?.[1] ?? 0) * 1024) / 1e6,
+      processorSeconds: processorSeconds(pid),
     }))
     .sort((a, b) => b.megabytes - a.megabytes);
+}
+
+function processorSeconds(pid: number): number {
+  const stat = read(String(pid), "stat");
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .slice(11, 13);
+  return (Number(user ?? 0) + Number(system ?? 0)) / ticksPerSecond;
 }
 
 /** Empty for a process that has gone meanwhile. */

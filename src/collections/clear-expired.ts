@@ -1,23 +1,21 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../db/database.ts";
+import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
 
 const roundMs = 600_000;
 const batch = 200;
 
-/** Clears away what nobody can use any more, in batches, every ten minutes until `signal` ends it. */
-export async function runClearing({ db, log }: Services, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      const { requests, lists } = await clearExpired(db);
-      if (requests + lists > 0)
-        log.info({ requests, lists }, "cleared away prepared deployments and presale lists that expired");
-    } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, "what expired could not be cleared away; it is tried again");
-    }
-    await sleep(roundMs, undefined, { signal }).catch(() => undefined);
-  }
+/** Clears away what nobody can use any more, in batches, every ten minutes until the signal. */
+export async function runClearing({ db, log }: Services, rounds: Rounds): Promise<void> {
+  const round = async () => {
+    const { requests, lists } = await clearExpired(db);
+    if (requests + lists > 0)
+      log.info({ requests, lists }, "cleared away prepared deployments and presale lists that expired");
+    return "soon" as const;
+  };
+  const failing = "what expired could not be cleared away; it is tried again";
+  await rounds.repeat(round, { periodMs: roundMs }, { log, failing });
 }
 
 /**

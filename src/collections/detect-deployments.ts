@@ -2,6 +2,7 @@ import { type Hash, parseAbiItem, zeroAddress } from "viem";
 import type { Chain } from "../chains.ts";
 import { toAddress, toHash, toHex } from "../db/bytes.ts";
 import { loggable } from "../relay/chain/node-failure.ts";
+import type { Next } from "../rounds.ts";
 import type { Services } from "../services.ts";
 import {
   type AwaitedRow,
@@ -30,15 +31,15 @@ const created = parseAbiItem("event OwnershipTransferred(address indexed previou
  * A third party that sends the same bytes becomes the admin of what it creates, so that is nobody's collection here.
  * What was found is displaced by the account's own word only.
  *
- * @returns whether there is more to look through now.
+ * @returns `again`: there is more to look through now; `rest`: nothing is awaited.
  */
-export async function detectDeployments(services: Services, chain: Chain): Promise<boolean> {
+export async function detectDeployments(services: Services, chain: Chain): Promise<Next> {
   const [waiting, reported, found] = await Promise.all([
     listAwaited(services.db, chain),
     listReported(services.db, chain),
     listFound(services.db, chain),
   ]);
-  if (waiting.length + reported.length + found.length === 0) return false;
+  if (waiting.length + reported.length + found.length === 0) return "rest";
   const head = await readHead(services, chain);
   const last = head.number - BigInt(Math.max(chain.confirmations, 1)) + 1n;
   for (const row of reported) await each(row, () => followReport(services, chain, row, last));
@@ -46,12 +47,12 @@ export async function detectDeployments(services: Services, chain: Chain): Promi
   // What was withdrawn is awaited again.
   const awaited = found.length > 0 ? await listAwaited(services.db, chain) : waiting;
   const [oldest] = awaited;
-  if (!oldest) return false;
+  if (!oldest) return "soon";
   const first = oldest.scanned_to + 1n;
-  if (first > last) return false;
+  if (first > last) return "soon";
   const to = last - first < maxRange ? last : first + maxRange - 1n;
   await scan(services, chain, awaited, first, to);
-  return to < last;
+  return to < last ? "again" : "soon";
 
   /** What a node has no answer for any more must not keep the others waiting. */
   async function each({ id }: { id: string }, work: () => Promise<void>): Promise<void> {

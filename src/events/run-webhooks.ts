@@ -1,7 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { connectionOptions } from "../db/pool/pool.ts";
 import { createPoster, type Poster } from "../outbound/post.ts";
-import { Notifications } from "../outbox/notifications.ts";
+import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import { claimWebhooks, readPending, serveWebhook, webhookPlaces } from "./deliver-webhooks.ts";
@@ -11,48 +9,35 @@ import { allowsPrivate } from "./webhook-owner.ts";
 import type { WebhookRow } from "./webhook-record.ts";
 import { renewInterests } from "./webhooks.ts";
 
-/** Between two looks: what is due again, and events whose notification was lost. */
-const pollMs = 1_000;
-/** While nobody has an endpoint. */
-const idleMs = 2_000;
+/** What is due again; while nobody has an endpoint, events whose notification was lost. */
+const pace = { periodMs: 1_000, rests: true };
 const upkeepMs = 600_000;
 
 /** Sends events to endpoints until the signal, and drops those that are too old. */
-export async function runWebhooks(services: Services, signal: AbortSignal): Promise<void> {
-  const { config, log, logOnce } = services;
+export async function runWebhooks(services: Services, rounds: Rounds): Promise<void> {
+  const { config, log } = services;
   const posters = {
     ofAccounts: createPoster({ allowPrivate: allowsPrivate(config, "") }),
     ofOperator: createPoster({ allowPrivate: allowsPrivate(config, null) }),
   };
-  const wake = new Wake(signal);
-  const url = config.databaseUrls["worker"] ?? config.databaseUrl;
-  const notifications = new Notifications(connectionOptions(url, "worker-events"), () => wake.now());
   const matcher = new WebhookMatcher(services);
-  const serving = new Serving(services, posters, signal, () => wake.now());
+  const serving = new Serving(services, posters, rounds);
   let kept = Number.NEGATIVE_INFINITY;
-  while (!signal.aborted) {
-    wake.clear();
-    let isUsed = true;
-    try {
-      if (performance.now() - kept > upkeepMs) {
-        kept = performance.now();
-        await renewInterests(services);
-        const dropped = await keepEvents(services);
-        if (dropped > 0) log.info({ partitions: dropped }, "dropped events that are too old");
-      }
-      isUsed = await matcher.matchAll();
-      // The connection is there only as long as somebody gets something.
-      if (isUsed) await notifications.open();
-      else await notifications.close();
-      if (isUsed) await serving.begin();
-    } catch (error) {
-      if (!signal.aborted)
-        logOnce.write("warn", `webhooks ${causeOf(error)}`, { err: error }, "webhooks could not be sent");
+  let isUsed = false;
+  const round = async () => {
+    if (performance.now() - kept > upkeepMs) {
+      kept = performance.now();
+      await renewInterests(services);
+      const dropped = await keepEvents(services);
+      if (dropped > 0) log.info({ partitions: dropped }, "dropped events that are too old");
     }
-    await wake.wait(isUsed ? pollMs : idleMs);
-  }
+    isUsed = await matcher.matchAll();
+    if (isUsed) await serving.begin();
+    return isUsed ? "soon" : "rest";
+  };
+  // An event is sent at once where somebody gets it.
+  await rounds.repeat(round, { ...pace, eager: () => isUsed }, { log, failing: "webhooks could not be sent" });
   await serving.end();
-  await notifications.close();
   for (const poster of Object.values(posters)) await poster.close();
 }
 
@@ -60,21 +45,14 @@ export async function runWebhooks(services: Services, signal: AbortSignal): Prom
 class Serving {
   readonly #services: Services;
   readonly #posters: { ofAccounts: Poster; ofOperator: Poster };
-  readonly #signal: AbortSignal;
-  readonly #done: () => void;
+  readonly #rounds: Rounds;
   readonly #running = { quick: new Map<string, WebhookRow>(), slow: new Map<string, WebhookRow>() };
   readonly #works = new Set<Promise<void>>();
 
-  constructor(
-    services: Services,
-    posters: { ofAccounts: Poster; ofOperator: Poster },
-    signal: AbortSignal,
-    done: () => void,
-  ) {
+  constructor(services: Services, posters: { ofAccounts: Poster; ofOperator: Poster }, rounds: Rounds) {
     this.#services = services;
     this.#posters = posters;
-    this.#signal = signal;
-    this.#done = done;
+    this.#rounds = rounds;
   }
 
   /** Claims as many endpoints as there are places, and begins to send to them. */
@@ -104,7 +82,7 @@ class Serving {
     const running = this.#running[kind];
     running.set(row.id, row);
     const poster = row.account_id === null ? this.#posters.ofOperator : this.#posters.ofAccounts;
-    const work = serveWebhook(this.#services, poster, row, items, this.#signal)
+    const work = serveWebhook(this.#services, poster, row, items, this.#rounds.signal)
       .then(() => undefined)
       .catch((error: unknown) => {
         // The claim ends by itself, and the deliveries are tried again: at least once.
@@ -118,7 +96,7 @@ class Serving {
       .finally(() => {
         running.delete(row.id);
         this.#works.delete(work);
-        this.#done();
+        this.#rounds.ring();
       });
     this.#works.add(work);
   }
@@ -129,31 +107,5 @@ class Serving {
     for (const { account_id } of this.#running[kind].values())
       if (account_id !== null) counts.set(account_id, (counts.get(account_id) ?? 0) + 1);
     return [...counts].filter(([, count]) => count > most).map(([account]) => account);
-  }
-}
-
-/** Waits that can be cut short. */
-class Wake {
-  readonly #stop: AbortSignal;
-  #woken = false;
-  #early = new AbortController();
-
-  constructor(stop: AbortSignal) {
-    this.#stop = stop;
-  }
-
-  now(): void {
-    this.#woken = true;
-    this.#early.abort();
-  }
-
-  clear(): void {
-    this.#woken = false;
-    this.#early = new AbortController();
-  }
-
-  async wait(ms: number): Promise<void> {
-    if (this.#woken) return;
-    await sleep(ms, undefined, { signal: AbortSignal.any([this.#early.signal, this.#stop]) }).catch(() => undefined);
   }
 }

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Gauge } from "prom-client";
+import type { Next, Rounds } from "../rounds.ts";
 import type { Metrics } from "../telemetry/metrics.ts";
 import { claimCheck, readContentHealth, recordCheck } from "./check-queue.ts";
 import type { ContentContext } from "./context.ts";
@@ -8,34 +9,26 @@ import { verifyCar } from "./verify-car.ts";
 const pollMs = 30_000;
 
 /**
- * Reads all stored content again, slowly and for ever, until `signal` ends it: damage shows before the last good copy
+ * Reads all stored content again, slowly and for ever, until the signal: damage shows before the last good copy
  * elsewhere is gone. At most `IPFS_CHECK_BYTES_PER_SECOND` in this process; 0 switches it off.
  */
-export async function runChecks(services: ContentContext, signal: AbortSignal): Promise<void> {
-  const { bytesPerSecond } = services.config.ipfs.check;
-  if (bytesPerSecond === 0) return;
-  while (!signal.aborted) {
-    const worked = await checkNext(services, signal);
-    if (!worked) await sleep(pollMs, undefined, { signal }).catch(() => undefined);
-  }
+export async function runChecks(services: ContentContext, rounds: Rounds): Promise<void> {
+  const { log, config } = services;
+  if (config.ipfs.check.bytesPerSecond === 0) return;
+  const failing = "stored content could not be checked; it is tried again";
+  await rounds.repeat(() => checkNext(services, rounds.signal), { periodMs: pollMs }, { log, failing });
 }
 
-/** @returns whether there was something to do. */
-async function checkNext({ db, log, content, config }: ContentContext, signal: AbortSignal): Promise<boolean> {
+async function checkNext({ db, log, content, config }: ContentContext, signal: AbortSignal): Promise<Next> {
   const { bytesPerSecond, days } = config.ipfs.check;
-  try {
-    const car = await claimCheck(db, bytesPerSecond);
-    if (!car) return false;
-    // Rejects at the signal: the rest of this check is left, and is due again when the claim is over.
-    const pace = async (bytes: number) => await sleep((bytes * 1_000) / bytesPerSecond, undefined, { signal });
-    const damage = await verifyCar(db, car, content.carPath(car.file), pace);
-    await recordCheck(db, car, damage, days);
-    if (damage !== null) log.error({ root: car.root, file: car.file, damage }, "stored content is damaged");
-    return true;
-  } catch (error) {
-    if (!signal.aborted) log.warn({ err: error }, "stored content could not be checked; it is tried again");
-    return false;
-  }
+  const car = await claimCheck(db, bytesPerSecond);
+  if (!car) return "rest";
+  // Rejects at the signal: the rest of this check is left, and is due again when the claim is over.
+  const pace = async (bytes: number) => await sleep((bytes * 1_000) / bytesPerSecond, undefined, { signal });
+  const damage = await verifyCar(db, car, content.carPath(car.file), pace);
+  await recordCheck(db, car, damage, days);
+  if (damage !== null) log.error({ root: car.root, file: car.file, damage }, "stored content is damaged");
+  return "again";
 }
 
 /** Shows how many of the stored CARs were damaged when they were checked last. */

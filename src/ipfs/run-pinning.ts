@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../backoff.ts";
+import type { Next, Rounds } from "../rounds.ts";
 import { causeOf } from "../telemetry/log-once.ts";
 import type { ContentContext } from "./context.ts";
 import { createKubo } from "./kubo.ts";
@@ -7,39 +7,32 @@ import type { PinDriver } from "./pin-driver.ts";
 import { claimPin, claimSeconds, keepClaim, type PinJob, pinDone, pinFailed, pinLater } from "./pin-queue.ts";
 import { createPinata } from "./pinata.ts";
 
-const pollMs = 1_000;
+const pace = { periodMs: 1_000, rests: true };
 const retryPause = { firstMs: 5_000, mostMs: 3_600_000 };
 
 /**
- * Hands uploads on to the remote pinning service until `signal` ends it; several workers share the queue.
+ * Hands uploads on to the remote pinning service until the signal; several workers share the queue.
  * Returns at once when none is configured. An upload under way is left at the signal and claimed again later.
  */
-export async function runPinning(services: ContentContext, signal: AbortSignal): Promise<void> {
-  const { pinata, kubo } = services.config.ipfs;
+export async function runPinning(services: ContentContext, rounds: Rounds): Promise<void> {
+  const { config, log } = services;
+  const { pinata, kubo } = config.ipfs;
   const driver = pinata ? createPinata(pinata) : kubo && createKubo(kubo);
   if (!driver) return;
-  const stopped = new Promise<null>((done) => {
-    if (signal.aborted) done(null);
-    signal.addEventListener("abort", () => done(null), { once: true });
+  const stopped = new Promise<Next>((done) => {
+    if (rounds.signal.aborted) done("rest");
+    rounds.signal.addEventListener("abort", () => done("rest"), { once: true });
   });
-  while (!signal.aborted) {
-    const worked = await Promise.race([pinNext(services, driver), stopped]);
-    if (!worked) await sleep(pollMs, undefined, { signal }).catch(() => undefined);
-  }
+  const round = async () => await Promise.race([pinNext(services, driver), stopped]);
+  // The database is away; the claim expires by itself.
+  await rounds.repeat(round, pace, { log, failing: "the pin queue cannot be reached" });
 }
 
-/** @returns whether there was something to do. */
-async function pinNext(services: ContentContext, driver: PinDriver): Promise<boolean> {
-  const { db, logOnce } = services;
-  try {
-    const job = await claimPin(db);
-    if (job) await pinOne(services, driver, job);
-    return job !== null;
-  } catch (error) {
-    // The database is away; the claim expires by itself.
-    logOnce.write("error", `pin queue ${causeOf(error)}`, { err: error }, "the pin queue cannot be reached");
-    return false;
-  }
+async function pinNext(services: ContentContext, driver: PinDriver): Promise<Next> {
+  const job = await claimPin(services.db);
+  if (!job) return "rest";
+  await pinOne(services, driver, job);
+  return "again";
 }
 
 async function pinOne({ db, log, logOnce, content }: ContentContext, driver: PinDriver, job: PinJob): Promise<void> {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type pg from "pg";
+import type { Rounds } from "../rounds.ts";
 import type { Services } from "../services.ts";
 import { contractRendering, type Rendering, tokenRendering } from "./rendered.ts";
 
@@ -16,7 +17,7 @@ const keysOf = {
  * Renders the metadata again that another version has rendered, or none: in the order of its keys, a few rows at a time,
  * once for each version. It ends by itself; a later start goes on where this one was. Until then readers render those rows.
  */
-export async function runRendering({ pool, log }: Pick<Services, "pool" | "log">, signal: AbortSignal): Promise<void> {
+export async function runRendering({ pool, log }: Pick<Services, "pool" | "log">, { signal }: Rounds): Promise<void> {
   for (const rendering of [contractRendering, tokenRendering]) {
     for (let done = false; !done && !signal.aborted; ) {
       const pause = await renderBatch(pool, rendering).then(

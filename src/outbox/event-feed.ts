@@ -138,7 +138,7 @@ export class EventFeed {
   }
 
   async #run(ready: () => void, failed: (error: unknown) => void): Promise<void> {
-    const connection = new Notifications(this.#parts.connection, () => this.#notify());
+    const connection = new Notifications(this.#parts.connection, ["mintyard_events"], () => this.#notify());
     try {
       await connection.open();
       const head = await numberEvents(this.#parts.pool);

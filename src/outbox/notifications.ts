@@ -1,15 +1,19 @@
 import pg from "pg";
 
-const channel = "mintyard_events";
+/** What is told: committed events, other work for a worker, and that telling works at all. */
+export type Channel = "mintyard_events" | "mintyard_work" | "mintyard_proof";
 
-/** A connection that hears of new events, while it is open. */
+/** A connection that hears notifications, while it is open. */
 export class Notifications {
   readonly #config: pg.ClientConfig;
-  readonly #heard: () => void;
+  readonly #channels: readonly Channel[];
+  readonly #heard: (channel: Channel | null) => void;
   #client: pg.Client | null = null;
 
-  constructor(config: pg.ClientConfig, heard: () => void) {
+  /** @param heard is also called, with null, when the connection is lost. */
+  constructor(config: pg.ClientConfig, channels: readonly Channel[], heard: (channel: Channel | null) => void) {
     this.#config = config;
+    this.#channels = channels;
     this.#heard = heard;
   }
 
@@ -18,14 +22,14 @@ export class Notifications {
     const client = new pg.Client({ ...this.#config, keepAlive: true });
     const lost = () => {
       if (this.#client === client) this.#client = null;
-      this.#heard();
+      this.#heard(null);
     };
     client.on("error", lost);
     client.on("end", lost);
-    client.on("notification", this.#heard);
+    client.on("notification", ({ channel }) => this.#heard(channel as Channel));
     try {
       await client.connect();
-      await client.query(`LISTEN ${channel}`);
+      await client.query(this.#channels.map((channel) => `LISTEN ${channel}`).join("; "));
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;

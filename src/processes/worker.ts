@@ -5,13 +5,16 @@ import { runDetection } from "../collections/run-detection.ts";
 import { compactHeapLater } from "../compact-heap.ts";
 import { loadConfig } from "../config/config.ts";
 import { AnalystWatch } from "../db/admin/watch-analysts.ts";
+import { connectionOptions } from "../db/pool/pool.ts";
 import { runWebhooks } from "../events/run-webhooks.ts";
 import { runChecks } from "../ipfs/run-checks.ts";
 import { runPinning } from "../ipfs/run-pinning.ts";
 import { runMetadata } from "../metadata/schedule/run-metadata.ts";
 import { runRendering } from "../nfts/render-again.ts";
+import { ringRounds } from "../outbox/ring-rounds.ts";
 import { runRelay } from "../relay/track/run-relay.ts";
 import { watchEndpoints } from "../relay/track/watch-endpoints.ts";
+import { Rounds } from "../rounds.ts";
 import { serveMetrics } from "../telemetry/serve-metrics.ts";
 import { startTracing } from "../telemetry/tracing.ts";
 import { createServices } from "./create-services.ts";
@@ -31,13 +34,16 @@ if (config.metrics.port > 0) {
   await serveMetrics(workerMetrics(services, analysts), config.metrics);
 }
 const stop = new AbortController();
+const rounds = new Rounds(stop.signal);
+const listener = connectionOptions(config.databaseUrls["worker"] ?? config.databaseUrl, "worker-listener");
 const loops = [
+  ringRounds(services, listener, rounds),
   ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing, runWebhooks, runRendering].map((run) =>
-    run(services, stop.signal),
+    run(services, rounds),
   ),
-  analysts.run(stop.signal),
+  analysts.run(rounds),
   // Nobody else asks an endpoint that is not needed now.
-  ...(config.metrics.port > 0 ? [watchEndpoints(services, stop.signal)] : []),
+  ...(config.metrics.port > 0 ? [watchEndpoints(services, rounds)] : []),
 ];
 for (const loop of loops) {
   loop.catch((error) => {

@@ -57,7 +57,7 @@ export class SignFixture {
 
   async detect(): Promise<void> {
     const { services } = this.api;
-    while (await detectDeployments(services, goerli(services)));
+    while ((await detectDeployments(services, goerli(services))) === "again");
   }
 
   /** What minting pages and the account are shown. */

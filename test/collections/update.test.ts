@@ -3,6 +3,7 @@ import type { Address, Hex } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
+import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { RelayHarness, randomAddress } from "../relay/harness.ts";
 import { patient, wait } from "../setup/wait.ts";
@@ -18,7 +19,7 @@ beforeAll(async () => {
   h = await RelayHarness.start();
   api = await HttpApi.start(h.process());
   worker = h.process();
-  working = runRelay(worker, stop.signal);
+  working = runRelay(worker, new Rounds(stop.signal));
 });
 afterAll(async () => {
   stop.abort();

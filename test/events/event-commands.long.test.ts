@@ -7,6 +7,7 @@ import { Webhook as StandardWebhook } from "standardwebhooks";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
 import { sampleTypes } from "../../src/events/sample-event.ts";
+import { Rounds } from "../../src/rounds.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
 import { patient } from "../setup/wait.ts";
@@ -265,7 +266,7 @@ test("the operator's endpoints get what the operator is told, at private address
   // Tenants may not name private addresses here; the operator may.
   const config = { ...api.services.config, webhooks: { ...api.services.config.webhooks, allowPrivate: false } };
   const { pool, db } = api.database;
-  const running = runWebhooks({ ...api.services, pool, db, config }, stop.signal);
+  const running = runWebhooks({ ...api.services, pool, db, config }, new Rounds(stop.signal));
   try {
     const record = (type: string, isOperators: boolean) =>
       pool.query("SELECT service.record_event($1, $2, NULL, $3, 31337, NULL, NULL, $4)", [

@@ -1,5 +1,7 @@
 import { expect } from "vitest";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
+import { ringRounds } from "../../src/outbox/ring-rounds.ts";
+import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
@@ -35,7 +37,10 @@ export class WebhookFixture {
     const fixture = new WebhookFixture(api, await WebhookReceiver.start(), await api.account("enterprise"));
     // With an endpoint there, however little it wants, the worker listens and does not only look every other second.
     await fixture.make({ url: `${fixture.receiver.url}/never`, types: ["mint"] });
-    fixture.#running = runWebhooks(fixture.worker, fixture.#stop.signal);
+    const rounds = new Rounds(fixture.#stop.signal);
+    const connection = { connectionString: fixture.api.database.url };
+    const loops = [runWebhooks(fixture.worker, rounds), ringRounds(fixture.worker, connection, rounds)];
+    fixture.#running = Promise.all(loops).then(() => undefined);
     return fixture;
   }
 

@@ -5,6 +5,7 @@ import { buffer } from "node:stream/consumers";
 import { CarReader } from "@ipld/car/reader";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
+import { Rounds } from "../../src/rounds.ts";
 import { patient } from "../setup/wait.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
@@ -64,7 +65,7 @@ async function upload(text: string): Promise<string> {
 const row = async () =>
   await server.services.db.selectFrom("service.upload").select(["pin_state", "pin_error"]).executeTakeFirstOrThrow();
 const start = () => {
-  running = runPinning(server.services, stop.signal);
+  running = runPinning(server.services, new Rounds(stop.signal));
 };
 
 test("an upload is pinned when the node names our root", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
+import { Rounds } from "../../src/rounds.ts";
 import { patient } from "../setup/wait.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataCall, type PinataFault, type PinataServer, startPinata } from "./pinata-server.ts";
@@ -47,7 +48,7 @@ describe("a small upload", () => {
         .limit(1)
         .executeTakeFirstOrThrow();
     const stop = new AbortController();
-    const running = runPinning(server.services, stop.signal);
+    const running = runPinning(server.services, new Rounds(stop.signal));
     // Pinned, failed, or waiting with a reason: decided.
     const decided = async () => {
       const { state, error } = await newest();

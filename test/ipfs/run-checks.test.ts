@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { readContentHealth } from "../../src/ipfs/check-queue.ts";
 import { runChecks, watchContent } from "../../src/ipfs/run-checks.ts";
+import { Rounds } from "../../src/rounds.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { patient } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
@@ -48,7 +49,7 @@ async function checkAll(): Promise<number> {
     .execute();
   const stop = new AbortController();
   const began = performance.now();
-  const running = runChecks(services, stop.signal);
+  const running = runChecks(services, new Rounds(stop.signal));
   await expect
     .poll(async () => {
       const { stored, checked } = await readContentHealth(services.db);

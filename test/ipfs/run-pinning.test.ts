@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { claimPin, pinFailed, pinLater } from "../../src/ipfs/pin-queue.ts";
 import { createPinata } from "../../src/ipfs/pinata.ts";
 import { runPinning } from "../../src/ipfs/run-pinning.ts";
+import { Rounds } from "../../src/rounds.ts";
 import { patient } from "../setup/wait.ts";
 import { form, startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataServer, startPinata } from "./pinata-server.ts";
@@ -50,14 +51,14 @@ const makeDue = () =>
     .where("pin_error", "is not", null)
     .execute();
 const start = () => {
-  running = runPinning(server.services, stop.signal);
+  running = runPinning(server.services, new Rounds(stop.signal));
 };
 
 test("an upload answers before it is pinned; two workers pin each content with its own root", async () => {
   const cids = [await upload("one"), await upload("x".repeat(3_000_000)), await upload("one")];
   expect(await states()).toEqual(["queued", "queued", "queued"]);
   start();
-  const second = runPinning(server.services, stop.signal);
+  const second = runPinning(server.services, new Rounds(stop.signal));
   await expect.poll(states, patient).toEqual(["pinned", "pinned", "pinned"]);
   expect([...new Set(pinata.pinned)].sort()).toEqual([...new Set(cids)].sort());
   stop.abort();
@@ -113,7 +114,7 @@ test("while a slow service works, the upload is queued and no second worker send
   pinata.delayMs = 2_000;
   await upload("slow");
   start();
-  const second = runPinning(server.services, stop.signal);
+  const second = runPinning(server.services, new Rounds(stop.signal));
   await expect.poll(() => pinata.requests, patient).toBe(1);
   expect(await states()).toEqual(["queued"]);
   await expect.poll(states, patient).toEqual(["pinned"]);
@@ -158,7 +159,7 @@ test("a wrong key is waited out, since the operator can mend it", async () => {
 
 test("without a remote driver there is nothing to run and uploads are local", async () => {
   const local = await startUploadServer();
-  await runPinning(local.services, new AbortController().signal);
+  await runPinning(local.services, new Rounds(new AbortController().signal));
   const body = form("file", [{ filename: "a", text: "a" }]);
   await fetch(`${local.url}/v0/files`, { method: "POST", body });
   expect(await local.services.db.selectFrom("service.upload").select("pin_state").execute()).toEqual([

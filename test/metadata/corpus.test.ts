@@ -7,6 +7,7 @@ import { CID } from "multiformats/cid";
 import { identity } from "multiformats/hashes/identity";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runMetadata } from "../../src/metadata/schedule/run-metadata.ts";
+import { Rounds } from "../../src/rounds.ts";
 import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
@@ -196,7 +197,7 @@ test("the corpus is large enough", () => {
 
 test("every URI and document of the corpus ends as the row that is expected of it", async () => {
   const stop = new AbortController();
-  const running = runMetadata(apis.services, stop.signal);
+  const running = runMetadata(apis.services, new Rounds(stop.signal));
   await wait("the last row", async () => {
     const found = await rows();
     const open = found.filter(({ status, image, file_type, file_error }) => {

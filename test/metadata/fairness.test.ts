@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runMetadata } from "../../src/metadata/schedule/run-metadata.ts";
+import { Rounds } from "../../src/rounds.ts";
 import { type Chain, startChain, until } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
@@ -73,7 +74,7 @@ const mints = (contract: { address: string }, from: number, count: number) =>
 
 async function withWorker(work: () => Promise<void>): Promise<void> {
   const stop = new AbortController();
-  const running = runMetadata(apis.services, stop.signal);
+  const running = runMetadata(apis.services, new Rounds(stop.signal));
   try {
     await work();
   } finally {

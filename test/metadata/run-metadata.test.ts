@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runMetadata } from "../../src/metadata/schedule/run-metadata.ts";
+import { Rounds } from "../../src/rounds.ts";
 import { type Chain, startChain } from "../indexing/indexed-chain.ts";
 import { compileSolidity } from "../setup/compile.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
@@ -90,7 +91,7 @@ afterAll(async () => {
 /** Runs the worker while `work` goes on. */
 async function withWorker<T>(work: () => Promise<T>): Promise<T> {
   const stop = new AbortController();
-  const running = runMetadata(apis.services, stop.signal);
+  const running = runMetadata(apis.services, new Rounds(stop.signal));
   try {
     return await work();
   } finally {

@@ -18,6 +18,7 @@ import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { takeBasis } from "../../src/relay/submit/take-basis.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
+import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { createTestDatabase } from "../setup/database.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
@@ -173,7 +174,7 @@ test("what stands at the address is compared with the request: code, owner and e
 
 test("the worker's loop outlives a node that goes away", async () => {
   const stop = new AbortController();
-  const loop = runRelay(worker, stop.signal);
+  const loop = runRelay(worker, new Rounds(stop.signal));
   const { deployment } = await deployCollection(api, caller, launch());
   h.proxy.goDown();
   await new Promise((wait) => setTimeout(wait, 1_000));

@@ -4,6 +4,7 @@ import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findDeployedContract } from "../../src/collections/find-deployed-contract.ts";
 import { getDeployment } from "../../src/collections/get-deployment.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
+import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { launch, RelayHarness } from "./harness.ts";
 
@@ -98,7 +99,7 @@ describe("a deployment", () => {
     const before = (await h.announced()).length;
     const inputs = Array.from({ length: 24 }, () => launch());
     const stop = new AbortController();
-    const workers = [worker, h.process()].map((services) => runRelay(services, stop.signal));
+    const workers = [worker, h.process()].map((services) => runRelay(services, new Rounds(stop.signal)));
     const answers = await Promise.all(
       inputs.map((input, index) => deployCollection(index % 2 ? api : second, caller, input)),
     );

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePorts } from "../../src/free-port.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
+import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { send } from "../setup/send.ts";
 import { wait } from "../setup/wait.ts";
@@ -21,7 +22,7 @@ let apis: ChildProcess[];
 beforeAll(async () => {
   h = await RelayHarness.start();
   worker = h.process();
-  working = runRelay(worker, stop.signal);
+  working = runRelay(worker, new Rounds(stop.signal));
   const ports = await freePorts(2);
   urls = ports.map((port) => `http://127.0.0.1:${port}/v0/contracts/collections`);
   apis = ports.map((port) =>

@@ -6,6 +6,7 @@ import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
+import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { patient } from "../setup/wait.ts";
 import { addCrowd, toConfirmed, toInFlight, toMined } from "./crowd.ts";
@@ -96,7 +97,7 @@ test("what a node forgot is sent again while a slow node is asked about hundreds
   const before = questions();
   h.proxy.delay("eth_getCode", 500);
   const stop = new AbortController();
-  const working = runRelay(worker, stop.signal);
+  const working = runRelay(worker, new Rounds(stop.signal));
   try {
     await expect.poll(questions, patient).toBeGreaterThan(before + 8);
     await forget(deployment.transactionHash);

@@ -14,6 +14,7 @@ import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { resubmitRound } from "../../src/relay/track/resubmit-loop.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { submitRound } from "../../src/relay/track/submit-loop.ts";
+import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { patient } from "../setup/wait.ts";
 import { addCrowd, addQueued, moveAll } from "./crowd.ts";
@@ -62,7 +63,7 @@ const simulations = () => h.proxy.seen.filter((method) => method === "eth_estima
 /** Runs a worker until `work` is done; it has to stop soon: the slow simulations that are left would take twice as long. */
 async function besideWorker(work: () => Promise<void>): Promise<void> {
   const stop = new AbortController();
-  const working = runRelay(worker, stop.signal).then(() => "stopped");
+  const working = runRelay(worker, new Rounds(stop.signal)).then(() => "stopped");
   try {
     await work();
   } finally {

@@ -8,6 +8,7 @@ import { untilSigned } from "../../src/relay/requests/until-signed.ts";
 import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
+import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli, launch, RelayHarness, randomAddress } from "./harness.ts";
 
@@ -62,7 +63,7 @@ test("updates accepted at once land in their order, each on top of the one befor
     await accept({ baseUri: "ipfs://third/" }),
   ];
   const stop = new AbortController();
-  const workers = [worker, h.process()].map((services) => runRelay(services, stop.signal));
+  const workers = [worker, h.process()].map((services) => runRelay(services, new Rounds(stop.signal)));
   for (const { id } of intents) await h.untilState(id, done);
   stop.abort();
   await Promise.all(workers);

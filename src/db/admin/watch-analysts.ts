@@ -1,8 +1,7 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { Counter, Gauge } from "prom-client";
+import type { Rounds } from "../../rounds.ts";
 import type { Logger } from "../../telemetry/log.ts";
-import { causeOf, LogOnce } from "../../telemetry/log-once.ts";
 import type { Metrics } from "../../telemetry/metrics.ts";
 import { endSession, findHinderingAnalysts, fullestQueue, type Hindrance } from "./analyst-sessions.ts";
 
@@ -30,14 +29,13 @@ export class AnalystWatch {
   }
 
   /** Looks every ten seconds until the signal; a database that is away is asked again. */
-  async run(signal: AbortSignal): Promise<void> {
-    const logOnce = new LogOnce(this.#log);
-    while (!signal.aborted) {
-      await this.look().catch((error: unknown) =>
-        logOnce.write("warn", causeOf(error), { err: error }, "the analysts' sessions could not be read"),
-      );
-      await sleep(roundMs, undefined, { signal }).catch(() => undefined);
-    }
+  async run(rounds: Rounds): Promise<void> {
+    const round = async () => {
+      await this.look();
+      return "soon" as const;
+    };
+    const failing = "the analysts' sessions could not be read";
+    await rounds.repeat(round, { periodMs: roundMs }, { log: this.#log, failing });
   }
 
   /** @throws pg.DatabaseError, and errors of the connection. */

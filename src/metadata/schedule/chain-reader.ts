@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { PublicClient } from "viem";
 import type { Chain } from "../../chains.ts";
+import type { Next, Rounds } from "../../rounds.ts";
 import type { MetadataContext } from "../context.ts";
 import { applyAnnouncements } from "../discover/announcements.ts";
 import { applyDemand } from "../discover/apply-demand.ts";
@@ -13,7 +14,11 @@ import { refreshStatistics } from "../store/statistics.ts";
 import { type Shared, TokenReader } from "./token-reader.ts";
 
 const sweepEveryMs = { local: 30_000, other: 600_000 };
-const pollMs = { local: 200, other: 2_000 };
+/** `headMs`: how often a reader that has nothing to do looks how far the index is. */
+const paces = {
+  local: { periodMs: 200, headMs: 500 },
+  other: { periodMs: 2_000, headMs: 2_000 },
+};
 const outageMs = 2_000;
 const topUpMs = 100;
 const contractsAtOnce = 8;
@@ -28,10 +33,11 @@ export class ChainReader {
   readonly #chain: Chain;
   readonly #client: PublicClient;
   readonly #shared: Shared;
-  readonly #signal: AbortSignal;
+  readonly #rounds: Rounds;
   readonly #tokens: TokenReader;
   readonly #inFlight = new Set<Promise<void>>();
   #due: { contracts: DueContract[]; until: number } = { contracts: [], until: 0 };
+  #seenHead: bigint | null = null;
   #discoveredTo = -1n;
   #discoveredAt = Number.NEGATIVE_INFINITY;
   #sweptAt = Number.NEGATIVE_INFINITY;
@@ -39,38 +45,31 @@ export class ChainReader {
   #checkedHead = "";
   #wake: () => void = () => undefined;
 
-  constructor(services: MetadataContext, chain: Chain, shared: Shared, signal: AbortSignal) {
+  constructor(services: MetadataContext, chain: Chain, shared: Shared, rounds: Rounds) {
     this.#services = services;
     this.#chain = chain;
     this.#client = services.rpc(chain);
     this.#shared = shared;
-    this.#signal = signal;
-    this.#tokens = new TokenReader(services, chain, this.#client, shared, signal);
+    this.#rounds = rounds;
+    this.#tokens = new TokenReader(services, chain, this.#client, shared, rounds.signal);
   }
 
   async run(): Promise<void> {
-    const idle = this.#chain.local ? pollMs.local : pollMs.other;
-    let failing = false;
-    while (!this.#signal.aborted) {
-      try {
-        await this.#round(idle);
-        failing = false;
-        // A slow server holds its own permit only: the others are used again as they get free.
-        if (this.#inFlight.size === 0) await this.#pause(idle);
-        else await Promise.race([this.#oneEnds(), this.#pause(topUpMs)]);
-      } catch (error) {
-        if (!failing) this.#services.log.warn({ err: error, chain: this.#chain.name }, "metadata waits for an outage");
-        failing = true;
-        await this.#pause(outageMs);
-      }
-    }
+    const { db, log } = this.#services;
+    const { headMs, ...pace } = this.#chain.local ? paces.local : paces.other;
+    const changed = async () => (await readIndexHead(db, this.#chain.id)) !== this.#seenHead;
+    await this.#rounds.repeat(
+      () => this.#round(pace.periodMs),
+      { ...pace, rests: true, retryMs: outageMs, watch: { everyMs: headMs, changed } },
+      { log: log.child({ chain: this.#chain.name }), failing: "metadata waits for an outage" },
+    );
     await Promise.allSettled(this.#inFlight);
     await this.#release(true).catch(() => undefined);
   }
 
-  async #round(idle: number): Promise<void> {
+  async #round(periodMs: number): Promise<Next> {
     const { db } = this.#services;
-    if (performance.now() - this.#discoveredAt >= idle) {
+    if (performance.now() - this.#discoveredAt >= periodMs) {
       await this.#discover();
       this.#discoveredAt = performance.now();
     }
@@ -83,14 +82,14 @@ export class ChainReader {
     const { scheduler } = this.#shared;
     const claims = scheduler.chooseClaims(this.#chain.id, await this.#readDue());
     const contracts = await claimContracts(db, this.#chain.id, contractsAtOnce);
-    if (claims.length === 0 && contracts.length === 0) return;
+    if (claims.length === 0 && contracts.length === 0) return await this.#untilOneEnds();
     const head = await this.#readHead();
     for (const job of contracts)
       this.#start(() =>
         readContract(db, this.#client, head, job, {
           sources: this.#shared.sources,
           cachedBase: `${this.#services.config.publicUrl}/ipfs`,
-          signal: this.#signal,
+          signal: this.#rounds.signal,
         }),
       );
     if (claims.length > 0) {
@@ -98,6 +97,21 @@ export class ChainReader {
       scheduler.add(this.#chain.id, jobs, head);
     }
     this.#startWaiting();
+    return await this.#untilOneEnds();
+  }
+
+  /** A slow server holds its own permit only: the others are used again as they get free. */
+  async #untilOneEnds(): Promise<Next> {
+    if (this.#inFlight.size === 0) return "rest";
+    const { signal } = this.#rounds;
+    const topUp = sleep(topUpMs, undefined, { signal }).catch(() => undefined);
+    await Promise.race([
+      new Promise<void>((done) => {
+        this.#wake = done;
+      }),
+      topUp,
+    ]);
+    return "again";
   }
 
   #startWaiting(): void {
@@ -142,6 +156,7 @@ export class ChainReader {
     const { db, config } = this.#services;
     await applyRefreshes(db, this.#chain.id);
     const head = await readIndexHead(db, this.#chain.id);
+    this.#seenHead = head;
     if (head === null) return;
     await applyDemand(db, this.#chain.id);
     if (head !== this.#discoveredTo) {
@@ -167,17 +182,7 @@ export class ChainReader {
     this.#inFlight.add(running);
   }
 
-  #oneEnds(): Promise<void> {
-    return new Promise((done) => {
-      this.#wake = done;
-    });
-  }
-
   async #release(all: boolean): Promise<void> {
     await releaseTokens(this.#services.db, this.#shared.scheduler.takeOverdue(this.#chain.id, all));
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await sleep(ms, undefined, { signal: this.#signal }).catch(() => undefined);
   }
 }

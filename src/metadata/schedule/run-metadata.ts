@@ -1,5 +1,6 @@
 import { createFetcher } from "../../outbound/fetcher.ts";
 import { HostLimits } from "../../outbound/host-limits.ts";
+import type { Rounds } from "../../rounds.ts";
 import type { MetadataContext } from "../context.ts";
 import { GatewayBlocks } from "../read/gateway-blocks.ts";
 import { MediaProbe } from "../read/probe-media.ts";
@@ -7,8 +8,8 @@ import { ChainReader } from "./chain-reader.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { Shared } from "./token-reader.ts";
 
-/** Reads the metadata of all chains' tokens and contracts until `signal` aborts. Outages are waited out. */
-export async function runMetadata(services: MetadataContext, signal: AbortSignal): Promise<void> {
+/** Reads the metadata of all chains' tokens and contracts until the signal. Outages are waited out. */
+export async function runMetadata(services: MetadataContext, rounds: Rounds): Promise<void> {
   const { allowPrivateFetch, metadata, ipfs } = services.config;
   const limits = new HostLimits({ perHost: metadata.perHost, total: metadata.concurrency });
   const fetcher = createFetcher({ allowPrivate: allowPrivateFetch }, limits);
@@ -23,7 +24,7 @@ export async function runMetadata(services: MetadataContext, signal: AbortSignal
     },
   };
   try {
-    await Promise.all(services.chains.map((chain) => new ChainReader(services, chain, shared, signal).run()));
+    await Promise.all(services.chains.map((chain) => new ChainReader(services, chain, shared, rounds).run()));
   } finally {
     await fetcher.close();
   }

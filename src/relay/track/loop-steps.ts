@@ -18,8 +18,6 @@ export interface RelayMemory {
   basisReadAt: Map<string, number>;
   /** When each wallet's forgotten transactions were last looked for. */
   foundReadAt: Map<string, number>;
-  /** When the wallets' transactions were last counted. */
-  countedAt: number;
   /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
   missing: Map<string, number>;
   /** Intents with a nonce that the simulation refuses: since when, and when it last did. */
@@ -40,7 +38,6 @@ export function createRelayMemory(viewMs = 0): RelayMemory {
     sentFound: new Map(),
     foundReadAt: new Map(),
     basisReadAt: new Map(),
-    countedAt: Number.NEGATIVE_INFINITY,
     missing: new Map(),
     refused: new Map(),
     confirming: { mined: -1n, confirmed: -1n },

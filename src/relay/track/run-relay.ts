@@ -1,11 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../../backoff.ts";
+import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
-import type { Logger } from "../../telemetry/log.ts";
-import { causeOf, LogOnce } from "../../telemetry/log-once.ts";
+import type { Next, Pace, Rounds } from "../../rounds.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isDeployable } from "../chain/deployable.ts";
 import { loggable } from "../chain/node-failure.ts";
+import { undecidedStates } from "../store/lifecycle.ts";
 import { confirmRound } from "./confirm-loop.ts";
 import { createRelayMemory } from "./loop-steps.ts";
 import { resubmitRound } from "./resubmit-loop.ts";
@@ -13,49 +12,58 @@ import { submitRound } from "./submit-loop.ts";
 import { watchCounts } from "./watch-counts.ts";
 import { createRoleMemory, watchRoles } from "./watch-roles.ts";
 
-const slowestRetryMs = 15_000;
+const periods = { local: 200, elsewhere: 2_000 };
+const retryMs = 15_000;
+/** What nobody sent is looked for; other rounds look at the wallets while there is anything to do. */
+const countPeriods = { local: 1_000, elsewhere: 15_000 };
 
 /**
  * Drives the deployments of every chain this installation can pay on, until the signal. An outage of a
  * node or of the database delays rounds and nothing else; each chain waits for itself only, and what has a nonce does not
  * wait for what has none.
  */
-export async function runRelay(services: RelayContext, signal: AbortSignal): Promise<void> {
+export async function runRelay(services: RelayContext, rounds: Rounds): Promise<void> {
   const chains = services.chains.filter(isDeployable);
-  await Promise.all(chains.map((chain) => runChain(services, chain, signal)));
+  await Promise.all(chains.map((chain) => runChain(services, chain, rounds)));
 }
 
-async function runChain(services: RelayContext, chain: Chain, signal: AbortSignal): Promise<void> {
-  const periodMs = chain.local ? 200 : 2_000;
-  const memory = createRelayMemory(periodMs);
+async function runChain(services: RelayContext, chain: Chain, rounds: Rounds): Promise<void> {
+  const where = chain.local ? "local" : "elsewhere";
+  const pace = { periodMs: periods[where], rests: true, retryMs };
+  const { signal } = rounds;
+  const memory = createRelayMemory(pace.periodMs);
   const roles = createRoleMemory();
-  const rounds = {
-    resubmit: () => resubmitRound(services, chain, memory, signal),
-    confirm: () => confirmRound(services, chain, memory, signal),
-    submit: () => submitRound(services, chain, memory, signal),
-    roles: () => watchRoles(services, chain, roles),
-    counts: () => watchCounts(services, chain, memory),
+  // One look serves all loops that end a round together.
+  let look: { until: number; next: Promise<Next> } = { until: 0, next: Promise.resolve("soon") };
+  const next = async () => {
+    if (performance.now() >= look.until)
+      look = { until: performance.now() + pace.periodMs / 2, next: nextOf(services, chain) };
+    return await look.next;
   };
+  const loops: [string, () => Promise<void>, Pace][] = [
+    ["resubmit", () => resubmitRound(services, chain, memory, signal), pace],
+    ["confirm", () => confirmRound(services, chain, memory, signal), pace],
+    ["submit", () => submitRound(services, chain, memory, signal), pace],
+    ["roles", () => watchRoles(services, chain, roles), pace],
+    ["counts", () => watchCounts(services, chain, memory), { ...pace, periodMs: countPeriods[where] }],
+  ];
   await Promise.all(
-    Object.entries(rounds).map(([name, round]) =>
-      repeat(round, periodMs, services.log.child({ chain: chain.name, loop: name }), signal),
-    ),
+    loops.map(([loop, round, ofLoop]) => {
+      const log = services.log.child({ chain: chain.name, loop });
+      const then = async () => {
+        await round();
+        return await next();
+      };
+      return rounds.repeat(then, ofLoop, { log, failing: "relay loop failed", fields: loggable });
+    }),
   );
 }
 
-async function repeat(round: () => Promise<void>, periodMs: number, log: Logger, signal: AbortSignal): Promise<void> {
-  const logOnce = new LogOnce(log);
-  let failures = 0;
-  while (!signal.aborted) {
-    try {
-      await round();
-      if (failures > 0) log.info({ failures }, "relay works again");
-      failures = 0;
-    } catch (error) {
-      failures += 1;
-      logOnce.write("warn", causeOf(error), { failures, ...loggable(error) }, "relay loop failed");
-    }
-    const waitMs = backoffMs(failures + 1, { firstMs: periodMs, mostMs: slowestRetryMs });
-    await sleep(waitMs, undefined, { signal }).catch(() => undefined);
-  }
+/** Whether somebody waits for an outcome, or a nonce for its transaction. */
+async function nextOf({ db }: RelayContext, { id }: Chain): Promise<Next> {
+  const states = sql.join(undecidedStates.map((state) => sql.lit(state)));
+  const { rows } = await sql<{ waits: boolean }>`
+    SELECT EXISTS (SELECT FROM service.intent WHERE chain_id = ${id} AND state IN (${states}))
+      OR EXISTS (SELECT FROM service.nonce_reservation WHERE chain_id = ${id} AND state = 'open') AS waits`.execute(db);
+  return rows[0]?.waits ? "soon" : "rest";
 }

@@ -7,9 +7,6 @@ import { takeBasis } from "../submit/take-basis.ts";
 import type { RelayMemory } from "./loop-steps.ts";
 import { refreshWallets } from "./watch-wallets.ts";
 
-/** Other rounds look at the wallets while there is anything to do; this is for when there is not. */
-const pollMs = { local: 1_000, elsewhere: 15_000 };
-
 /**
  * Notices transactions of a wallet that this database did not send also while no request is under way: then they are
  * read at once, and what they are is recorded (`takeBasis`, `refreshWallets`).
@@ -17,9 +14,6 @@ const pollMs = { local: 1_000, elsewhere: 15_000 };
  * @throws NodeFault while no endpoint answers.
  */
 export async function watchCounts(services: RelayContext, chain: Chain, memory: RelayMemory): Promise<void> {
-  const waitMs = chain.local ? pollMs.local : pollMs.elsewhere;
-  if (performance.now() - memory.countedAt < waitMs) return;
-  memory.countedAt = performance.now();
   const wallets = services.relay.signers(chain).map(({ address }) => address.toLowerCase() as Address);
   const counts = await services.relay
     .nodes(chain)

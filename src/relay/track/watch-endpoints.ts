@@ -1,7 +1,8 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Chain } from "../../chains.ts";
+import type { Rounds } from "../../rounds.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isDeployable } from "../chain/deployable.ts";
+import { loggable } from "../chain/node-failure.ts";
 import { calls, parseQuantity } from "../chain/reads.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import type { RelayFigures } from "../store/relay-figures.ts";
@@ -14,19 +15,21 @@ const periodMs = { local: 2_000, elsewhere: 15_000 };
  * that has been dead for weeks is found out when it is needed, else. So for the wallets' balances, which the relay reads while
  * it has work. Decides nothing; it is for metrics.
  */
-export async function watchEndpoints(services: RelayContext, signal: AbortSignal): Promise<void> {
+export async function watchEndpoints(services: RelayContext, rounds: Rounds): Promise<void> {
+  const { chains, log, relay } = services;
   await Promise.all(
-    services.chains
+    chains
       .filter(({ rpcUrls }) => rpcUrls.length > 0)
       .map(async (chain) => {
-        while (!signal.aborted) {
-          const nodes = services.relay.nodes(chain);
+        const round = async () => {
           await Promise.all([
-            pollEndpoints(nodes.every, chain, services.relay.figures),
+            pollEndpoints(relay.nodes(chain).every, chain, relay.figures),
             isDeployable(chain) ? pollBalances(services, chain) : null,
           ]);
-          await sleep(chain.local ? periodMs.local : periodMs.elsewhere, undefined, { signal }).catch(() => undefined);
-        }
+          return "soon" as const;
+        };
+        const pace = { periodMs: chain.local ? periodMs.local : periodMs.elsewhere };
+        await rounds.repeat(round, pace, { log, failing: "the endpoints could not be looked at", fields: loggable });
       }),
   );
 }

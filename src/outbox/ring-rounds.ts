@@ -1,0 +1,63 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type pg from "pg";
+import { backoffMs } from "../backoff.ts";
+import type { Rounds } from "../rounds.ts";
+import { causeOf, type LogOnce } from "../telemetry/log-once.ts";
+import { type Channel, Notifications } from "./notifications.ts";
+
+/** How often it is proven that notifications arrive, and how long that may take. */
+const proofMs = 60_000;
+const arrivalMs = 5_000;
+const reconnect = { firstMs: 200, mostMs: 10_000 };
+
+/**
+ * Rings for a process's loops when PostgreSQL tells of events or of work, by one connection, until they end. A
+ * connection that hears nothing, as behind a pooler that hands it on with each transaction, is not relied on.
+ *
+ * @param connection of its own; `pool` goes where the other processes' connections go.
+ */
+export async function ringRounds(
+  { pool, logOnce }: { pool: Pick<pg.Pool, "query">; logOnce: LogOnce },
+  connection: pg.ClientConfig,
+  rounds: Rounds,
+): Promise<void> {
+  let arrived: (channel: Channel | null) => void = () => undefined;
+  let proven = false;
+  const channels = ["mintyard_events", "mintyard_work", "mintyard_proof"] as const;
+  const notifications = new Notifications(connection, channels, (channel) => {
+    proven = channel !== null;
+    rounds.heard = proven;
+    arrived(channel);
+    if (channel !== null && channel !== "mintyard_proof") rounds.ring();
+  });
+  const pause = async (ms: number, ends: (channel: Channel | null) => boolean) => {
+    const early = new AbortController();
+    arrived = (channel) => ends(channel) && early.abort();
+    const signal = AbortSignal.any([early.signal, rounds.signal]);
+    await sleep(ms, undefined, { signal }).catch(() => undefined);
+    arrived = () => undefined;
+  };
+  for (let failures = 0; !rounds.signal.aborted; ) {
+    try {
+      await notifications.open();
+      proven = false;
+      await pool.query("SELECT service.prove_listening()");
+      if (!proven) await pause(arrivalMs, () => true);
+      rounds.heard = proven;
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      rounds.heard = false;
+      if (!rounds.signal.aborted)
+        logOnce.write(
+          "warn",
+          `listening ${causeOf(error)}`,
+          { err: error },
+          "notifications are not heard; work is polled for",
+        );
+    }
+    // Others prove it too: their proofs end no pause here.
+    await pause(failures > 0 ? backoffMs(failures, reconnect) : proofMs, (channel) => channel === null);
+  }
+  await notifications.close();
+}
