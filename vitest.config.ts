@@ -2,6 +2,7 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./test/setup/longest-first.ts";
+import { slowness } from "./test/setup/wait.ts";
 
 export default defineConfig({
   // graphql refuses types of a second copy of itself, and Vite would load its ES modules beside the
@@ -19,8 +20,8 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
     // A bound for what hangs, not for what is slow: nothing fails on a machine that has other work.
-    testTimeout: 180_000,
-    hookTimeout: 300_000,
+    testTimeout: 180_000 * slowness,
+    hookTimeout: 300_000 * slowness,
     reporters: ["default"],
   },
 });

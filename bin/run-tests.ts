@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -7,7 +7,14 @@ import { changedFiles, testsReachedBy } from "./tests/reach.ts";
 import { type Outcome, outcomeOf } from "./tests/report.ts";
 import { measureSlowness } from "./tests/slowness.ts";
 import { contracts, lint, runStep, type Step, type StepResult, types, vitest, webTypes } from "./tests/steps.ts";
-import { listTestFiles, runsBesideOthers, type Tier, tierOf } from "./tests/tiers.ts";
+import {
+  listTestFiles,
+  oldestPostgres,
+  runsBesideOthers,
+  runsOnOldestPostgres,
+  type Tier,
+  tierOf,
+} from "./tests/tiers.ts";
 
 const options = {
   long: { type: "boolean", default: false },
@@ -29,7 +36,7 @@ interface RowResult {
 
 /**
  * `npm test`. Without words it runs the default tier, with `--long` the long tier; names of steps (lint, types,
- * contracts, service, long) run just those, other words the test files whose path has one of them.
+ * contracts, service, long, postgres-15) run just those, other words the test files whose path has one of them.
  *
  * @returns the exit code: 0 when everything passed.
  * @throws Error for a word that neither a step nor a test file has.
@@ -82,6 +89,9 @@ function planOf(
   const files = listTestFiles();
   const of = (tier: Tier) => files.filter((file) => tierOf(file) === tier);
   const service = (chosen: readonly string[]) => vitest("service", chosen, report("service"));
+  const env = { MINTYARD_TEST_POSTGRES: oldestPostgres };
+  const ofOldest = () => vitest("postgres-15", of("default").filter(runsOnOldestPostgres), report("postgres-15"), env);
+  const onOldest: Plan = existsSync(oldestPostgres) ? [[ofOldest()]] : [];
   const longTier = (chosen: readonly string[], only: readonly string[] = []): Plan => {
     const beside = chosen.filter(runsBesideOthers);
     const alone = chosen.filter((file) => !runsBesideOthers(file));
@@ -99,7 +109,15 @@ function planOf(
     return [[lint, types, webTypes], ...tests];
   }
   if (words.length > 0 || testNamePattern !== undefined) {
-    const steps: Plan = [[lint], [types], [webTypes], [contracts], [service(of("default"))], ...longTier(of("long"))];
+    const steps: Plan = [
+      [lint],
+      [types],
+      [webTypes],
+      [contracts],
+      [service(of("default"))],
+      ...longTier(of("long")),
+      ...onOldest,
+    ];
     const names = new Set(steps.flat().map(({ name }) => name));
     if (words.length > 0 && words.every((word) => names.has(word)))
       return steps.filter((row) => row.some(({ name }) => words.includes(name)));
@@ -112,7 +130,7 @@ function planOf(
     const slow = found.filter((file) => tierOf(file) === "long");
     return [...(quick.length > 0 ? [[service([...quick, ...only])]] : []), ...longTier(slow, only)];
   }
-  if (long) return longTier(of("long"));
+  if (long) return [...longTier(of("long")), ...onOldest];
   return [[lint, types, webTypes, contracts], [service(of("default"))]];
 }
 

@@ -38,13 +38,18 @@ export const contracts: Step = {
   command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"],
 };
 
-/** @param args files and options of vitest; @param report file for its results. */
-export function vitest(name: string, args: readonly string[], report: string): Step {
+/** @param args files and options of vitest; @param report file for its results; @param env more of its environment. */
+export function vitest(
+  name: string,
+  args: readonly string[],
+  report: string,
+  env: Readonly<Record<string, string>> = {},
+): Step {
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   return {
     name,
     command: [bin("vitest/vitest.mjs"), "run", ...reporters, ...args],
-    env: { NODE_COMPILE_CACHE: compileCache, MINTYARD_TEST_PROCESSOR_TIME: processorTimesOf(report) },
+    env: { NODE_COMPILE_CACHE: compileCache, MINTYARD_TEST_PROCESSOR_TIME: processorTimesOf(report), ...env },
     report,
   };
 }

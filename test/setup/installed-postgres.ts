@@ -8,9 +8,6 @@ import { freePorts } from "../../src/free-port.ts";
 
 const run = promisify(execFile);
 
-/** The oldest PostgreSQL that README promises, where Debian puts it. */
-export const installedPostgres = "/usr/lib/postgresql/15/bin";
-
 /**
  * Starts a PostgreSQL that is installed on this machine, in place of the one in the npm package.
  *
