@@ -1,16 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 interface Lock {
   packages: Record<string, { version?: string; optionalDependencies?: Record<string, string> }>;
 }
 const root = join(import.meta.dirname, "..");
-let dir: string;
+const dir = temporaryFolder();
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "mintyard-lock-"));
   mkdirSync(join(dir, "bin"));
   for (const file of ["bin/complete-lockfile.mjs", "package-lock.json"]) cpSync(join(root, file), join(dir, file));
 });

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Step } from "../../bin/launch/journal.ts";
 import { type RunningStack, startStackProcess } from "../setup/stack.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { makeArtwork } from "./artwork.ts";
 import { deployedCollections } from "./deployed-collections.ts";
 import { startLaunch } from "./launch-process.ts";
@@ -17,18 +16,16 @@ const seed = Number(process.env["KILL_SEED"] ?? Date.now() % 1_000_000);
 
 let stack: RunningStack;
 let database: pg.Client;
-let dir: string;
+const dir = temporaryFolder();
 
 beforeAll(async () => {
   stack = await startStackProcess();
   database = new pg.Client({ connectionString: stack.ready.databaseUrl });
   await database.connect();
-  dir = await mkdtemp(join(tmpdir(), "mintyard-kill-launch-"));
 }, 120_000);
 afterAll(async () => {
   await database?.end();
   await stack?.remove();
-  await rm(dir, { recursive: true, force: true });
 });
 
 /** Mulberry32. */
