@@ -3,6 +3,7 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Step } from "../../bin/launch/journal.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { type RunningStack, startStackProcess } from "../setup/stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { makeArtwork } from "./artwork.ts";
@@ -28,17 +29,6 @@ afterAll(async () => {
   await stack?.remove();
 });
 
-/** Mulberry32. */
-function seeded(state: number): () => number {
-  let at = state;
-  return () => {
-    at = (at + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 async function numberOf(query: string): Promise<number> {
   const { rows } = await database.query<{ count: string }>(query);
   return Number(rows[0]?.count);
@@ -48,7 +38,7 @@ test("killed at 30 points, a launch ends as one collection, with each file store
   timeout: 600_000,
 }, async () => {
   process.stdout.write(`KILL_SEED=${seed}\n`);
-  const random = seeded(seed);
+  const random = new SeededGenerator(seed).next;
   const folder = join(dir, "art");
   const journal = join(dir, "art.launch.jsonl");
   await makeArtwork(folder, { count, seed });
