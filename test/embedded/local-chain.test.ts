@@ -9,7 +9,7 @@ import { temporaryFolder } from "../setup/temporary-folder.ts";
 const script = join(import.meta.dirname, "../../bin/local-chain.ts");
 const empty = "0x00000000000000000000000000000000000000aa";
 
-const dir = temporaryFolder();
+let dir: string;
 let port: number;
 let child: ChildProcess;
 
@@ -54,6 +54,7 @@ async function act(): Promise<void> {
 }
 
 beforeEach(async () => {
+  dir = temporaryFolder();
   [port = 0] = await freePorts(1);
 });
 afterEach(async () => {

@@ -25,11 +25,12 @@ const order: SigningOrder = {
   },
 };
 
-const dir = temporaryFolder();
+let dir: string;
 let backend: SigningBackend;
 let signer: Signer;
 let server: Server | null = null;
 beforeEach(async () => {
+  dir = temporaryFolder();
   backend = signerProcess({ endpoint: { socketPath: join(dir, "signer.sock") }, token: { value: token } }, log);
   const relay = { ...defaultRelayPolicy(31337, true), wallets: [wallet.address] };
   const chain: Pick<Chain, "id" | "relay"> = { id: 31337, relay };
