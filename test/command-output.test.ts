@@ -1,21 +1,18 @@
 import { spawn } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "./setup/database.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 const root = join(import.meta.dirname, "..");
 let database: TestDatabase;
-let dir: string;
+const dir = temporaryFolder();
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  dir = await mkdtemp(join(tmpdir(), "mintyard-output-"));
 });
 afterAll(async () => {
   await database?.drop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 /** Runs a program as an operator's script would, from anywhere, with the log at its most talkative. */

@@ -1,8 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import type { IncomingMessage } from "node:http";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import ipaddr from "ipaddr.js";
 import { pino } from "pino";
@@ -15,6 +14,7 @@ import { errorTable, isErrorCode } from "../src/errors/errors.ts";
 import { clientAddress } from "../src/http/client-address.ts";
 import { defaultGateways, warnOfTrustedGateway } from "../src/http/trusted-gateway.ts";
 import { makeCertificate, nginxVersion, writeConfiguration } from "./setup/nginx.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -142,7 +142,7 @@ test("a trusted range that covers the network's gateway is named at start", asyn
 
 test("nginx accepts the template, where one is installed, with TLS and without", async (context) => {
   if (nginxVersion === null) return context.skip("there is no nginx on this machine");
-  const dir = await mkdtemp(join(tmpdir(), "mintyard-template-"));
+  const dir = temporaryFolder();
   const servers = "server 127.0.0.1:3001 max_fails=0; server 127.0.0.1:3002 max_fails=0;";
   const values = { API_SERVERS: servers, PROXY_LISTEN: "127.0.0.1:8080", PROXY_TLS: "" };
   for (const change of [{}, { PROXY_LISTEN: "127.0.0.1:8443 ssl http2", PROXY_TLS: makeCertificate(dir) }]) {

@@ -1,17 +1,13 @@
 import { fork, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 import { wait } from "./setup/wait.ts";
 
 const root = join(import.meta.dirname, "..");
-let dir: string;
-beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-dev-"));
-});
-afterAll(() => rm(dir, { recursive: true, force: true }));
+const dir = temporaryFolder();
 
 const dev = (...args: string[]) =>
   spawnSync(process.execPath, ["bin/mintyard.ts", "dev", ...args], { cwd: root, encoding: "utf8" });

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 import { wait } from "./setup/wait.ts";
 
 const root = join(import.meta.dirname, "..");
@@ -79,28 +79,24 @@ test("without npm a command ends with the process that started it", async () => 
 
 test("a session of its own outlives what started it: npm's starter, and with setsid everybody", async () => {
   const dir = await packageFolder();
-  try {
-    const lines = [`(cd ${dir} && setsid npm run --silent inner) &`, "read -r word"];
-    const above = spawn("sh", ["-c", lines.join("\n")], { stdio: ["pipe", "pipe", "inherit"] });
-    const byNpm = await untilUp(above);
-    // These tests may be a script of npm themselves.
-    const { npm_lifecycle_event: _, ...env } = process.env;
-    const alone = spawn("sh", ["-c", `setsid ${command} & read -r word`], { stdio: ["pipe", "pipe", "inherit"], env });
-    const daemon = await untilUp(alone);
-    above.kill("SIGKILL");
-    alone.kill("SIGKILL");
-    await sleep(1_500);
-    expect([alive(byNpm), alive(daemon)]).toEqual([true, true]);
-    for (const pid of [byNpm, daemon]) process.kill(pid, "SIGTERM");
-    await untilGone(byNpm);
-    await untilGone(daemon);
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  const lines = [`(cd ${dir} && setsid npm run --silent inner) &`, "read -r word"];
+  const above = spawn("sh", ["-c", lines.join("\n")], { stdio: ["pipe", "pipe", "inherit"] });
+  const byNpm = await untilUp(above);
+  // These tests may be a script of npm themselves.
+  const { npm_lifecycle_event: _, ...env } = process.env;
+  const alone = spawn("sh", ["-c", `setsid ${command} & read -r word`], { stdio: ["pipe", "pipe", "inherit"], env });
+  const daemon = await untilUp(alone);
+  above.kill("SIGKILL");
+  alone.kill("SIGKILL");
+  await sleep(1_500);
+  expect([alive(byNpm), alive(daemon)]).toEqual([true, true]);
+  for (const pid of [byNpm, daemon]) process.kill(pid, "SIGTERM");
+  await untilGone(byNpm);
+  await untilGone(daemon);
 });
 
 async function packageFolder(): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), "mintyard-npm-"));
+  const dir = temporaryFolder();
   const scripts = { inner: command, outer: "npm run --silent inner" };
   await writeFile(join(dir, "package.json"), JSON.stringify({ name: "started-by-npm", private: true, scripts }));
   return dir;
@@ -109,9 +105,5 @@ async function packageFolder(): Promise<string> {
 async function startByNpm(script = "inner"): Promise<{ npm: ChildProcess; pid: number }> {
   const dir = await packageFolder();
   const npm = spawn("npm", ["run", "--silent", script], { cwd: dir, stdio: ["ignore", "pipe", "inherit"] });
-  try {
-    return { npm, pid: await untilUp(npm) };
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  return { npm, pid: await untilUp(npm) };
 }

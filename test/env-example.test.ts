@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { loadConfig } from "../src/config/config.ts";
 import { loadSignerConfig } from "../src/signing/signer-config.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 const root = join(import.meta.dirname, "..");
 
@@ -31,8 +31,8 @@ const variables = readVariables();
 
 const database = "postgres://mintyard@127.0.0.1/mintyard";
 const key = `0x${"1".repeat(64)}`;
-const keyFile = join(mkdtempSync(join(tmpdir(), "mintyard-env-")), "key");
-writeFileSync(keyFile, key);
+const keyFile = join(temporaryFolder(), "key");
+beforeAll(() => writeFileSync(keyFile, key));
 const chain = {
   RPC_URL_POLYGON: "https://one.example,https://two.example",
   FACTORY_POLYGON: `0x${"2".repeat(40)}`,

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 interface Lock {
   packages: Record<string, { version?: string; optionalDependencies?: Record<string, string> }>;
@@ -10,11 +10,10 @@ interface Lock {
 const root = join(import.meta.dirname, "..");
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), "mintyard-lock-"));
+  dir = temporaryFolder();
   mkdirSync(join(dir, "bin"));
   for (const file of ["bin/complete-lockfile.mjs", "package-lock.json"]) cpSync(join(root, file), join(dir, file));
 });
-afterEach(() => rmSync(dir, { recursive: true }));
 
 const text = () => readFileSync(join(dir, "package-lock.json"), "utf8");
 const complete = () => spawnSync(process.execPath, ["bin/complete-lockfile.mjs"], { cwd: dir, encoding: "utf8" });

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CarWriter } from "@ipld/car/writer";
 import { CID } from "multiformats/cid";
@@ -17,6 +16,7 @@ import { createLogger } from "../src/telemetry/log.ts";
 import { type Mistake, mistakes, type Place } from "./mistakes.ts";
 import { createTestDatabase, type TestDatabase } from "./setup/database.ts";
 import { startTestChain, type TestChain } from "./setup/local-chain.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 import { unpackDump, unpackOlder } from "./upgrade/dump.ts";
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 300_000 });
@@ -25,7 +25,7 @@ const page = join(import.meta.dirname, "../docs/mistakes.md");
 let database: TestDatabase;
 let chain: TestChain;
 let lateChain: TestChain;
-let dir: string;
+const dir = temporaryFolder();
 let taken: Server;
 let place: Place;
 const login = `owner_${process.pid}`;
@@ -36,7 +36,6 @@ beforeAll(async () => {
     startTestChain(31_337),
     startTestChain(31_337),
   ]);
-  dir = await mkdtemp(join(tmpdir(), "mintyard-mistakes-"));
   await writeFile(join(dir, "file"), "");
   taken = createServer();
   await new Promise<void>((done) => taken.listen(0, "127.0.0.1", done));
@@ -118,7 +117,6 @@ afterAll(async () => {
   ])
     await database?.pool.query(`DROP ${what}`).catch(() => undefined);
   await database?.drop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 /** Runs a program with the environment of an installation that works, and the mistake in it. */

@@ -1,6 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Address, createPublicClient, http } from "viem";
@@ -11,18 +10,18 @@ import { freePorts } from "../src/free-port.ts";
 import { makeArtwork } from "./launch/artwork.ts";
 import { deployedCollections } from "./launch/deployed-collections.ts";
 import { Client } from "./setup/client.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 import { patient } from "./setup/wait.ts";
 
 // The tarball of `npm pack` in an empty folder, with no repository: npm, Node and the registry are all there is.
 const root = join(import.meta.dirname, "..");
-let dir: string;
+const dir = temporaryFolder();
 let tarball: string;
 let env: Record<string, string>;
 let running: ChildProcess | undefined;
 let ready: ReadyInfo | undefined;
 
 beforeAll(() => {
-  dir = mkdtempSync(join(tmpdir(), "mintyard-package-"));
   const source = join(dir, "source");
   const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
     cwd: root,
@@ -50,7 +49,6 @@ afterAll(async () => {
     running.kill("SIGTERM");
     await ended;
   }
-  rmSync(dir, { recursive: true, force: true });
 });
 
 function npm(args: readonly string[], cwd: string): { filename: string }[] {

@@ -1,7 +1,6 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { readFileSync, rmSync } from "node:fs";
+import { dirname } from "node:path";
 import { promisify } from "node:util";
 import { type Address, getContract, type Hex, type PublicClient } from "viem";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -10,6 +9,7 @@ import { collectionAbi } from "../contracts/abi/collection.ts";
 import { Client } from "./setup/client.ts";
 import type { Answer } from "./setup/send.ts";
 import { leaseStack } from "./setup/shared-stack.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 import { type FormFile, multipartGraphql } from "./uploads/multipart-graphql.ts";
 
 // Each operation once through either API of a running stack: the same result, and for wrong input the same code.
@@ -236,7 +236,7 @@ test("every command of docs/launch.md works in its order", { timeout: 300_000 },
   const page = readFileSync(new URL("../docs/launch.md", import.meta.url), "utf8");
   const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
   expect(blocks.length).toBeGreaterThan(6);
-  const folder = mkdtempSync(join(tmpdir(), "mintyard-launch-docs-"));
+  const folder = temporaryFolder();
   const env = {
     PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`,
     REST: stack.ready.rest,

@@ -1,11 +1,9 @@
 import { existsSync, statSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Client } from "./setup/client.ts";
 import { type RunningStack, startStackProcess } from "./setup/stack.ts";
 import { processesOf } from "./setup/stack-processes.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 describe("npm start", () => {
   let stack: RunningStack;
@@ -113,15 +111,11 @@ describe("two stacks", () => {
   });
 
   test("SIGTERM while it starts ends it as well, with nothing left", async () => {
-    const dir = await mkdtemp(join(tmpdir(), "mintyard-stack-"));
-    try {
-      for (const afterMs of [300, 1_500, 3_500]) {
-        const started = startStackProcess({ dir, stopAfterMs: afterMs });
-        await expect(started).rejects.toThrow(/^start ended with code 0/);
-        expect(processesOf({ dir })).toEqual([]);
-      }
-    } finally {
-      await rm(dir, { recursive: true, force: true });
+    const dir = temporaryFolder();
+    for (const afterMs of [300, 1_500, 3_500]) {
+      const started = startStackProcess({ dir, stopAfterMs: afterMs });
+      await expect(started).rejects.toThrow(/^start ended with code 0/);
+      expect(processesOf({ dir })).toEqual([]);
     }
   });
 });

@@ -1,8 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, expect, test } from "vitest";
@@ -10,6 +8,7 @@ import { stackProcesses } from "../bench/start/proportional-memory.ts";
 import type { ReadyInfo } from "../src/embedded/ready-info.ts";
 import { freePorts } from "../src/free-port.ts";
 import { Client } from "./setup/client.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 import { wait } from "./setup/wait.ts";
 
 /** From the signal until the last process of the stack is gone. */
@@ -29,13 +28,12 @@ const matrix = signals.flatMap((signal) => [
 
 const root = join(import.meta.dirname, "..");
 const key = randomUUID();
-const dir = await mkdtemp(join(tmpdir(), "mintyard-stop-"));
+const dir = temporaryFolder();
 const [port = 0] = await freePorts(1);
 let blocks = 0n;
 let token = "";
 afterAll(async () => {
   for (const { pid } of stackProcesses(dir)) process.kill(pid, "SIGKILL");
-  await rm(dir, { recursive: true, force: true });
 });
 
 interface Started {

@@ -1,12 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { testsReachedBy } from "../bin/tests/reach.ts";
 import { outcomeOf } from "../bin/tests/report.ts";
 import { runStep, vitest } from "../bin/tests/steps.ts";
 import { listTestFiles, root, tierOf } from "../bin/tests/tiers.ts";
+import { temporaryFolder } from "./setup/temporary-folder.ts";
 
 const npmTest = (...args: string[]) =>
   spawnSync(process.execPath, ["bin/mintyard.ts", "test", ...args], { cwd: root, encoding: "utf8" });
@@ -25,7 +25,7 @@ test("a word that neither a step nor a test file has is refused, and says how to
 });
 
 test("failures, files that do not load and skipped tests are counted, and each failure comes with its command", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "mintyard-runner-"));
+  const folder = temporaryFolder();
   try {
     symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
     const header = 'import { expect, test } from "vitest";\n';

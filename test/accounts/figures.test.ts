@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readFigures } from "../../src/accounts/service-figures.ts";
 import { takeBackup } from "../../src/db/admin/backup.ts";
 import { ApiServer } from "../setup/api-server.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { furnish } from "../tenants/tenant.ts";
 
@@ -72,28 +72,24 @@ test("an API process is bound by row-level security, and a policy that is switch
 });
 
 test("a backup is recorded with the moment that it shows; until then the database's own age counts", async () => {
-  const dir = await mkdtemp(join(tmpdir(), "mintyard-recorded-"));
-  try {
-    await api.database.pool.query("UPDATE service.migration SET applied_at = applied_at - interval '2 days'");
-    const before = await figures();
-    expect([before.backedUp, before.backupSeconds > 2 * 86_400]).toEqual([false, true]);
-    const taken = await takeBackup(api.database.url, join(dir, "no-ipfs"), join(dir, "backup"));
-    expect(taken.recorded).toBe(true);
-    const after = await figures();
-    expect([after.backedUp, after.backupSeconds < 600]).toEqual([true, true]);
-    // A database that is made from it was not backed up itself.
-    const manifest = JSON.parse(await readFile(join(dir, "backup/manifest.json"), "utf8"));
-    expect(manifest.tables.map(({ name }: { name: string }) => name)).not.toContain("last_backup");
-    // Taken in another way.
-    await api.database.pool.query("SELECT service.record_backup(clock_timestamp() - interval '1 hour')");
-    expect((await figures()).backupSeconds).toBeLessThan(600);
-    // The HTTP process cannot say that there was one.
-    await expect(api.services.pool.query("SELECT service.record_backup()")).rejects.toThrow(
-      /row-level security|permission denied/,
-    );
-  } finally {
-    await rm(dir, { recursive: true, force: true });
-  }
+  const dir = temporaryFolder();
+  await api.database.pool.query("UPDATE service.migration SET applied_at = applied_at - interval '2 days'");
+  const before = await figures();
+  expect([before.backedUp, before.backupSeconds > 2 * 86_400]).toEqual([false, true]);
+  const taken = await takeBackup(api.database.url, join(dir, "no-ipfs"), join(dir, "backup"));
+  expect(taken.recorded).toBe(true);
+  const after = await figures();
+  expect([after.backedUp, after.backupSeconds < 600]).toEqual([true, true]);
+  // A database that is made from it was not backed up itself.
+  const manifest = JSON.parse(await readFile(join(dir, "backup/manifest.json"), "utf8"));
+  expect(manifest.tables.map(({ name }: { name: string }) => name)).not.toContain("last_backup");
+  // Taken in another way.
+  await api.database.pool.query("SELECT service.record_backup(clock_timestamp() - interval '1 hour')");
+  expect((await figures()).backupSeconds).toBeLessThan(600);
+  // The HTTP process cannot say that there was one.
+  await expect(api.services.pool.query("SELECT service.record_backup()")).rejects.toThrow(
+    /row-level security|permission denied/,
+  );
 });
 
 test("a flood of scrapes asks the database no more than a single one", async () => {

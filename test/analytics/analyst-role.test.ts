@@ -1,7 +1,4 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
 import { pino } from "pino";
@@ -12,15 +9,15 @@ import { ensureAnalystRole } from "../../src/db/admin/analyst-role.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 // A server of its own: roles belong to a whole server, and other test files use theirs at the same time.
-let dir: string;
+const dir = temporaryFolder();
 let postgres: EmbeddedPostgres;
 let owner: pg.Client;
 /** What a hosted PostgreSQL gives: the owner of one database, who may not make roles. */
 let serviceUrl: string;
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-test-"));
   const [port = 0] = await freePorts(1);
   postgres = await startPostgres(dir, port);
   owner = new pg.Client({ connectionString: postgres.url });
@@ -33,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await owner?.end();
   await postgres?.stop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 const urlOf = (database: string) => postgres.url.replace(/\/[^/]*$/, `/${database}`);

@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdtemp, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import pg from "pg";
@@ -15,18 +14,18 @@ import { changeNft, connect } from "../../src/indexing/nft-views.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createMetrics } from "../../src/telemetry/metrics.ts";
 import { NftFixture } from "../setup/nft-fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 
 // A server of its own, whose queue of notifications is small, and a service that is no superuser: it can end analysts'
 // sessions only by the rights that making their logins gives it.
-let dir: string;
+const dir = temporaryFolder();
 let postgres: EmbeddedPostgres;
 let serviceUrl: string;
 let analystUrl: string;
 const sessions: pg.Client[] = [];
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-test-"));
   const [port = 0] = await freePorts(1);
   postgres = await startPostgres(join(dir, "postgres"), port, { max_notify_queue_pages: "64" });
   const owner = await session(postgres.url);
@@ -46,7 +45,6 @@ afterEach(async () => {
 });
 afterAll(async () => {
   await postgres?.stop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 async function session(url: string): Promise<pg.Client> {

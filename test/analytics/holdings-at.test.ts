@@ -1,6 +1,7 @@
 import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { address, insertRows, type LedgerRow } from "../indexing/ledger-fixture.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { type AnalyticsFixture, createAnalyticsFixture } from "./analytics-fixture.ts";
 
 let fixture: AnalyticsFixture;
@@ -15,11 +16,7 @@ const lastBlock = 40;
 
 /** Mints, burns, mints again, moves of both standards; contract 3 mixes them. Zero moves and self moves too. */
 function randomRows(seed: number): LedgerRow[] {
-  let state = seed;
-  const pick = (below: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const pick = new SeededGenerator(seed).below;
   return Array.from({ length: lastBlock }, (_, index) => index + 1).flatMap((block) =>
     Array.from({ length: pick(9) }, (_, log): LedgerRow => {
       const contract = 1 + pick(3);

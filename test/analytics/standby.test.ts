@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { pino } from "pino";
@@ -13,12 +11,13 @@ import { changeNft, connect } from "../../src/indexing/nft-views.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { startStandby } from "../setup/standby.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { outcome } from "./analytics-fixture.ts";
 import { attempts } from "./attempts.ts";
 
 // A primary and a streaming standby of their own: analysts are sent to such a standby, and what they may has to hold there.
-let dir: string;
+const dir = temporaryFolder();
 let primary: EmbeddedPostgres;
 let standby: EmbeddedPostgres;
 let pool: pg.Pool;
@@ -26,7 +25,6 @@ let ledger: NftFixture | undefined;
 let analyst: pg.Client;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-test-"));
   const [first = 0, second = 0] = await freePorts(2);
   primary = await startPostgres(join(dir, "primary"), first);
   await migrate(primary.url);
@@ -54,7 +52,6 @@ afterAll(async () => {
   await pool?.end();
   await standby?.stop();
   await primary?.stop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 test("an analyst reads every view and the function there, and sees what the primary writes", async () => {

@@ -1,18 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { RelayHarness } from "../relay/harness.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient, wait } from "../setup/wait.ts";
 import { Load } from "./load.ts";
 
 let h: RelayHarness;
-let dir: string;
+const dir = temporaryFolder();
 let postgres: EmbeddedPostgres;
 let postgresPort: number;
 let base: string;
@@ -21,7 +20,6 @@ let worker: ServiceProcess;
 const key = randomUUID();
 beforeAll(async () => {
   h = await RelayHarness.start();
-  dir = await mkdtemp(join(tmpdir(), "mintyard-restart-"));
   const [dbPort = 0, port = 0] = await freePorts(2);
   postgresPort = dbPort;
   postgres = await startPostgres(join(dir, "pg"), postgresPort);
@@ -35,7 +33,6 @@ afterAll(async () => {
   await Promise.all([api?.end(), worker?.end()]);
   await postgres?.stop();
   await h?.stop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 test("PostgreSQL restarts under load, orderly and by a crash: 503 with Retry-After meanwhile, then answers, nothing lost", async () => {

@@ -1,7 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
@@ -17,12 +15,13 @@ import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { send } from "../setup/send.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient, wait } from "../setup/wait.ts";
 
 const [contract, alice] = [addressOf(0xc1), addressOf(0xa1)];
 const key = randomUUID();
 
-let dir: string;
+const dir = temporaryFolder();
 let primary: EmbeddedPostgres;
 let standby: EmbeddedPostgres;
 let standbyPort: number;
@@ -31,7 +30,6 @@ let nfts: NftFixture;
 let api: ServiceProcess;
 let base: string;
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-replicas-"));
   const [primaryPort = 0, second = 0, port = 0] = await freePorts(3);
   standbyPort = second;
   primary = await startPostgres(join(dir, "primary"), primaryPort);
@@ -60,7 +58,6 @@ afterAll(async () => {
   await pool?.end();
   await standby?.stop();
   await primary?.stop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 function mints(from: bigint, to: bigint) {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SeededGenerator } from "../setup/seeded-generator.ts";
 import { send } from "../setup/send.ts";
-import type { SeededGenerator } from "./seeded-generator.ts";
 import type { Tally } from "./tally.ts";
 import type { World } from "./world.ts";
 

@@ -1,8 +1,8 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SeededGenerator } from "../setup/seeded-generator.ts";
 import { type Answer, type Call, forcedFaults, rpcFaults } from "./rpc-faults.ts";
-import type { SeededGenerator } from "./seeded-generator.ts";
 
 /** Faults of the way to the node and back, beside the wrong answers of a node (rpc-faults.ts). */
 const transport = [

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { SeededGenerator } from "../setup/seeded-generator.ts";
 import { type Answer, send } from "../setup/send.ts";
 import { bodyOfTaken, type MintAsk } from "./mint-asks.ts";
-import type { SeededGenerator } from "./seeded-generator.ts";
 import type { Tally } from "./tally.ts";
 import type { World } from "./world.ts";
 

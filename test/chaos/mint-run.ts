@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, encodeFunctionData, type Hex, parseAbi, toHex } from "viem";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { matrixLines } from "./fault-kinds.ts";
 import { rpc } from "./fleet.ts";
 import { type MintAsk, type MintPlaces, makeMintAsk } from "./mint-asks.ts";
@@ -7,7 +8,6 @@ import { MintClients, sendV0 } from "./mint-clients.ts";
 import { judgeMints, judgeSpending, type MintVerdict, type SpentFor } from "./mint-oracle.ts";
 import { findBrokenRules } from "./rules.ts";
 import { openStates, operate, settle } from "./run.ts";
-import { SeededGenerator } from "./seeded-generator.ts";
 import { Tally } from "./tally.ts";
 import { Trouble } from "./trouble.ts";
 import { World } from "./world.ts";

@@ -1,7 +1,7 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { scenarios } from "./defect-scenarios.ts";
 import { applyPatch, listMutants, mutantFile, ownTree } from "./mutant-tree.ts";
 
@@ -21,7 +21,7 @@ test("each seeded defect applies to the code as it is, says what it breaks, and 
 });
 
 test("a seeded defect that the code has outgrown is named, and so is one that does not exist", async () => {
-  const dir = await mkdtemp(join(tmpdir(), "mintyard-mutant-"));
+  const dir = temporaryFolder();
   try {
     const file = join(dir, "outgrown.patch");
     await writeFile(file, (await readFile(mutantFile("fees-in-floats"), "utf8")).replaceAll("/ 8n", "/ 16n"));

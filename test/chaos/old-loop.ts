@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Address, createPublicClient, http, parseAbi } from "viem";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { uriOf } from "./mint-asks.ts";
 import { sendV0 } from "./mint-clients.ts";
 import { readMints } from "./mint-oracle.ts";
 import { ownerOf, standing } from "./mint-run.ts";
 import { findBrokenRules } from "./rules.ts";
 import { openStates, settle } from "./run.ts";
-import { SeededGenerator } from "./seeded-generator.ts";
 import { Tally } from "./tally.ts";
 import { World } from "./world.ts";
 

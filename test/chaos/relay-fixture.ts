@@ -19,10 +19,10 @@ import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
 import { relayRound } from "../relay/round.ts";
 import type { TestDatabase } from "../setup/database.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 import { rpc, startAnvil, stopAnvil } from "./fleet.ts";
 import { judge } from "./oracle.ts";
-import { SeededGenerator } from "./seeded-generator.ts";
 import { deployTestFactory, type FactoryKind, type TestFactory } from "./test-factory.ts";
 
 /** Where nodes listen; the second one is another chain. */

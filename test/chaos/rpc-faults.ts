@@ -1,4 +1,4 @@
-import type { SeededGenerator } from "./seeded-generator.ts";
+import type { SeededGenerator } from "../setup/seeded-generator.ts";
 
 export interface Call {
   id: number;

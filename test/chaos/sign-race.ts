@@ -12,7 +12,7 @@ import {
 import { input } from "../collections/launch-fixture.ts";
 import { SignFixture } from "../collections/sign-fixture.ts";
 import { type CompiledContract, compileSolidity } from "../setup/compile.ts";
-import { SeededGenerator } from "./seeded-generator.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 
 export interface RaceFigures {
   /** Creators whose pending bytes were raced. */

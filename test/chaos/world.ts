@@ -11,11 +11,11 @@ import { migrate } from "../../src/db/admin/migrate.ts";
 import { type EmbeddedPostgres, startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { startPostgresOnFreePort } from "../setup/postgres-on-free-port.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { CommitCutter } from "./commit-cutter.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 import { Restarting, rpc, startAnvil, stopAnvil } from "./fleet.ts";
 import { MutantTree, ownTree } from "./mutant-tree.ts";
-import { SeededGenerator } from "./seeded-generator.ts";
 import { deployTestFactory, type TestFactory } from "./test-factory.ts";
 import { deployTestOperator, type TestOperator } from "./test-operator.ts";
 

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const withZ3 = spawnSync("z3", ["--version"]).status === 0;
 const prove = (...args: string[]) =>
@@ -15,7 +15,7 @@ test.skipIf(!withZ3)("V1: the supply arithmetic is proved", { timeout: 300_000 }
 });
 
 test.skipIf(!withZ3)("the proof fails for arithmetic that forgets the reserve", { timeout: 300_000 }, () => {
-  const broken = join(mkdtempSync(join(tmpdir(), "mintyard-smt-")), "Supply.sol");
+  const broken = join(temporaryFolder(), "Supply.sol");
   const source = readFileSync("contracts/src/core/Supply.sol", "utf8");
   writeFileSync(broken, source.replace("amount <= max - minted - reserve", "amount <= max - minted"));
   expect(prove(broken).status).toBe(1);

@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -14,20 +13,19 @@ import { createLogger } from "../../src/telemetry/log.ts";
 import { readContent } from "../../src/uploads/read-content.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { furnish } from "../tenants/tenant.ts";
 
 let api: ApiServer;
 let fresh: TestDatabase;
-let dir: string;
+const dir = temporaryFolder();
 beforeAll(async () => {
   api = await ApiServer.start();
   fresh = await createTestDatabase({ migrated: false });
-  dir = await mkdtemp(join(tmpdir(), "mintyard-backup-"));
 });
 afterAll(async () => {
   await fresh?.drop();
   await api?.close();
-  await rm(dir, { recursive: true, force: true });
 });
 
 test("a backup taken under load restores accounts, keys, deployments, uploads and their bytes into a new folder", async () => {

@@ -1,5 +1,4 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -7,14 +6,14 @@ import { openPipelinedConnections } from "../../src/db/pipeline/pipelined-connec
 import { connectionOptions } from "../../src/db/pool/pool.ts";
 import type { EmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { startPostgresOnFreePort } from "../setup/postgres-on-free-port.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { testCertificate, testKey } from "../setup/tls-identity.ts";
 import { patient } from "../setup/wait.ts";
 
-let dir: string;
+const dir = temporaryFolder();
 let server: EmbeddedPostgres;
 let client: pg.Client;
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-tls-"));
   server = (await startPostgresOnFreePort(dir)).postgres;
   client = new pg.Client({ connectionString: server.url });
   await client.connect();
@@ -31,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await client?.end();
   await server?.stop();
-  if (dir) await rm(dir, { recursive: true, force: true });
 });
 
 test("pipelined reads over TLS are what they are without it", async () => {

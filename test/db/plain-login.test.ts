@@ -1,7 +1,5 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -11,20 +9,19 @@ import type { EmbeddedPostgres } from "../../src/embedded/postgres.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { startPostgresOnFreePort } from "../setup/postgres-on-free-port.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const root = join(import.meta.dirname, "../..");
 const password = "of-this-test";
 
-let dir: string;
+const dir = temporaryFolder();
 let server: EmbeddedPostgres;
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-plain-login-"));
   // A server of its own: roles belong to the whole of it.
   server = (await startPostgresOnFreePort(dir)).postgres;
 });
 afterAll(async () => {
   await server?.stop();
-  if (dir) await rm(dir, { recursive: true, force: true });
 });
 
 /** Runs deploy/roles.sql as psql does, for a login and a database of another name. @returns the login's URL. */

@@ -1,7 +1,6 @@
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseGwei } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -17,6 +16,7 @@ import { goerli, launch, RelayHarness, randomAddress } from "../relay/harness.ts
 import { relayRound } from "../relay/round.ts";
 import { createIndexedDatabase } from "../setup/database.ts";
 import { send } from "../setup/send.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { wait } from "../setup/wait.ts";
 import { type Cost, Meter } from "./meter.ts";
 import { pricesEur } from "./prices.ts";
@@ -33,14 +33,13 @@ let h: RelayHarness;
 let services: Services;
 let worker: Services;
 let server: Server;
-let dir: string;
+const dir = temporaryFolder();
 let key: string;
 let meter: Meter;
 const seen: Record<string, Cost> = {};
 
 beforeAll(async () => {
   h = await RelayHarness.start(async () => (await createIndexedDatabase([31337])).database);
-  dir = await mkdtemp(join(tmpdir(), "mintyard-limits-"));
   const env = { MINTYARD_DATA_DIR: dir, COIN_EUR_GOERLI: String(pricesEur.coin), BUDGET_TENANT_DAY_GOERLI: "200" };
   const config = loadConfig({ ...h.environment(), MAX_FEE_GWEI_GOERLI: "3000", ...env });
   services = createServices(config, "test", { tenants: true });
@@ -59,7 +58,6 @@ afterAll(async () => {
   await services?.content.close();
   await services?.pool.end();
   await h?.stop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 async function ask(method: string, path: string, body?: unknown, authorization = key) {

@@ -1,11 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTestClient, http, publicActions, walletActions } from "viem";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { freePorts } from "../../src/free-port.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const script = join(import.meta.dirname, "../../bin/local-chain.ts");
 const empty = "0x00000000000000000000000000000000000000aa";
@@ -55,12 +54,11 @@ async function act(): Promise<void> {
 }
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-chain-"));
+  dir = temporaryFolder();
   [port = 0] = await freePorts(1);
 });
 afterEach(async () => {
   await end("SIGKILL");
-  await rm(dir, { recursive: true, force: true });
 });
 
 test("a chain that was killed comes back with the same blocks and state, and goes on in the present", async () => {

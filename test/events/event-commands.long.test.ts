@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { statSync } from "node:fs";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Webhook as StandardWebhook } from "standardwebhooks";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
 import { sampleTypes } from "../../src/events/sample-event.ts";
 import { Rounds } from "../../src/rounds.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf } from "../setup/nft-fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { CuttableLink } from "./cuttable-link.ts";
 import { WebhookReceiver } from "./receiver.ts";
@@ -19,14 +19,13 @@ let api: ApiServer;
 let link: CuttableLink;
 let receiver: WebhookReceiver;
 let account: { key: string; id: string };
-let home: string;
+let home = temporaryFolder();
 const children = new Set<ChildProcess>();
 beforeAll(async () => {
   api = await ApiServer.start({ RATE_LIMITS: "off", WEBHOOKS_ALLOW_PRIVATE: "true", KEY_PEPPER: "of the tests" });
   link = await CuttableLink.start(api.url);
   receiver = await WebhookReceiver.start();
   account = await api.account("enterprise");
-  home = await mkdtemp(join(tmpdir(), "mintyard-events-"));
 });
 afterEach(() => {
   link.mend();
@@ -38,7 +37,6 @@ afterAll(async () => {
   await receiver?.close();
   await link?.close();
   await api?.close();
-  await rm(home, { recursive: true, force: true });
 });
 
 /** `mintyard events …` as a user of another machine runs it. */
@@ -135,21 +133,19 @@ test("listen ends with an interrupt, and with a reason where the service refuses
 });
 
 test("a file that has no secret is not signed with", async () => {
-  const other = await mkdtemp(join(tmpdir(), "mintyard-events-"));
+  const other = temporaryFolder();
   const before = home;
   home = other;
-  try {
-    await run("listen", "--print-secret");
-    await writeFile(join(other, "mintyard/listen-secret"), "hello");
-    expect(await run("listen", "--print-secret")).toMatchObject({
-      code: 1,
-      stdout: "",
-      stderr: expect.stringContaining("delete it"),
-    });
-  } finally {
+  onTestFinished(() => {
     home = before;
-    await rm(other, { recursive: true });
-  }
+  });
+  await run("listen", "--print-secret");
+  await writeFile(join(other, "mintyard/listen-secret"), "hello");
+  expect(await run("listen", "--print-secret")).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: expect.stringContaining("delete it"),
+  });
 });
 
 test("trigger sends a sample of each type, marked as one, and says whether it was taken", async () => {

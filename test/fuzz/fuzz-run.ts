@@ -1,8 +1,9 @@
 import { Agent, request } from "node:http";
 import { expect } from "vitest";
 import { createOpenApi } from "../../src/rest/openapi.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { patient } from "../setup/wait.ts";
-import { type FuzzRequest, graphqlRequest, rawExchange, restRequest, seeded } from "./generate.ts";
+import { type FuzzRequest, graphqlRequest, rawExchange, restRequest } from "./generate.ts";
 import { type ServerUnderFuzz, startServer } from "./server-process.ts";
 
 /** FUZZ_SEED repeats a run. */
@@ -96,7 +97,7 @@ async function send(server: ServerUnderFuzz, target: Target, total: number): Pro
   let [next, cut] = [0, 0];
   const work = async (): Promise<void> => {
     for (let index = next++; index < total; index = next++) {
-      const random = seeded(seedOf(index));
+      const random = new SeededGenerator(seedOf(index)).next;
       if (index > 0 && index % 10_000 === 0)
         console.info(`seed ${seed}: ${index} sent, ${bad.length} bad, peak ${megabytes()} MB`);
       const kind = index % 20 === 0 ? "raw" : index % 3 === 0 ? "graphql" : "rest";

@@ -3,17 +3,6 @@ import { connect } from "node:net";
 type Json = Record<string, unknown>;
 type Random = () => number;
 
-/** mulberry32: the same seed makes the same requests again. */
-export function seeded(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
-}
-
 export interface FuzzRequest {
   method: string;
   path: string;

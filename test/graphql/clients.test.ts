@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { ApolloClient, gql as apolloGql, HttpLink, InMemoryCache } from "@apollo/client";
@@ -12,6 +11,7 @@ import { getIntrospectionQuery } from "graphql";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 // Caches and compilers of the common clients against the real schema over real HTTP: pages are merged, entities
 // are found again by their ids, and what one account holds of a token does not show up in another's list.
@@ -146,49 +146,45 @@ test("Apollo's cache merges pages, finds a token again by its id and keeps accou
 });
 
 test("Relay's compiler takes the schema: connections that page, fragments that refetch a node", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "mintyard-relay-"));
-  try {
-    const config = {
-      src: ".",
-      schema: "schema.graphql",
-      language: "typescript",
-      artifactDirectory: "out",
-      eagerEsModules: true,
-    };
-    await writeFile(join(folder, "relay.config.json"), JSON.stringify(config));
-    await writeFile(join(folder, "schema.graphql"), await readFile(schemaPath));
-    await writeFile(
-      join(folder, "app.ts"),
-      `declare const graphql: (text: TemplateStringsArray) => unknown;
-      export const query = graphql\`query appQuery($who: Address!) { account(address: $who) { address ...app_nfts } }\`;
-      export const list = graphql\`fragment app_nfts on Account
-        @refetchable(queryName: "appNextQuery")
-        @argumentDefinitions(count: { type: "Int", defaultValue: 20 }, cursor: { type: "String" }) {
-        nfts(chain: "goerli", first: $count, after: $cursor) @connection(key: "app_nfts") {
-          edges { amount node { ...app_token } } totalCount } }\`;
-      export const token = graphql\`fragment app_token on Nft @refetchable(queryName: "appTokenQuery") {
-        id name metadata contract { id name } }\`;
-      export const holders = graphql\`query appHoldersQuery($c: Address!, $n: Int, $after: String) {
-        contract(chain: "goerli", address: $c) { holders(first: $n, after: $after) @connection(key: "app_holders") {
-          edges { node { address amount } } } } }\`;\n`,
-    );
-    await mkdir(join(folder, "out"));
-    const { stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      [new URL("../../node_modules/relay-compiler/cli.js", import.meta.url).pathname, "relay.config.json"],
-      { cwd: folder },
-    );
-    expect(`${stdout}${stderr}`).not.toMatch(/error/i);
-    for (const name of ["appQuery", "appNextQuery", "appTokenQuery", "appHoldersQuery", "app_nfts", "app_token"]) {
-      expect(await readFile(join(folder, "out", `${name}.graphql.ts`), "utf8")).toContain(name);
-    }
-    // What the compiler made of the refetch is a document that this server answers.
-    const compiled = await readFile(join(folder, "out", "appNextQuery.graphql.ts"), "utf8");
-    const text = JSON.parse(/"text": (".*")/.exec(compiled)?.[1] ?? '""');
-    const id = Buffer.from(`Account:${alice}`).toString("base64url");
-    const { body } = await api.graphql(key, text, { id, count: 2 });
-    expect(body.data.node.nfts.edges).toHaveLength(2);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const folder = temporaryFolder();
+  const config = {
+    src: ".",
+    schema: "schema.graphql",
+    language: "typescript",
+    artifactDirectory: "out",
+    eagerEsModules: true,
+  };
+  await writeFile(join(folder, "relay.config.json"), JSON.stringify(config));
+  await writeFile(join(folder, "schema.graphql"), await readFile(schemaPath));
+  await writeFile(
+    join(folder, "app.ts"),
+    `declare const graphql: (text: TemplateStringsArray) => unknown;
+    export const query = graphql\`query appQuery($who: Address!) { account(address: $who) { address ...app_nfts } }\`;
+    export const list = graphql\`fragment app_nfts on Account
+      @refetchable(queryName: "appNextQuery")
+      @argumentDefinitions(count: { type: "Int", defaultValue: 20 }, cursor: { type: "String" }) {
+      nfts(chain: "goerli", first: $count, after: $cursor) @connection(key: "app_nfts") {
+        edges { amount node { ...app_token } } totalCount } }\`;
+    export const token = graphql\`fragment app_token on Nft @refetchable(queryName: "appTokenQuery") {
+      id name metadata contract { id name } }\`;
+    export const holders = graphql\`query appHoldersQuery($c: Address!, $n: Int, $after: String) {
+      contract(chain: "goerli", address: $c) { holders(first: $n, after: $after) @connection(key: "app_holders") {
+        edges { node { address amount } } } } }\`;\n`,
+  );
+  await mkdir(join(folder, "out"));
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    [new URL("../../node_modules/relay-compiler/cli.js", import.meta.url).pathname, "relay.config.json"],
+    { cwd: folder },
+  );
+  expect(`${stdout}${stderr}`).not.toMatch(/error/i);
+  for (const name of ["appQuery", "appNextQuery", "appTokenQuery", "appHoldersQuery", "app_nfts", "app_token"]) {
+    expect(await readFile(join(folder, "out", `${name}.graphql.ts`), "utf8")).toContain(name);
   }
+  // What the compiler made of the refetch is a document that this server answers.
+  const compiled = await readFile(join(folder, "out", "appNextQuery.graphql.ts"), "utf8");
+  const text = JSON.parse(/"text": (".*")/.exec(compiled)?.[1] ?? '""');
+  const id = Buffer.from(`Account:${alice}`).toString("base64url");
+  const { body } = await api.graphql(key, text, { id, count: 2 });
+  expect(body.data.node.nfts.edges).toHaveLength(2);
 });

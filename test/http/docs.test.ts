@@ -1,7 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { errorTable } from "../../src/errors/errors.ts";
@@ -9,6 +7,7 @@ import { samples, sampleVariables } from "../../src/graphql/samples.ts";
 import { guides } from "../../src/server/start-page.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { addressOf, nobody } from "../setup/nft-fixture.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 let api: ApiServer;
 let key: string;
@@ -75,7 +74,7 @@ test("the quick start has a way in for each kind of user, and its commands work"
   }
   const commands = guides.flatMap(({ steps }) => steps.map(({ code }) => code)).filter((code) => code.includes("curl"));
   expect(commands).toHaveLength(5);
-  const dir = await mkdtemp(join(tmpdir(), "mintyard-start-"));
+  const dir = temporaryFolder();
   for (const command of commands) {
     const env = { PATH: process.env["PATH"], BASE: api.url, API_KEY: key };
     const { stdout } = await promisify(execFile)("sh", ["-ec", command], { cwd: dir, env });

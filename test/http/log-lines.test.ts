@@ -1,22 +1,19 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freePorts } from "../../src/free-port.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 
 const key = randomUUID();
 let database: TestDatabase;
-let dir: string;
+const dir = temporaryFolder();
 let api: ServiceProcess;
 let base: string;
 beforeAll(async () => {
   database = await createTestDatabase();
-  dir = await mkdtemp(join(tmpdir(), "mintyard-lines-"));
   const [port = 0] = await freePorts(1);
   base = `http://127.0.0.1:${port}`;
   api = await ServiceProcess.start("api", {
@@ -29,7 +26,6 @@ afterAll(async () => {
   await api?.end("SIGKILL");
   await allow(true);
   await database?.drop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 /** Lets nobody into the database, and sends away who is there. */

@@ -1,16 +1,13 @@
 import { expect, test } from "vitest";
 import { OpenList } from "../../src/http/open-list.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 
 const item = (name: number) => ({ name, place: 0 });
 
 test("it has what was added and not removed, whatever the order", () => {
   const list = new OpenList<ReturnType<typeof item>>();
   const known = new Set<ReturnType<typeof item>>();
-  let state = 7;
-  const random = (below: number) => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return Math.floor((state / 2 ** 32) * below);
-  };
+  const random = new SeededGenerator(7).below;
   for (let step = 0; step < 5_000; step += 1) {
     if (random(2) === 0 && known.size < 40) {
       const added = item(step);

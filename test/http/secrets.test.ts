@@ -1,25 +1,22 @@
 import { spawn } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { OtlpCollector } from "../setup/otlp-collector.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { wait } from "../setup/wait.ts";
 
 let database: TestDatabase;
-let dir: string;
+const dir = temporaryFolder();
 beforeAll(async () => {
   database = await createTestDatabase();
-  dir = await mkdtemp(join(tmpdir(), "mintyard-secrets-"));
 });
 afterAll(async () => {
   await database?.drop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 test("twenty planted secrets and one more are in no log line, error, metric or trace of the HTTP process", async () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { type Hex, keccak256, pad, stringToBytes, toHex } from "viem";
 import { type CompiledContract, compileSolidity } from "../setup/compile.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 
 export interface Log {
   topics: Hex[];
@@ -41,20 +42,9 @@ export const words = (...values: (bigint | Hex)[]): Hex => `0x${values.map((valu
 const max = 2n ** 256n - 1n;
 const zero = word(0n);
 
-/** A stream of pseudo-random whole numbers below a bound, the same for the same seed. */
-export function randomOf(seed: number): (below: number) => number {
-  let state = seed >>> 0;
-  return (below) => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) % below;
-  };
-}
-
 /** The hostile and odd contracts that an index meets; numbers differ with the seed, the answers hold for all. */
 export function hostileCases(seed: number): HostileCase[] {
-  const random = randomOf(seed);
+  const random = new SeededGenerator(seed).below;
   const person = () => toHex(BigInt(1 + random(1_000_000)), { size: 20 });
   const id = BigInt(random(1_000_000));
   const [a, b, c] = [person(), toHex(2n ** 150n + BigInt(random(1000)), { size: 20 }), toHex(2n ** 151n, { size: 20 })];

@@ -1,8 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import type { Anvil } from "./anvil.ts";
-import { hostileContract, randomOf, transferTopic, word } from "./hostile-cases.ts";
+import { hostileContract, transferTopic, word } from "./hostile-cases.ts";
 import { IndexedAnvil } from "./indexed-anvil.ts";
 import { until } from "./indexed-chain.ts";
 
@@ -26,7 +27,7 @@ const raw = (hex: Hex) => Buffer.from(hex.slice(2), "hex");
 test("while one contract floods each block with 16,000 logs the others are at most two blocks behind", async () => {
   const hostile = await chain.deploy(hostileContract());
   const honest = await chain.deploy(hostileContract());
-  const random = randomOf(firstSeed);
+  const random = new SeededGenerator(firstSeed).below;
   const shown = async () => {
     const [row] = await query("SELECT max(block_number) AS block FROM nft.transfers WHERE contract = $1", [
       raw(honest.address),

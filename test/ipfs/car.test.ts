@@ -1,6 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { CarReader } from "@ipld/car/reader";
@@ -9,14 +8,14 @@ import { importer } from "ipfs-unixfs-importer";
 import { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 // Content comes and goes as CAR files, made and read here by the reference library.
 let server: UploadServer;
-let folder: string;
+const folder = temporaryFolder();
 beforeAll(async () => {
   server = await startUploadServer();
-  folder = await mkdtemp(join(tmpdir(), "mintyard-car-"));
 });
 afterAll(async () => {
   await server.close();

@@ -13,6 +13,7 @@ import { openContentStore } from "../../src/ipfs/content-store.ts";
 import { readFileBytes } from "../../src/ipfs/read-file-bytes.ts";
 import { abandonedAfterMs } from "../../src/ipfs/sweep-parts.ts";
 import { sweepRegularly } from "../../src/ipfs/sweep-regularly.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { patient } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
@@ -33,10 +34,8 @@ async function* chunks(bytes: Uint8Array, size = 65_536): AsyncGenerator<Uint8Ar
 /** Bytes that do not repeat, the same in every run. */
 function noise(length: number, seed: number): Buffer {
   const bytes = Buffer.alloc(length);
-  for (let at = 0, value = seed; at < length; at += 4) {
-    value = (Math.imul(value, 1_664_525) + 1_013_904_223) >>> 0;
-    bytes.writeUInt32LE(value, Math.min(at, length - 4));
-  }
+  const random = new SeededGenerator(seed);
+  for (let at = 0; at < length; at += 4) bytes.writeUInt32LE(random.below(2 ** 32), Math.min(at, length - 4));
   return bytes;
 }
 

@@ -1,17 +1,16 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ServiceClient } from "../../bin/service-client.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const uploads = 20;
 let server: Server;
-let folder: string;
+const folder = temporaryFolder();
 let early = 0;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mintyard-early-"));
   await writeFile(join(folder, "picture.png"), Buffer.alloc(3_000_000, 7));
   let asked = 0;
   server = createServer((request, response) => {
@@ -31,7 +30,6 @@ beforeAll(async () => {
 afterAll(async () => {
   server?.closeAllConnections();
   await new Promise((done) => server?.close(done));
-  await rm(folder, { recursive: true, force: true });
 });
 
 test("a server that answers before it has read a file is asked again, and the process lives", async () => {

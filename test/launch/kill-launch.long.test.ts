@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Step } from "../../bin/launch/journal.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { type RunningStack, startStackProcess } from "../setup/stack.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { makeArtwork } from "./artwork.ts";
 import { deployedCollections } from "./deployed-collections.ts";
 import { startLaunch } from "./launch-process.ts";
@@ -17,30 +17,17 @@ const seed = Number(process.env["KILL_SEED"] ?? Date.now() % 1_000_000);
 
 let stack: RunningStack;
 let database: pg.Client;
-let dir: string;
+const dir = temporaryFolder();
 
 beforeAll(async () => {
   stack = await startStackProcess();
   database = new pg.Client({ connectionString: stack.ready.databaseUrl });
   await database.connect();
-  dir = await mkdtemp(join(tmpdir(), "mintyard-kill-launch-"));
 }, 120_000);
 afterAll(async () => {
   await database?.end();
   await stack?.remove();
-  await rm(dir, { recursive: true, force: true });
 });
-
-/** Mulberry32. */
-function seeded(state: number): () => number {
-  let at = state;
-  return () => {
-    at = (at + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(at ^ (at >>> 15), 1 | at);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 async function numberOf(query: string): Promise<number> {
   const { rows } = await database.query<{ count: string }>(query);
@@ -51,7 +38,7 @@ test("killed at 30 points, a launch ends as one collection, with each file store
   timeout: 600_000,
 }, async () => {
   process.stdout.write(`KILL_SEED=${seed}\n`);
-  const random = seeded(seed);
+  const random = new SeededGenerator(seed).next;
   const folder = join(dir, "art");
   const journal = join(dir, "art.launch.jsonl");
   await makeArtwork(folder, { count, seed });

@@ -1,24 +1,23 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { appendFile, mkdtemp, rm, unlink, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { appendFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Address, createPublicClient, http } from "viem";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { Client } from "../setup/client.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { makeArtwork, wallet } from "./artwork.ts";
 import { deployedCollections } from "./deployed-collections.ts";
 import { eventsOf, runLaunchCommand } from "./launch-process.ts";
 
 // One folder, from its faults to its reveal; each test needs those above it.
 const stack = leaseStack();
-let dir: string;
+const dir = temporaryFolder();
 let folder: string;
 let env: Record<string, string>;
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-launch-"));
   folder = join(dir, "art");
   // The stack was given its key, so it is nowhere in its folder.
   env = { MINTYARD_DATA_DIR: stack.dir, MINTYARD_KEY: stack.ready.apiKey };
@@ -26,9 +25,6 @@ beforeAll(async () => {
   const settings = { reveal: "later", placeholder, presaleMintStart: "2035-01-01T00:00:00Z" } as const;
   await makeArtwork(folder, { count: 3, seed: Date.now(), settings });
   await writeFile(join(folder, "placeholder.png"), readFileSync(join(folder, "images/0.png")));
-});
-afterAll(async () => {
-  await rm(dir, { recursive: true, force: true });
 });
 
 const launch = (...args: string[]) => runLaunchCommand(args, env);

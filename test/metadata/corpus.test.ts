@@ -1,7 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { importer } from "ipfs-unixfs-importer";
 import { CID } from "multiformats/cid";
 import { identity } from "multiformats/hashes/identity";
@@ -13,6 +10,7 @@ import { compileSolidity } from "../setup/compile.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
 import { NftFixture } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { wait } from "../setup/wait.ts";
 import { corpus, images } from "./corpus.ts";
 import { listen, mintOf, type Serving } from "./strange-server.ts";
@@ -37,7 +35,7 @@ contract Teller {
 /** A token whose contract sends the reader to a server, as EIP-3668 has it. */
 const offchain = 9_999n;
 
-let folder: string;
+const folder = temporaryFolder();
 let database: TestDatabase;
 let chain: Chain;
 let apis: ReadApis;
@@ -49,7 +47,6 @@ const words: Record<string, string> = {};
 const asked: string[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mintyard-corpus-"));
   const gateways = await Promise.all(
     [held.gateway, held.named].map((blocks) =>
       listen(
@@ -103,7 +100,6 @@ afterAll(async () => {
   await apis.services.content.close();
   await apis.services.pool.end();
   await database.drop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 function fill(text: string, self: string): string {

@@ -1,7 +1,4 @@
 // 300 tokens as a test; `npm run -s mintyard -- dev bench reveal` runs the same with 10,000 and prints the figures.
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
@@ -11,6 +8,7 @@ import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import type { NftFixture } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { wait } from "../setup/wait.ts";
 import { images } from "./corpus.ts";
 import { mintOf } from "./strange-server.ts";
@@ -32,7 +30,7 @@ contract Drop {
   }
 }`;
 
-let folder: string;
+const folder = temporaryFolder();
 let database: TestDatabase;
 let chain: Chain;
 let index: NftFixture;
@@ -42,7 +40,6 @@ let hidden: string;
 let revealed: string;
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mintyard-reveal-"));
   chain = await startChain();
   const indexed = await createIndexedDatabase([31337]);
   database = indexed.database;
@@ -96,7 +93,6 @@ afterAll(async () => {
   await chain?.stop();
   await apis.services.pool.end();
   await database.drop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 async function progress(): Promise<{ total: number; fresh: number; pending: number; failed: number }> {

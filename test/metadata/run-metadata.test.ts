@@ -1,8 +1,5 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { runMetadata } from "../../src/metadata/schedule/run-metadata.ts";
@@ -12,6 +9,7 @@ import { compileSolidity } from "../setup/compile.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type Movement, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { slowness, wait } from "../setup/wait.ts";
 
 const source = `// SPDX-License-Identifier: MIT
@@ -38,7 +36,7 @@ contract Talker {
 vi.setConfig({ testTimeout: 150_000 });
 
 const alice = addressOf(0x11);
-let folder: string;
+const folder = temporaryFolder();
 let database: TestDatabase;
 let chain: Chain;
 let index: NftFixture;
@@ -49,7 +47,6 @@ let talker: { address: `0x${string}`; abi: readonly unknown[] };
 const asked: string[] = [];
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "mintyard-metadata-"));
   web = createServer((request, response) => {
     asked.push(request.url ?? "");
     if (request.url === "/slow") return;
@@ -85,7 +82,6 @@ afterAll(async () => {
   await apis.services.content.close();
   await apis.services.pool.end();
   await database.drop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Runs the worker while `work` goes on. */

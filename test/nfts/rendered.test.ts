@@ -5,6 +5,7 @@ import { contractRendering, tokenRendering } from "../../src/nfts/rendered.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 
 const contracts = [0xa1, 0xb2, 0xc3].map(addressOf);
 const alice = addressOf(0x11);
@@ -24,12 +25,9 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 
 const seed = Number(process.env["RENDER_SEED"] ?? Date.now() % 2 ** 31);
-let state = seed;
-function random(below: number): number {
-  state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-  return Math.floor((state / 2 ** 32) * below);
-}
-const pick = <T>(values: readonly T[]): T => values[random(values.length)] as T;
+const generator = new SeededGenerator(seed);
+const random = generator.below;
+const pick = <T>(values: readonly T[]): T => generator.pick(values);
 const texts = [
   null,
   "",

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Services } from "../../src/services.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
-import { SeededGenerator } from "../chaos/seeded-generator.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 
 let s: ProductScenario;

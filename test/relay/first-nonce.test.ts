@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { findReservation } from "../../src/relay/store/nonces.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
-import { SeededGenerator } from "../chaos/seeded-generator.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { launch, RelayHarness } from "./harness.ts";
 import { loseRows } from "./lost-rows.ts";
 

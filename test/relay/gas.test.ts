@@ -8,7 +8,7 @@ import { intrinsicGas } from "../../src/relay/chain/intrinsic-gas.ts";
 import { explainIntent } from "../../src/relay/requests/explain-intent.ts";
 import type { Services } from "../../src/services.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
-import { SeededGenerator } from "../chaos/seeded-generator.ts";
+import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { launch, RelayHarness } from "./harness.ts";
 
 let h: RelayHarness;

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createWalletClient, http } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -18,25 +16,24 @@ import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 
 let h: RelayHarness;
 let before: Services;
 let caller: Caller;
-let dir: string;
+const dir = temporaryFolder();
 let fresh: TestDatabase;
 beforeAll(async () => {
   h = await RelayHarness.start();
   before = h.process();
   caller = await h.caller();
-  dir = await mkdtemp(join(tmpdir(), "mintyard-restored-"));
   fresh = await createTestDatabase({ migrated: false });
 });
 afterAll(async () => {
   await h?.stop();
   await fresh?.drop();
-  await rm(dir, { recursive: true, force: true });
 });
 
 const done = ["confirmed", "finalized"];

@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type RequestListener, type Server } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Address } from "viem";
 import { generatePrivateKey } from "viem/accounts";
@@ -13,6 +11,7 @@ import { signerProcess } from "../../src/signing/signer-client.ts";
 import { createSignerServer } from "../../src/signing/signer-server.ts";
 import type { SigningBackend } from "../../src/signing/signing-backend.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 const factory: Address = `0x${"11".repeat(20)}`;
 const wallet = keySigner(generatePrivateKey());
@@ -31,7 +30,7 @@ let backend: SigningBackend;
 let signer: Signer;
 let server: Server | null = null;
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-signer-client-"));
+  dir = temporaryFolder();
   backend = signerProcess({ endpoint: { socketPath: join(dir, "signer.sock") }, token: { value: token } }, log);
   const relay = { ...defaultRelayPolicy(31337, true), wallets: [wallet.address] };
   const chain: Pick<Chain, "id" | "relay"> = { id: 31337, relay };
@@ -42,7 +41,6 @@ beforeEach(async () => {
 afterEach(async () => {
   backend.close();
   await close();
-  await rm(dir, { recursive: true, force: true });
 });
 
 async function listen(next: Server): Promise<void> {

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -10,13 +9,14 @@ import { restoreBackup } from "../../src/db/admin/restore.ts";
 import { prepareDatabase } from "../../src/processes/prepare-database.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { dumps, unpackDump, unpackOlder } from "./dump.ts";
 import { insertIntent } from "./seed.ts";
 
 const versions = (await readdir(dumps)).map((file) => file.replace(".json.gz", "")).sort();
 
-let dir: string;
+const dir = temporaryFolder();
 let fresh: TestDatabase;
 const made: TestDatabase[] = [];
 const emptyDatabase = async () => {
@@ -25,12 +25,10 @@ const emptyDatabase = async () => {
   return database;
 };
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), "mintyard-upgrade-"));
   fresh = await createTestDatabase();
 });
 afterAll(async () => {
   await Promise.all([...made, fresh].map((database) => database?.drop()));
-  await rm(dir, { recursive: true, force: true });
 });
 
 /** Everything that makes the form of schema `service`, so that two databases can be compared. */

@@ -1,13 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { readdir } from "node:fs/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { clearExpired } from "../../src/collections/clear-expired.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { createTestDatabase } from "../setup/database.ts";
 import { send } from "../setup/send.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 let api: ApiServer | undefined;
 afterEach(async () => {
@@ -83,7 +82,7 @@ const canMount = spawnSync(probe, probeArguments).status === 0;
 
 test.skipIf(!canMount)("a disk that fills in the middle of an upload keeps nothing of it, and says so", async () => {
   const database = await createTestDatabase();
-  const folder = await mkdtemp(join(tmpdir(), "mintyard-full-"));
+  const folder = temporaryFolder();
   try {
     const script = new URL("./fill-disk.ts", import.meta.url).pathname;
     const [command = "", ...rest] = mount(
@@ -103,7 +102,6 @@ test.skipIf(!canMount)("a disk that fills in the middle of an upload keeps nothi
     expect(rows).toEqual([{ cars: 1 }]);
   } finally {
     await database.drop();
-    await rm(folder, { recursive: true, force: true });
   }
 });
 

@@ -1,7 +1,5 @@
 import { execFile } from "node:child_process";
 import { randomBytes, randomUUID } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -17,6 +15,7 @@ import { startTestChain, type TestChain } from "../setup/local-chain.ts";
 import { addressOf, NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { startStandby } from "../setup/standby.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { hasPrometheus, Prometheus } from "./prometheus.ts";
 import { askedBy, boardQueries, readAlerts, root, runbooks } from "./rules.ts";
@@ -25,7 +24,7 @@ const needs = hasPrometheus ? "" : " (skipped: Debian's package prometheus is no
 const key = randomUUID();
 const run = promisify(execFile);
 
-let dir: string;
+const dir = temporaryFolder();
 let primary: EmbeddedPostgres;
 let standby: EmbeddedPostgres;
 let standbyPool: pg.Pool;
@@ -68,7 +67,6 @@ const startApi = async (port: number, env: Record<string, string> = {}) =>
 
 describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () => {
   beforeAll(async () => {
-    dir = await mkdtemp(join(tmpdir(), "mintyard-alerts-"));
     const [one = 0, two = 0, api = 0, faulty = 0, worker = 0, port = 0] = await freePorts(6);
     ports = { api, faulty, worker };
     primary = await startPostgres(join(dir, "primary"), one);
@@ -100,7 +98,6 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     await endOnce(standbyPool, () => standbyPool.end());
     await endOnce(standby, () => standby.stop());
     await endOnce(primary, () => primary.stop());
-    await rm(dir, { recursive: true, force: true });
   });
 
   test("fires while nothing is watched, and is silent beside a healthy service", async () => {

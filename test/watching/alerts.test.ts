@@ -1,8 +1,8 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { type AlertCase, alertCases } from "./alert-cases.ts";
 import { readAlerts, root, rulesFile, runbooks } from "./rules.ts";
 
@@ -43,19 +43,15 @@ describe.skipIf(!hasPromtool)(`promtool${needs}`, () => {
   });
 
   test("each alert fires by its fault's series, once, and is silent by those of a healthy service", () => {
-    const dir = mkdtempSync(join(tmpdir(), "mintyard-rules-"));
-    try {
-      const file = join(dir, "cases.json");
-      const tests = (["firing", "healthy"] as const).flatMap((kind) =>
-        inGroups(kind).map((cases) => asTest(cases, kind)),
-      );
-      // JSON is YAML.
-      writeFileSync(file, JSON.stringify({ rule_files: [rulesFile], evaluation_interval: "1m", tests }));
-      const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", file], { encoding: "utf8" });
-      expect([status, stdout, stderr]).toEqual([0, expect.stringContaining("SUCCESS"), ""]);
-    } finally {
-      rmSync(dir, { recursive: true, force: true });
-    }
+    const dir = temporaryFolder();
+    const file = join(dir, "cases.json");
+    const tests = (["firing", "healthy"] as const).flatMap((kind) =>
+      inGroups(kind).map((cases) => asTest(cases, kind)),
+    );
+    // JSON is YAML.
+    writeFileSync(file, JSON.stringify({ rule_files: [rulesFile], evaluation_interval: "1m", tests }));
+    const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", file], { encoding: "utf8" });
+    expect([status, stdout, stderr]).toEqual([0, expect.stringContaining("SUCCESS"), ""]);
   });
 });
 

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import type { Address } from "viem";
@@ -8,6 +7,7 @@ import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { Client } from "../setup/client.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
 import { buildPages } from "./web-fixture.ts";
@@ -17,7 +17,7 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
   const stack = leaseStack();
   let browser: Browser;
   let origin: string;
-  let dir: string;
+  const dir = temporaryFolder();
   let chain: ReturnType<typeof connect>;
   let owner: Wallet;
   let fan: Wallet;
@@ -26,7 +26,6 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     await buildPages();
     browser = await openBrowser();
     origin = new URL(stack.ready.rest).origin;
-    dir = await mkdtemp(join(tmpdir(), "mintyard-pages-"));
     chain = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
     [owner, fan] = [await chain.createWallet(), await chain.createWallet()];
     collection = await deployWithTraits();
@@ -44,7 +43,6 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
   });
   afterAll(async () => {
     await browser?.close();
-    await rm(dir, { recursive: true, force: true });
   });
   const mintOne = `0xa0712d68${"1".padStart(64, "0")}` as const;
 

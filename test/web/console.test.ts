@@ -1,11 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect } from "../../bin/demo-wallets.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage } from "./browser.ts";
 import { buildPages } from "./web-fixture.ts";
@@ -13,18 +13,15 @@ import { buildPages } from "./web-fixture.ts";
 describe.skipIf(!hasBrowser)("the console", () => {
   const stack = leaseStack();
   let browser: Browser;
-  let folder: string;
+  const folder = temporaryFolder();
   beforeAll(async () => {
     await buildPages();
     browser = await openBrowser();
-    folder = join(await mkdtemp(join(tmpdir(), "mintyard-art-")), "art");
-    await mkdir(folder);
     for (let id = 0; id < 3; id += 1) await writeFile(join(folder, `${id}.png`), drawImage(id + 50));
     await writeFile(join(folder, "7.txt"), "not a picture");
   });
   afterAll(async () => {
     await browser?.close();
-    await rm(join(folder, ".."), { recursive: true, force: true });
   });
 
   test("a wallet signs in, a folder is launched, and the collection's page changes it", async () => {

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import pg from "pg";
 import type { Browser } from "playwright-core";
@@ -8,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { connect, type Wallet } from "../../bin/demo-wallets.ts";
 import { leaseStack } from "../setup/shared-stack.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { patient } from "../setup/wait.ts";
 import { addWallet, hasBrowser, openBrowser, openPage, type WatchedPage } from "./browser.ts";
 import { enterOn, tabTo, typeInto } from "./keyboard.ts";
@@ -19,13 +19,12 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
   const stack = leaseStack();
   let browser: Browser;
   let database: pg.Client;
-  let dir: string;
+  const dir = temporaryFolder();
   let origin: string;
   let chain: ReturnType<typeof connect>;
   beforeAll(async () => {
     await buildPages();
     browser = await openBrowser();
-    dir = await mkdtemp(join(tmpdir(), "mintyard-console-"));
     origin = new URL(stack.ready.rest).origin;
     chain = connect(stack.ready.rpcUrl ?? "", stack.ready.chainId ?? 0);
     database = new pg.Client({ connectionString: stack.ready.databaseUrl });
@@ -34,7 +33,6 @@ describe.skipIf(!hasBrowser)("a launch in the console", () => {
   afterAll(async () => {
     await database?.end().catch(() => undefined);
     await browser?.close();
-    await rm(dir, { recursive: true, force: true });
   });
 
   /** Pictures that no other test has, with documents that have traits. */

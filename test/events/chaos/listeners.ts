@@ -6,7 +6,7 @@ import { createDatabase, createPool } from "../../../src/db/pool/pool.ts";
 import { freePorts } from "../../../src/free-port.ts";
 import type { Anvil } from "../../indexing/anvil.ts";
 import type { Beside, ChaosParts } from "../../indexing/chaos/run-chaos.ts";
-import { randomOf } from "../../indexing/hostile-cases.ts";
+import { SeededGenerator } from "../../setup/seeded-generator.ts";
 import { CutFollower } from "./cut-follower.ts";
 import { FaultyReceiver } from "./faulty-receiver.ts";
 import { KeptProcess } from "./keep-process.ts";
@@ -45,7 +45,7 @@ export async function startListeners(parts: ChaosParts, goal: ListenerGoal): Pro
   const processes = ["api", "worker"].map((name) => new KeptProcess(`src/processes/${name}.ts`, env));
   const url = `http://127.0.0.1:${port}`;
   await untilAnswering(url, processes);
-  const receiver = await FaultyReceiver.start(randomOf(goal.seed + 11));
+  const receiver = await FaultyReceiver.start(new SeededGenerator(goal.seed + 11).below);
   const contracts = world.plain.map((address) => address.toLowerCase());
   for (const finality of levels) {
     const input = {

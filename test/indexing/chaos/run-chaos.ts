@@ -6,9 +6,9 @@ import pg from "pg";
 import type { Hex } from "viem";
 import { startPostgres } from "../../../src/embedded/postgres.ts";
 import { freePorts } from "../../../src/free-port.ts";
+import { SeededGenerator } from "../../setup/seeded-generator.ts";
 import { wait as waitFor } from "../../setup/wait.ts";
 import { type Anvil, startAnvil } from "../anvil.ts";
-import { randomOf } from "../hostile-cases.ts";
 import { startFaultyRpcProxy } from "./faulty-rpc-proxy.ts";
 import { keepIndexer } from "./keep-indexer.ts";
 import { again, Kills, type Victim } from "./kills.ts";
@@ -99,7 +99,7 @@ export async function runChaos(
   const { chainId = 31337 } = goal;
   const started = Date.now();
   const seconds = () => Math.round((Date.now() - started) / 1000);
-  const random = randomOf(goal.seed);
+  const random = new SeededGenerator(goal.seed).below;
   const directory = await mkdtemp(join(tmpdir(), "mintyard-chaos-"));
   const [port = 0] = await freePorts(1);
   const start = () => startPostgres(join(directory, "pg"), port);
@@ -112,7 +112,7 @@ export async function runChaos(
   for (let count = 0; count < 5; count++) await other.mine();
   // Two endpoints of one node; each injects faults by a seeded generator of its own.
   const proxies = await Promise.all(
-    [1, 2].map((offset) => startFaultyRpcProxy(chain.url, other.url, randomOf(goal.seed + offset))),
+    [1, 2].map((offset) => startFaultyRpcProxy(chain.url, other.url, new SeededGenerator(goal.seed + offset).below)),
   );
   const sum = (pick: (proxy: (typeof proxies)[number]) => number) => proxies.reduce((all, one) => all + pick(one), 0);
   const faultCount = () => sum((proxy) => proxy.count());

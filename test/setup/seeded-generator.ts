@@ -7,13 +7,16 @@ export class SeededGenerator {
   }
 
   /** 0 inclusive to 1 exclusive. */
-  next(): number {
+  readonly next = (): number => {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let t = this.#state;
     t = Math.imul(t ^ (t >>> 15), t | 1);
     t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
     return ((t ^ (t >>> 14)) >>> 0) / 4_294_967_296;
-  }
+  };
+
+  /** A whole number, 0 inclusive to `bound` exclusive. */
+  readonly below = (bound: number): number => Math.floor(this.next() * bound);
 
   chance(probability: number): boolean {
     return this.next() < probability;
@@ -25,6 +28,6 @@ export class SeededGenerator {
   }
 
   pick<T>(items: readonly T[]): T {
-    return items[Math.floor(this.next() * items.length)] as T;
+    return items[this.below(items.length)] as T;
   }
 }
