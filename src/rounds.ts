@@ -39,6 +39,9 @@ export class Rounds {
   readonly #ringable = new Set<() => void>();
   #rings = 0;
   #heard = false;
+  #eventsWanted = false;
+  /** Of whoever rings. */
+  onEventsWanted: (wanted: boolean) => unknown = () => undefined;
 
   /**
    * @param restMs the longest pause of a loop that rests: what a lost ring costs.
@@ -63,6 +66,13 @@ export class Rounds {
     this.#heard = heard;
     // Nobody heard what happened meanwhile.
     if (isNew) this.ring();
+  }
+
+  /** Whether events are to ring too: a busy installation has many. */
+  set eventsWanted(wanted: boolean) {
+    if (this.#eventsWanted === wanted) return;
+    this.#eventsWanted = wanted;
+    this.onEventsWanted(wanted);
   }
 
   /** Runs a loop until the signal. Never fails: a round that throws is logged and repeated. */

@@ -1,10 +1,15 @@
--- The worker looks less and less often while nothing happens, and at once when it is told of work. Requests to the relay tell
--- of themselves by their events; these rows have none.
+-- The worker looks less and less often while nothing happens, and at once when it is told of work.
 CREATE FUNCTION service.wake_worker() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = '' AS $$
 BEGIN
   PERFORM pg_catalog.pg_notify('mintyard_work', '');
   RETURN NULL;
 END $$;
+-- Not of its later states: while it has one that is not the end, the worker looks as often as ever.
+CREATE TRIGGER intent_wake AFTER INSERT ON service.intent
+  FOR EACH STATEMENT EXECUTE FUNCTION service.wake_worker();
+-- From the first endpoint on the worker listens to events.
+CREATE TRIGGER webhook_wake AFTER INSERT OR UPDATE OF state ON service.webhook
+  FOR EACH STATEMENT EXECUTE FUNCTION service.wake_worker();
 CREATE TRIGGER metadata_demand_wake AFTER INSERT ON service.metadata_demand
   FOR EACH STATEMENT EXECUTE FUNCTION service.wake_worker();
 -- Of tokens only those that somebody waits for: all others are found by the worker itself.

@@ -32,6 +32,7 @@ export async function runWebhooks(services: Services, rounds: Rounds): Promise<v
       if (dropped > 0) log.info({ partitions: dropped }, "dropped events that are too old");
     }
     isUsed = await matcher.matchAll();
+    rounds.eventsWanted = isUsed;
     if (isUsed) await serving.begin();
     return isUsed ? "soon" : "rest";
   };

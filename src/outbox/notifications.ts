@@ -6,14 +6,14 @@ export type Channel = "mintyard_events" | "mintyard_work" | "mintyard_proof";
 /** A connection that hears notifications, while it is open. */
 export class Notifications {
   readonly #config: pg.ClientConfig;
-  readonly #channels: readonly Channel[];
+  readonly #channels: Set<Channel>;
   readonly #heard: (channel: Channel | null) => void;
   #client: pg.Client | null = null;
 
   /** @param heard is also called, with null, when the connection is lost. */
   constructor(config: pg.ClientConfig, channels: readonly Channel[], heard: (channel: Channel | null) => void) {
     this.#config = config;
-    this.#channels = channels;
+    this.#channels = new Set(channels);
     this.#heard = heard;
   }
 
@@ -29,12 +29,19 @@ export class Notifications {
     client.on("notification", ({ channel }) => this.#heard(channel as Channel));
     try {
       await client.connect();
-      await client.query(this.#channels.map((channel) => `LISTEN ${channel}`).join("; "));
+      await client.query([...this.#channels].map((channel) => `LISTEN ${channel}`).join("; "));
     } catch (error) {
       await client.end().catch(() => undefined);
       throw error;
     }
     this.#client = client;
+  }
+
+  /** From now on hears a channel too, or no more. */
+  async hear(channel: Channel, hears: boolean): Promise<void> {
+    if (hears) this.#channels.add(channel);
+    else this.#channels.delete(channel);
+    await this.#client?.query(`${hears ? "LISTEN" : "UNLISTEN"} ${channel}`);
   }
 
   async close(): Promise<void> {

@@ -11,7 +11,7 @@ const arrivalMs = 5_000;
 const reconnect = { firstMs: 200, mostMs: 10_000 };
 
 /**
- * Rings for a process's loops when PostgreSQL tells of events or of work, by one connection, until they end. A
+ * Rings for a process's loops when PostgreSQL tells of work, or of events where they are wanted, by one connection, until they end. A
  * connection that hears nothing, as behind a pooler that hands it on with each transaction, is not relied on.
  *
  * @param connection of its own; `pool` goes where the other processes' connections go.
@@ -23,13 +23,18 @@ export async function ringRounds(
 ): Promise<void> {
   let arrived: (channel: Channel | null) => void = () => undefined;
   let proven = false;
-  const channels = ["mintyard_events", "mintyard_work", "mintyard_proof"] as const;
-  const notifications = new Notifications(connection, channels, (channel) => {
+  const notifications = new Notifications(connection, ["mintyard_work", "mintyard_proof"], (channel) => {
     proven = channel !== null;
     rounds.heard = proven;
     arrived(channel);
     if (channel !== null && channel !== "mintyard_proof") rounds.ring();
   });
+  rounds.onEventsWanted = (wanted) =>
+    notifications.hear("mintyard_events", wanted).then(
+      () => rounds.ring(),
+      // The connection is lost, and will be opened with it.
+      () => undefined,
+    );
   const pause = async (ms: number, ends: (channel: Channel | null) => boolean) => {
     const early = new AbortController();
     arrived = (channel) => ends(channel) && early.abort();
