@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -44,9 +44,12 @@ interface RowResult {
 export async function runTests(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true });
   if (values.list) return printTiers();
-  const reports = mkdtempSync(join(tmpdir(), "mintyard-test-"));
+  // Everything of the run lies in it, and goes with it; the server of a database may run as somebody else.
+  const folder = mkdtempSync(join(tmpdir(), "mintyard-test-"));
+  chmodSync(folder, 0o755);
+  process.env["TMPDIR"] = folder;
   try {
-    const report = (name: string) => join(reports, `${name}.json`);
+    const report = (name: string) => join(folder, `${name}.json`);
     const plan = planOf(values, positionals, report);
     const slowness = await measureSlowness();
     process.env["MINTYARD_TEST_SLOWNESS"] = slowness.toFixed(2);
@@ -59,7 +62,7 @@ export async function runTests(args: readonly string[]): Promise<number> {
     }
     return summarise(rows, Number(values.slowest));
   } finally {
-    rmSync(reports, { recursive: true });
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 

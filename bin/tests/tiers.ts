@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 
-/** `default` is what `npm test` runs, `long` what `npm run test:long` runs. docs/testing.md says what each file guards. */
+/** `default` is what `npm test` runs, `long` what `npm run test:long` runs. */
 export type Tier = "default" | "long";
 
 export const root = join(import.meta.dirname, "../..");
