@@ -10,7 +10,10 @@ import type { SignerTrouble } from "../signing/trouble.ts";
 export type Trouble =
   /** No block of it is indexed yet. */
   | "index_missing"
-  /** Its indexer has not reported lately: it or the chain's nodes are away. */
+  /**
+   * Its indexer has not reported lately, or has taken in no block for as long although the nodes have newer ones: `waitsFor`
+   * says why.
+   */
   | "index_stalled"
   /** More blocks behind its node than `MAX_INDEX_LAG_BLOCKS`. */
   | "index_behind"
@@ -48,6 +51,10 @@ export interface ChainStatus {
   checkedSecondsAgo: number | null;
   /** Since a node reported its head last. */
   nodeSeenSecondsAgo: number | null;
+  /** Since the index took in a block last; 0 while it has its node's head. */
+  standsSeconds: number | null;
+  /** What an index that stands waits for; null while it moves. `indexer`: nothing that can be seen. */
+  waitsFor: "processor" | "nodes" | "database" | "indexer" | null;
   /** Endpoints that have to agree on a block before a deployment counts as final. */
   quorum: number;
   walletStates: { wallet: string; state: string; nextNonce: string; open: number }[];
@@ -86,7 +93,7 @@ export interface ServiceStatus {
 /** An indexer reports every few seconds. */
 const stalledSeconds = 120;
 const stuckSeconds = 600;
-/** A node that answers is asked every second. */
+/** A node that answers is asked every few seconds. */
 const unseenSeconds = 10;
 /** Whose flags are added up for one answer. */
 const mostContracts = 100_000;
@@ -94,7 +101,16 @@ const mostContracts = 100_000;
 interface Row {
   now: number;
   heads: { chain_id: number; block_number: number; block_timestamp: number }[];
-  freshness: { chain_id: number; lag: number; checked: number; seen: number; fault: boolean; agree: boolean | null }[];
+  freshness: {
+    chain_id: number;
+    lag: number;
+    checked: number;
+    seen: number;
+    stands: number;
+    waits_for: ChainStatus["waitsFor"];
+    fault: boolean;
+    agree: boolean | null;
+  }[];
   wallet_states: { chain_id: number; wallet: string; state: string; next_nonce: string; open: number }[];
   roles: { chain_id: number; wallet: string; has_role: boolean }[];
   shared: { chain_id: number; wallet: string; transactions: number; recent: boolean }[];
@@ -129,7 +145,8 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
         SELECT chain_id, greatest(node_head - indexed_block, 0) AS lag, providers_agree AS agree,
           extract(epoch FROM clock_timestamp() - checked_at) AS checked,
           extract(epoch FROM clock_timestamp() - node_seen_at) AS seen,
-          node_fault IS NOT NULL AS fault FROM service.chain_freshness) f) AS freshness,
+          CASE WHEN node_head > indexed_block THEN extract(epoch FROM clock_timestamp() - progressed_at) ELSE 0 END AS stands,
+          waits_for, node_fault IS NOT NULL AS fault FROM service.chain_freshness) f) AS freshness,
       (SELECT coalesce(json_agg(l), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, state, next_nonce::text, (SELECT count(*) FROM service.nonce_reservation s
           WHERE s.chain_id = w.chain_id AND s.addr = w.addr AND s.state = 'open') AS open
@@ -202,6 +219,8 @@ function chainStatus(
     lagBlocks,
     checkedSecondsAgo: fresh ? Math.max(0, Math.round(fresh.checked)) : null,
     nodeSeenSecondsAgo: fresh ? Math.max(0, Math.round(fresh.seen)) : null,
+    standsSeconds: fresh ? Math.max(0, Math.round(fresh.stands)) : null,
+    waitsFor: fresh?.waits_for ?? null,
     quorum: chain.relay.quorum,
     walletStates: walletStates.map(({ wallet, state, next_nonce, open }) => ({
       wallet,
@@ -262,7 +281,8 @@ function troublesOf(
 ): Trouble[] {
   const troubles = new Set<Trouble>();
   if (status.indexedBlock === null) troubles.add("index_missing");
-  if (status.checkedSecondsAgo !== null && status.checkedSecondsAgo > stalledSeconds) troubles.add("index_stalled");
+  if (Math.max(status.checkedSecondsAgo ?? 0, status.standsSeconds ?? 0) > stalledSeconds)
+    troubles.add("index_stalled");
   if (fresh?.fault && fresh.seen > unseenSeconds) troubles.add("nodes_unreachable");
   if (status.lagBlocks !== null && status.lagBlocks > maxLag) troubles.add("index_behind");
   if (fresh?.agree === false) troubles.add("nodes_disagree");

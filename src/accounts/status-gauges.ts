@@ -59,6 +59,19 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     ({ nodeSeenSecondsAgo }) => nodeSeenSecondsAgo,
   );
   perChain(
+    "mintyard_index_stands_seconds",
+    "Since the index took in a block last; 0 while it has its node's head.",
+    ({ standsSeconds }) => standsSeconds,
+  );
+  gauge(
+    "mintyard_index_waits_for",
+    "1 for what an index that stands waits for: processor, nodes, database, or its indexer.",
+    ["chain", "cause"],
+    (set, { chains }) => {
+      for (const { chain, waitsFor } of chains) if (waitsFor) set(1, { chain, cause: waitsFor });
+    },
+  );
+  perChain(
     "mintyard_oldest_waiting_seconds",
     "Age of the oldest deployment without a signature.",
     ({ oldestWaitingSeconds }) => oldestWaitingSeconds ?? 0,

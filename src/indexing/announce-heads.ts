@@ -9,12 +9,11 @@ const repeat = { firstMs: 100, mostMs: 5_000 };
 /**
  * Tells Ponder each new head of the chain over a websocket of `server` (`eth_subscribe`), so that it asks for none itself.
  *
- * Each head is told again, at growing pauses: Ponder 0.17.7 takes in fifty missing blocks for each time that it is told,
- * and at a reorganisation it only takes out what left the chain. One that it has it ignores.
+ * Each head is announced again, at growing pauses: Ponder 0.17.7 takes in fifty missing blocks for each announcement, and at a reorganisation it only takes out what left the chain. One that it has it ignores.
  */
 export function announceHeads(server: Server, heads: HeadWatch): { stop(): void } {
   const sockets = new WebSocketServer({ server, maxPayload: maxRequestBytes });
-  const told = new Set<ServerSocket>();
+  const subscribers = new Set<ServerSocket>();
   let timer: NodeJS.Timeout | undefined;
   const tell = (socket: ServerSocket, { block }: SeenHead) => {
     const { transactions: _, ...result } = block;
@@ -22,21 +21,21 @@ export function announceHeads(server: Server, heads: HeadWatch): { stop(): void 
   };
   const tellAll = (pauseMs: number) => {
     clearTimeout(timer);
-    if (told.size === 0) return;
+    if (subscribers.size === 0) return;
     const { head } = heads;
-    if (head) for (const socket of told) tell(socket, head);
+    if (head) for (const socket of subscribers) tell(socket, head);
     timer = setTimeout(() => tellAll(Math.min(2 * pauseMs, repeat.mostMs)), pauseMs).unref();
   };
   const off = heads.onHead(() => tellAll(repeat.firstMs));
   sockets.on("connection", (socket: ServerSocket) => {
     socket.on("error", () => undefined);
-    socket.on("close", () => told.delete(socket));
+    socket.on("close", () => subscribers.delete(socket));
     socket.on("message", (data) => {
       const request = readRequest(data);
       const result = request?.method === "eth_subscribe" ? subscription : true;
       socket.send(JSON.stringify({ jsonrpc: "2.0", id: request?.id ?? null, result }));
       if (result === true) return;
-      told.add(socket);
+      subscribers.add(socket);
       tellAll(repeat.firstMs);
     });
   });

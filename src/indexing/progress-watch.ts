@@ -45,7 +45,7 @@ export class ProgressWatch {
   readonly #readDelay: () => Promise<number>;
   #sign = "";
   #movedAt = Date.now();
-  #lookedAt = Date.now();
+  #readAt = Date.now();
   /** Since it moved, without what it waited for the processor. */
   #stoodMs = 0;
   #delayMs = 0;
@@ -96,12 +96,12 @@ export class ProgressWatch {
 
   /** Adds the time since the last look. */
   async #count(now: number): Promise<void> {
-    const passed = now - this.#lookedAt;
+    const passed = now - this.#readAt;
     const delay = await this.#readDelay();
     // Another process has begun at zero.
     const waited = Math.min(Math.max(delay - (this.#delayRead ?? delay), 0), passed);
     this.#delayRead = delay;
-    this.#lookedAt = now;
+    this.#readAt = now;
     this.#delayMs += waited;
     this.#stoodMs += passed - Math.min(waited, mostStarvedShare * passed);
   }

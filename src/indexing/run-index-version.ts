@@ -177,11 +177,11 @@ async function watchPonder(
     await recordStall(client, chain.id, chain.name);
     ponder.kill();
   };
-  let told = 0;
+  let reportedAt = 0;
   const pause = async () => {
     await wait(pollMs, undefined, { signal: ended });
-    if (Date.now() - told < lookMs) return;
-    told = Date.now();
+    if (Date.now() - reportedAt < lookMs) return;
+    reportedAt = Date.now();
     const head = gateway.heads.head?.header.number ?? null;
     const progress = await watch.look("backfill", head);
     // What readers see is another index until this one has caught up.

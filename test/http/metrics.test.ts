@@ -86,6 +86,7 @@ describe("/metrics", () => {
       `INSERT INTO service.chain_freshness (chain_id, chain_name, schema_name, indexed_block, indexed_timestamp, node_head)
        VALUES (31337, 'goerli', 'x', 10, 1, 12) ON CONFLICT DO NOTHING`,
     );
+    await api.database.pool.query("UPDATE service.chain_freshness SET waits_for = 'processor'");
     await api.database.pool.query("UPDATE service.upload SET pin_state = 'failed', pin_error = 'x'");
     (globalThis as { gc?: () => void }).gc?.();
     // The other two processes have servers of their own for it.
@@ -146,6 +147,18 @@ describe("/readyz and /status", () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ ready: true, degraded: true, draining: false });
     expect((await api.send("GET", "/readyz?strict", null)).status).toBe(503);
+    // One that looks and is answered, and takes in nothing.
+    const shown = async () => {
+      const { chains } = (await api.send("GET", "/status", null)).body;
+      return chains.find(({ chain }: { chain: string }) => chain === "goerli");
+    };
+    await pool.query(`UPDATE service.chain_freshness SET checked_at = now(), node_seen_at = now() + interval '1 hour', indexed_block = 98,
+      progressed_at = now() - interval '3 minutes', waits_for = 'processor'`);
+    await expect
+      .poll(shown, patient)
+      .toMatchObject({ lagBlocks: 2, waitsFor: "processor", troubles: expect.arrayContaining(["index_stalled"]) });
+    await pool.query("UPDATE service.chain_freshness SET node_seen_at = now() + interval '1 hour', indexed_block = 10");
+    await expect.poll(async () => (await shown()).lagBlocks, patient).toBe(90);
     // The process sees one tenant's rows at a time, and everybody's sums here.
     const { chains } = (await api.send("GET", "/status", null)).body;
     const goerli = chains.find(({ chain }: { chain: string }) => chain === "goerli");
