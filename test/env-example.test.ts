@@ -115,7 +115,15 @@ test("each example is accepted, and differs from the default", () => {
 test("no program reads a variable that is not there", () => {
   const named = new Set(variables.map(({ name }) => name.replace(/_POLYGON$/, "_*")));
   /** Set by our own processes for their children, or by the system. */
-  const internal = ["LOCAL_*", "MINTYARD_TEST_SLOWNESS", "MINTYARD_PONDER", "MINTYARD_CHAOS_CRASH", "PATH", "XDG_CACHE_HOME", "XDG_CONFIG_HOME"];
+  const internal = [
+    "LOCAL_*",
+    "MINTYARD_TEST_SLOWNESS",
+    "MINTYARD_PONDER",
+    "MINTYARD_CHAOS_CRASH",
+    "PATH",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+  ];
   /** Of clients of a service: `mintyard launch`, `mintyard events`. */
   const clients = ["MINTYARD_KEY"];
   const files = execFileSync("git", ["ls-files", "src", "bin", "indexer", "ponder.config.ts", "deploy"], {
