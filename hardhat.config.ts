@@ -19,5 +19,13 @@ export default defineConfig({
     edr: { type: "edr-simulated", chainType: "l1", hardfork: "prague", chainId },
     osaka: { type: "edr-simulated", chainType: "l1", hardfork: "osaka", chainId },
   },
-  test: { solidity: { fuzz: { runs: 256 }, invariant: { runs: 64, depth: 120, failOnRevert: true } } },
+  test: {
+    solidity: {
+      profiles: {
+        // The seed is the same each time. The long tier looks further.
+        default: { fuzz: { runs: 32 }, invariant: { runs: 8, depth: 60, failOnRevert: true } },
+        long: { fuzz: { runs: 256 }, invariant: { runs: 64, depth: 120, failOnRevert: true } },
+      },
+    },
+  },
 });

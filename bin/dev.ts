@@ -139,7 +139,7 @@ export const devCommands: readonly DevCommand[] = [
     name: "measure limits",
     does: "what each account can cost, and the table in docs/limits.md",
     script: vitest,
-    args: ["run", "test/economics/limits.test.ts"],
+    args: ["run", "test/economics/limits.long.test.ts"],
     env: { LIMITS_WRITE: "1" },
   },
   {

@@ -6,7 +6,17 @@ import { processorSeconds } from "./tests/processor-time.ts";
 import { changedFiles, testsReachedBy } from "./tests/reach.ts";
 import { type Outcome, outcomeOf } from "./tests/report.ts";
 import { measureSlowness } from "./tests/slowness.ts";
-import { contracts, lint, runStep, type Step, type StepResult, types, vitest, webTypes } from "./tests/steps.ts";
+import {
+  contracts,
+  contractsLong,
+  lint,
+  runStep,
+  type Step,
+  type StepResult,
+  types,
+  vitest,
+  webTypes,
+} from "./tests/steps.ts";
 import {
   listTestFiles,
   oldestPostgres,
@@ -99,7 +109,7 @@ function planOf(
     const beside = chosen.filter(runsBesideOthers);
     const alone = chosen.filter((file) => !runsBesideOthers(file));
     return [
-      ...(beside.length > 0 ? [[vitest("long", [...beside, ...only, "--maxWorkers=2"], report("long-beside"))]] : []),
+      ...(beside.length > 0 ? [[vitest("long", [...beside, ...only], report("long-beside"))]] : []),
       ...(alone.length > 0
         ? [[vitest("long", [...alone, ...only, "--no-file-parallelism"], report("long-alone"))]]
         : []),
@@ -133,7 +143,7 @@ function planOf(
     const slow = found.filter((file) => tierOf(file) === "long");
     return [...(quick.length > 0 ? [[service([...quick, ...only])]] : []), ...longTier(slow, only)];
   }
-  if (long) return [...longTier(of("long")), ...onOldest];
+  if (long) return [[contractsLong], ...longTier(of("long")), ...onOldest];
   return [[lint, types, webTypes, contracts], [service(of("default"))]];
 }
 

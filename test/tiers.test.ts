@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
-import { besideOthers, listTestFiles, root, tierOf } from "../bin/tests/tiers.ts";
+import { alone, listTestFiles, root, tierOf } from "../bin/tests/tiers.ts";
 
 /** When a file defines tests: while it is loaded, or only in a function that others call. */
 type Defines = "on load" | "on call" | null;
@@ -81,7 +81,7 @@ test.each<[what: string, text: string, defines: Defines]>([
   expect(inspect("test/x.ts", text).defines).toBe(defines);
 });
 
-test("files that run beside others are files of the long tier", () => {
+test("files that run alone are files of the long tier", () => {
   const long = listTestFiles().filter((file) => tierOf(file) === "long");
-  expect(besideOthers.filter((file) => !long.includes(file))).toEqual([]);
+  expect(alone.filter((file) => !long.includes(file))).toEqual([]);
 });

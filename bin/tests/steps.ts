@@ -38,6 +38,12 @@ export const contracts: Step = {
   command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"],
 };
 
+/** The same with more random calls. */
+export const contractsLong: Step = {
+  name: "contracts-long",
+  command: [...contracts.command, "--test-profile", "long"],
+};
+
 /** @param args files and options of vitest; @param report file for its results; @param env more of its environment. */
 export function vitest(
   name: string,

@@ -21,35 +21,41 @@ export function listTestFiles(): string[] {
 }
 
 /**
- * Files of the long tier that promise no duration, most of which wait for most of their time: two of them run at once.
- * Each of the others has the machine for itself, since it promises a time or memory, or is chaos as dense as that allows.
+ * Files of the long tier that have the machine for themselves: they promise a time or memory, or are chaos as dense as that
+ * allows. The others run beside one another.
  */
-export const besideOthers: readonly string[] = [
-  "contracts/defects",
-  "contracts/smt",
-  "db/slow-reads",
-  "deploying/deploying",
-  "fuzz/http",
-  "indexing/late-ranges",
-  "indexing/lost-database",
-  "indexing/nodes-away",
-  "indexing/rollback",
-  "indexing/settings",
-  "ipfs/kill-uploads",
-  "ipfs/pinata-pieces",
-  "metadata/ssrf-packets",
-  "mistakes",
-  "nginx",
-  "relay/deep-reorg",
-  "relay/grant",
-  "relay/roles",
-  "relay/two-installations",
-  "two-chains",
-  "watching/alerts-fire",
+export const alone: readonly string[] = [
+  "availability/api-processes",
+  "availability/postgres-restart",
+  "availability/replicas",
+  "chaos/defects",
+  "chaos/relayer",
+  "fresh-clone",
+  "http/attacks-together",
+  "http/page-memory",
+  "indexing/chaos",
+  "indexing/hostile-flood",
+  "indexing/range-spam",
+  "ipfs/import-memory",
+  "ipfs/minor-gc",
+  "launch/kill-launch",
+  "memory-at-rest",
+  "metadata/bombs",
+  "metadata/reveal",
+  "package",
+  "processes",
+  "relay/duplicates",
+  "relay/many-others",
+  "relay/many-waiting",
+  "stop-with-parent",
+  "web/console-pages",
+  "web/launch",
+  "web/pages",
+  "web/refusals",
 ].map((name) => `test/${name}.long.test.ts`);
 
-/** Whether a file of the long tier may run while another one does. */
-export const runsBesideOthers = (file: string): boolean => besideOthers.includes(file);
+/** Whether a file of the long tier may run while others do. */
+export const runsBesideOthers = (file: string): boolean => !alone.includes(file);
 
 /** The programs of the oldest PostgreSQL that README promises, where Debian puts them; the long tier uses them where they are. */
 export const oldestPostgres = "/usr/lib/postgresql/15/bin";

@@ -26,14 +26,14 @@ export async function runWithDefect(
     }
     symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
     const config = join(folder, "hardhat.config.ts");
-    writeFileSync(config, readFileSync(config, "utf8").replace("fuzz: { runs: 256 }", `fuzz: { runs: ${runs} }`));
+    writeFileSync(config, readFileSync(config, "utf8").replace(/fuzz: \{ runs: 256 \}/, `fuzz: { runs: ${runs} }`));
     if (defect) {
       const file = join(folder, defect.file);
       const source = readFileSync(file, "utf8");
       if (source.split(defect.from).length !== 2) throw new Error(`not once in ${defect.file}: ${defect.from}`);
       writeFileSync(file, source.replace(defect.from, defect.to));
     }
-    const args = [resolve("node_modules/hardhat/dist/src/cli.js"), "test", "solidity"];
+    const args = [resolve("node_modules/hardhat/dist/src/cli.js"), "test", "solidity", "--test-profile", "long"];
     const child = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", "pipe", "pipe"] });
     let [stdout, stderr] = ["", ""];
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => {

@@ -31,7 +31,7 @@ const fanout = 256;
 /**
  * Stores the blocks of a directory, one block or a HAMT where that is over the profile's threshold. The tree is our
  * own, because the importer's needs several kilobytes for each name, and twice the time.
- * Source: specs.ipfs.tech UnixFS, IPIP-499; test/ipfs/cid-vectors.test.ts holds it against three other makers.
+ * Source: specs.ipfs.tech UnixFS, IPIP-499; test/ipfs/cid-vectors.long.test.ts holds it against three other makers.
  *
  * @returns the root.
  * @throws ServiceError `value_error` for names whose hashes are equal, which are made on purpose.

@@ -63,7 +63,7 @@ async function template(name: string, from: string, fill: (url: string) => Promi
 
 async function copyOf(template: string): Promise<TestDatabase> {
   const name = `test_${randomBytes(6).toString("hex")}`;
-  await asAdmin((admin) => admin.query(`CREATE DATABASE ${name} TEMPLATE ${template}`));
+  await asAdmin((admin) => admin.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`));
   const url = urlOf(name);
   const pool = createPool(url, "test");
   return {

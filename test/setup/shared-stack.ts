@@ -8,22 +8,36 @@ import { type RunningStack, startStackProcess } from "./stack.ts";
 declare module "vitest" {
   export interface ProvidedContext {
     /**
-     * GET answers with a `StackInfo` of the run's shared stack, and starts it for whoever asks first; POST restarts it; GET of
-     * `/lines` answers with the last lines of its processes.
+     * GET answers with a `StackInfo` of the run's shared stack, and starts it for whoever asks first; POST restarts it; DELETE
+     * ends it unless it is asked for again soon; GET of `/lines` answers with the last lines of its processes.
      */
     sharedStackUrl: string;
   }
 }
 
-/** The side of the run: a stack that starts when the first test file wants it. */
+/** Who waits for it takes it at once; nobody else will come. */
+const unusedMs = 10_000;
+
+/** The side of the run: a stack that starts when the first test file wants it, and ends when none does any more. */
 export async function offerStack(): Promise<{ url: string; close(): Promise<void> }> {
   let starting: Promise<RunningStack> | undefined;
+  let unused: NodeJS.Timeout | undefined;
+  const end = async () => {
+    const ending = starting;
+    starting = undefined;
+    await ending?.then((stack) => stack.remove()).catch(() => undefined);
+  };
   const server = createServer((request, response) => {
     if (request.url === "/lines")
       return void (starting ?? Promise.reject(new Error("it was not started"))).then(
         (stack) => response.end(stack.lastLines()),
         (error: Error) => response.end(error.message),
       );
+    clearTimeout(unused);
+    if (request.method === "DELETE") {
+      unused = setTimeout(end, unusedMs);
+      return void response.end();
+    }
     starting = request.method === "POST" && starting ? starting.then(restart) : (starting ?? startStackProcess());
     starting.then(
       ({ ready, dir }) => response.end(JSON.stringify({ ready, dir })),
@@ -34,12 +48,10 @@ export async function offerStack(): Promise<{ url: string; close(): Promise<void
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     close: async () => {
+      clearTimeout(unused);
       server.closeAllConnections();
       server.close();
-      await starting?.then(
-        (stack) => stack.remove(),
-        () => undefined,
-      );
+      await end();
     },
   };
 }
@@ -86,7 +98,10 @@ export function leaseStack(): LeasedStack {
     Object.assign(stack, await ask("GET"));
   });
   beforeEach(({ onTestFailed }) => onTestFailed(showLines));
-  afterAll(() => lock?.end());
+  afterAll(async () => {
+    await fetch(inject("sharedStackUrl"), { method: "DELETE" });
+    await lock?.end();
+  });
   return stack;
 }
 
