@@ -10,9 +10,16 @@ const chainId = Number(process.env["HARDHAT_CHAIN_ID"] ?? 31337);
 export default defineConfig({
   plugins: [viemPlugin, networkHelpersPlugin],
   solidity: {
-    version: "0.8.37",
-    path: compiler,
-    settings: { evmVersion: "cancun", optimizer: { enabled: true, runs: 200 } },
+    profiles: {
+      // Compiled in half the time, and the tests say the same; the long tier runs them on what is deployed.
+      default: { version: "0.8.37", path: compiler, settings: { evmVersion: "cancun" } },
+      production: {
+        isolated: false,
+        version: "0.8.37",
+        path: compiler,
+        settings: { evmVersion: "cancun", optimizer: { enabled: true, runs: 200 } },
+      },
+    },
   },
   paths: { sources: "contracts/src", tests: { solidity: "contracts/test" }, artifacts: "artifacts", cache: "cache" },
   networks: {

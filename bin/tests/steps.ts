@@ -38,10 +38,10 @@ export const contracts: Step = {
   command: [bin("hardhat/dist/src/cli.js"), "test", "solidity"],
 };
 
-/** The same with more random calls. */
+/** On the bytecode that is deployed, with more random calls. */
 export const contractsLong: Step = {
   name: "contracts-long",
-  command: [...contracts.command, "--test-profile", "long"],
+  command: [...contracts.command, "--build-profile", "production", "--test-profile", "long"],
 };
 
 /** @param args files and options of vitest; @param report file for its results; @param env more of its environment. */

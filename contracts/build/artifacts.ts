@@ -25,7 +25,7 @@ const immutables = ["blob", "deployer", "firstOwner", "fees"] as const;
 export async function buildPublished() {
   const paths = { ...config.paths, artifacts: "artifacts/published", cache: "cache/published" };
   const hre = await createHardhatRuntimeEnvironment({ ...config, paths });
-  await hre.tasks.getTask("build").run({ quiet: true, noTests: true });
+  await hre.tasks.getTask("build").run({ quiet: true, noTests: true, defaultBuildProfile: "production" });
   return hre.artifacts;
 }
 
