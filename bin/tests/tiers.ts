@@ -25,33 +25,21 @@ export function listTestFiles(): string[] {
  * allows. The others run beside one another.
  */
 export const alone: readonly string[] = [
-  "availability/api-processes",
   "availability/postgres-restart",
-  "availability/replicas",
   "chaos/defects",
   "chaos/relayer",
-  "fresh-clone",
   "http/attacks-together",
-  "http/page-memory",
   "indexing/chaos",
   "indexing/hostile-flood",
   "indexing/range-spam",
   "ipfs/import-memory",
   "ipfs/minor-gc",
-  "launch/kill-launch",
   "memory-at-rest",
   "metadata/bombs",
   "metadata/reveal",
-  "package",
   "processes",
-  "relay/duplicates",
   "relay/many-others",
   "relay/many-waiting",
-  "stop-with-parent",
-  "web/console-pages",
-  "web/launch",
-  "web/pages",
-  "web/refusals",
 ].map((name) => `test/${name}.long.test.ts`);
 
 /** Whether a file of the long tier may run while others do. */
