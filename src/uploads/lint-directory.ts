@@ -1,9 +1,10 @@
 import { hash } from "node:crypto";
 import { type ErrorCode, ServiceError } from "../errors/errors.ts";
+import type { Whereabouts } from "../ipfs/locate-content.ts";
 import { type IpfsLocation, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { isTooComplex } from "../metadata/read/parse-document.ts";
 import { baseName, entryNames } from "./entry-names.ts";
-import { lintDocument, type Remark } from "./lint-document.ts";
+import { filesOf, lintDocument, type Remark } from "./lint-document.ts";
 
 /** A rule that some files of a directory break; the directory is stored all the same. */
 export interface DirectoryWarning {
@@ -24,6 +25,18 @@ interface Problem {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
+const ofPlace: Record<Whereabouts, Remark | null> = {
+  here: null,
+  elsewhere: {
+    rule: "image_not_here",
+    message: "an image or file on IPFS is not stored here: upload it, or be sure that somebody else keeps it",
+  },
+  nowhere: {
+    rule: "image_dead",
+    message: "a link leads into a directory that is stored here and has no such file: nobody can have it",
+  },
+};
+
 const mostProblems = 100;
 const mostExamples = 10;
 
@@ -35,8 +48,8 @@ export class DirectoryLint {
   readonly #warnings = new Map<string, DirectoryWarning>();
   readonly #digests = new Map<string, string>();
   readonly #tokenIds = new Set<bigint>();
-  /** Content on IPFS that documents show, with the first file that does. */
-  readonly #images = new Map<string, { location: IpfsLocation; file: string; count: number }>();
+  /** Content on IPFS that documents name, with the first file that does. */
+  readonly #contents = new Map<string, { location: IpfsLocation; file: string; count: number }>();
 
   get refuses(): boolean {
     return this.#problemCount > 0;
@@ -74,22 +87,22 @@ export class DirectoryLint {
     this.#readName(fileName ?? "", names[0] ?? "");
     const shown = baseName(fileName ?? "");
     for (const remark of lintDocument(document)) this.#warn(remark, shown);
-    this.#readImage(document["image"], shown);
+    this.#readLinks(document, shown);
     return true;
   }
 
   /**
    * What was found, by rule. Call it once, at the end.
    *
-   * @param missing which of the locations are not in this installation's store.
+   * @param locate where the content of each location is.
    */
-  async warnings(missing: (locations: readonly IpfsLocation[]) => Promise<boolean[]>): Promise<DirectoryWarning[]> {
+  async warnings(locate: (locations: readonly IpfsLocation[]) => Promise<Whereabouts[]>): Promise<DirectoryWarning[]> {
     this.#findGaps();
-    const images = [...this.#images.values()];
-    const absent = images.length === 0 ? [] : await missing(images.map(({ location }) => location));
-    const message = "an image on IPFS is not stored here: upload it, or be sure that somebody else keeps it";
-    for (const [index, { file, count }] of images.entries()) {
-      if (absent[index]) this.#warn({ rule: "image_not_here", message }, file, count);
+    const contents = [...this.#contents.values()];
+    const places = contents.length === 0 ? [] : await locate(contents.map(({ location }) => location));
+    for (const [index, { file, count }] of contents.entries()) {
+      const remark = ofPlace[places[index] ?? "here"];
+      if (remark) this.#warn(remark, file, count);
     }
     return [...this.#warnings.values()];
   }
@@ -130,13 +143,15 @@ export class DirectoryLint {
     this.#warn({ rule: "name_is_no_token_id", message }, baseName(fileName));
   }
 
-  #readImage(image: unknown, file: string): void {
-    const location = typeof image === "string" ? parseIpfsUri(image) : null;
-    if (!location) return;
-    const key = [location.cid, ...location.path].join("/");
-    const known = this.#images.get(key);
-    if (known) known.count += 1;
-    else this.#images.set(key, { location, file, count: 1 });
+  #readLinks(document: Record<string, unknown>, file: string): void {
+    for (const link of new Set([document["image"], document["animation_url"], ...filesOf(document)])) {
+      const location = typeof link === "string" ? parseIpfsUri(link) : null;
+      if (!location) continue;
+      const key = [location.cid, ...location.path].join("/");
+      const known = this.#contents.get(key);
+      if (known) known.count += 1;
+      else this.#contents.set(key, { location, file, count: 1 });
+    }
   }
 
   #findGaps(): void {

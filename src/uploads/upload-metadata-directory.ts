@@ -43,7 +43,7 @@ export async function uploadMetadataDirectory(
     const meter = dryRun ? () => undefined : await storageMeter(services, caller);
     const lint = new DirectoryLint();
     let found: Promise<readonly DirectoryWarning[]> | undefined;
-    const warnings = () => (found ??= lint.warnings((locations) => content.missing(locations)));
+    const warnings = () => (found ??= lint.warnings((locations) => content.locate(locations)));
     let count = 0;
     async function* accepted() {
       for await (const file of checked(files, config.limits, lint)) {
