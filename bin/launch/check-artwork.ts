@@ -1,5 +1,6 @@
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { imageSize } from "image-size";
 import { imageSizeFromFile } from "image-size/fromFile";
 import { CommandError } from "../command-error.ts";
 import { type Artwork, listed, readDocument, type Token } from "./read-folder.ts";
@@ -96,10 +97,18 @@ async function checkFiles(
 }
 
 async function isReadable(path: string): Promise<boolean> {
-  return await imageSizeFromFile(path).then(
-    ({ width, height }) => width > 0 && height > 0,
-    () => false,
-  );
+  const hasSize = ({ width, height }: { width: number; height: number }) => width > 0 && height > 0;
+  const atOnce = await imageSizeFromFile(path).then(hasSize, () => false);
+  if (atOnce) return true;
+  // The size may stand behind half a megabyte of other data; an SVG need not have one.
+  const bytes = await readFile(path);
+  if (/^\ufeff?\s*(<\?xml[^>]*>|<!--.*?-->|<!DOCTYPE[^>]*>|\s)*<svg[\s>]/is.test(bytes.toString("utf8", 0, 65_536)))
+    return true;
+  try {
+    return hasSize(imageSize(bytes));
+  } catch {
+    return false;
+  }
 }
 
 async function checkDocuments(folder: string, artwork: Artwork, warnings: string[]): Promise<void> {

@@ -227,7 +227,7 @@ function* scalarsOf(text: string): Generator<Scalar> {
 
 /** Files that operating systems and archives leave behind. */
 export function isSystemFile(name: string): boolean {
-  return /^(\.|__MACOSX$|(eh)?thumbs(_vista)?\.db$|desktop\.ini$|icon\r$|~\$)/i.test(name);
+  return /^(\.(?!json$)[^.]|__MACOSX$|(eh)?thumbs(_vista)?\.db$|desktop\.ini$|icon\r$|~\$)/i.test(name);
 }
 
 /** Files of a generator's folder that are no token's: one document with all others, or the collection's own. */

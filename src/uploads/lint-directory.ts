@@ -3,6 +3,7 @@ import { type ErrorCode, ServiceError } from "../errors/errors.ts";
 import type { Whereabouts } from "../ipfs/locate-content.ts";
 import { type IpfsLocation, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { isTooComplex } from "../metadata/read/parse-document.ts";
+import { isLeftOut } from "./document-files.ts";
 import { baseName, entryNames } from "./entry-names.ts";
 import { filesOf, lintDocument, type Remark } from "./lint-document.ts";
 
@@ -62,6 +63,12 @@ export class DirectoryLint {
     this.#problems.push({ code, field: (fileName ?? "").slice(0, 300), message });
   }
 
+  /** What systems and generators put into folders is no token's, and no reason to refuse the tokens. */
+  leaveOut(fileName: string | null): void {
+    const message = "files that are no token's, such as an operating system's, are left out";
+    this.#warn({ rule: "left_out", message }, baseName(fileName ?? ""));
+  }
+
   /** @returns the names under which this file is linked; null when it refuses the directory. */
   names(fileName: string | null): string[] | null {
     try {
@@ -75,7 +82,9 @@ export class DirectoryLint {
 
   /** Looks at a file's bytes. @returns whether they may be linked under these names. */
   file(fileName: string | null, names: readonly string[], bytes: Uint8Array): boolean {
+    const before = this.#warnings.get("left_out")?.count;
     const document = this.#parse(fileName, bytes);
+    if (this.#warnings.get("left_out")?.count !== before) return false;
     const digest = hash("sha256", bytes, "base64");
     const taken = names.find((name) => (this.#digests.get(name) ?? digest) !== digest);
     if (taken !== undefined) {
@@ -125,6 +134,11 @@ export class DirectoryLint {
     try {
       const text = utf8.decode(bytes);
       const value: unknown = JSON.parse(text);
+      // HashLips writes all documents once more, as a list.
+      if (Array.isArray(value) && isLeftOut(baseName(fileName ?? ""))) {
+        this.leaveOut(fileName);
+        return null;
+      }
       if (value === null || typeof value !== "object" || Array.isArray(value)) return wrong("must hold a JSON object");
       if (isTooComplex(text)) {
         const message = "a document is nested so deep or has so many members that indexes leave it out";

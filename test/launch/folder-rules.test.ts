@@ -1,10 +1,11 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { checkArtwork } from "../../bin/launch/check-artwork.ts";
+import { Journal, journalPath } from "../../bin/launch/journal.ts";
 import { readFolder } from "../../bin/launch/read-folder.ts";
-import { parseSettings } from "../../bin/launch/settings.ts";
+import { parseSettings, readSettings } from "../../bin/launch/settings.ts";
 import { linkedDocument } from "../../bin/launch/upload-documents.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
 import { wallet } from "./artwork.ts";
@@ -201,4 +202,74 @@ test.each([
 ])("a document in another encoding is refused by name: %s", async (_, bytes) => {
   const folder = await makeFolder({ "images/0.png": png, "metadata/0.json": bytes });
   await expect(readFolder(folder)).rejects.toThrow("metadata/0.json is not in UTF-8");
+});
+
+test("a byte order mark is no part of a document, and none of launch.json", async () => {
+  const text = JSON.stringify(document("0.png"));
+  const folder = await makeFolder({
+    ...{ "images/0.png": png, "metadata/0.json": `\ufeff${text}`, "launch.json": `\ufeff${JSON.stringify(settings)}` },
+  });
+  expect((await launched(folder)).documents).toEqual([text.replace("0.png", "ipfs://images/0.png")]);
+  expect(await readSettings(folder)).toMatchObject(settings);
+});
+
+test("pictures whose size stands late or nowhere are pictures, and text is none", async () => {
+  const segment = Buffer.alloc(65_002, 1);
+  segment.set([0xff, 0xe2, 0xfd, 0xe8]);
+  const frame = Buffer.from([0xff, 0xc0, 0, 11, 8, 0, 8, 0, 8, 1, 1, 0x11, 0, 0xff, 0xd9]);
+  const jpeg = Buffer.concat([Buffer.from([0xff, 0xd8]), ...Array.from({ length: 10 }, () => segment), frame]);
+  const pictures = {
+    "images/0.jpg": jpeg,
+    "images/1.svg": '<svg xmlns="http://www.w3.org/2000/svg"><path d=""/></svg>',
+    "images/2.svg": '\ufeff<?xml version="1.0"?>\n<!-- a > b --><svg width="100%"/>',
+  };
+  const documents = { "metadata/0.json": document("0.jpg"), "metadata/1.json": document("1.svg") };
+  const folder = await makeFolder({ ...pictures, ...documents, "metadata/2.json": document("2.svg") });
+  expect((await launched(folder)).errors).toEqual([]);
+  await writeFile(join(folder, "images/1.svg"), "<html><svg>");
+  expect((await launched(folder)).errors).toEqual(["pictures that cannot be read: images/1.svg"]);
+  expect((await launched(folder, {}, 1_000)).errors).toContainEqual(expect.stringContaining("the service takes 1000"));
+});
+
+test("linked files and folders are tokens too, and a link to nothing is refused", async () => {
+  const far = await makeFolder({ "images/1.png": png, "metadata/1.json": document("1.png") });
+  const folder = await makeFolder({ "images/0.png": png, "metadata/0.json": document("0.png") });
+  await symlink(join(far, "images/1.png"), join(folder, "images/1.png"));
+  await symlink(join(far, "metadata/1.json"), join(folder, "metadata/1.json"));
+  await symlink(join(far, "images"), join(folder, "videos"));
+  expect(await launched(folder)).toMatchObject({ errors: [], files: [["images/0.png"], ["images/1.png"]] });
+  await symlink(join(far, "gone.json"), join(folder, "metadata/2.json"));
+  await expect(readFolder(folder)).rejects.toThrow("metadata/2.json is a link to nothing");
+});
+
+test("what systems and generators leave behind is left out with a warning", async () => {
+  const junk = [
+    "images/.DS_Store",
+    "images/Thumbs.db",
+    "metadata/desktop.ini",
+    "metadata/collection.json",
+    "metadata/_metadata.json",
+  ];
+  const folder = await makeFolder({
+    ...{ "images/0.png": png, "metadata/0.json": document("0.png"), "metadata/__MACOSX/._0.json": "" },
+    ...Object.fromEntries(junk.map((path) => [path, "[]"])),
+  });
+  const { errors, warnings } = await launched(folder);
+  expect(errors).toEqual([]);
+  expect(warnings).toHaveLength(1);
+  for (const path of [...junk, "metadata/__MACOSX"]) expect(warnings[0]).toContain(path);
+});
+
+test("a lock with one's own process number is an earlier container's, unless this process holds it", async () => {
+  const folder = temporaryFolder();
+  const lock = `${journalPath(folder)}.lock`;
+  await writeFile(lock, String(process.pid));
+  const journal = Journal.open(folder);
+  expect(() => Journal.open(folder)).toThrow("launches this folder already");
+  journal.close();
+  await writeFile(lock, String(process.ppid));
+  expect(() => Journal.open(folder)).toThrow(`process ${process.ppid} launches`);
+  await writeFile(lock, "");
+  Journal.open(folder).close();
+  await rm(journal.path);
 });

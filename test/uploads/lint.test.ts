@@ -124,6 +124,24 @@ test("every warning of every file, by rule, and the directory is stored all the 
   expect(Object.keys((await rest(files, "")).body)).toHaveLength(4);
 });
 
+test("what systems and generators leave in a folder is left out with a warning", async () => {
+  const junk = [
+    { filename: ".DS_Store", text: "\u0000\u0000\u0000\u0001Bud1" },
+    { filename: "__MACOSX/._0.json", text: "\u0000" },
+    { filename: "desktop.ini", text: "[.ShellClassInfo]" },
+    { filename: "Thumbs.db", text: "" },
+    { filename: "_metadata.json", text: "[{},{}]" },
+    { filename: "metadata.json", text: "[]" },
+  ];
+  const alone = await rest([fine(0)], "?dry_run=true");
+  const { body } = await rest([...junk, fine(0)], "?dry_run=true");
+  const examples = [".DS_Store", "._0.json", "desktop.ini", "Thumbs.db", "_metadata.json", "metadata.json"];
+  expect(found(body["warnings"])).toEqual({ left_out: { count: 6, examples } });
+  expect([body["files"], body["metadata_directory_ipfs_uri"]]).toEqual([1, alone.body["metadata_directory_ipfs_uri"]]);
+  expect((await graph([...junk, fine(0)], true))["uri"]).toBe(alone.body["metadata_directory_ipfs_uri"]);
+  expect(await rest(junk, "")).toMatchObject({ status: 422, body: { error: { code: "parameter_missing" } } });
+});
+
 test("links into a directory that is stored here, to files that it does not have, are dead, wherever they stand", async () => {
   const uri = (await rest([fine(0)], "")).body["metadata_directory_ipfs_uri"];
   const files = [
