@@ -13,6 +13,16 @@ interface UserError {
   message: string;
 }
 
+interface StoredDirectory {
+  uri: string;
+  warnings: { rule: string; message: string; count: number; examples: string[] }[];
+}
+
+interface DirectoryAnswer {
+  metadata_directory_ipfs_uri: string;
+  warnings?: StoredDirectory["warnings"];
+}
+
 /** The service refused the request: repeating it would not help. */
 export class RefusedError extends CommandError {
   override readonly name = "RefusedError";
@@ -82,14 +92,22 @@ export class ServiceClient {
     });
   }
 
-  /** @returns the URI of the directory, `ipfs://…/`. @throws RefusedError with each fault of each file. */
-  async uploadDirectory(files: ReadonlyMap<string, string>): Promise<string> {
+  /** What the service takes as one file; Infinity where it does not say: it then refuses the upload itself. */
+  async largestFileBytes(): Promise<number> {
+    const found = await this.#send("/console/installation.json", { method: "GET" }).catch(() => null);
+    const { limits } = (found ?? {}) as { limits?: { file_bytes?: number } };
+    return limits?.file_bytes ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** @returns its URI, `ipfs://…/`, and what readers will stumble over. @throws RefusedError with each fault of each file. */
+  async uploadDirectory(files: ReadonlyMap<string, string>): Promise<StoredDirectory> {
     return await this.#again(async () => {
       const form = new FormData();
       for (const [name, text] of files)
         form.append("metadata_files", new Blob([text], { type: "application/json" }), name);
-      const answer = await this.#send("/v0/metadata/directory", { method: "POST", body: form });
-      return (answer as { metadata_directory_ipfs_uri: string }).metadata_directory_ipfs_uri;
+      const answer = await this.#send("/v0/metadata/directory?warnings=true", { method: "POST", body: form });
+      const { metadata_directory_ipfs_uri: uri, warnings } = answer as DirectoryAnswer;
+      return { uri, warnings: warnings ?? [] };
     });
   }
 

@@ -1,4 +1,6 @@
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { imageSize } from "image-size";
 import { imageSizeFromFile } from "image-size/fromFile";
 import { CommandError } from "../command-error.ts";
 import { type Artwork, listed, readDocument, type Token } from "./read-folder.ts";
@@ -11,20 +13,48 @@ export interface Findings {
   warnings: string[];
 }
 
-/** One picture may have 20 MiB, unless the service's operator allows more. */
-const largestImageBytes = 20 * 1_048_576;
-const video = /\.(mp4|webm|mov|mp3|wav|glb|gltf|html)$/i;
+const noPicture = /\.(mp4|webm|mov|mp3|wav|ogg|oga|ogv|m4a|m4v|flac|glb|gltf|html?|pdf|json|txt|css|js)$/i;
 
-/** Looks at every file before anything is uploaded: numbers, names, pictures, attributes. */
-export async function checkArtwork(folder: string, artwork: Artwork, settings: Settings): Promise<Findings> {
-  const errors = checkNumbers(artwork, settings);
+/**
+ * Looks at every file before anything is uploaded: numbers, names, pictures, attributes.
+ *
+ * @param largestBytes of one file, as the service takes it.
+ */
+export async function checkArtwork(
+  folder: string,
+  artwork: Artwork,
+  settings: Settings,
+  largestBytes: number,
+): Promise<Findings> {
+  const errors = [...checkNumbers(artwork, settings), ...firsts(artwork.faults)];
   const warnings: string[] = [];
   if (artwork.firstNumber === 1)
     warnings.push("documents are numbered from 1 and token ids from 0: 1.json becomes token 0");
+  if (artwork.leftOut.length > 0) warnings.push(`left out, no part of a token: ${listed(artwork.leftOut)}`);
   if (artwork.unused.length > 0) warnings.push(`pictures that no document names: ${listed(artwork.unused)}`);
-  await checkImages(folder, artwork, errors);
-  await checkDocuments(folder, artwork, errors, warnings);
+  await checkFiles(folder, await sizesOf(folder, artwork, settings, errors), largestBytes, errors);
+  await checkDocuments(folder, artwork, warnings);
   return { errors, warnings };
+}
+
+/** Everything that is uploaded, with its size. */
+async function sizesOf(
+  folder: string,
+  { tokens, media }: Artwork,
+  { placeholder, reveal }: Settings,
+  errors: string[],
+): Promise<Map<string, number>> {
+  const sizes = new Map(filesToUpload(tokens).map((path) => [path, media.get(path) ?? 0]));
+  const image = reveal === "later" ? placeholder?.image : undefined;
+  if (image === undefined) return sizes;
+  const found = await stat(join(folder, image)).catch(() => null);
+  if (found?.isFile()) sizes.set(image, found.size);
+  else errors.push(`the placeholder names ${image}, which is no file of the folder`);
+  return sizes;
+}
+
+function firsts(texts: readonly string[], most = 20): string[] {
+  return texts.length > most ? [...texts.slice(0, most), `and ${texts.length - most} more of that kind`] : [...texts];
 }
 
 /** @throws CommandError when the launch cannot begin. */
@@ -51,40 +81,46 @@ function checkNumbers({ tokens, firstNumber }: Artwork, { maxSupply, reserve }: 
   return errors;
 }
 
-async function checkImages(folder: string, { tokens, images }: Artwork, errors: string[]): Promise<void> {
+async function checkFiles(
+  folder: string,
+  sizes: ReadonlyMap<string, number>,
+  largestBytes: number,
+  errors: string[],
+): Promise<void> {
   const unreadable: string[] = [];
-  for (const path of new Set(tokens.flatMap(({ image }) => (image === null ? [] : [image])))) {
-    const size = images.get(path) ?? 0;
+  for (const [path, size] of sizes) {
     if (size === 0) errors.push(`${path} is empty`);
-    else if (size > largestImageBytes) errors.push(`${path} has ${size} bytes, over ${largestImageBytes}`);
-    else if (!video.test(path) && !(await isReadable(join(folder, path)))) unreadable.push(path);
+    else if (size > largestBytes) errors.push(`${path} has ${size} bytes; the service takes ${largestBytes}`);
+    else if (!noPicture.test(path) && !(await isReadable(join(folder, path)))) unreadable.push(path);
   }
   if (unreadable.length > 0) errors.push(`pictures that cannot be read: ${listed(unreadable)}`);
 }
 
 async function isReadable(path: string): Promise<boolean> {
-  return await imageSizeFromFile(path).then(
-    ({ width, height }) => width > 0 && height > 0,
-    () => false,
-  );
+  const hasSize = ({ width, height }: { width: number; height: number }) => width > 0 && height > 0;
+  const atOnce = await imageSizeFromFile(path).then(hasSize, () => false);
+  if (atOnce) return true;
+  // The size may stand behind half a megabyte of other data; an SVG need not have one.
+  const bytes = await readFile(path);
+  if (/^\ufeff?\s*(<\?xml[^>]*>|<!--.*?-->|<!DOCTYPE[^>]*>|\s)*<svg[\s>]/is.test(bytes.toString("utf8", 0, 65_536)))
+    return true;
+  try {
+    return hasSize(imageSize(bytes));
+  } catch {
+    return false;
+  }
 }
 
-async function checkDocuments(folder: string, artwork: Artwork, errors: string[], warnings: string[]): Promise<void> {
-  const without = { image: [] as string[], name: [] as string[], attributes: [] as string[] };
+async function checkDocuments(folder: string, artwork: Artwork, warnings: string[]): Promise<void> {
+  const without = { name: [] as string[], attributes: [] as string[] };
   for (const token of artwork.tokens) {
-    const document = await readDocument(folder, token.document);
-    if (token.image === null && !isLink(document["image"])) without.image.push(token.document);
+    const document = JSON.parse(await readDocument(folder, token.document)) as Record<string, unknown>;
     if (typeof document["name"] !== "string" || document["name"] === "") without.name.push(token.document);
     if (!hasTraits(document["attributes"])) without.attributes.push(token.document);
   }
-  if (without.image.length > 0) errors.push(`no picture belongs to ${listed(without.image)}`);
   if (without.name.length > 0) warnings.push(`no name in ${listed(without.name)}`);
   if (without.attributes.length > 0)
     warnings.push(`attributes are missing or no list of trait_type and value in ${listed(without.attributes)}`);
-}
-
-function isLink(value: unknown): boolean {
-  return typeof value === "string" && /^[a-z]+:/.test(value);
 }
 
 function hasTraits(value: unknown): boolean {
@@ -94,7 +130,7 @@ function hasTraits(value: unknown): boolean {
   );
 }
 
-/** What is uploaded, each picture once, in the order of the tokens. */
-export function imagesToUpload(tokens: readonly Token[]): string[] {
-  return [...new Set(tokens.flatMap(({ image }) => (image === null ? [] : [image])))];
+/** What is uploaded, each file once, in the order of the tokens. */
+export function filesToUpload(tokens: readonly Token[]): string[] {
+  return [...new Set(tokens.flatMap(({ files }) => files))];
 }

@@ -104,6 +104,7 @@ export class Journal {
 
   close(): void {
     closeSync(this.#file);
+    held.delete(this.#lock);
     rmSync(this.#lock, { force: true });
   }
 }
@@ -132,7 +133,40 @@ function parse(text: string, path: string): Step[] {
     });
 }
 
+/** What file systems without hard links answer: exFAT, some shares. */
+const noLinks = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"]);
+
+/** Locks of this process. */
+const held = new Set<string>();
+
 function takeLock(lock: string): void {
+  takeFile(lock);
+  held.add(lock);
+}
+
+/** A process that is killed between the two calls leaves an empty lock, which nobody holds. */
+function takeWithoutLink(lock: string): void {
+  for (;;) {
+    try {
+      writeFileSync(lock, String(process.pid), { flag: "wx" });
+      return;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+    refuseHeld(lock);
+    rmSync(lock, { force: true });
+  }
+}
+
+/** @throws CommandError when another launch runs. */
+function refuseHeld(lock: string): void {
+  const holder = Number(readFileSync(lock, "utf8"));
+  // One's own number is that of an earlier process, as in a new container: this one has not taken the lock yet.
+  if (held.has(lock) || (holder !== process.pid && isRunning(holder)))
+    throw new CommandError(`process ${holder} launches this folder already; if that is no launch, remove ${lock}`);
+}
+
+function takeFile(lock: string): void {
   const own = `${lock}.${process.pid}`;
   // The lock appears with its holder's number in it, never empty.
   writeFileSync(own, String(process.pid));
@@ -142,11 +176,14 @@ function takeLock(lock: string): void {
         linkSync(own, lock);
         return;
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+        const { code = "" } = error as NodeJS.ErrnoException;
+        if (noLinks.has(code)) {
+          takeWithoutLink(lock);
+          return;
+        }
+        if (code !== "EEXIST") throw error;
       }
-      const holder = Number(readFileSync(lock, "utf8"));
-      if (isRunning(holder))
-        throw new CommandError(`process ${holder} launches this folder already; if that is no launch, remove ${lock}`);
+      refuseHeld(lock);
       rmSync(lock, { force: true });
     }
   } finally {

@@ -4,7 +4,7 @@ import { CommandError } from "../command-error.ts";
 import type { ServiceAddress } from "../service-address.ts";
 import { ServiceClient } from "../service-client.ts";
 import { readAllowlist } from "./allowlist.ts";
-import { checkArtwork, refuseFindings } from "./check-artwork.ts";
+import { checkArtwork, filesToUpload, refuseFindings } from "./check-artwork.ts";
 import { nextDeploymentKey, openIntent, type Parts, planDeployment, sendDeployment, untilConfirmed } from "./deploy.ts";
 import { type DeployInput, Journal } from "./journal.ts";
 import { printLinks } from "./links.ts";
@@ -12,7 +12,7 @@ import { type Artwork, readFolder } from "./read-folder.ts";
 import { inMegabytes, type Reporter } from "./reporter.ts";
 import { readSettings, type Settings } from "./settings.ts";
 import { uploadDocuments, uploadPlaceholder } from "./upload-documents.ts";
-import { uploadImages } from "./upload-images.ts";
+import { uploadFiles } from "./upload-files.ts";
 import { verifyCollection } from "./verify-collection.ts";
 import { verifyPins } from "./verify-pins.ts";
 import { amountOf, weiOf } from "./wei.ts";
@@ -41,13 +41,14 @@ export async function runLaunch(
   const folder = resolve(given);
   const settings = await readSettings(folder);
   const artwork = await readFolder(folder);
-  const findings = await checkArtwork(folder, artwork, settings);
+  const client = new ServiceClient(address);
+  const findings = await checkArtwork(folder, artwork, settings, await client.largestFileBytes());
   refuseFindings(findings, options.strict);
   for (const warning of findings.warnings) reporter.warn(warning);
-  const bytes = [...artwork.images.values()].reduce((sum, size) => sum + size, 0);
-  const counts = { tokens: artwork.tokens.length, images: artwork.images.size, bytes };
-  reporter.step("checked", `${counts.tokens} tokens, ${counts.images} pictures, ${inMegabytes(bytes)} MB`, counts);
-  const client = new ServiceClient(address);
+  const files = filesToUpload(artwork.tokens);
+  const bytes = files.reduce((sum, path) => sum + (artwork.media.get(path) ?? 0), 0);
+  const counts = { tokens: artwork.tokens.length, images: files.length, bytes };
+  reporter.step("checked", `${counts.tokens} tokens, ${counts.images} files, ${inMegabytes(bytes)} MB`, counts);
   const journal = Journal.open(folder);
   try {
     await begin(client, journal);
@@ -145,11 +146,11 @@ async function upload(
   settings: Settings,
   artwork: Artwork,
   parts: Parts,
-  { pinTimeoutMs }: LaunchOptions,
+  { pinTimeoutMs, strict }: LaunchOptions,
 ): Promise<Uris> {
   const { journal, reporter } = parts;
-  const cids = await uploadImages(folder, artwork, parts);
-  const base = await uploadDocuments(folder, artwork, cids, parts);
+  const cids = await uploadFiles(folder, artwork, parts);
+  const base = await uploadDocuments(folder, artwork, cids, parts, strict);
   const placeholder = await uploadPlaceholder(folder, settings, parts);
   reporter.step("uploaded", `uploaded; metadata at ${base}`, { baseUri: base, placeholder });
   if (openIntent(journal)) return { base, placeholder };

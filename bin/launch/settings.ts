@@ -1,7 +1,7 @@
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import { CommandError } from "../command-error.ts";
+import { readText } from "./read-text.ts";
 
 export const settingsFile = "launch.json";
 
@@ -48,7 +48,7 @@ export type SettingsInput = z.input<typeof schema>;
 /** @throws CommandError with every fault of the file. */
 export async function readSettings(folder: string): Promise<Settings> {
   const path = join(folder, settingsFile);
-  const text = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+  const text = await readText(folder, settingsFile).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT")
       throw new CommandError(`${path} is missing: \`mintyard launch init ${folder}\` asks for what belongs into it`);
     throw error;

@@ -1,34 +1,39 @@
 import { join } from "node:path";
+import { findFileNames, linkFiles } from "../../src/uploads/document-files.ts";
 import { CommandError } from "../command-error.ts";
 import type { ServiceClient } from "../service-client.ts";
 import { ContentReader, sha256Of } from "./content-id.ts";
 import type { Journal } from "./journal.ts";
-import { type Artwork, readDocument } from "./read-folder.ts";
+import { type Artwork, listed, readDocument, type Token } from "./read-folder.ts";
 import { refuseChanged } from "./refuse-changed.ts";
+import type { Reporter } from "./reporter.ts";
 import type { Settings } from "./settings.ts";
 
 interface Parts {
   client: ServiceClient;
   journal: Journal;
+  reporter: Reporter;
 }
 
 /**
- * Uploads all documents as one directory, each with the link of its picture.
+ * Uploads all documents as one directory, each with the links of its files.
  *
  * @returns the base URI, `ipfs://…/`.
- * @throws CommandError for documents that changed since they were uploaded; their names are in it.
+ * @param strict what the service warns of is an error.
+ * @throws CommandError for documents that changed since they were uploaded, and for links to what the service knows is absent.
  */
 export async function uploadDocuments(
   folder: string,
   artwork: Artwork,
   cids: ReadonlyMap<string, string>,
-  { client, journal }: Parts,
+  { client, journal, reporter }: Parts,
+  strict: boolean,
 ): Promise<string> {
   const files = new Map<string, string>();
   const documents: Record<string, string> = {};
-  for (const { tokenId, document, image } of artwork.tokens) {
-    const content = await readDocument(folder, document);
-    const text = JSON.stringify({ ...content, ...(image === null ? {} : { image: `ipfs://${cids.get(image)}` }) });
+  for (const token of artwork.tokens) {
+    const { tokenId, document } = token;
+    const text = await linkedDocument(folder, artwork, token, cids);
     files.set(`${tokenId}.json`, text);
     documents[document] = sha256Of(text).slice(0, 20);
   }
@@ -41,9 +46,30 @@ export async function uploadDocuments(
     );
     return known.uri;
   }
-  const uri = await client.uploadDirectory(files);
+  const { uri, warnings } = await client.uploadDirectory(files);
+  for (const { message, count, examples } of warnings)
+    reporter.warn(`${message}: ${listed(examples)}${count > examples.length ? ` (${count} in all)` : ""}`);
+  const dead = warnings.find(({ rule }) => rule === "image_dead");
+  if (dead) throw new CommandError(`${dead.message}: ${listed(dead.examples)}; nothing was paid`);
+  if (strict && warnings.length > 0) throw new CommandError("the documents have warnings; nothing was paid");
   journal.write({ step: "directory", uri, documents });
   return uri;
+}
+
+/** A token's document, byte for byte but for the links of its files. */
+export async function linkedDocument(
+  folder: string,
+  artwork: Artwork,
+  token: Pick<Token, "document">,
+  cids: ReadonlyMap<string, string>,
+): Promise<string> {
+  const { document } = token;
+  const text = await readDocument(folder, document);
+  return linkFiles(text, findFileNames(text).names, (name) => {
+    const cid = cids.get(artwork.fileOf(token, name) ?? "");
+    if (cid) return `ipfs://${cid}`;
+    throw new CommandError(`${document} changed meanwhile; leave the folder alone and start again`);
+  });
 }
 
 /** Uploads what every token shows before the reveal. @returns its URI; null when there is none. */

@@ -1,4 +1,4 @@
-import { type Address, getAddress, type Hex } from "viem";
+import { type Address, getAddress, type Hex, isAddress } from "viem";
 import { encodeInitData } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { planOf } from "../auth/plans.ts";
@@ -203,12 +203,19 @@ export function warnOfBaseUri(baseUri = ""): string[] {
 }
 
 function warnOfTexts(input: DeployCollectionInput): string[] {
-  const warnings = warnOfBaseUri(input.baseUri);
-  for (const field of ["ownerAddress", "treasuryAddress", "royaltiesAddress"] as const) {
-    const given = input[field] ?? "";
-    // Mixed case is a checksum (EIP-55) to most wallets; old clients send it wrong and are not refused.
-    const mixed = /[a-f]/.test(given) && /[A-F]/.test(given);
-    if (mixed && getAddress(given.toLowerCase()) !== given) warnings.push(`the checksum of ${field} is wrong: a typo?`);
-  }
-  return warnings;
+  const { ownerAddress, treasuryAddress, royaltiesAddress } = input;
+  return [...warnOfBaseUri(input.baseUri), ...warnOfChecksums({ ownerAddress, treasuryAddress, royaltiesAddress })];
+}
+
+/** Mixed case is a checksum (EIP-55) to most wallets; old clients send it wrong and are not refused. */
+export function warnOfChecksums(addresses: Record<string, unknown>): string[] {
+  const isWrong = (given: unknown) =>
+    typeof given === "string" &&
+    /[a-f]/.test(given) &&
+    /[A-F]/.test(given) &&
+    isAddress(given, { strict: false }) &&
+    getAddress(given.toLowerCase()) !== given;
+  return Object.entries(addresses).flatMap(([field, given]) =>
+    isWrong(given) ? [`the checksum of ${field} is wrong: a typo?`] : [],
+  );
 }

@@ -6,7 +6,7 @@ import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import type { Services } from "../services.ts";
 import { checkAgainstChain, frozen } from "./check-against-chain.ts";
-import { warnOfBaseUri, warnOfSales } from "./check-deployment.ts";
+import { warnOfBaseUri, warnOfChecksums, warnOfSales } from "./check-deployment.ts";
 import { checkUpdate } from "./check-update.ts";
 import { getCollection } from "./collections.ts";
 import { type PlannedCost, planCost } from "./plan-cost.ts";
@@ -42,7 +42,9 @@ export async function planUpdate(
     planCost(services, chain, input.collection, data),
     allowlist ? allowlist.entries.length : countListed(services, collection.allowlistId),
   ]);
-  return { chain, collection: input.collection, ...cost, warnings: warnOf(current, next, listed) };
+  const { royaltiesAddress } = input;
+  const warnings = [...warnOf(current, next, listed), ...warnOfChecksums({ royaltiesAddress })];
+  return { chain, collection: input.collection, ...cost, warnings };
 }
 
 /** Legal, but probably not meant. */

@@ -15,6 +15,8 @@ export interface GraphQLContext {
   session?(): Promise<Session>;
   /** Of the client; null: not known. */
   address?: string | null;
+  /** The request as it came; only where it came through the server. */
+  params?: { variables?: Record<string, unknown> };
 }
 
 export interface SchemaTypes {

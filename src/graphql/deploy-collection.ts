@@ -1,4 +1,5 @@
 import type { Address } from "viem";
+import { warnOfChecksums } from "../collections/check-deployment.ts";
 import { deployCollection } from "../collections/deploy-collection.ts";
 import type { DeployCollectionInput, DeploymentMode } from "../collections/deployment-input.ts";
 import { withFieldNames } from "../collections/field-names.ts";
@@ -9,6 +10,7 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Builder, GraphQLContext } from "./builder.ts";
 import type { DeploymentRef } from "./deployment-type.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
+import { writtenInput } from "./written-input.ts";
 
 /** What became of the request: one of the three, by mode and dry run. */
 interface Outcome {
@@ -110,11 +112,14 @@ export function addDeployCollection(builder: Builder, deployment: DeploymentRef)
             "For `mode: SIGN`: the wallet that will send it, to know the address and the gas, and to detect its transaction. The owner's is detected anyway; of any other wallet use `reportDeployment`.",
         }),
       },
-      resolve: async (_root, { input: given, ...how }, context) => {
-        const request = requestOf(given);
-        return await withUserErrors(() =>
-          withFieldNames(launch(context, request, how), (field) => shortNames[field] ?? field),
-        );
+      resolve: async (_root, { input: given, ...how }, context, info) => {
+        const { owner, treasury, royaltiesAddress } = writtenInput(info, context);
+        const misspelt = warnOfChecksums({ owner, treasury, royaltiesAddress });
+        const run = async (): Promise<Outcome> => {
+          const outcome = await launch(context, requestOf(given), how);
+          return { ...outcome, warnings: [...outcome.warnings, ...misspelt] };
+        };
+        return await withUserErrors(() => withFieldNames(run(), (field) => shortNames[field] ?? field));
       },
     }),
   );

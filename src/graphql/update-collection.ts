@@ -1,5 +1,6 @@
 import type { Address } from "viem";
 import { cancelUpdate } from "../collections/cancel-update.ts";
+import { warnOfChecksums } from "../collections/check-deployment.ts";
 import { withFieldNames } from "../collections/field-names.ts";
 import { type CollectionUpdate, getUpdate } from "../collections/get-update.ts";
 import { planUpdate, type UpdatePlan } from "../collections/plan-update.ts";
@@ -9,6 +10,7 @@ import { collectionType, loadCollection } from "./collection-type.ts";
 import { progressDescription, progressOf, type StateName, type StateRef } from "./deployment-type.ts";
 import { type UserError, userErrorType, withUserErrors } from "./user-errors.ts";
 import { viewerType } from "./viewer.ts";
+import { writtenInput } from "./written-input.ts";
 
 /** Of a dry run its plan, otherwise the update and its key. */
 type Outcome = Partial<UpdateCollectionResult> & { plan?: UpdatePlan };
@@ -108,7 +110,7 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
           description: "Check everything, simulate, and say what it would cost; nothing is stored or spent.",
         }),
       },
-      resolve: async (_root, { input: given, dryRun }, context) => {
+      resolve: async (_root, { input: given, dryRun }, context, info) => {
         const caller = await context.caller();
         const sent = Object.fromEntries(Object.entries(given).filter(([, value]) => value != null)) as {
           [K in keyof typeof given]: NonNullable<(typeof given)[K]>;
@@ -120,10 +122,12 @@ export function addUpdateCollection(builder: Builder, state: StateRef): void {
           ...(royaltiesBps === undefined ? {} : { royaltiesBps: BigInt(royaltiesBps) }),
         };
         const { services } = context;
-        const run = async (): Promise<Outcome> =>
-          dryRun
-            ? { plan: await planUpdate(services, caller, request) }
-            : await updateCollection(services, caller, request);
+        const run = async (): Promise<Outcome> => {
+          if (!dryRun) return await updateCollection(services, caller, request);
+          const plan = await planUpdate(services, caller, request);
+          const { royaltiesAddress } = writtenInput(info, context);
+          return { plan: { ...plan, warnings: [...plan.warnings, ...warnOfChecksums({ royaltiesAddress })] } };
+        };
         return await withUserErrors(() =>
           withFieldNames(run(), (field) => (field === "address" ? "collection" : field)),
         );

@@ -16,7 +16,7 @@ import { findCar, isRecorded, type KnownEntry, recordCar, recordedFiles } from "
 import { type DagScope, exportCar } from "./export-car.ts";
 import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
-import { type ContentLocation, missingLocations } from "./missing-locations.ts";
+import { type ContentLocation, locateContent, type Whereabouts } from "./locate-content.ts";
 import { profileName } from "./profile.ts";
 import { RemoteBlocks } from "./remote-blocks.ts";
 import { type ContentFile, parseCid, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
@@ -98,9 +98,9 @@ export class ContentStore {
     return { root: root.toString(), sizeBytes };
   }
 
-  /** Of each location, whether nothing is stored for it here. The text of a CID must be version 1. */
-  async missing(locations: readonly ContentLocation[]): Promise<boolean[]> {
-    return await missingLocations(this.#db, this.#blocks, locations);
+  /** Of each location, where its content is. The text of a CID must be version 1. */
+  async locate(locations: readonly ContentLocation[]): Promise<Whereabouts[]> {
+    return await locateContent(this.#db, this.#blocks, locations);
   }
 
   /**

@@ -1,9 +1,11 @@
 import { hash } from "node:crypto";
 import { type ErrorCode, ServiceError } from "../errors/errors.ts";
+import type { Whereabouts } from "../ipfs/locate-content.ts";
 import { type IpfsLocation, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { isTooComplex } from "../metadata/read/parse-document.ts";
+import { isLeftOut } from "./document-files.ts";
 import { baseName, entryNames } from "./entry-names.ts";
-import { lintDocument, type Remark } from "./lint-document.ts";
+import { filesOf, lintDocument, type Remark } from "./lint-document.ts";
 
 /** A rule that some files of a directory break; the directory is stored all the same. */
 export interface DirectoryWarning {
@@ -24,6 +26,18 @@ interface Problem {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
+const ofPlace: Record<Whereabouts, Remark | null> = {
+  here: null,
+  elsewhere: {
+    rule: "image_not_here",
+    message: "an image or file on IPFS is not stored here: upload it, or be sure that somebody else keeps it",
+  },
+  nowhere: {
+    rule: "image_dead",
+    message: "a link leads into a directory that is stored here and has no such file: nobody can have it",
+  },
+};
+
 const mostProblems = 100;
 const mostExamples = 10;
 
@@ -35,8 +49,8 @@ export class DirectoryLint {
   readonly #warnings = new Map<string, DirectoryWarning>();
   readonly #digests = new Map<string, string>();
   readonly #tokenIds = new Set<bigint>();
-  /** Content on IPFS that documents show, with the first file that does. */
-  readonly #images = new Map<string, { location: IpfsLocation; file: string; count: number }>();
+  /** Content on IPFS that documents name, with the first file that does. */
+  readonly #contents = new Map<string, { location: IpfsLocation; file: string; count: number }>();
 
   get refuses(): boolean {
     return this.#problemCount > 0;
@@ -47,6 +61,12 @@ export class DirectoryLint {
     if (this.#problems.length >= mostProblems) return;
     const { code, message } = error;
     this.#problems.push({ code, field: (fileName ?? "").slice(0, 300), message });
+  }
+
+  /** What systems and generators put into folders is no token's, and no reason to refuse the tokens. */
+  leaveOut(fileName: string | null): void {
+    const message = "files that are no token's, such as an operating system's, are left out";
+    this.#warn({ rule: "left_out", message }, baseName(fileName ?? ""));
   }
 
   /** @returns the names under which this file is linked; null when it refuses the directory. */
@@ -62,7 +82,9 @@ export class DirectoryLint {
 
   /** Looks at a file's bytes. @returns whether they may be linked under these names. */
   file(fileName: string | null, names: readonly string[], bytes: Uint8Array): boolean {
+    const before = this.#warnings.get("left_out")?.count;
     const document = this.#parse(fileName, bytes);
+    if (this.#warnings.get("left_out")?.count !== before) return false;
     const digest = hash("sha256", bytes, "base64");
     const taken = names.find((name) => (this.#digests.get(name) ?? digest) !== digest);
     if (taken !== undefined) {
@@ -74,22 +96,22 @@ export class DirectoryLint {
     this.#readName(fileName ?? "", names[0] ?? "");
     const shown = baseName(fileName ?? "");
     for (const remark of lintDocument(document)) this.#warn(remark, shown);
-    this.#readImage(document["image"], shown);
+    this.#readLinks(document, shown);
     return true;
   }
 
   /**
    * What was found, by rule. Call it once, at the end.
    *
-   * @param missing which of the locations are not in this installation's store.
+   * @param locate where the content of each location is.
    */
-  async warnings(missing: (locations: readonly IpfsLocation[]) => Promise<boolean[]>): Promise<DirectoryWarning[]> {
+  async warnings(locate: (locations: readonly IpfsLocation[]) => Promise<Whereabouts[]>): Promise<DirectoryWarning[]> {
     this.#findGaps();
-    const images = [...this.#images.values()];
-    const absent = images.length === 0 ? [] : await missing(images.map(({ location }) => location));
-    const message = "an image on IPFS is not stored here: upload it, or be sure that somebody else keeps it";
-    for (const [index, { file, count }] of images.entries()) {
-      if (absent[index]) this.#warn({ rule: "image_not_here", message }, file, count);
+    const contents = [...this.#contents.values()];
+    const places = contents.length === 0 ? [] : await locate(contents.map(({ location }) => location));
+    for (const [index, { file, count }] of contents.entries()) {
+      const remark = ofPlace[places[index] ?? "here"];
+      if (remark) this.#warn(remark, file, count);
     }
     return [...this.#warnings.values()];
   }
@@ -112,6 +134,11 @@ export class DirectoryLint {
     try {
       const text = utf8.decode(bytes);
       const value: unknown = JSON.parse(text);
+      // HashLips writes all documents once more, as a list.
+      if (Array.isArray(value) && isLeftOut(baseName(fileName ?? ""))) {
+        this.leaveOut(fileName);
+        return null;
+      }
       if (value === null || typeof value !== "object" || Array.isArray(value)) return wrong("must hold a JSON object");
       if (isTooComplex(text)) {
         const message = "a document is nested so deep or has so many members that indexes leave it out";
@@ -130,13 +157,15 @@ export class DirectoryLint {
     this.#warn({ rule: "name_is_no_token_id", message }, baseName(fileName));
   }
 
-  #readImage(image: unknown, file: string): void {
-    const location = typeof image === "string" ? parseIpfsUri(image) : null;
-    if (!location) return;
-    const key = [location.cid, ...location.path].join("/");
-    const known = this.#images.get(key);
-    if (known) known.count += 1;
-    else this.#images.set(key, { location, file, count: 1 });
+  #readLinks(document: Record<string, unknown>, file: string): void {
+    for (const link of new Set([document["image"], document["animation_url"], ...filesOf(document)])) {
+      const location = typeof link === "string" ? parseIpfsUri(link) : null;
+      if (!location) continue;
+      const key = [location.cid, ...location.path].join("/");
+      const known = this.#contents.get(key);
+      if (known) known.count += 1;
+      else this.#contents.set(key, { location, file, count: 1 });
+    }
   }
 
   #findGaps(): void {

@@ -1,3 +1,4 @@
+import { parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { displayTypes } from "./metadata-document.ts";
 
 /** What wallets and markets will stumble over in a document that is stored all the same. */
@@ -26,6 +27,7 @@ export function lintDocument(document: Record<string, unknown>): Remark[] {
     if (imageData === undefined && !animation) add("image_missing", "there is no image");
   } else if (typeof image !== "string") add("image_type", "image is not text", image);
   else lintLink(add, "image", image);
+  for (const uri of filesOf(document)) if (isUnfilled(uri)) addUnfilled(add, "file", uri);
   if (typeof animation === "string") lintLink(add, "animation_url", animation);
   else if (animation !== undefined && animation !== null) {
     add("animation_url_type", "animation_url is not text", animation);
@@ -39,7 +41,23 @@ type Add = (rule: string, message: string, found?: unknown) => void;
 
 function lintLink(add: Add, member: string, link: string): void {
   if (!links.test(link)) add(`${member}_link`, `${member} is not a link (ipfs://…, https://…)`, link);
+  else if (isUnfilled(link)) addUnfilled(add, member, link);
   else if (/^http:/i.test(link)) add(`${member}_insecure`, `${member} is an http: link, which browsers refuse`, link);
+}
+
+function isUnfilled(link: string): boolean {
+  return /^ipfs:/i.test(link) && !parseIpfsUri(link);
+}
+
+function addUnfilled(add: Add, member: string, link: string): void {
+  add(`${member}_unfilled`, `${member} is an ipfs: link without a CID: a placeholder that nothing replaced`, link);
+}
+
+/** The links of `properties.files`. */
+export function filesOf({ properties }: Record<string, unknown>): string[] {
+  const files = (properties as { files?: unknown } | null | undefined)?.files;
+  const uris = Array.isArray(files) ? files.map((one: { uri?: unknown } | null) => one?.uri) : [];
+  return uris.filter((uri) => typeof uri === "string");
 }
 
 function lintTrait(add: Add, trait: unknown): void {

@@ -3,6 +3,8 @@ import { ServiceError } from "../errors/errors.ts";
 import type { NewDirectoryFile } from "../ipfs/content-store.ts";
 import type { Services } from "../services.ts";
 import { storageMeter, withUploadPermit } from "./admit-upload.ts";
+import { isSystemFile } from "./document-files.ts";
+import { baseName } from "./entry-names.ts";
 import { DirectoryLint, type DirectoryWarning, quoted } from "./lint-directory.ts";
 import { plainType } from "./upload-file.ts";
 import { type FileInput, recordUpload, type Upload } from "./upload-record.ts";
@@ -43,7 +45,7 @@ export async function uploadMetadataDirectory(
     const meter = dryRun ? () => undefined : await storageMeter(services, caller);
     const lint = new DirectoryLint();
     let found: Promise<readonly DirectoryWarning[]> | undefined;
-    const warnings = () => (found ??= lint.warnings((locations) => content.missing(locations)));
+    const warnings = () => (found ??= lint.warnings((locations) => content.locate(locations)));
     let count = 0;
     async function* accepted() {
       for await (const file of checked(files, config.limits, lint)) {
@@ -70,6 +72,7 @@ async function* checked(
   lint: DirectoryLint,
 ): AsyncGenerator<NewDirectoryFile> {
   let count = 0;
+  let linked = 0;
   let room = limits.directoryBytes;
   for await (const file of files) {
     const { fileName } = file;
@@ -77,6 +80,11 @@ async function* checked(
     if (count > limits.directoryFiles) {
       lint.refuse(null, new ServiceError("value_error", `a directory holds at most ${limits.directoryFiles} files`));
       return;
+    }
+    if (isSystemFile(baseName(fileName ?? ""))) {
+      lint.leaveOut(fileName);
+      await collect(file, 0);
+      continue;
     }
     const names = lint.names(fileName);
     if (!saysJson(file)) {
@@ -96,9 +104,11 @@ async function* checked(
       continue;
     }
     room -= bytes.length;
-    if (names && lint.file(fileName, names, bytes)) yield { names, bytes, contentType: "application/json" };
+    if (!names || !lint.file(fileName, names, bytes)) continue;
+    linked += 1;
+    yield { names, bytes, contentType: "application/json" };
   }
-  if (count === 0) {
+  if (linked === 0 && !lint.refuses) {
     throw new ServiceError("parameter_missing", "send at least one metadata file");
   }
 }

@@ -108,7 +108,7 @@ test("over GraphQL gives the same plan, and says what is legal but probably not 
       gas: String(rest.body["gas"]),
       maxFeePerGasWei: rest.body["max_fee_per_gas"],
     },
-    warnings: [expect.stringContaining("no slash at its end")],
+    warnings: [expect.stringContaining("no slash at its end"), "the checksum of owner is wrong: a typo?"],
     idempotencyKey: key,
     userErrors: [],
   });
@@ -116,6 +116,37 @@ test("over GraphQL gives the same plan, and says what is legal but probably not 
     expect.stringContaining("no slash at its end"),
     expect.stringContaining("checksum of ownerAddress"),
   ]);
+});
+
+test("a wrong checksum is told over GraphQL too: in variables, in a literal, and of an update", async () => {
+  const typo = wallet.replace("0x25D5", "0x25d5");
+  const deploy = `deployCollection(input: $input, dryRun: true) { plan { gas } warnings userErrors { code } }`;
+  const { chain, name, symbol, maxSupply, tokensPerMint, mintPriceWei, publicMintStart } = input({});
+  const given = { chain, name, symbol, maxSupply, tokensPerMint, mintPriceWei, publicMintStart };
+  const literal = Object.entries(given).map(([member, value]) => `${member}: ${JSON.stringify(value)}`);
+  const answers = [
+    await api.graphql(`mutation ($input: DeployCollectionInput!) { ${deploy} }`, {
+      input: input({ owner: wallet.toLowerCase(), treasury: typo, royaltiesAddress: typo }),
+    }),
+    await api.graphql(
+      `mutation ($a: Address!) { ${deploy.replace("$input", `{ ${literal}, owner: $a, treasury: "${typo}", royaltiesAddress: $a }`)} }`,
+      { a: wallet },
+    ),
+  ];
+  expect(answers.map(({ data }) => data["deployCollection"]?.["warnings"])).toEqual([
+    ["the checksum of treasury is wrong: a typo?", "the checksum of royaltiesAddress is wrong: a typo?"],
+    ["the checksum of treasury is wrong: a typo?"],
+  ]);
+  const { predicted_address: address } = await fixture.deployed({});
+  const { body } = await api.put("/v0/contracts/collections?dry_run=true", {
+    ...{ chain: "goerli", contract_address: address, royalties_address: typo },
+  });
+  const { data } = await api.graphql(
+    "mutation ($input: UpdateCollectionInput!) { updateCollection(input: $input, dryRun: true) { warnings } }",
+    { input: { chain: "goerli", collection: address, royaltiesAddress: typo } },
+  );
+  expect(body["warnings"]).toContain("the checksum of royaltiesAddress is wrong: a typo?");
+  expect(data["updateCollection"]?.["warnings"]).toEqual(body["warnings"]);
 });
 
 test("finds a treasury that refuses payments; the deployment is refused too", async () => {

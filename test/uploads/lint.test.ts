@@ -95,6 +95,7 @@ test("every warning of every file, by rule, and the directory is stored all the 
     name_is_no_token_id: { count: 2, examples: ["collection.json", "007.json"] },
     token_ids_missing: { count: 2, examples: ["0", "4"] },
     image_not_here: { count: 1, examples: ["2.json"] },
+    image_unfilled: { count: 1, examples: ['9.json: "ipfs://x"'] },
     image_link: { count: 1, examples: ['5.json: "2.png"'] },
     image_missing: { count: 1, examples: ["6.json"] },
     image_insecure: { count: 1, examples: ['7.json: "http://example.org/x.png"'] },
@@ -121,6 +122,42 @@ test("every warning of every file, by rule, and the directory is stored all the 
   expect(found(stored.body["warnings"])).toEqual(expected);
   // Without a word about warnings the body is what old clients know.
   expect(Object.keys((await rest(files, "")).body)).toHaveLength(4);
+});
+
+test("what systems and generators leave in a folder is left out with a warning", async () => {
+  const junk = [
+    { filename: ".DS_Store", text: "\u0000\u0000\u0000\u0001Bud1" },
+    { filename: "__MACOSX/._0.json", text: "\u0000" },
+    { filename: "desktop.ini", text: "[.ShellClassInfo]" },
+    { filename: "Thumbs.db", text: "" },
+    { filename: "_metadata.json", text: "[{},{}]" },
+    { filename: "metadata.json", text: "[]" },
+  ];
+  const alone = await rest([fine(0)], "?dry_run=true");
+  const { body } = await rest([...junk, fine(0)], "?dry_run=true");
+  const examples = [".DS_Store", "._0.json", "desktop.ini", "Thumbs.db", "_metadata.json", "metadata.json"];
+  expect(found(body["warnings"])).toEqual({ left_out: { count: 6, examples } });
+  expect([body["files"], body["metadata_directory_ipfs_uri"]]).toEqual([1, alone.body["metadata_directory_ipfs_uri"]]);
+  expect((await graph([...junk, fine(0)], true))["uri"]).toBe(alone.body["metadata_directory_ipfs_uri"]);
+  expect(await rest(junk, "")).toMatchObject({ status: 422, body: { error: { code: "parameter_missing" } } });
+});
+
+test("links into a directory that is stored here, to files that it does not have, are dead, wherever they stand", async () => {
+  const uri = (await rest([fine(0)], "")).body["metadata_directory_ipfs_uri"];
+  const files = [
+    fine(0, { image: `${uri}0.json`, animation_url: `https://any.example/ipfs/${uri.slice(7)}0` }),
+    fine(1, { image: `${uri}2.png` }),
+    fine(2, { animation_url: `${uri}0.json/deeper` }),
+    fine(3, { properties: { files: [null, { uri: `${uri}3.glb` }, { uri: "ipfs://NewUriToReplace/3.glb" }] } }),
+    fine(4, { animation_url: "ipfs://NewUriToReplace/4.mp4" }),
+  ];
+  const expected = {
+    image_dead: { count: 3, examples: ["1.json", "2.json", "3.json"] },
+    animation_url_unfilled: { count: 1, examples: ['4.json: "ipfs://NewUriToReplace/4.mp4"'] },
+    file_unfilled: { count: 1, examples: ['3.json: "ipfs://NewUriToReplace/3.glb"'] },
+  };
+  expect(found((await rest(files, "?dry_run=true")).body["warnings"])).toEqual(expected);
+  expect(found((await graph(files, true))["warnings"])).toEqual(expected);
 });
 
 test("every fault of every file at once, with the warnings beside them, dry or not", async () => {

@@ -15,6 +15,7 @@ export function ArtworkStep({ draft, change }: StepProps) {
   const [folder, setFolder] = useState<Folder | null>(null);
   const [progress, setProgress] = useState<UploadProgress | null>(null);
   const [error, setError] = useState<unknown>(null);
+  const [warnings, setWarnings] = useState<readonly string[]>([]);
   const [over, setOver] = useState(false);
   const picker = useRef<HTMLInputElement>(null);
   const abort = useRef(new AbortController());
@@ -37,16 +38,18 @@ export function ArtworkStep({ draft, change }: StepProps) {
   const store = async () => {
     if (!folder || !identity) return;
     setError(null);
+    setWarnings([]);
     const { signal } = abort.current;
     const account = identity.kind === "session" ? identity.accountId : identity.key.slice(-12);
     try {
       const placeholderUri = draft.hidden ? await storePlaceholder(draft.name, draft.description, signal) : "";
       setProgress({ files: 0, bytes: 0, kept: 0, waiting: null });
-      const { baseUri } = await uploadFolder({
-        ...{ tokens: folder.tokens, collection: draft.name, account, signal },
+      const { baseUri, warnings: found } = await uploadFolder({
+        ...{ tokens: folder.tokens, files: folder.files, collection: draft.name, account, signal },
         stored: await StoredFiles.open(),
         report: setProgress,
       });
+      setWarnings(found);
       const supply = folder.tokens.length;
       const perMint = String(Math.min(Number(draft.perMint) || 1, supply));
       change({ baseUri, placeholderUri, supply, perMint, idempotencyKey: "" });
@@ -109,7 +112,7 @@ export function ArtworkStep({ draft, change }: StepProps) {
         <div role="status">
           <progress value={progress.bytes} max={Math.max(folder.bytes, 1)} aria-label="Stored" />
           <p className="small">
-            {progress.files} of {folder.tokens.length} files, {formatBytes(progress.bytes)} of{" "}
+            {progress.files} of {folder.files.length} files, {formatBytes(progress.bytes)} of{" "}
             {formatBytes(folder.bytes)}
             {progress.kept > 0 ? `; ${progress.kept} were stored already` : ""}
             {progress.waiting ? `. ${progress.waiting}` : ""}
@@ -121,6 +124,11 @@ export function ArtworkStep({ draft, change }: StepProps) {
           {counted(draft.supply, "token")} stored at <code>{draft.baseUri}</code>.
         </p>
       )}
+      {warnings.map((text) => (
+        <p key={text} className="notice warn">
+          {text}
+        </p>
+      ))}
       <ErrorNotice error={error} />
     </div>
   );
@@ -131,10 +139,11 @@ function FolderReport({ folder }: { folder: Folder }) {
   return (
     <div className={`notice ${folder.problems.length > 0 ? "wrong" : ""}`} role="status">
       <p>
-        {counted(folder.tokens.length, "picture")}, {formatBytes(folder.bytes)}
+        {counted(folder.files.length, "file")}, {formatBytes(folder.bytes)}
         {folder.problems.length > 0
           ? `; ${folder.problems.length} to mend before anything is sent:`
           : ". Nothing is wrong with them."}
+        {folder.leftOut.length > 0 && ` Left out, no part of a token: ${folder.leftOut.slice(0, 10).join(", ")}.`}
       </p>
       {shown.length > 0 && (
         <ul>

@@ -6,7 +6,7 @@ import { type Draft, readAllowlist } from "./draft.ts";
 
 const prepareQuery = `mutation ($input: DeployCollectionInput!, $sender: Address!) {
   deployCollection(input: $input, mode: SIGN, sender: $sender) {
-    transaction { to data valueWei gas expectedAddress } userErrors { field message }
+    transaction { to data valueWei gas expectedAddress } warnings userErrors { field message }
   }
 }`;
 const reportQuery = `mutation ($chain: ChainName!, $hash: Hex!) {
@@ -16,6 +16,7 @@ const reportQuery = `mutation ($chain: ChainName!, $hash: Hex!) {
 interface Prepared {
   deployCollection: {
     transaction: { to: string | null; data: string; valueWei: string; gas: string | null } | null;
+    warnings: string[];
     userErrors: { field: string | null; message: string }[];
   };
 }
@@ -59,12 +60,13 @@ export async function deployWithWallet(
   const chainId = `0x${chain.id.toString(16)}`;
   if (Number(await ask<string>("eth_chainId")) !== chain.id) await ask("wallet_switchEthereumChain", { chainId });
   const { deployCollection } = await graphql<Prepared>(prepareQuery, { input: inputOf(draft), sender: from });
-  const { transaction, userErrors } = deployCollection;
+  const { transaction, warnings, userErrors } = deployCollection;
   if (!transaction) throw new Error(userErrors.map(({ message }) => message).join("; ") || "Nothing was prepared.");
   const call = { from, data: transaction.data, value: `0x${BigInt(transaction.valueWei).toString(16)}` };
   const gas = BigInt(transaction.gas ?? (await ask<string>("eth_estimateGas", call)));
   const fee = gas * BigInt(await ask<string>("eth_gasPrice"));
-  say(`Confirm in your wallet: the deployment costs about ${formatFee(fee)} ${coinOf(chain.name)}.`);
+  const cost = `Confirm in your wallet: the deployment costs about ${formatFee(fee)} ${coinOf(chain.name)}.`;
+  say([cost, ...warnings].join(" "));
   const hash = await ask<string>("eth_sendTransaction", { ...call, gas: `0x${gas.toString(16)}` });
   sent(hash);
   return hash;

@@ -1,8 +1,11 @@
-/** One token of the folder: its picture, and its metadata if the folder has some. */
+import { type FileName, FileNames, findFileNames, isLeftOut } from "../../../src/uploads/document-files.ts";
+
+/** One token of the folder: its document, if the folder has some, and the files that belong to it. */
 export interface FolderToken {
   id: number;
-  image: File;
-  metadata: Record<string, unknown> | null;
+  document: string | null;
+  /** Each name in the document, with its file; without a document the picture of the token's number alone. */
+  files: { name: FileName | null; file: File }[];
 }
 
 export interface FolderProblem {
@@ -12,14 +15,17 @@ export interface FolderProblem {
 }
 
 export interface Folder {
-  name: string;
   tokens: FolderToken[];
+  /** What the tokens name, each once. */
+  files: File[];
   bytes: number;
   problems: FolderProblem[];
+  /** Files that are no part of a token. */
+  leftOut: string[];
 }
 
-const pictures = /\.(png|jpe?g|gif|webp|svg|avif)$/i;
-const hiddenFile = /(^|\/)(\.|__MACOSX|Thumbs\.db$|desktop\.ini$)/;
+const pictures = /\.(png|jpe?g|gif|webp|svg|avif|bmp|tiff?)$/i;
+const media = /\.(mp4|webm|mov|m4v|ogv|mp3|wav|ogg|oga|flac|m4a|glb|gltf|html?|pdf)$/i;
 
 interface Found {
   path: string;
@@ -53,57 +59,112 @@ export function filesOfInput(list: FileList): Found[] {
 }
 
 /**
- * Reads a folder as generators write it: pictures named by number, and beside them JSON files of the same numbers. The
- * pictures' bytes are not read here.
+ * Reads a folder as generators write it: pictures, and beside them JSON files that are named by number and name them; without
+ * any, pictures that are named by number. The pictures' bytes are not read here.
  *
- * @param mostBytes of one picture.
+ * @param mostBytes of one file.
  */
 export async function readFolder(files: readonly Found[], mostBytes: number): Promise<Folder> {
-  const seen = files.filter(({ path }) => !hiddenFile.test(path));
   const problems: FolderProblem[] = [];
-  const images = new Map<number, Found>();
+  const leftOut: string[] = [];
+  const shown = new Map<string, Found>();
+  const images = new Map<number, Found[]>();
   const documents = new Map<number, Found>();
-  for (const found of seen) {
-    const base = found.path.split("/").at(-1) ?? "";
-    if (/^(_metadata|_?collection|launch)\.json$/i.test(base)) continue;
-    const kind = pictures.test(base) ? images : /\.json$/i.test(base) || /^\d+$/.test(base) ? documents : null;
+  for (const found of files) {
+    const parts = found.path.split("/");
+    const base = parts.at(-1) ?? "";
     const number = /^(\d+)(\.|$)/.exec(base)?.[1];
-    if (kind === null)
+    if (parts.some(isLeftOut) || base === "launch.json") leftOut.push(found.path);
+    else if (pictures.test(base) || media.test(base)) {
+      shown.set(found.path, found);
+      const same = images.get(Number(number)) ?? [];
+      if (number !== undefined && pictures.test(base)) images.set(Number(number), [...same, found]);
+    } else if (!/\.json$/i.test(base) && !/^\d+$/.test(base))
       problems.push({ file: found.path, text: "is neither a picture nor JSON; take it out of the folder" });
     else if (number === undefined)
-      problems.push({ file: found.path, text: "is not named by a token's number, such as 0.png" });
-    else if (kind.has(Number(number)))
+      problems.push({ file: found.path, text: "is not named by a token's number, such as 0.json" });
+    else if (documents.has(Number(number)))
       problems.push({
         file: found.path,
-        text: `has the number of ${kind.get(Number(number))?.path}; keep one of them`,
+        text: `has the number of ${documents.get(Number(number))?.path}; keep one of them`,
       });
-    else kind.set(Number(number), found);
+    else documents.set(Number(number), found);
   }
+  const picture = (id: number, owner: string): File | null => {
+    const [only, ...others] = images.get(id) ?? [];
+    if (only && others.length === 0) return only.file;
+    const text = only ? `could have ${[only, ...others].map(({ path }) => path).join(" or ")}` : `has no picture ${id}`;
+    problems.push({ file: owner, text });
+    return null;
+  };
   const tokens: FolderToken[] = [];
-  for (const [id, { path, file }] of [...images].sort(([one], [other]) => one - other)) {
-    if (file.size === 0) problems.push({ file: path, text: "is empty" });
-    if (file.size > mostBytes)
-      problems.push({ file: path, text: `is over the limit of ${mostBytes} bytes; make it smaller` });
-    const document = documents.get(id);
-    tokens.push({ id, image: file, metadata: document ? await readDocument(document, problems) : null });
-    if (!document && documents.size > 0) problems.push({ file: path, text: `has no metadata; add ${id}.json` });
+  if (documents.size === 0) {
+    for (const path of [...shown.keys()].filter((one) => !/(^|\/)\d+\.[^/]*$/.test(one)))
+      problems.push({ file: path, text: "is not named by a token's number, such as 0.png" });
+    for (const id of images.keys()) {
+      const file = picture(id, `token ${id}`);
+      tokens.push({ id, document: null, files: file ? [{ name: null, file }] : [] });
+    }
   }
-  for (const [id, { path }] of documents)
-    if (!images.has(id)) problems.push({ file: path, text: `has no picture ${id}` });
+  const fileOf = finderOf(shown);
+  for (const [id, { path, file }] of documents) {
+    const document = await readDocument({ path, file }, problems);
+    const token: FolderToken = { id, document, files: [] };
+    tokens.push(token);
+    if (document === null) continue;
+    const found = findFileNames(document);
+    for (const text of found.faults) problems.push({ file: path, text });
+    for (const name of found.names) {
+      const named = name.name === null ? picture(id, path) : fileOf(name.name);
+      if (named) token.files.push({ name, file: named });
+      else if (name.name !== null)
+        problems.push({
+          file: path,
+          text: `${name.member} names ${name.name.slice(0, 120)}, which is no file of the folder`,
+        });
+    }
+  }
+  tokens.sort((one, other) => one.id - other.id);
   checkNumbers(tokens, problems);
-  const bytes = tokens.reduce((sum, { image }) => sum + image.size, 0);
-  return { name: seen[0]?.path.split("/")[0] ?? "", tokens, bytes, problems };
+  const used = [...new Set(tokens.flatMap((token) => token.files.map(({ file }) => file)))];
+  const isUsed = new Set(used);
+  for (const [path, { file }] of shown) {
+    if (!isUsed.has(file)) leftOut.push(path);
+    else if (file.size === 0) problems.push({ file: path, text: "is empty" });
+    else if (file.size > mostBytes)
+      problems.push({ file: path, text: `is over the limit of ${mostBytes} bytes; make it smaller` });
+  }
+  return { tokens, files: used, bytes: used.reduce((sum, { size }) => sum + size, 0), problems, leftOut };
 }
 
-async function readDocument({ path, file }: Found, problems: FolderProblem[]): Promise<Record<string, unknown>> {
+/** Finds the file that a name in a document means. */
+function finderOf(shown: ReadonlyMap<string, Found>): (name: string) => File | null {
+  const parts = [...shown.keys()].map((path) => path.split("/").slice(0, -1));
+  const [first = []] = parts;
+  const differs = first.findIndex((part, at) => parts.some((other) => other[at] !== part));
+  // The folder of the pictures is a name of its own: `images/0.png`.
+  const above = differs >= 0 ? differs : Math.max(first.length - 1, 0);
+  const below = (path: readonly string[]) => path.slice(above).join("/");
+  const paths = new Map([...shown].map(([path, found]) => [below(path.split("/")), found.file]));
+  const names = new FileNames(paths.keys(), [...new Set(parts.map(below))]);
+  return (name) => paths.get(names.find(name) ?? "") ?? null;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** @returns its text, which is a JSON object. */
+async function readDocument({ path, file }: Found, problems: FolderProblem[]): Promise<string | null> {
   try {
-    const value: unknown = JSON.parse(await file.text());
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+    const text = utf8.decode(await file.arrayBuffer());
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return text;
     problems.push({ file: path, text: "must be one JSON object" });
   } catch (error) {
-    problems.push({ file: path, text: `is not JSON: ${(error as Error).message}` });
+    const text =
+      error instanceof SyntaxError ? `is not JSON: ${error.message}` : "is not in UTF-8; save it in that encoding";
+    problems.push({ file: path, text });
   }
-  return {};
+  return null;
 }
 
 /** Contracts count from 0 without gaps. Folders that count from 1 are moved down by one. */

@@ -1,3 +1,4 @@
+import { linkFiles } from "../../../src/uploads/document-files.ts";
 import { send, sendPatiently } from "../api.ts";
 import { findUnanswered } from "./find-unanswered.ts";
 import type { FolderToken } from "./read-folder.ts";
@@ -14,7 +15,8 @@ export interface UploadProgress {
 export interface UploadedFolder {
   /** `ipfs://…/`, the base URI. */
   baseUri: string;
-  firstImage: string;
+  /** What readers will stumble over. */
+  warnings: string[];
 }
 
 /** Uploads at once; each holds one file in memory. */
@@ -22,6 +24,7 @@ const atOnce = 3;
 
 export interface UploadJob {
   tokens: readonly FolderToken[];
+  files: readonly File[];
   collection: string;
   /** Whose uploads they are: another account has to send them itself. */
   account: string;
@@ -30,36 +33,59 @@ export interface UploadJob {
   report: (progress: UploadProgress) => void;
 }
 
-/** Stores pictures one by one and their metadata as one folder. Begun again, it goes on where it was. */
+/** Stores files one by one and their metadata as one folder. Begun again, it goes on where it was. */
 export async function uploadFolder(job: UploadJob): Promise<UploadedFolder> {
-  const { tokens, signal, report } = job;
+  const { tokens, files, signal, report } = job;
   const progress: UploadProgress = { files: 0, bytes: 0, kept: 0, waiting: null };
-  const cids = new Map<number, string>();
+  const cids = new Map<File, string>();
   await findUnanswered(job);
-  const queue = [...tokens];
+  const queue = [...files];
   const work = async () => {
-    for (let token = queue.shift(); token; token = queue.shift()) {
+    for (let file = queue.shift(); file; file = queue.shift()) {
       signal.throwIfAborted();
-      const { cid, kept } = await storeImage(job, token.image, (waiting) => report({ ...progress, waiting }));
-      cids.set(token.id, cid);
+      const { cid, kept } = await storeImage(job, file, (waiting) => report({ ...progress, waiting }));
+      cids.set(file, cid);
       progress.files += 1;
-      progress.bytes += token.image.size;
+      progress.bytes += file.size;
       progress.kept += kept ? 1 : 0;
       report({ ...progress, waiting: null });
     }
   };
   await Promise.all(Array.from({ length: atOnce }, work));
   const form = new FormData();
-  for (const { id, metadata } of tokens) {
-    const document = { name: `${job.collection} #${id}`, ...metadata, image: `ipfs://${cids.get(id)}` };
-    form.append("metadata_files", new Blob([JSON.stringify(document)], { type: "application/json" }), `${id}.json`);
+  for (const token of tokens) {
+    const text = documentOf(token, job.collection, cids);
+    form.append("metadata_files", new Blob([text], { type: "application/json" }), `${token.id}.json`);
   }
   const answer = await sendPatiently(
-    () => send<{ metadata_directory_ipfs_uri: string }>("POST", "/v0/metadata/directory", form),
+    () => send<DirectoryAnswer>("POST", "/v0/metadata/directory?warnings=true", form),
     signal,
     (waiting) => report({ ...progress, waiting }),
   );
-  return { baseUri: answer.metadata_directory_ipfs_uri, firstImage: `ipfs://${cids.get(0)}` };
+  const warnings = answer.warnings.map(({ message, examples }) => `${message}: ${examples.join(", ")}`);
+  const dead = answer.warnings.find(({ rule }) => rule === "image_dead");
+  if (dead) throw new Error(`${dead.message}: ${dead.examples.join(", ")}`);
+  return { baseUri: answer.metadata_directory_ipfs_uri, warnings };
+}
+
+interface DirectoryAnswer {
+  metadata_directory_ipfs_uri: string;
+  warnings: { rule: string; message: string; examples: string[] }[];
+}
+
+/** The document as it is in the folder, with the links of its files; one without a name gets the collection's. */
+function documentOf({ id, document, files }: FolderToken, collection: string, cids: ReadonlyMap<File, string>): string {
+  const links = new Map(files.map(({ name, file }) => [name, `ipfs://${cids.get(file)}`]));
+  const name = `${collection} #${id}`;
+  if (document === null) return JSON.stringify({ name, image: links.get(null) });
+  const linked = linkFiles(
+    document,
+    files.flatMap((one) => one.name ?? []),
+    (one) => links.get(one) ?? null,
+  );
+  const members = JSON.parse(linked) as object;
+  if (Object.hasOwn(members, "name")) return linked;
+  return linked.replace("{", () => `{"name":${JSON.stringify(name)}${Object.keys(members).length > 0 ? "," : ""}`);
 }
 
 async function storeImage(

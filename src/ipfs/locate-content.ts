@@ -13,12 +13,15 @@ export interface ContentLocation {
 /** Locations below content that is nobody's root are walked to; a page of links of third parties must not cost more. */
 const mostWalks = 200;
 
-/** Of each location, whether nothing is stored for it here; false for the few that would cost too much to find out. */
-export async function missingLocations(
+/** `nowhere`: its root is stored here whole and has no such entry, so nobody can have it. */
+export type Whereabouts = "here" | "elsewhere" | "nowhere";
+
+/** Of each location, where its content is; `here` for the few that would cost too much to find out. */
+export async function locateContent(
   db: Kysely<Database>,
   blocks: BlockReader,
   locations: readonly ContentLocation[],
-): Promise<boolean[]> {
+): Promise<Whereabouts[]> {
   const cids = locations.map(({ cid }) => CID.parse(cid));
   // No entry has such a name, and Postgres refuses the text.
   const paths = locations.map(({ path }) => path.join("/").replaceAll("\0", "\ufffd").toWellFormed());
@@ -33,12 +36,14 @@ export async function missingLocations(
     LEFT JOIN service.content_entry entry ON entry.car_id = car.id AND entry.path = asked.path
     ORDER BY asked.position`.execute(db);
   let walks = 0;
-  const found: boolean[] = [];
+  const found: Whereabouts[] = [];
   for (const [index, { root, entry, block }] of rows.entries()) {
     const path = locations[index]?.path ?? [];
     const cid = cids[index];
-    if (entry || root || !block || path.length === 0 || !cid) found.push(entry || (block && path.length === 0));
-    else found.push(++walks > mostWalks || (await walk(blocks, cid, path)) !== null);
+    if (entry) found.push("here");
+    else if (root && path.length > 0) found.push("nowhere");
+    else if (!block || path.length === 0 || !cid) found.push(block && path.length === 0 ? "here" : "elsewhere");
+    else found.push(++walks > mostWalks || (await walk(blocks, cid, path)) !== null ? "here" : "elsewhere");
   }
-  return found.map((isHere) => !isHere);
+  return found;
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { CommandError } from "../command-error.ts";
 import type { ServiceClient } from "../service-client.ts";
-import { imagesToUpload } from "./check-artwork.ts";
+import { filesToUpload } from "./check-artwork.ts";
 import { type ContentId, ContentReader } from "./content-id.ts";
 import type { Journal } from "./journal.ts";
 import type { Artwork } from "./read-folder.ts";
@@ -12,17 +12,17 @@ import type { Reporter } from "./reporter.ts";
 const atOnce = 4;
 
 /**
- * Uploads each picture that the journal does not have, and records it.
+ * Uploads each file that the journal does not have, and records it.
  *
- * @returns the CID of each picture, by its path.
- * @throws CommandError for pictures that changed since they were uploaded; their names are in it.
+ * @returns the CID of each file, by its path.
+ * @throws CommandError for files that changed since they were uploaded; their names are in it.
  */
-export async function uploadImages(
+export async function uploadFiles(
   folder: string,
   artwork: Artwork,
   { client, journal, reporter }: { client: ServiceClient; journal: Journal; reporter: Reporter },
 ): Promise<ReadonlyMap<string, string>> {
-  const paths = imagesToUpload(artwork.tokens);
+  const paths = filesToUpload(artwork.tokens);
   const ids = await identify(folder, paths);
   refuseChanged(changedSince(journal, ids), journal);
   const cids = new Map(paths.map((path) => [path, ids.get(path)?.cid ?? ""]));
