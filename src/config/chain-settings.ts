@@ -57,7 +57,7 @@ export function loadChains(env: Env): Chain[] {
 }
 
 /** Of what a free account may cost in a day, per cent that are gas; the rest is everything else (docs/limits.md). */
-const gasShare = 85n;
+export const gasShare = 85n;
 
 /**
  * The one number of what a free account may cost, as gas on each chain: chains whose coin is worth something and that
