@@ -25,7 +25,7 @@ db outbound rpc                              PostgreSQL; servers of third partie
 config                                       the environment
 signing                                      keys and the rules of signing
 chains.ts http rounds.ts                     networks; HTTP without knowledge of the product; loops
-errors json telemetry backoff.ts buffer-pool.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts gathered.ts
+errors json telemetry backoff.ts buffer-pool.ts cache-bounds.ts compact-heap.ts endable-stream.ts fair-queue.ts free-port.ts gathered.ts setting-words.ts
 `;
 
 /** The same for the folders of `src/relay/`. */

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { loadConfig } from "../src/config/config.ts";
+import { loadSignerConfig } from "../src/signing/signer-config.ts";
 
 const env = {
   DATABASE_URL: "postgres://a:b@127.0.0.1/x",
@@ -21,4 +22,58 @@ test("a wrong list of replicas is named, and its passwords are not", () => {
   });
   for (const wrong of [`${urls},three`, "http://a:secret-one@one/x"])
     expect(() => loadConfig({ ...env, DATABASE_REPLICA_URLS: wrong })).toThrow(/^DATABASE_REPLICA_URLS: (?!.*secret)/);
+});
+
+/** Every setting that is on or off, and what of the configuration it decides. */
+const flags: Record<string, (config: ReturnType<typeof loadConfig>) => unknown> = {
+  SIGN_UP: ({ signUpsPerHour }) => signUpsPerHour > 0,
+  RATE_LIMITS: ({ rateLimits }) => rateLimits,
+  DATABASE_ROW_SECURITY: ({ rowSecurity }) => rowSecurity,
+  IPFS_GATEWAY_FETCH: ({ ipfs }) => ipfs.gatewayFetch,
+  HEAVY_READS_LOW_PRIORITY: ({ heavyReadsLowPriority }) => heavyReadsLowPriority,
+  METADATA_ALLOW_PRIVATE: ({ allowPrivateFetch }) => allowPrivateFetch,
+  WEBHOOKS_ALLOW_PRIVATE: ({ webhooks }) => webhooks.allowPrivate,
+  PAID_TIER_ONLY_GOERLI: ({ chains }) => chains[0]?.paidTierOnly,
+  LOCAL_GOERLI: ({ chains }) => chains[0]?.local,
+};
+
+test("a setting that is on or off takes either pair of words, and no other", () => {
+  for (const [name, decided] of Object.entries(flags)) {
+    for (const word of ["on", "true", " true "])
+      expect([name, word, decided(loadConfig({ ...env, [name]: word }))]).toEqual([name, word, true]);
+    for (const word of ["off", "false", "off\r"])
+      expect([name, word, decided(loadConfig({ ...env, [name]: word }))]).toEqual([name, word, false]);
+    expect([name, decided(loadConfig({ ...env, [name]: " " }))]).toEqual([name, decided(loadConfig(env))]);
+    for (const word of ["no", "0", "OFF", "enabled"])
+      expect(() => loadConfig({ ...env, [name]: word })).toThrow(
+        `${name}: "${word}" is no such word; on, off, true or false is wanted`,
+      );
+  }
+});
+
+test("an unknown word of any setting ends the start and names the words", () => {
+  const production = "production, development or test is wanted";
+  for (const word of ["prod", "Production", "staging"])
+    expect(() => loadConfig({ ...env, NODE_ENV: word, KEY_PEPPER: "long" })).toThrow(
+      `NODE_ENV: "${word}" is no such word; ${production}`,
+    );
+  const levels = /^LOG_LEVEL: "verbose" is no such word; fatal, error, .* or silent is wanted$/;
+  expect(() => loadConfig({ ...env, LOG_LEVEL: "verbose" })).toThrow(levels);
+  expect(() => loadConfig({ ...env, VERIFY_GOERLI: "none" })).toThrow(/^VERIFY_GOERLI: "none" .*proofs, logs or off/);
+  const signer = {
+    ...{ RELAYER_KEY_POLYGON: `0x${"1".repeat(64)}`, SIGNER_TOKEN: "x".repeat(32), SIGNER_ADMIN_TOKEN: "x".repeat(32) },
+  };
+  expect(loadSignerConfig(signer).logLevel).toBe("info");
+  expect(() => loadSignerConfig({ ...signer, LOG_LEVEL: "verbose" })).toThrow(levels);
+  expect(() => loadSignerConfig({ ...signer, LOCAL_POLYGON: "yes" })).toThrow(/^LOCAL_POLYGON: "yes" /);
+  expect(() => loadSignerConfig({ ...signer, SIGNER_SOCKET_MODE: "0660" })).toThrow(/600 or 660 is wanted$/);
+});
+
+test("an empty word is the default, also where that is not off", () => {
+  const ethereum = { DATABASE_URL: env.DATABASE_URL, RPC_URL_ETHEREUM: "http://127.0.0.1:9" };
+  expect(loadConfig({ ...ethereum, PAID_TIER_ONLY_ETHEREUM: "" }).chains[0]?.paidTierOnly).toBe(true);
+});
+
+test("a secret in the wrong line is not shown", () => {
+  expect(() => loadConfig({ ...env, SIGN_UP: "a-secret-that-belongs-elsewhere" })).toThrow(/^SIGN_UP: "a-secret-tha…"/);
 });

@@ -3,9 +3,9 @@ import type { Services } from "../services.ts";
 import { type Admission, tooFast } from "./admit.ts";
 
 /** Questions without a key from one address: a minting page asks one or two for each visitor. */
-const questions: RateBudget = { perSecond: 5, burst: 60 };
+export const questions: RateBudget = { perSecond: 5, burst: 60 };
 /** And in a day: two calls of a node for each are a bill of some cents (docs/limits.md). Whoever needs more takes a key. */
-const questionsOfDay: RateBudget = { perSecond: 2_000 / 86_400, burst: 2_000 };
+export const questionsOfDay: RateBudget = { perSecond: 2_000 / 86_400, burst: 2_000 };
 
 /**
  * Lets questions in that need no key, by the address they come from: all processes together give it no more.

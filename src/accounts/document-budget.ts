@@ -15,9 +15,9 @@ interface Budget {
 /** Of an account whose key worked when it was last used here. */
 const ofAccount: Budget = { perSecond: 200, most: 2_000 };
 /** Of an address, for whoever else comes from there. */
-const ofAddress: Budget = { perSecond: 50, most: 500 };
+export const ofAddress: Budget = { perSecond: 50, most: 500 };
 /** Of all addresses together: many of them cannot take more. */
-const ofAddresses: Budget = { perSecond: 200, most: 2_000 };
+export const ofAddresses: Budget = { perSecond: 200, most: 2_000 };
 /** A document costs that at least: what was not measured has its price too. */
 const leastMs = 0.5;
 /** After a document as many times what it took pass before the next one: so much of the process stays for others. */

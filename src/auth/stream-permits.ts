@@ -7,6 +7,8 @@ interface StreamBounds {
   ofProcess: number;
 }
 
+export const usualStreams: StreamBounds = { ofAccount: 20, ofProcess: 2_000 };
+
 /**
  * Counts the open streams of this process. A stream is a request without an end, so neither the rate of its account nor
  * the bound on requests under way holds it.
@@ -16,7 +18,7 @@ export class StreamPermits {
   readonly #accounts = new Map<string, number>();
   #open = 0;
 
-  constructor(bounds: StreamBounds = { ofAccount: 20, ofProcess: 2_000 }) {
+  constructor(bounds: StreamBounds = usualStreams) {
     this.#bounds = bounds;
   }
 

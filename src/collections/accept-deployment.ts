@@ -26,11 +26,11 @@ export async function acceptDeployment(
   checked: CheckedDeployment,
 ): Promise<Intent> {
   for (let pass = 0; ; pass += 1) {
-    const [found] = await Promise.all([
+    const [{ repeats, key: found }] = await Promise.all([
       findKey(services.db, caller.accountId, key, hashRequest(checked)),
       refreshFees(services, checked.chain),
     ]);
-    if ("id" in found) return found;
+    if (repeats) return repeats;
     if (checked.allowlist.entries.length > 0) await requireRoom(services, caller, found);
     await checkTreasury(services, checked.chain, checked.payload.treasuryAddress);
     try {

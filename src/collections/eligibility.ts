@@ -2,6 +2,7 @@ import { type Address, decodeFunctionResult, encodeFunctionData, type Hex, zeroH
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
+import { isReverted } from "../relay/chain/revert.ts";
 import { NodeFault, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
 import { listAllowlists, readProof } from "./allowlists.ts";
@@ -92,7 +93,7 @@ async function hasMinted(
   return await askNode(chain, async () => {
     const result = await services.readerCalls.call(chain, collection, data);
     // The function reverts for one reason only: the wallet used its presale mint.
-    if ("error" in result && isRevert(result.error)) return true;
+    if ("error" in result && isReverted(result.error)) return true;
     returned(result);
     return false;
   });
@@ -103,10 +104,4 @@ function returned(result: RpcResult): Hex {
   if ("result" in result && typeof result.result === "string" && /^0x[0-9a-f]*$/i.test(result.result))
     return result.result as Hex;
   throw new NodeFault("a call of a contract has no result");
-}
-
-/** Code 3 is geth's for a revert; other nodes send the revert's data, bare or in an object, or say so. */
-function isRevert({ code, message, data }: { code: number; message: string; data?: unknown }): boolean {
-  const bytes = typeof data === "object" && data !== null ? (data as { data?: unknown }).data : data;
-  return code === 3 || (typeof bytes === "string" && /^0x[0-9a-f]{8}/i.test(bytes)) || /revert/i.test(message);
 }

@@ -4,7 +4,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { freshFees } from "../relay/chain/fees.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import { calls, parseFeeHistory, parseQuantity } from "../relay/chain/reads.ts";
-import { explainRevert } from "../relay/chain/revert.ts";
+import { explainRevert, isRefusal } from "../relay/chain/revert.ts";
 import type { Services } from "../services.ts";
 
 /** What a transaction of this service's wallet would cost. */
@@ -27,7 +27,7 @@ export async function planCost(services: Services, chain: Chain, to: Address, da
   const { gas, fees } = await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {
       const [history, estimate] = await node.ask([calls.feeHistory(), calls.estimate(address, to, data)]);
-      if (estimate && "error" in estimate) throw refusal(estimate.error);
+      if (estimate && "error" in estimate && isRefusal(estimate.error)) throw refusal(estimate.error);
       return { gas: parseQuantity(estimate, "an estimate"), fees: freshFees(chain, parseFeeHistory(history)) };
     }),
   );

@@ -82,7 +82,7 @@ export async function findEarlier(
     .selectFrom("service.intent as i")
     .select((eb) => [
       sql<boolean>`coalesce(bool_or(i.payload -> 'changes' = ${stored}::jsonb
-        AND (i.idem_key IN (${`client:${key}`}, ${key}) OR ${key === null} AND i.idem_derived
+        AND (i.idem_key IN (${`client:${key}`}, ${key}) OR ${key === null} AND i.idem_derived AND i.state <> 'failed_onchain'
           AND (i.settled_at IS NULL OR i.settled_at > clock_timestamp() - interval '10 minutes'))), false)`.as("same"),
       eb.fn
         .coalesce(

@@ -10,9 +10,10 @@ import {
   type Operator,
   type RelayPolicy,
 } from "../chains.ts";
+import { readWord } from "../setting-words.ts";
 import { isSignedElsewhere } from "../signing/endpoint.ts";
 import { parseAddresses, parseKeys } from "../signing/signer-config.ts";
-import { ConfigError, count, type Env, evmAddress, hash32, read, readWith, units, url } from "./values.ts";
+import { ConfigError, count, type Env, evmAddress, hash32, read, readFlag, readWith, units, url } from "./values.ts";
 
 const operators = z
   .string()
@@ -56,7 +57,7 @@ export function loadChains(env: Env): Chain[] {
 }
 
 /** Of what a free account may cost in a day, per cent that are gas; the rest is everything else (docs/limits.md). */
-const gasShare = 85n;
+export const gasShare = 85n;
 
 /**
  * The one number of what a free account may cost, as gas on each chain: chains whose coin is worth something and that
@@ -95,7 +96,7 @@ function loadChain(env: Env, suffix: string): Chain {
   // Where another process signs, this one does not even look at keys.
   const elsewhere = isSignedElsewhere(env);
   const [relayerKey = null, ...moreKeys] = elsewhere ? [] : readKeys(env, suffix);
-  const local = env[`LOCAL_${suffix}`] === "true";
+  const local = readFlag(env, `LOCAL_${suffix}`, false);
   return {
     name,
     id,
@@ -118,14 +119,11 @@ function loadChain(env: Env, suffix: string): Chain {
     confirmations: read(env, `CONFIRMATIONS_${suffix}`, count, known?.confirmations ?? 12),
     startBlock: read(env, `START_BLOCK_${suffix}`, count, 0),
     indexScope: read<Chain["indexScope"]>(env, `INDEX_SCOPE_${suffix}`, indexScope, "all"),
-    verification: read<Chain["verification"]>(
-      env,
-      `VERIFY_${suffix}`,
-      z.enum(["proofs", "logs", "off"], { error: "one of proofs, logs, off is wanted" }),
-      env[`LOCAL_${suffix}`] === "true" ? "proofs" : "logs",
+    verification: readWith(`VERIFY_${suffix}`, () =>
+      readWord(env, `VERIFY_${suffix}`, ["proofs", "logs", "off"], local ? "proofs" : "logs"),
     ),
     requestsPerSecond: read(env, `RPC_RATE_${suffix}`, count, 0),
-    paidTierOnly: (env[`PAID_TIER_ONLY_${suffix}`] ?? String(known?.paidTierOnly ?? false)) === "true",
+    paidTierOnly: readFlag(env, `PAID_TIER_ONLY_${suffix}`, known?.paidTierOnly ?? false),
   };
 }
 

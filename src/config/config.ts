@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import type { Chain } from "../chains.ts";
+import { readLogLevel } from "../setting-words.ts";
 import type { Traces } from "../telemetry/tracing.ts";
 import { loadChains } from "./chain-settings.ts";
 import { explainFailure } from "./explain-failure.ts";
@@ -12,13 +13,15 @@ import {
   ConfigError,
   count,
   type Env,
-  logLevel,
+  isProduction,
   percent,
   portNumber,
   positive,
   read,
   readDatabaseUrls,
+  readFlag,
   readRanges,
+  readWith,
   url,
 } from "./values.ts";
 
@@ -172,7 +175,7 @@ export function loadConfig(env: Env = process.env): Config {
       urls: readDatabaseUrls(env, "DATABASE_REPLICA_URLS"),
       maxLagSeconds: read(env, "REPLICA_MAX_LAG_SECONDS", positive, 5),
     },
-    rowSecurity: env["DATABASE_ROW_SECURITY"] !== "off",
+    rowSecurity: readFlag(env, "DATABASE_ROW_SECURITY", true),
     analystTransactionSeconds: read(env, "ANALYST_TRANSACTION_SECONDS", positive, 300),
     keyPepper: loadPepper(env),
     devApiKey: devApiKey?.toLowerCase() ?? null,
@@ -194,7 +197,7 @@ export function loadConfig(env: Env = process.env): Config {
         .split(",")
         .map((item) => item.trim())
         .filter(Boolean),
-      gatewayFetch: env["IPFS_GATEWAY_FETCH"] === "on",
+      gatewayFetch: readFlag(env, "IPFS_GATEWAY_FETCH", false),
       check: {
         bytesPerSecond: read(env, "IPFS_CHECK_BYTES_PER_SECOND", count, 1_048_576),
         days: read(env, "IPFS_CHECK_DAYS", positive, 30),
@@ -216,17 +219,17 @@ export function loadConfig(env: Env = process.env): Config {
       directoryFileBytes: read(env, "MAX_DIRECTORY_FILE_BYTES", count, 1_048_576),
       jsonBodyBytes: read(env, "MAX_JSON_BODY_BYTES", count, 8_388_608),
     },
-    signUpsPerHour: env["SIGN_UP"] === "off" ? 0 : read(env, "SIGN_UPS_PER_HOUR", count, 20),
+    signUpsPerHour: readFlag(env, "SIGN_UP", true) ? read(env, "SIGN_UPS_PER_HOUR", count, 20) : 0,
     signUpsPerDay: read(env, "SIGN_UPS_PER_DAY", positive, 1_000),
-    rateLimits: env["RATE_LIMITS"] !== "off",
+    rateLimits: readFlag(env, "RATE_LIMITS", true),
     maxRequestsInFlight: read(env, "MAX_REQUESTS_IN_FLIGHT", count, 1_000),
     readLimits: loadReadLimits(env),
     maxHeavyReads: read(env, "MAX_HEAVY_READS", positive, 2),
-    heavyReadsLowPriority: env["HEAVY_READS_LOW_PRIORITY"] === "true",
+    heavyReadsLowPriority: readFlag(env, "HEAVY_READS_LOW_PRIORITY", false),
     trustedProxies: readRanges(env, "TRUSTED_PROXIES"),
-    introspection: env["NODE_ENV"] === "production" ? "key" : "open",
-    allowPrivateFetch: env["METADATA_ALLOW_PRIVATE"] === "true",
-    webhooks: { allowPrivate: env["WEBHOOKS_ALLOW_PRIVATE"] === "true" },
+    introspection: isProduction(env) ? "key" : "open",
+    allowPrivateFetch: readFlag(env, "METADATA_ALLOW_PRIVATE", false),
+    webhooks: { allowPrivate: readFlag(env, "WEBHOOKS_ALLOW_PRIVATE", false) },
     eventDays: read(env, "EVENT_DAYS", positive, 7),
     metadata: {
       concurrency: read(env, "METADATA_CONCURRENCY", positive, 64),
@@ -242,7 +245,7 @@ export function loadConfig(env: Env = process.env): Config {
       token: env["METRICS_TOKEN"]?.trim() || null,
     },
     traces: loadTraces(env),
-    logLevel: read(env, "LOG_LEVEL", logLevel, "info"),
+    logLevel: readWith("LOG_LEVEL", () => readLogLevel(env)),
     shutdown: {
       delayMs: read(env, "SHUTDOWN_DELAY_MS", count, 0),
       graceMs: read(env, "SHUTDOWN_GRACE_MS", count, 3_000),

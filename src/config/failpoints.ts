@@ -1,5 +1,5 @@
 import { type Chain, knownChains } from "../chains.ts";
-import { ConfigError, type Env } from "./values.ts";
+import { ConfigError, type Env, isProduction } from "./values.ts";
 
 /** Failpoints kill the process, for the chaos run: never in production, and only beside local test chains. */
 export function loadFailpoints(env: Env, chains: readonly Chain[]): string | null {
@@ -7,7 +7,7 @@ export function loadFailpoints(env: Env, chains: readonly Chain[]): string | nul
   if (!setting) return null;
   const known = new Set(Object.values(knownChains).map(({ id }) => id));
   const harmless = (chain: Chain) => chain.local && !known.has(chain.id) && chain.rpcUrls.every(isLoopback);
-  if (env["NODE_ENV"] === "production" || !chains.every(harmless))
+  if (isProduction(env) || !chains.every(harmless))
     throw new ConfigError("MINTYARD_CHAOS_CRASH: failpoints are for local chains only; unset it");
   return setting;
 }

@@ -1,4 +1,4 @@
-import { ConfigError, type Env } from "./values.ts";
+import { ConfigError, type Env, isProduction } from "./values.ts";
 
 /**
  * Without a pepper of its own an installation digests keys and signs cursors with a text that everybody can read. That
@@ -6,7 +6,7 @@ import { ConfigError, type Env } from "./values.ts";
  */
 export function loadPepper(env: Env): string {
   const pepper = env["KEY_PEPPER"]?.trim();
-  if (!pepper && env["NODE_ENV"] === "production") throw missingPepper();
+  if (!pepper && isProduction(env)) throw missingPepper();
   return pepper || publicPepper;
 }
 

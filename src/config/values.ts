@@ -1,6 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { getAddress, type Hash, parseUnits } from "viem";
 import { z } from "zod";
+import { readSwitch, readWord } from "../setting-words.ts";
 
 /** A wrong variable: names it, says what came and what would do. */
 export class ConfigError extends Error {
@@ -14,10 +15,6 @@ export const count = z.string().refine(wholeNumber, "a whole number is wanted").
 export const positive = count.refine((value) => value > 0, "a number above zero is wanted");
 export const percent = count.refine((value) => value <= 100, "a number from 0 to 100 is wanted");
 export const portNumber = count.refine((value) => value < 65_536, "a port below 65536 is wanted");
-const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"];
-export const logLevel = z
-  .string()
-  .refine((text) => logLevels.includes(text), `one of ${logLevels.join(", ")} is wanted`);
 export const url = z
   .url({ protocol: /^https?$/, error: "a URL that begins with http:// or https:// is wanted" })
   .transform((text) => text.replace(/\/+$/, ""));
@@ -55,6 +52,17 @@ export function readWith<T>(name: string, reader: () => T): T {
     const { message } = error as Error;
     throw new ConfigError(message.startsWith(name) ? message : `${name}: ${message}`);
   }
+}
+
+/** What NODE_ENV says; whatever looks open in development is closed in production. */
+export function isProduction(env: Env): boolean {
+  const words = ["production", "development", "test"] as const;
+  return readWith("NODE_ENV", () => readWord(env, "NODE_ENV", words, "development")) === "production";
+}
+
+/** A setting that is on or off. @throws ConfigError for any other word. */
+export function readFlag(env: Env, name: string, fallback: boolean): boolean {
+  return readWith(name, () => readSwitch(env, name, fallback));
 }
 
 /** Addresses and CIDR ranges, separated by commas. */

@@ -39,9 +39,9 @@ export function childEnvironment({
     KEY_PEPPER: given["KEY_PEPPER"] ?? folder.keyPepper(),
   };
   // The database shares the machine's cores with everything else: heavy reads take half of them at most.
-  if (ownDatabase && availableParallelism() < 4) env["MAX_HEAVY_READS"] = given["MAX_HEAVY_READS"] ?? "1";
+  if (ownDatabase && availableParallelism() < 4) env["MAX_HEAVY_READS"] = given["MAX_HEAVY_READS"]?.trim() || "1";
   // And its processes are this login's.
-  if (ownDatabase) env["HEAVY_READS_LOW_PRIORITY"] = given["HEAVY_READS_LOW_PRIORITY"] ?? "true";
+  if (ownDatabase) env["HEAVY_READS_LOW_PRIORITY"] = given["HEAVY_READS_LOW_PRIORITY"]?.trim() || "true";
   // The key of the folder opens an enterprise account, so it exists on embedded databases only.
   if (ownDatabase) env["MINTYARD_API_KEY"] = given["MINTYARD_API_KEY"]?.trim() || folder.apiKey();
   for (const local of locals) {
@@ -49,8 +49,8 @@ export function childEnvironment({
     env[rpcVariable(local.name)] = local.rpcUrl;
     env[`CHAIN_ID_${suffix}`] = String(local.id);
     env[`LOCAL_${suffix}`] = "true";
-    env[`CONFIRMATIONS_${suffix}`] = given[`CONFIRMATIONS_${suffix}`] ?? "1";
-    env[`PAID_TIER_ONLY_${suffix}`] = given[`PAID_TIER_ONLY_${suffix}`] ?? String(local.name === "ethereum");
+    env[`CONFIRMATIONS_${suffix}`] = given[`CONFIRMATIONS_${suffix}`]?.trim() || "1";
+    env[`PAID_TIER_ONLY_${suffix}`] = given[`PAID_TIER_ONLY_${suffix}`]?.trim() || String(local.name === "ethereum");
     env[`FACTORY_${suffix}`] = local.factory.address;
     env[`FACTORY_BLOCK_${suffix}`] = String(local.factory.block);
     env[`OPERATOR_${suffix}`] = local.operator.address;

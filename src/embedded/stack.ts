@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { backoffMs } from "../backoff.ts";
 import { configuredSuffixes } from "../chains.ts";
 import { fewArenas, keepHeapSmall, returnMemory } from "../compact-heap.ts";
+import { readLogLevel } from "../setting-words.ts";
 import { buildPages } from "./build-pages.ts";
 import { ChainSetup, type FactoryRecord, type ServedChain } from "./chain-setup.ts";
 import { childEnvironment, rpcVariable } from "./child-environment.ts";
@@ -281,7 +282,7 @@ class EmbeddedStack implements Stack {
     cache: Record<string, string>,
     setup: ChainSetup,
   ): Promise<LocalChain[]> {
-    const logLevel = this.#env["LOG_LEVEL"] ?? "info";
+    const logLevel = readLogLevel(this.#env);
     return await Promise.all(
       names.map((name) =>
         this.#part(chainProcess(name), async () => {

@@ -39,6 +39,8 @@ export interface Operation {
   idempotencyKey: string | undefined;
   /** What follows from the request's id, which follows from its key: the same for the same request, whatever was lost. */
   draft(id: string): Promise<OperationDraft>;
+  /** Whether an equal request's effect is still there: without a key of the client's own this one repeats it only then. */
+  stands?(earlier: Intent): Promise<boolean>;
   /**
    * Asked before anything is simulated or stored, and again when the database found something of it taken.
    *
@@ -133,11 +135,11 @@ async function accept(services: Services, caller: Caller, key: string | null, op
       findKey(services.db, caller.accountId, key, requestHash),
       refreshFees(services, chain),
     ]);
-    if ("id" in found) return found;
-    const own = { tenantId: caller.accountId, key: found, requestHash };
+    if (found.repeats && ((await operation.stands?.(found.repeats)) ?? true)) return found.repeats;
+    const own = { tenantId: caller.accountId, key: found.key, requestHash };
     const repeated = key === null ? null : await findRepeated(services.db, own);
     if (repeated) return repeated;
-    const { id, draft, call } = await draftOf(caller, found, operation);
+    const { id, draft, call } = await draftOf(caller, found.key, operation);
     const { earlier = null, freed = [] } = (await operation.findEarlier?.(draft)) ?? {};
     if (earlier) return earlier;
     const { refusal } = await simulateCall(services, chain, call);

@@ -12,6 +12,7 @@ import { findProduct, type Product } from "./find-product.ts";
 import { getRequest } from "./get-request.ts";
 import { encodeMint } from "./product-calls.ts";
 import { isMinted } from "./read-token.ts";
+import { goneBeforeFinal, stillStands } from "./still-stands.ts";
 
 export interface MintInput {
   /** As sent, aliases allowed. */
@@ -67,6 +68,7 @@ export function mintOperation(
       };
       return { payload, target: address, owner: product.deployedOwner, data: encodeMint(type, drawn) };
     },
+    stands: (earlier) => stillStands(services, caller, product, earlier),
     findEarlier: (draft) => findClaims(services, caller, product, draft),
   };
 }
@@ -112,7 +114,8 @@ async function findClaims(
     const earlier = await newestRetry(services.db, await getIntent(services.db, root_id));
     const request = await getRequest(services, caller, { id: earlier.id });
     // Burned since: then the id may be minted again, and the same mint of it is another one.
-    if (request.state === "finalized" && !(await isMinted(services, product, BigInt(token_id)))) {
+    if (request.confirmed && !(await isMinted(services, product, BigInt(token_id)))) {
+      if (request.state !== "finalized") throw goneBeforeFinal(BigInt(token_id));
       freed.push({ tokenId: token_id, rootId: root_id });
       continue;
     }

@@ -5,6 +5,7 @@ import type { Operation } from "./carry-out.ts";
 import { checkTokens, type TokenInput } from "./check-tokens.ts";
 import { findProduct, readOwner } from "./find-product.ts";
 import { encodeBurn, encodeTransfer } from "./product-calls.ts";
+import { stillStands } from "./still-stands.ts";
 
 export interface MoveTokensInput {
   chain: string;
@@ -47,6 +48,7 @@ async function move(
   return {
     ...{ chain, kind, operator: product.operator, idempotencyKey: input.idempotencyKey },
     canonical: `${address} ${JSON.stringify(same)}`,
+    stands: (earlier) => stillStands(services, caller, product, earlier),
     draft: async () => ({
       payload,
       target: address,

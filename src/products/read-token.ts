@@ -1,4 +1,4 @@
-import { parseAbi } from "viem";
+import { type Address, parseAbi } from "viem";
 import { askNode } from "../relay/chain/node-failure.ts";
 import type { Services } from "../services.ts";
 import type { Product } from "./find-product.ts";
@@ -9,21 +9,43 @@ const abi = parseAbi([
 ]);
 
 /**
- * Whether a token exists at the newest block: an ERC-1155 id while it has supply.
+ * Whether a token exists at a block, the newest one where none is given: an ERC-1155 id while it has supply.
  *
  * @throws ServiceError `service_unavailable` while the node does not answer.
  */
-export async function isMinted(services: Services, product: Product, tokenId: bigint): Promise<boolean> {
+export async function isMinted(
+  services: Services,
+  product: Product,
+  tokenId: bigint,
+  blockNumber?: bigint,
+): Promise<boolean> {
   const { chain, address, type } = product;
-  const client = services.rpc(chain);
+  if (type === "erc721") return (await readTokenOwner(services, product, tokenId, blockNumber)) !== null;
+  const at = blockNumber === undefined ? {} : { blockNumber };
   return await askNode(chain, async () => {
-    if (type === "erc1155")
-      return (await client.readContract({ address, abi, functionName: "totalSupply", args: [tokenId] })) > 0n;
+    const question = { address, abi, functionName: "totalSupply", args: [tokenId], ...at } as const;
+    return (await services.rpc(chain).readContract(question)) > 0n;
+  });
+}
+
+/**
+ * Who holds an ERC-721 token, in lower case; null while it does not exist.
+ *
+ * @throws as `isMinted`.
+ */
+export async function readTokenOwner(
+  services: Services,
+  { chain, address }: Product,
+  tokenId: bigint,
+  blockNumber?: bigint,
+): Promise<Address | null> {
+  const at = blockNumber === undefined ? {} : { blockNumber };
+  return await askNode(chain, async () => {
     try {
-      await client.readContract({ address, abi, functionName: "ownerOf", args: [tokenId] });
-      return true;
+      const question = { address, abi, functionName: "ownerOf", args: [tokenId], ...at } as const;
+      return (await services.rpc(chain).readContract(question)).toLowerCase() as Address;
     } catch (error) {
-      if (isRevert(error)) return false;
+      if (isRevert(error)) return null;
       throw error;
     }
   });

@@ -5,7 +5,7 @@ import { ServiceError } from "../errors/errors.ts";
 import { type Fees, freshFees } from "../relay/chain/fees.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import { calls, parseFeeHistory, parseHex, parseQuantity } from "../relay/chain/reads.ts";
-import { explainRevert } from "../relay/chain/revert.ts";
+import { explainRevert, isRefusal } from "../relay/chain/revert.ts";
 import type { Node } from "../relay/chain/rpc-nodes.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
@@ -19,8 +19,6 @@ export interface SimulatedCall {
 
 /** The operator refuses every call of the service now, whatever is asked for: a matter of its operator, not of the request. */
 const isClosed = /^(OperatorPaused|MissingRole)\b/;
-/** Codes by which nodes say that they are busy, not what they think of the call. */
-const busyCodes = new Set([-32_005, -32_016, -32_029, 429]);
 
 /**
  * Runs a call of the operator as its transaction would, without one. A refusal is final for the client, so as many
@@ -93,7 +91,7 @@ async function askOthers(services: Services, chain: Chain, estimate: RpcCall) {
 
 function readEstimate(answer: RpcResult | undefined): { refusal: string | null; gas: bigint } {
   if (answer && "error" in answer) {
-    if (busyCodes.has(answer.error.code)) throw new NodeFault("the node is too busy to simulate");
+    if (!isRefusal(answer.error)) throw new NodeFault("the node cannot simulate it now");
     return { refusal: explainRevert(answer.error), gas: 0n };
   }
   return { refusal: null, gas: parseQuantity(answer, "an estimate") };

@@ -7,6 +7,7 @@ import type { Operation } from "./carry-out.ts";
 import { checkTokens, checkUri } from "./check-tokens.ts";
 import { findProduct } from "./find-product.ts";
 import { encodeTokenUpdate } from "./product-calls.ts";
+import { stillStands } from "./still-stands.ts";
 
 export interface UpdateTokenInput {
   chain: string;
@@ -41,6 +42,7 @@ export async function updateToken(services: Services, caller: Caller, input: Upd
   return {
     ...{ chain, kind: "token_update", operator: product.operator, idempotencyKey: input.idempotencyKey },
     canonical: `${address} ${JSON.stringify(token)}`,
+    stands: (earlier) => stillStands(services, caller, product, earlier),
     draft: async () => ({ payload, target: address, owner: deployedOwner, data: encodeTokenUpdate(token) }),
   };
 }

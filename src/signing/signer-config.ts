@@ -4,6 +4,7 @@ import { dirname, resolve } from "node:path";
 import type { Address, Hex } from "viem";
 import { parseUnits } from "viem/utils";
 import { defaultRelayPolicy, knownChains } from "../chains.ts";
+import { readLogLevel, readSwitch, readWord } from "../setting-words.ts";
 import { defaultSocket, readEndpoint, readToken, type Token, tokenOf } from "./endpoint.ts";
 import type { Endpoint } from "./http-ask.ts";
 import type { SigningPolicy } from "./rules.ts";
@@ -47,8 +48,7 @@ export function loadSignerConfig(env: Env = process.env): SignerConfig {
   const chains = suffixes(env).map((suffix) => loadChainKeys(env, suffix, web3Signer !== null));
   if (chains.length === 0)
     throw new Error("RELAYER_KEY_FILE_<CHAIN>: missing; a signer without a key has nothing to do");
-  const mode = env["SIGNER_SOCKET_MODE"]?.trim() || "600";
-  if (mode !== "600" && mode !== "660") throw new Error("SIGNER_SOCKET_MODE: 600 or 660 is wanted");
+  const mode = readWord(env, "SIGNER_SOCKET_MODE", ["600", "660"], "600");
   return {
     listen: readEndpoint(env, "SIGNER_LISTEN", defaultSocket(dataDir)),
     socketMode: Number.parseInt(mode, 8),
@@ -56,7 +56,7 @@ export function loadSignerConfig(env: Env = process.env): SignerConfig {
     adminToken: ownToken(readToken(env, "SIGNER_ADMIN_TOKEN", dataDir)),
     chains,
     web3Signer,
-    logLevel: env["LOG_LEVEL"]?.trim() || "info",
+    logLevel: readLogLevel(env),
   };
 }
 
@@ -64,11 +64,9 @@ export function loadSignerConfig(env: Env = process.env): SignerConfig {
 export function readWeb3Signer(env: Env): Web3SignerAccess | null {
   const url = env["WEB3SIGNER_URL"]?.trim().replace(/\/+$/, "");
   if (!url) return null;
-  const method = env["WEB3SIGNER_METHOD"]?.trim() || "sign";
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new Error("WEB3SIGNER_URL: http://… or https://… is wanted");
-  if (method !== "sign" && method !== "transaction")
-    throw new Error("WEB3SIGNER_METHOD: sign or transaction is wanted");
+  const method = readWord(env, "WEB3SIGNER_METHOD", ["sign", "transaction"], "sign");
   const timeoutMs = Number(env["WEB3SIGNER_TIMEOUT_MS"]?.trim() || 5_000);
   if (!(Number.isSafeInteger(timeoutMs) && timeoutMs > 0))
     throw new Error("WEB3SIGNER_TIMEOUT_MS: a number above zero is wanted");
@@ -142,7 +140,7 @@ function loadChainKeys(env: Env, suffix: string, keysElsewhere: boolean): ChainK
 
 function readMaxFee(env: Env, suffix: string, chainId: number): bigint {
   const text = env[`MAX_FEE_GWEI_${suffix}`]?.trim();
-  if (!text) return defaultRelayPolicy(chainId, env[`LOCAL_${suffix}`] === "true").maxFeeWei;
+  if (!text) return defaultRelayPolicy(chainId, readSwitch(env, `LOCAL_${suffix}`, false)).maxFeeWei;
   if (!/^\d{1,15}(\.\d{1,9})?$/.test(text)) throw new Error(`MAX_FEE_GWEI_${suffix}: a decimal number is wanted`);
   return parseUnits(text, 9);
 }

@@ -1,8 +1,16 @@
+import { questions, questionsOfDay } from "../../src/accounts/admit-address.ts";
+import { ofAddress, ofAddresses } from "../../src/accounts/document-budget.ts";
 import { defaultPlans } from "../../src/auth/plans.ts";
+import { usualStreams } from "../../src/auth/stream-permits.ts";
+import { gasShare } from "../../src/config/chain-settings.ts";
+import { loadConfig } from "../../src/config/config.ts";
 import type { Cost } from "./meter.ts";
 import type { Row } from "./table.ts";
 
 const free = defaultPlans.free;
+/** What an installation has that sets nothing. */
+const usual = loadConfig({ DATABASE_URL: "postgres://mintyard@127.0.0.1/mintyard" });
+const inWords = (figure: number) => figure.toLocaleString("en");
 
 /** What one request of each kind took. */
 export type Seen = Readonly<Record<string, Cost>>;
@@ -46,13 +54,13 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "gas",
       who: "free account",
       worst: `${allGas.toLocaleString("en")} gas`,
-      bound: `85 % of FREE_ACCOUNT_DAY_EUR (${dayEur} EUR) a day; ${perDay}`,
+      bound: `${gasShare} % of FREE_ACCOUNT_DAY_EUR (${dayEur} EUR) a day; ${perDay}`,
     },
     {
       thing: "gas",
       who: "free accounts together",
       worst: `${allGas.toLocaleString("en")} gas`,
-      bound: "BUDGET_FREE_SHARE (25 %) of BUDGET_CHAIN_HOUR and BUDGET_CHAIN_DAY",
+      bound: `BUDGET_FREE_SHARE (${usual.freeShare} %) of BUDGET_CHAIN_HOUR and BUDGET_CHAIN_DAY`,
     },
     {
       thing: "gas",
@@ -76,8 +84,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "RPC call",
       who: "no key",
       worst: `${calls("eligibility", "status")} calls (eligibility)`,
-      bound:
-        "60 questions of an address at once, 5 a second, 2,000 a day; READER_CALLS_PER_SECOND of a chain in a process",
+      bound: `${questions.burst} questions of an address at once, ${questions.perSecond} a second, ${inWords(questionsOfDay.burst)} a day; READER_CALLS_PER_SECOND of a chain in a process`,
     },
     {
       thing: "row",
@@ -101,7 +108,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "connection",
       who: "anybody",
       worst: "1 connection",
-      bound: "MAX_REQUESTS_IN_FLIGHT in a process; 20 streams of an account, 500 in a process",
+      bound: `MAX_REQUESTS_IN_FLIGHT in a process; ${usualStreams.ofAccount} streams of an account, ${inWords(usualStreams.ofProcess)} in a process`,
     },
     {
       thing: "processor second",
@@ -113,8 +120,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
       thing: "processor second",
       who: "no key",
       worst: ms("eligibility", "status", "refused"),
-      bound:
-        "for new documents 50 ms a second of an address and 200 ms a second of all in a process; MAX_REQUESTS_IN_FLIGHT",
+      bound: `for new documents ${ofAddress.perSecond} ms a second of an address and ${ofAddresses.perSecond} ms a second of all in a process; MAX_REQUESTS_IN_FLIGHT`,
     },
   ];
 }

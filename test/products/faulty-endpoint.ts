@@ -9,6 +9,7 @@ interface Call {
 
 interface Answer {
   result?: unknown;
+  error?: { code: number; message: string };
 }
 
 /** An endpoint that passes everything on to a node, but for one fault. */
@@ -40,6 +41,18 @@ export class FaultyEndpoint {
       },
       answer: ({ method }, answer) => {
         if (method === "eth_blockNumber") answer.result = numberToHex(block);
+      },
+    });
+  }
+
+  /** Its node cannot estimate gas, for a reason of its own. @param next the error of the next estimate; null: none. */
+  static async unableToEstimate(target: string, next: () => Answer["error"] | null): Promise<FaultyEndpoint> {
+    return await FaultyEndpoint.#start(target, {
+      answer: ({ method }, answer) => {
+        const error = method === "eth_estimateGas" ? next() : null;
+        if (!error) return;
+        delete answer.result;
+        answer.error = error;
       },
     });
   }

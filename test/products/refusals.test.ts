@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { planCost } from "../../src/collections/plan-cost.ts";
+import { isRefusal } from "../../src/relay/chain/revert.ts";
 import type { Services } from "../../src/services.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
+import { goerli } from "../relay/harness.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
+import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario, randomAddress, uri } from "./scenario.ts";
 
 let s: ProductScenario;
@@ -49,4 +53,60 @@ test("while the operator is stopped, mints are told to come again, and do", asyn
   faulty.forced = "";
   await s.h.pauseOperator(false);
   await s.ended(await s.mint({ contract, tokens: [token] }));
+});
+
+/** What nodes say while they cannot simulate, with the codes that they say it with. */
+const passing = [
+  { code: -32_007, message: "request limit reached" },
+  { code: 15, message: "Unknown block" },
+  { code: -32_603, message: "internal error" },
+  { code: -32_000, message: "header not found" },
+  { code: -32_000, message: "missing trie node 5f1d (path ) <nil>" },
+  { code: -32_601, message: "the method eth_estimateGas is not available" },
+  { code: -32_005, message: "daily request count exceeded" },
+];
+
+test("a node that cannot simulate refuses nothing, at whichever of its answers", async () => {
+  const contract = await s.contract();
+  let spare = 0;
+  let error: (typeof passing)[number] | null = null;
+  const endpoint = await FaultyEndpoint.unableToEstimate(s.h.node.url, () => (spare-- > 0 ? null : error));
+  try {
+    const services = s.h.process({ RPC_URL_GOERLI: endpoint.url });
+    const token = { to: randomAddress(), uri };
+    const away = { code: "service_unavailable", retryAfterSeconds: expect.any(Number) };
+    for (error of passing) {
+      spare = 0;
+      await expect(s.mint({ contract, tokens: [token] }, services)).rejects.toMatchObject(away);
+      const cost = planCost(services, goerli(services), contract, "0x06fdde03");
+      await expect(cost).rejects.toMatchObject(away);
+    }
+    // Accepted: then it waits, and is neither held as refused nor given up.
+    spare = 1;
+    await expect(s.mint({ contract, tokens: [token] }, services)).rejects.toMatchObject(away);
+    const { rows } = await s.h.database.pool.query(
+      "SELECT id, state, hold_reason FROM service.intent WHERE kind = 'mint' ORDER BY seq DESC LIMIT 1",
+    );
+    expect(rows).toMatchObject([{ state: "queued", hold_reason: null }]);
+    error = null;
+    const { request } = await s.mint({ contract, tokens: [token] }, services);
+    expect(request.id).toBe(rows[0].id);
+    await s.ended({ request });
+  } finally {
+    await endpoint.stop();
+  }
+});
+
+test("what the chain itself says of a call is a refusal, whoever's words it has", () => {
+  const data = `0x08c379a0${"0".repeat(128)}`;
+  for (const error of [
+    { code: 3, message: "execution" },
+    { code: -32_015, message: "VM execution error.", data },
+    { code: -32_000, message: "", data: { data } },
+    { code: -32_603, message: "Error: VM Exception while processing transaction: reverted with reason string 'x'" },
+    { code: -32_000, message: "gas required exceeds allowance (30000000)" },
+    { code: -32_000, message: "invalid opcode: INVALID" },
+  ])
+    expect([error, isRefusal(error)]).toEqual([error, true]);
+  for (const error of passing) expect([error, isRefusal(error)]).toEqual([error, false]);
 });

@@ -95,30 +95,31 @@ export async function findRepeated(
 }
 
 /**
- * The key under which a request is stored, or the intent that it repeats: the same request without a key, while the
- * earlier one is under way and ten minutes after it ended, is that one.
+ * The key under which a request is stored, and the intent that it repeats: the same request without a key, while the
+ * earlier one is under way and ten minutes after it ended, is that one. One that ended without its effect is repeated by
+ * nobody: then the request is a new one.
  *
  * @param given the client's own key, valid for ever; null when it sent none.
  * @param requestHash SHA-256 of the request in canonical form.
+ * @returns `key` for a request that repeats nothing, also because the effect of `repeats` was undone since.
  */
 export async function findKey(
   db: Kysely<Database>,
   tenantId: string,
   given: string | null,
   requestHash: Buffer,
-): Promise<IntentKey | Intent> {
-  if (given !== null) return storedKey(given);
+): Promise<{ repeats: Intent | null; key: IntentKey }> {
+  if (given !== null) return { repeats: null, key: storedKey(given) };
   const rows = await readTogether(db, tenantId, { tenantId, requestHash });
-  const live = rows.find((row) => row.live);
-  if (live) {
-    const { live: _, ...row } = live;
-    return await newestRetry(db, row);
-  }
+  const live = rows.findLast((row) => row.live);
   // Counted from committed rows, so that everybody who sees the same past tries the same key.
-  return { stored: `derived:${requestHash.toString("hex")}:${rows.length}`, derived: true };
+  const key = { stored: `derived:${requestHash.toString("hex")}:${rows.length}`, derived: true };
+  if (!live) return { repeats: null, key };
+  const { live: _, ...row } = live;
+  return { repeats: await newestRetry(db, row), key };
 }
 
-/** The intents that equal requests without a key made; requests of one account that come together look together. */
+/** The intents that equal requests without a key made, oldest first; requests of one account that come together look together. */
 const readTogether = batched(
   async (db: Kysely<Database>, wanted: readonly { tenantId: string; requestHash: Buffer }[]) => {
     const rows = await db
@@ -126,8 +127,9 @@ const readTogether = batched(
       .selectAll()
       // A clock bucket would make two of one request at its edge: the window starts when the earlier one ends.
       .select(
-        sql<boolean>`state NOT IN ('expired', 'cancelled')
-          AND (settled_at IS NULL OR settled_at > clock_timestamp() - interval '10 minutes')
+        sql<boolean>`(SELECT last.state NOT IN ('expired', 'cancelled', 'failed_onchain')
+            AND (last.settled_at IS NULL OR last.settled_at > clock_timestamp() - interval '10 minutes')
+            FROM service.intent last WHERE last.root_id = intent.root_id ORDER BY last.retry_number DESC LIMIT 1)
           AND (kind NOT IN ('update', 'contract_update', 'token_update') OR NOT EXISTS (
             -- After "A, B" a second "A" is a request of its own.
             SELECT FROM service.intent later WHERE later.kind = intent.kind AND later.chain_id = intent.chain_id
@@ -142,6 +144,7 @@ const readTogether = batched(
         wanted.map(({ requestHash }) => requestHash),
       )
       .where("idem_derived", "=", true)
+      .orderBy("seq")
       .execute();
     return wanted.map(({ requestHash }) => rows.filter((row) => row.req_hash.equals(requestHash)));
   },

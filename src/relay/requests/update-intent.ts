@@ -54,11 +54,11 @@ export async function acceptUpdate(services: RelayContext, request: UpdateReques
   const royalties = request.royaltiesAddressAsSent;
   const canonical = `update ${chain.id} ${contract} ${JSON.stringify(changes)}`;
   const requestHash = createHash("sha256").update(canonical).digest();
-  const [key] = await Promise.all([
+  const [{ repeats, key }] = await Promise.all([
     findKey(services.db, tenantId, request.idempotencyKey, requestHash),
     refreshFees(services, chain),
   ]);
-  if ("id" in key) return key;
+  if (repeats) return repeats;
   return await acceptIntent(services.db, {
     id: randomUUID(),
     tenantId,

@@ -11,7 +11,7 @@ import { askNode } from "../chain/node-failure.ts";
 import { replacesRecord } from "../chain/operation.ts";
 import { agreeOnBytes } from "../chain/quorum.ts";
 import { calls, parseBlock, parseFeeHistory, parseQuantity } from "../chain/reads.ts";
-import { explainRevert } from "../chain/revert.ts";
+import { explainRevert, isRefusal } from "../chain/revert.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import { batched } from "../store/batch.ts";
 import type { Intent } from "../store/intents.ts";
@@ -137,7 +137,7 @@ async function readAll(
   const estimates = wanted.map(({ call }, index) => readEstimate(rest[index], intrinsicGas(call.data)));
   // Another endpoint may have time for all of them; for a few it is enough to come again.
   if (estimates.every((estimate) => typeof estimate === "object" && "waits" in estimate))
-    throw new NodeFault("the node is too busy to simulate, or estimates what cannot be");
+    throw new NodeFault("the node cannot simulate now, or estimates what cannot be");
   return wanted.map(({ intent, call }, index) => {
     const needed = estimates[index] ?? busy;
     if (typeof needed !== "bigint") return needed;
@@ -159,17 +159,14 @@ function withinCap(fees: Fees, base: bigint, cap: bigint): Fees | null {
   return cap >= base + fees.maxPriorityFeePerGas ? { ...fees, maxFeePerGas: cap } : null;
 }
 
-/** The codes by which nodes say that they are busy, not what they think of the transaction. */
-const busyCodes = new Set([-32_005, -32_016, -32_029, 429]);
-
-const busy: NotYet = { waits: "the node is too busy to simulate it" };
+const busy: NotYet = { waits: "the node cannot simulate it now" };
 
 /** With so little gas no node would ever take the transaction, and its nonce would be stuck. */
 const impossible: NotYet = { waits: "the node estimates less gas than any such transaction takes" };
 
 function readEstimate(answer: RpcResult | undefined, least: bigint): bigint | Refusal | NotYet {
   if (answer && "error" in answer) {
-    if (busyCodes.has(answer.error.code)) return busy;
+    if (!isRefusal(answer.error)) return busy;
     return { refused: explainRevert(answer.error) };
   }
   const estimate = parseQuantity(answer, "an estimate");
