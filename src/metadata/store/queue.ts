@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Kysely, type SqlBool, sql } from "kysely";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
@@ -146,7 +146,7 @@ export async function finishToken(
         ...(raw
           ? { metadata_hash: sql<Buffer>`CASE WHEN metadata IS NULL THEN ${raw.hash} ELSE metadata_hash END` }
           : {}),
-        ...(reading.tokenUri === null ? {} : atUri(reading.tokenUri, raw?.hash ?? null)),
+        ...(reading.tokenUri === null ? ofThisLife() : atUri(reading.tokenUri, raw?.hash ?? null)),
       })
       .execute();
     return;
@@ -222,16 +222,25 @@ const documentColumns = [
   ...(["file_type", "file_size", "file_width", "file_height"] as const),
 ];
 
+function without(condition: RawBuilder<unknown>) {
+  const kept = documentColumns.map((name) => [
+    name,
+    sql<null>`CASE WHEN ${condition} THEN NULL ELSE ${sql.ref(name)} END`,
+  ]);
+  return Object.fromEntries(kept) as Record<(typeof documentColumns)[number], ReturnType<typeof sql<null>>>;
+}
+
+/** Without a document that has no URI: it is of a token that was burned (`queueReborn`). */
+function ofThisLife() {
+  return without(sql`token_uri IS NULL`);
+}
+
 /** The URI, and without the document of another one. @param hash of what stands at it. */
 function atUri(uri: string, hash: Buffer | null) {
   const moved = sql`token_uri IS DISTINCT FROM ${uri}`;
-  const kept = documentColumns.map((name) => [name, sql<null>`CASE WHEN ${moved} THEN NULL ELSE ${sql.ref(name)} END`]);
   const known = sql<Buffer>`CASE WHEN ${moved} THEN ${hash}::bytea
     WHEN metadata IS NULL THEN coalesce(${hash}::bytea, metadata_hash) ELSE metadata_hash END`;
-  return {
-    ...(Object.fromEntries(kept) as Record<(typeof documentColumns)[number], ReturnType<typeof sql<null>>>),
-    ...{ token_uri: uri, metadata_hash: known },
-  };
+  return { ...without(moved), token_uri: uri, metadata_hash: known };
 }
 
 function fileColumns(file: MediaInformation | Fault | null) {
