@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { type ErrorCode, ServiceError } from "../errors/errors.ts";
-import { type IpfsLocation, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
+import { gatewayPath, type IpfsLocation, type IpfsLocations, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { isTooComplex } from "../metadata/read/parse-document.ts";
 import { baseName, entryNames } from "./entry-names.ts";
 import { lintDocument, type Remark } from "./lint-document.ts";
@@ -36,7 +36,7 @@ export class DirectoryLint {
   readonly #digests = new Map<string, string>();
   readonly #tokenIds = new Set<bigint>();
   /** Content on IPFS that documents show, with the first file that does. */
-  readonly #images = new Map<string, { location: IpfsLocation; file: string; count: number }>();
+  readonly #images = new Map<string, { locations: IpfsLocations; file: string; count: number }>();
 
   get refuses(): boolean {
     return this.#problemCount > 0;
@@ -86,10 +86,13 @@ export class DirectoryLint {
   async warnings(missing: (locations: readonly IpfsLocation[]) => Promise<boolean[]>): Promise<DirectoryWarning[]> {
     this.#findGaps();
     const images = [...this.#images.values()];
-    const absent = images.length === 0 ? [] : await missing(images.map(({ location }) => location));
+    const absent = images.length === 0 ? [] : await missing(images.flatMap(({ locations }) => locations));
     const message = "an image on IPFS is not stored here: upload it, or be sure that somebody else keeps it";
-    for (const [index, { file, count }] of images.entries()) {
-      if (absent[index]) this.#warn({ rule: "image_not_here", message }, file, count);
+    let at = 0;
+    for (const { locations, file, count } of images) {
+      if (absent.slice(at, at + locations.length).every(Boolean))
+        this.#warn({ rule: "image_not_here", message }, file, count);
+      at += locations.length;
     }
     return [...this.#warnings.values()];
   }
@@ -131,12 +134,12 @@ export class DirectoryLint {
   }
 
   #readImage(image: unknown, file: string): void {
-    const location = typeof image === "string" ? parseIpfsUri(image) : null;
-    if (!location) return;
-    const key = [location.cid, ...location.path].join("/");
+    const locations = typeof image === "string" ? parseIpfsUri(image) : null;
+    if (!locations) return;
+    const key = gatewayPath(locations[0]);
     const known = this.#images.get(key);
     if (known) known.count += 1;
-    else this.#images.set(key, { location, file, count: 1 });
+    else this.#images.set(key, { locations, file, count: 1 });
   }
 
   #findGaps(): void {

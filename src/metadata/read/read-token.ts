@@ -5,7 +5,7 @@ import { callContract, decodeText, type PinnedBlock } from "./call-contract.ts";
 import { parseIpfsUri } from "./ipfs-location.ts";
 import { parseDocument, type TokenDocument } from "./parse-document.ts";
 import type { MediaInformation, MediaProbe } from "./probe-media.ts";
-import { readDocument, type Sources } from "./read-document.ts";
+import { ownContent, readDocument, type Sources } from "./read-document.ts";
 
 const abi = parseAbi([
   "function tokenURI(uint256 tokenId) view returns (string)",
@@ -95,8 +95,7 @@ function fillIn(uri: string, tokenId: bigint): string {
 
 /** CID of our own copy of a file; null when we hold none. */
 export async function ownCopy(sources: Sources, url: string | null): Promise<string | null> {
-  const location = url === null || url.length > 2_048 ? null : parseIpfsUri(url);
-  if (!location) return null;
-  const own = await sources.content.resolve(location.cid, location.path);
+  const locations = url === null || url.length > 2_048 ? null : parseIpfsUri(url);
+  const own = locations && (await ownContent(sources, locations));
   return own?.kind === "file" ? own.cid : null;
 }
