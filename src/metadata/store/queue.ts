@@ -4,6 +4,7 @@ import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
 import type { Standard } from "../../db/tables/nft.ts";
+import { withheldToken } from "../../db/withheld-token.ts";
 import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
 import type { PinnedBlock } from "../read/call-contract.ts";
 import { hashOf } from "../read/parse-document.ts";
@@ -89,11 +90,12 @@ export async function claimTokens(
   const columns = sql`m.contract, m.token_id, m.attempts`;
   const { rows } = await sql<ClaimedRow>`
     WITH claimed AS (${claimRows(queue, due, { seconds: leaseSeconds, id: leaseId }, columns)})
-    SELECT m.contract, m.token_id, m.attempts, t.standard, t.mint_block
+    SELECT m.contract, m.token_id, m.attempts, coalesce(t.standard, w.standard) AS standard,
+      coalesce(t.mint_block, w.mint_block) AS mint_block
     FROM claimed m
-    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = m.contract AND t.token_id = m.token_id`.execute(
-    db,
-  );
+    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = m.contract AND t.token_id = m.token_id
+    LEFT JOIN LATERAL (SELECT * FROM ${sql.raw(withheldToken({ chainId: String(chainId), contract: "m.contract", tokenId: "m.token_id" }))} w
+      WHERE t.token_id IS NULL) w ON true`.execute(db);
   return rows.map((row) => ({
     chainId,
     leaseId,
