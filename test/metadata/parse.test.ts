@@ -97,6 +97,26 @@ test("what Postgres cannot hold is taken out of the columns; the text stays as i
   });
 });
 
+test("an id in the texts of a document is filled in, and the document keeps its mark", () => {
+  const id = `${"0".repeat(61)}13a`;
+  const text =
+    '{"name":"Potion {id}","description":"{ID} and {id}","image":"ipfs://x/{id}.png","animation_url":"https://x/%7Bid%7D"}';
+  const filled = { name: `Potion ${id}`, description: `${id} and ${id}`, image: `ipfs://x/${id}.png`, id };
+  expect(parseDocument(Buffer.from(text), id)).toMatchObject({ text, ...filled, animationUrl: `https://x/${id}` });
+  // No other standard has it.
+  expect(parseDocument(Buffer.from(text))).toMatchObject({
+    text,
+    name: "Potion {id}",
+    image: "ipfs://x/{id}.png",
+    id: null,
+  });
+  expect(parseDocument(Buffer.from('{"name":"Potion"}'), id)).toMatchObject({ id: null });
+  // What is filled in counts for the bounds.
+  const long = JSON.stringify({ name: "{id}".repeat(20_000), image: `data:,${"{id}".repeat(20_000)}` });
+  const cut = parseDocument(Buffer.from(long), id);
+  expect("name" in cut && [cut.name?.length, cut.image]).toEqual([65_536, null]);
+});
+
 test.each([
   ['{"a":"x\ny"}', '{"a":"x\\u000ay"}'],
   ['{"a":[1,2,],}', '{"a":[1,2]}'],

@@ -45,12 +45,15 @@ let web: Server;
 let webUrl: string;
 let talker: { address: `0x${string}`; abi: readonly unknown[] };
 const asked: string[] = [];
+const template =
+  '{"name":"Potion {id}","image":"ftp://example.com/{id}.png","attributes":[{"trait_type":"Key","value":"{id}"}]}';
 
 beforeAll(async () => {
   web = createServer((request, response) => {
     asked.push(request.url ?? "");
     if (request.url === "/slow") return;
-    if (request.url === "/missing") response.writeHead(404).end();
+    if (request.url === "/templates") response.end(template);
+    else if (request.url === "/missing") response.writeHead(404).end();
     else response.end(JSON.stringify({ name: `web ${request.url}`, image_url: "ftp://example.com/1.png" }));
   });
   await new Promise<void>((done) => web.listen(0, "127.0.0.1", done));
@@ -292,6 +295,35 @@ test("a token that was burned and minted again is read again, and none that was 
     expect(refused).toMatchObject({ error_code: "uri_empty", metadata: null, name: null });
   });
   expect(await row(other)).toMatchObject({ fetched_block: before, wanted_block: null });
+});
+
+test("an ERC-1155 document's id is filled in where it is shown, and an ERC-721 document's is a text like any other", async () => {
+  await chain.call(talker as never, "setBase", [`${webUrl}/templates`]);
+  await say(80n, `${webUrl}/templates`);
+  await index.add([mint(80n)]);
+  const ask = { status: "pending", next_attempt_at: new Date(0) } as const;
+  await database.db.updateTable("service.token_metadata").set(ask).where("token_id", "=", "314").execute();
+  const id = `${"0".repeat(61)}13a`;
+  await withWorker(async () => {
+    await until(
+      () => row(314n),
+      ({ name }) => name === `Potion ${id}`,
+    );
+    await settled(80n);
+  });
+  expect(await row(314n)).toMatchObject({ image: `ftp://example.com/${id}.png`, metadata: template });
+  expect(await row(80n)).toMatchObject({
+    name: "Potion {id}",
+    image: "ftp://example.com/{id}.png",
+    metadata: template,
+  });
+  const { rows } = await database.pool.query(
+    "SELECT token_id, value FROM service.token_trait WHERE name = 'Key' ORDER BY token_id",
+  );
+  expect(rows).toEqual([
+    { token_id: "80", value: "{id}" },
+    { token_id: "314", value: id },
+  ]);
 });
 
 test("a client's refresh of a token and of a contract reads again", async () => {

@@ -166,6 +166,7 @@ export async function finishToken(
       error_code: null,
       token_uri: reading.tokenUri,
       metadata: document.text,
+      id_in_metadata: document.id,
       metadata_hash: document.hash,
       raw_cid: reading.cid,
       name: document.name,
@@ -213,6 +214,7 @@ export async function finishFile(
 const documentColumns = [
   ...([
     "metadata",
+    "id_in_metadata",
     "raw_cid",
     "name",
     "description",
