@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import { entryBound } from "../cache-bounds.ts";
-import { parseIpfsUri } from "../metadata/read/ipfs-location.ts";
+import { gatewayPath, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import type { Services } from "../services.ts";
 
 /** What a token of the collection looks like, from metadata that this installation holds. */
@@ -19,9 +19,7 @@ const previews = new LRUCache<string, CollectionPreview>(entryBound(1_000));
 export async function readPreview(services: Services, uri: string): Promise<CollectionPreview | null> {
   const known = previews.get(uri);
   if (known) return known;
-  const place = parseIpfsUri(uri);
-  if (!place) return null;
-  const file = await services.content.resolveAnywhere(place.cid, place.path).catch(() => null);
+  const file = (await find(services, uri))?.content;
   if (file?.kind !== "file" || file.size > mostBytes) return null;
   const pieces: Uint8Array[] = [];
   try {
@@ -29,12 +27,22 @@ export async function readPreview(services: Services, uri: string): Promise<Coll
   } catch {
     return null;
   }
-  const preview = parsePreview(Buffer.concat(pieces).toString("utf8"));
+  const preview = await parsePreview(services, Buffer.concat(pieces).toString("utf8"));
   if (preview) previews.set(uri, preview);
   return preview;
 }
 
-function parsePreview(text: string): CollectionPreview | null {
+/** The content that a URI names, and where it is; of what is not here, the first place that the URI may mean. */
+async function find({ content }: Services, uri: string) {
+  const places = parseIpfsUri(uri);
+  for (const place of places ?? []) {
+    const found = await content.resolveAnywhere(place.cid, place.path).catch(() => null);
+    if (found) return { content: found, place };
+  }
+  return places && { content: null, place: places[0] };
+}
+
+async function parsePreview(services: Services, text: string): Promise<CollectionPreview | null> {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -44,10 +52,10 @@ function parsePreview(text: string): CollectionPreview | null {
   if (typeof value !== "object" || value === null) return null;
   const { name, description, image, image_url: other } = value as Record<string, unknown>;
   const short = (member: unknown) => (typeof member === "string" && member ? member.slice(0, 1_000) : null);
-  const place = typeof (image ?? other) === "string" ? parseIpfsUri(String(image ?? other)) : null;
+  const picture = typeof (image ?? other) === "string" ? await find(services, String(image ?? other)) : null;
   return {
     name: short(name),
     description: short(description),
-    image: place ? `/ipfs/${[place.cid, ...place.path].map(encodeURIComponent).join("/")}` : null,
+    image: picture && `/ipfs/${gatewayPath(picture.place)}`,
   };
 }

@@ -17,9 +17,10 @@ import { type DagScope, exportCar } from "./export-car.ts";
 import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
 import { type ContentLocation, locateContent, type Whereabouts } from "./locate-content.ts";
+import { parseCid } from "./parse-cid.ts";
 import { profileName } from "./profile.ts";
 import { RemoteBlocks } from "./remote-blocks.ts";
-import { type ContentFile, parseCid, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
+import { type ContentFile, type ResolvedContent, resolveContent, walk } from "./resolve-content.ts";
 import { sweepOrphans, sweepParts } from "./sweep-parts.ts";
 import { type StoredCar, verifyCar } from "./verify-car.ts";
 

@@ -6,6 +6,7 @@ import type { Database } from "../db/database.ts";
 import type { BlockReader } from "./block-reader.ts";
 import { findEntry, type KnownEntry, listEntries } from "./content-index.ts";
 import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
+import { parseCid } from "./parse-cid.ts";
 import { readFileBytes } from "./read-file-bytes.ts";
 
 export interface ByteRange {
@@ -40,15 +41,6 @@ export type ResolvedContent = ContentFile | ContentDirectory;
 
 const rawCodec = 0x55;
 const dagPbCodec = 0x70;
-
-/** @returns null for a text that is no CID. */
-export function parseCid(text: string): CID | null {
-  try {
-    return CID.parse(text).toV1();
-  } catch {
-    return null;
-  }
-}
 
 /** The table of entries first; a walk over blocks for CIDs that are nobody's root. */
 export async function resolveContent(

@@ -13,7 +13,16 @@ const maxTries = 30;
  */
 const bookkeeping = [
   ...["chain_id", "status", "priority", "attempts", "next_attempt_at"],
-  ...["lease_id", "lease_until", "wanted_block", "fetched_block", "attempted_at", "error_code", "metadata"],
+  ...[
+    "lease_id",
+    "lease_until",
+    "wanted_block",
+    "fetched_block",
+    "attempted_at",
+    "error_code",
+    "metadata",
+    "id_in_metadata",
+  ],
   ...["metadata_hash", "raw_cid", "file_type", "file_error", "contract_uri", "document", "uri_error"],
   ...["refresh_requested_at", "refresh_applied_at", "announced_at", "demanded_at", "queued_at", "rendered"],
 ];

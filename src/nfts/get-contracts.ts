@@ -2,12 +2,12 @@ import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
+import { withheldContracts } from "../db/withheld-token.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { factsOf } from "./item.ts";
 import { type ContractRecord, contractColumns, type NftRow, recordOfRow } from "./nft-record.ts";
 import { maxPageSize } from "./page.ts";
-import { withheldContracts } from "./withheld-token.ts";
 
 export interface ContractKey {
   chain: string;

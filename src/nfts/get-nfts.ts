@@ -2,11 +2,11 @@ import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
+import { withheldTokenOf } from "../db/withheld-token.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { contractJoins, type Nft, type NftParts, type NftRow, nftColumns, nftReader } from "./nft-record.ts";
 import { maxPageSize } from "./page.ts";
-import { withheldTokenOf } from "./withheld-token.ts";
 
 export interface NftKey {
   chain: string;

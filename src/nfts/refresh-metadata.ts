@@ -3,6 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Database } from "../db/database.ts";
+import { withheldContracts, withheldTokenOf } from "../db/withheld-token.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 
@@ -54,21 +55,15 @@ async function refreshToken(
   contract: Buffer,
   tokenId: string,
 ): Promise<RefreshStatus> {
-  const added = await db
-    .insertInto("service.token_metadata")
-    .columns(["chain_id", "contract", "token_id", "priority"])
-    .expression((eb) =>
-      eb
-        .selectFrom("nft.tokens as t")
-        .select(["t.chain_id", "t.contract", "t.token_id", sql<number>`0`.as("priority")])
-        .where("t.chain_id", "=", chainId)
-        .where("t.contract", "=", contract)
-        .where("t.token_id", "=", tokenId),
-    )
-    .onConflict((conflict) => conflict.doNothing())
-    .returning("chain_id")
-    .executeTakeFirst();
-  if (added) return "ADDED";
+  const added = await sql`
+    INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
+    SELECT k.chain_id, k.contract, k.token_id, 0
+    FROM (SELECT ${chainId}::integer AS chain_id, ${contract}::bytea AS contract, ${tokenId}::numeric AS token_id) k
+    WHERE EXISTS (SELECT FROM nft.tokens t
+        WHERE t.chain_id = k.chain_id AND t.contract = k.contract AND t.token_id = k.token_id)
+      OR EXISTS (SELECT FROM ${sql.raw(withheldTokenOf("k"))} w)
+    ON CONFLICT DO NOTHING RETURNING 1`.execute(db);
+  if (added.rows.length > 0) return "ADDED";
   const row = await db
     .selectFrom("service.token_metadata as m")
     .select([
@@ -96,13 +91,13 @@ async function refreshToken(
 
 /** Only records the request; the worker marks the tokens, in portions: a contract can have millions. */
 async function refreshContract(db: Transaction<Database>, chainId: number, address: Buffer): Promise<RefreshStatus> {
-  const known = await db
-    .selectFrom("nft.contracts")
-    .select("address")
-    .where("chain_id", "=", chainId)
-    .where("address", "=", address)
-    .executeTakeFirst();
-  if (!known) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+  const { rows } = await sql`
+    SELECT 1 FROM nft.contracts c WHERE c.chain_id = ${chainId} AND c.address = ${address}
+    UNION ALL
+    SELECT 1 FROM ${sql.raw(withheldContracts)} w WHERE w.chain_id = ${chainId} AND w.address = ${address}
+    LIMIT 1`.execute(db);
+  if (rows.length === 0)
+    throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
   await db
     .insertInto("service.contract_metadata")
     .values({ chain_id: chainId, address })

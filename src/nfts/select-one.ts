@@ -2,6 +2,7 @@ import { toBytes } from "../db/bytes.ts";
 import { cachedStatement } from "../db/pool/cached-statement.ts";
 import type { RawRow } from "../db/pool/raw-row.ts";
 import type { Standard } from "../db/tables/nft.ts";
+import { withheldContracts, withheldToken } from "../db/withheld-token.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { ContractBytes } from "./contract-bytes.ts";
@@ -11,7 +12,6 @@ import { itemSql, recordSql, sourcesOf, tokenSources } from "./item-sql.ts";
 import { type RenderedRead, readRow, readRows } from "./read-rendered.ts";
 import { partMark, type Stale } from "./rendered.ts";
 import { type PageNeeds, shownBy } from "./select-page.ts";
-import { withheldContracts, withheldToken } from "./withheld-token.ts";
 
 /** With the texts that lists leave out. */
 export interface SelectedNft {

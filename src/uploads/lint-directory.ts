@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { type ErrorCode, ServiceError } from "../errors/errors.ts";
 import type { Whereabouts } from "../ipfs/locate-content.ts";
-import { type IpfsLocation, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
+import { gatewayPath, type IpfsLocation, type IpfsLocations, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { isTooComplex } from "../metadata/read/parse-document.ts";
 import { isLeftOut } from "./document-files.ts";
 import { baseName, entryNames } from "./entry-names.ts";
@@ -38,6 +38,9 @@ const ofPlace: Record<Whereabouts, Remark | null> = {
   },
 };
 
+/** Of the places that a link may mean, the one where its content is decides. */
+const nearest: readonly Whereabouts[] = ["here", "elsewhere", "nowhere"];
+
 const mostProblems = 100;
 const mostExamples = 10;
 
@@ -50,7 +53,7 @@ export class DirectoryLint {
   readonly #digests = new Map<string, string>();
   readonly #tokenIds = new Set<bigint>();
   /** Content on IPFS that documents name, with the first file that does. */
-  readonly #contents = new Map<string, { location: IpfsLocation; file: string; count: number }>();
+  readonly #contents = new Map<string, { locations: IpfsLocations; file: string; count: number }>();
 
   get refuses(): boolean {
     return this.#problemCount > 0;
@@ -108,9 +111,12 @@ export class DirectoryLint {
   async warnings(locate: (locations: readonly IpfsLocation[]) => Promise<Whereabouts[]>): Promise<DirectoryWarning[]> {
     this.#findGaps();
     const contents = [...this.#contents.values()];
-    const places = contents.length === 0 ? [] : await locate(contents.map(({ location }) => location));
-    for (const [index, { file, count }] of contents.entries()) {
-      const remark = ofPlace[places[index] ?? "here"];
+    const places = contents.length === 0 ? [] : await locate(contents.flatMap(({ locations }) => locations));
+    let at = 0;
+    for (const { locations, file, count } of contents) {
+      const found = places.slice(at, at + locations.length);
+      at += locations.length;
+      const remark = ofPlace[nearest.find((place) => found.includes(place)) ?? "here"];
       if (remark) this.#warn(remark, file, count);
     }
     return [...this.#warnings.values()];
@@ -159,12 +165,12 @@ export class DirectoryLint {
 
   #readLinks(document: Record<string, unknown>, file: string): void {
     for (const link of new Set([document["image"], document["animation_url"], ...filesOf(document)])) {
-      const location = typeof link === "string" ? parseIpfsUri(link) : null;
-      if (!location) continue;
-      const key = [location.cid, ...location.path].join("/");
+      const locations = typeof link === "string" ? parseIpfsUri(link) : null;
+      if (!locations) continue;
+      const key = gatewayPath(locations[0]);
       const known = this.#contents.get(key);
       if (known) known.count += 1;
-      else this.#contents.set(key, { location, file, count: 1 });
+      else this.#contents.set(key, { locations, file, count: 1 });
     }
   }
 

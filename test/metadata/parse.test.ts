@@ -1,11 +1,16 @@
+import { base58flickr } from "multiformats/bases/base58";
+import { bases } from "multiformats/basics";
+import { CID } from "multiformats/cid";
 import { encodeAbiParameters } from "viem";
 import { expect, test } from "vitest";
+import { parseCid } from "../../src/ipfs/parse-cid.ts";
 import { decodeLabel, decodeText } from "../../src/metadata/read/call-contract.ts";
 import { decodeDataUri } from "../../src/metadata/read/data-uri.ts";
 import { parseIpfsUri } from "../../src/metadata/read/ipfs-location.ts";
 import { parseDocument } from "../../src/metadata/read/parse-document.ts";
 import { retryAfterMs } from "../../src/outbound/fault.ts";
 
+const multibases = Object.values(bases).filter(({ name }) => name !== "identity");
 const v0 = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG";
 const v1 = "bafybeie5nqv6kd3qnfjupgvz34woh3oksc3iau6abmyajn7qvtf6d2ho34";
 const raw = "bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e";
@@ -13,14 +18,40 @@ const raw = "bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e";
 test.each([
   [`ipfs://${raw}`, raw, []],
   [`ipfs://ipfs/${raw}/7.json`, raw, ["7.json"]],
-  [`IPFS://${raw}/a%20b/7?x=1#y`, raw, ["a b", "7"]],
+  [`ipfs://${raw}?x=1#y`, raw, []],
   [v0, v1, []],
   [`/ipfs/${v0}/7`, v1, ["7"]],
   [`https://ipfs.io/ipfs/${v0}/7`, v1, ["7"]],
   [`https://my.pinata.cloud/ipfs/${raw}?token=1`, raw, []],
   [`https://${raw}.ipfs.dweb.link/7`, raw, ["7"]],
 ])("%s names IPFS content", (uri, cid, path) => {
-  expect(parseIpfsUri(uri)).toEqual({ cid, path });
+  expect(parseIpfsUri(uri)).toEqual([{ cid, path }]);
+});
+
+test.each([
+  [`IPFS://${raw}/Wookz#525.json`, ["Wookz#525.json", "Wookz"]],
+  [`${raw}/Who?.json`, ["Who?.json", "Who"]],
+  [`/ipfs/${raw}/a%20b/7?x#y`, ["a b/7?x#y", "a%20b/7?x#y", "a b/7", "a%20b/7"]],
+  // Of a web address the standard says what is no name.
+  [`https://ipfs.io/ipfs/${raw}/Wookz#525.json`, ["Wookz", "Wookz#525.json"]],
+  [`https://${raw}.ipfs.dweb.link/7?token=1`, ["7", "7?token=1"]],
+])("%s may mean several names", (uri, names) => {
+  expect(parseIpfsUri(uri)?.map(({ cid, path }) => [cid, path.join("/")])).toEqual(names.map((name) => [raw, name]));
+});
+
+test.each([...multibases.map((base) => [base.name, base] as const)])("a CID in %s is read", (_name, base) => {
+  const text = CID.parse(raw).toString(base as never);
+  // A slash of base 64 ends a name, unless it is escaped; so does a letter outside ASCII in a web address.
+  const written = encodeURIComponent(text);
+  for (const uri of [`ipfs://${written}/7`, `/ipfs/${written}/7`, `https://ipfs.io/ipfs/${written}/7`])
+    expect([uri, parseIpfsUri(uri)?.[0]]).toEqual([uri, { cid: raw, path: ["7"] }]);
+  expect(parseCid(text)?.toString()).toBe(raw);
+});
+
+test("a text of another base, of no CID, or of a length that no CID has is none", () => {
+  const flickr = CID.parse(raw).toString(base58flickr as never);
+  for (const text of [`Y${flickr.slice(1)}`, flickr.slice(0, -1), `z${"1".repeat(5_000)}`, "", "b", "uploads"])
+    expect([text, parseCid(text)]).toEqual([text, null]);
 });
 
 test.each(["https://example.com/7", "ipfs://nonsense", "", "7", "https://example.com/ipfs/none"])(
@@ -64,6 +95,26 @@ test("what Postgres cannot hold is taken out of the columns; the text stays as i
   expect(parseDocument(Buffer.from(`\ufeff${text}`))).toMatchObject({
     ...{ text, name: "ab\ufffd", description: "7", image: "ipfs://x", animationUrl: null },
   });
+});
+
+test("an id in the texts of a document is filled in, and the document keeps its mark", () => {
+  const id = `${"0".repeat(61)}13a`;
+  const text =
+    '{"name":"Potion {id}","description":"{ID} and {id}","image":"ipfs://x/{id}.png","animation_url":"https://x/%7Bid%7D"}';
+  const filled = { name: `Potion ${id}`, description: `${id} and ${id}`, image: `ipfs://x/${id}.png`, id };
+  expect(parseDocument(Buffer.from(text), id)).toMatchObject({ text, ...filled, animationUrl: `https://x/${id}` });
+  // No other standard has it.
+  expect(parseDocument(Buffer.from(text))).toMatchObject({
+    text,
+    name: "Potion {id}",
+    image: "ipfs://x/{id}.png",
+    id: null,
+  });
+  expect(parseDocument(Buffer.from('{"name":"Potion"}'), id)).toMatchObject({ id: null });
+  // What is filled in counts for the bounds.
+  const long = JSON.stringify({ name: "{id}".repeat(20_000), image: `data:,${"{id}".repeat(20_000)}` });
+  const cut = parseDocument(Buffer.from(long), id);
+  expect("name" in cut && [cut.name?.length, cut.image]).toEqual([65_536, null]);
 });
 
 test.each([

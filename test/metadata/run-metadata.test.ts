@@ -45,12 +45,15 @@ let web: Server;
 let webUrl: string;
 let talker: { address: `0x${string}`; abi: readonly unknown[] };
 const asked: string[] = [];
+const template =
+  '{"name":"Potion {id}","image":"ftp://example.com/{id}.png","attributes":[{"trait_type":"Key","value":"{id}"}]}';
 
 beforeAll(async () => {
   web = createServer((request, response) => {
     asked.push(request.url ?? "");
     if (request.url === "/slow") return;
-    if (request.url === "/missing") response.writeHead(404).end();
+    if (request.url === "/templates") response.end(template);
+    else if (request.url === "/missing") response.writeHead(404).end();
     else response.end(JSON.stringify({ name: `web ${request.url}`, image_url: "ftp://example.com/1.png" }));
   });
   await new Promise<void>((done) => web.listen(0, "127.0.0.1", done));
@@ -241,6 +244,86 @@ test("a token whose new URI has no document does not show that of the old one", 
   await read(`${webUrl}/missing`, ({ token_uri, status }) => token_uri === `${webUrl}/missing` && status === "failed");
   expect(await row(2n)).toMatchObject({ metadata: null, name: null, image: null, metadata_hash: null });
   expect((await apis.v0(place)).body.nft).toMatchObject({ metadata: null, metadata_url: `${webUrl}/missing` });
+});
+
+test("a token that was burned and minted again is read again, and none that was only minted on", async () => {
+  const amounts = { standard: "ERC1155", amount: 5n } as const;
+  // One id of ERC-1155 answers: the others fail, and that they are read again shows in the block of the reading.
+  const [single, inOneBlock, refusing, other] = [70n, 71n, 72n, 73n];
+  for (const id of [single, inOneBlock, refusing]) await say(id, `${webUrl}/first/${id}`);
+  await chain.call(talker as never, "setBase", [`${webUrl}/first/{id}`]);
+  const settle = async () => {
+    await chain.client.mine({ blocks: 3 });
+    await index.setHead(Number(await chain.client.getBlockNumber()) - 1);
+  };
+  await settle();
+  const multi = { contract: talker.address.toLowerCase(), tokenId: 314n, from: alice, to: nobody, ...amounts };
+  const burn = (tokenId: bigint): Movement => ({ ...mint(tokenId), from: alice, to: nobody });
+  await index.add([mint(single), mint(inOneBlock), mint(refusing), mint(other, amounts)]);
+  await chain.client.mine({ blocks: 5 });
+  await withWorker(async () => {
+    for (const id of [single, inOneBlock, refusing]) expect((await settled(id)).name).toBe(`web /first/${id}`);
+    await settled(other);
+  });
+  const before = (await row(other))?.fetched_block;
+
+  // What the dead tokens became before they were burned says nothing of the new ones.
+  await say(single, `${webUrl}/second/${single}`);
+  await say(inOneBlock, `${webUrl}/second/${inOneBlock}`);
+  await say(refusing, "");
+  await chain.call(talker as never, "setBase", [`${webUrl}/second`]);
+  await settle();
+  await index.add([burn(single), burn(refusing), multi]);
+  await index.add([mint(single), mint(refusing)]);
+  await index.add([burn(inOneBlock), mint(inOneBlock), { ...multi, from: nobody, to: alice }]);
+  // Some of it is burned and minted: the id lives on.
+  await index.add([mint(other, { ...amounts, from: alice, to: nobody, amount: 4n }), mint(other, amounts)]);
+  await chain.client.mine({ blocks: 10 });
+  await withWorker(async () => {
+    const fresh = (id: bigint, name: string) =>
+      until(
+        () => row(id),
+        (token) => token.status === "fresh" && token.name === name,
+      );
+    await fresh(single, `web /second/${single}`);
+    await fresh(inOneBlock, `web /second/${inOneBlock}`);
+    await fresh(314n, "web /second");
+    const refused = await until(
+      () => row(refusing),
+      (token) => token.status === "failed",
+    );
+    expect(refused).toMatchObject({ error_code: "uri_empty", metadata: null, name: null });
+  });
+  expect(await row(other)).toMatchObject({ fetched_block: before, wanted_block: null });
+});
+
+test("an ERC-1155 document's id is filled in where it is shown, and an ERC-721 document's is a text like any other", async () => {
+  await chain.call(talker as never, "setBase", [`${webUrl}/templates`]);
+  await say(80n, `${webUrl}/templates`);
+  await index.add([mint(80n)]);
+  const ask = { status: "pending", next_attempt_at: new Date(0) } as const;
+  await database.db.updateTable("service.token_metadata").set(ask).where("token_id", "=", "314").execute();
+  const id = `${"0".repeat(61)}13a`;
+  await withWorker(async () => {
+    await until(
+      () => row(314n),
+      ({ name }) => name === `Potion ${id}`,
+    );
+    await settled(80n);
+  });
+  expect(await row(314n)).toMatchObject({ image: `ftp://example.com/${id}.png`, metadata: template });
+  expect(await row(80n)).toMatchObject({
+    name: "Potion {id}",
+    image: "ftp://example.com/{id}.png",
+    metadata: template,
+  });
+  const { rows } = await database.pool.query(
+    "SELECT token_id, value FROM service.token_trait WHERE name = 'Key' ORDER BY token_id",
+  );
+  expect(rows).toEqual([
+    { token_id: "80", value: "{id}" },
+    { token_id: "314", value: id },
+  ]);
 });
 
 test("a client's refresh of a token and of a contract reads again", async () => {

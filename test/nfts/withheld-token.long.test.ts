@@ -4,6 +4,9 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { readStatus } from "../../src/accounts/read-status.ts";
 import { applyDemand } from "../../src/metadata/discover/apply-demand.ts";
+import { applyRefreshes } from "../../src/metadata/discover/discover.ts";
+import { claimContracts } from "../../src/metadata/store/contracts.ts";
+import { claimTokens } from "../../src/metadata/store/queue.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
@@ -106,6 +109,28 @@ test("the metadata of a withheld token is read once somebody asks for it", async
   const { rows } = await database.pool.query("SELECT token_id, priority FROM service.token_metadata");
   expect(rows).toContainEqual({ token_id: "9", priority: 0 });
   expect(rows.map(({ token_id }) => token_id)).not.toContain("6000");
+  const claims = [{ contract: Buffer.from(whole.slice(2), "hex"), priority: 0, count: 10 }];
+  const jobs = await claimTokens(database.db, 31337, claims);
+  expect(jobs.find(({ tokenId }) => tokenId === "9")).toMatchObject({ standard: "ERC721", mintBlock: 102n });
+});
+
+test("a refresh of a withheld token, of one that was burned and of their contracts is answered like any other", async () => {
+  const refresh = async (path: string) => {
+    const { status, body } = await apis.v0(`/nfts/${path}?chain=goerli&refresh_metadata=true`);
+    return [status, body.status];
+  };
+  // The claim above has token 9.
+  expect(await refresh(`${whole}/9`)).toEqual([200, "PROCESSING"]);
+  expect(await refresh(`${whole}/12`)).toEqual([200, "ADDED"]);
+  expect(await refresh(`${whole}/12`)).toEqual([200, "PENDING"]);
+  expect(await refresh(`${mixed}/130`)).toEqual([200, "ADDED"]);
+  expect((await refresh(`${whole}/6000`))[0]).toBe(404);
+  // Its name is read like that of a contract which has listed tokens.
+  const { data } = await apis.graphql(`mutation { refreshMetadata(chain: "goerli", contract: "${whole}") { status } }`);
+  expect(data.refreshMetadata).toEqual({ status: "ADDED" });
+  await applyRefreshes(database.db, 31337);
+  const contracts = await claimContracts(database.db, 31337, 10);
+  expect(contracts.map(({ address }) => `0x${address.toString("hex")}`)).toContain(whole);
 });
 
 test("an operator sees which contracts have withheld tokens, lets one in and takes it back, and leaves a trail", async () => {
@@ -144,3 +169,15 @@ test("an operator sees which contracts have withheld tokens, lets one in and tak
   ]);
   expect(rows).toEqual([{ action: "create" }, { action: "end" }]);
 }, 60_000);
+
+test("the record of a contract with withheld tokens alone is read once a reader asks for it", async () => {
+  const other = addressOf(0xb3);
+  await nfts.addRanges([{ contract: other, from: nobody, to: alice, tokenId: 1n, amount: 10_001n }]);
+  await database.pool.query(
+    "INSERT INTO service.metadata_demand (chain_id, kind, address, token_id) VALUES (31337, 'contract', $1, 0)",
+    [Buffer.from(other.slice(2), "hex")],
+  );
+  await applyDemand(database.db, 31337);
+  const contracts = await claimContracts(database.db, 31337, 10);
+  expect(contracts.map(({ address }) => `0x${address.toString("hex")}`)).toContain(other);
+});

@@ -40,6 +40,7 @@ interface TokenMetadataTable {
   animation_url: string | null;
   cached_image: string | null;
   cached_animation: string | null;
+  id_in_metadata: string | null;
   file_width: number | null;
   file_height: number | null;
   file_size: bigint | null;

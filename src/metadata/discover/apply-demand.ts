@@ -1,5 +1,6 @@
 import { type Kysely, sql } from "kysely";
 import type { Database } from "../../db/database.ts";
+import { withheldContracts, withheldToken } from "../../db/withheld-token.ts";
 import type { DemandKind } from "./metadata-demand.ts";
 
 /** Demands that one round queues. */
@@ -51,8 +52,7 @@ async function queueTokens(db: Kysely<Database>, chainId: number, tokens: readon
       AS l (contract, token_id)
     WHERE EXISTS (SELECT FROM nft.tokens t
         WHERE t.chain_id = ${chainId} AND t.contract = l.contract AND t.token_id = l.token_id)
-      OR EXISTS (SELECT FROM nft.token_ranges r WHERE r.chain_id = ${chainId} AND r.contract = l.contract AND NOT r.listed
-        AND l.token_id BETWEEN r.from_token_id AND r.to_token_id AND r.from_token_id >= l.token_id - 9999)
+      OR EXISTS (SELECT FROM ${sql.raw(withheldToken({ chainId: String(chainId), contract: "l.contract", tokenId: "l.token_id" }))} w)
     ORDER BY l.contract, l.token_id
     ON CONFLICT (chain_id, contract, token_id) DO UPDATE SET priority = 0, next_attempt_at = clock_timestamp()
     WHERE (m.status = 'pending' AND m.attempts = 0 AND m.priority > 0)
@@ -91,8 +91,11 @@ export async function recordContracts(
   if (contracts.length === 0) return;
   await sql`
     INSERT INTO service.contract_metadata AS c (chain_id, address, demanded_at)
-    SELECT n.chain_id, n.address, clock_timestamp() FROM nft.contracts n
-    WHERE n.chain_id = ${chainId} AND n.address = ANY (${contracts}::bytea[]) ORDER BY n.address
+    SELECT n.chain_id, n.address, clock_timestamp() FROM (
+      SELECT chain_id, address FROM nft.contracts WHERE chain_id = ${chainId} AND address = ANY (${contracts}::bytea[])
+      UNION
+      SELECT chain_id, address FROM ${sql.raw(withheldContracts)} w
+      WHERE w.chain_id = ${chainId} AND w.address = ANY (${contracts}::bytea[])) n ORDER BY n.address
     ON CONFLICT (chain_id, address) DO UPDATE SET demanded_at = excluded.demanded_at WHERE c.demanded_at IS NULL`.execute(
     db,
   );

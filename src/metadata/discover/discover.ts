@@ -2,6 +2,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../../db/database.ts";
 import { recordAnnouncements } from "./announcements.ts";
 import { recordContracts } from "./apply-demand.ts";
+import { queueReborn } from "./reborn.ts";
 
 /**
  * Blocks that every pass reads again. A reorg puts tokens and announcements into blocks
@@ -25,7 +26,7 @@ export async function readIndexHead(db: Kysely<Database>, chainId: number): Prom
 }
 
 /**
- * Queues what is new and to be read (see `queueMinted`), and records what contracts announced as changed, up to a block of
+ * Queues what is new and to be read (see `queueMinted`) and what is another token by now, and records what contracts announced as changed, up to a block of
  * the index.
  *
  * @param firstTokens of a contract that no reader asked for.
@@ -49,6 +50,7 @@ export async function discover(
     .executeTakeFirstOrThrow();
   if (cursor.mint_block > head + overlapBlocks) await forgetBeyond(db, chainId, head);
   const minted = await inPortions(() => queueMinted(db, chainId, back(cursor.mint_block), firstTokens));
+  const reborn = await inPortions(() => queueReborn(db, chainId, back(cursor.mint_block)));
   await queueMoved(db, chainId, back(cursor.mint_block));
   await queueLaunched(db, chainId, back(cursor.mint_block));
   await recordAnnouncements(db, chainId, back(cursor.update_block));
@@ -59,7 +61,7 @@ export async function discover(
     .set({ mint_block: head, update_block: head })
     .where("chain_id", "=", chainId)
     .execute();
-  return minted > 0;
+  return minted + reborn > 0;
 }
 
 /** Finds what the passes by blocks cannot: tokens minted before the first indexed block, and whatever it missed. */

@@ -1,4 +1,4 @@
-import { CID } from "multiformats/cid";
+import { parseCid } from "../../ipfs/parse-cid.ts";
 
 /** Content on IPFS: a CID and the path below it, in plain segments. */
 export interface IpfsLocation {
@@ -6,40 +6,53 @@ export interface IpfsLocation {
   path: string[];
 }
 
+/** What a URI may mean: the first of these that is there. */
+export type IpfsLocations = readonly [IpfsLocation, ...IpfsLocation[]];
+
+/** No shorter text is taken for a CID where nothing else says that it is one. */
+const shortestBare = 40;
+
 /**
  * Finds the IPFS content that a URI names, through any gateway: `ipfs://CID/path`,
  * `ipfs://ipfs/CID`, `https://any.host/ipfs/CID/path`, `https://CID.ipfs.any.host/path`, or a bare CID.
  *
+ * Names may hold `#`, `?` and `%` as they are: of `ipfs:` the name as it is written comes first, and then what is before a
+ * `?` or `#`; of a web address, where these begin a query or a fragment, the other way round.
+ *
  * @returns null for a URI that names none.
  */
-export function parseIpfsUri(uri: string): IpfsLocation | null {
+export function parseIpfsUri(uri: string): IpfsLocations | null {
   // People write one slash or three, and the word twice.
   const native = /^ipfs:\/*(?:ipfs\/+)*(.+)$/is.exec(uri) ?? /^\/?ipfs\/(.+)$/s.exec(uri);
-  if (native?.[1]) return locate(native[1].replace(/[?#].*$/s, ""));
+  if (native?.[1]) return locations([native[1], cut(native[1])]);
   if (/^https?:/i.test(uri) && URL.canParse(uri)) {
-    const { hostname, pathname } = new URL(uri);
+    const { hostname, pathname, search, hash } = new URL(uri);
     const inPath = /\/ipfs\/(?:ipfs\/)*(.+)$/.exec(pathname);
-    if (inPath?.[1]) return locate(inPath[1]);
+    if (inPath?.[1]) return locations([inPath[1], inPath[1] + search + hash]);
     const inHost = /^([a-z0-9]+)\.ipfs\./.exec(hostname);
-    return inHost?.[1] ? locate(`${inHost[1]}${pathname}`) : null;
+    return inHost?.[1] ? locations([inHost[1] + pathname, inHost[1] + pathname + search + hash]) : null;
   }
-  return locate(uri);
+  return uri.split("/", 1).join().length < shortestBare ? null : locations([uri, cut(uri)]);
 }
 
-function locate(text: string): IpfsLocation | null {
-  const [first = "", ...rest] = text.split("/").filter(Boolean);
-  const cid = parseCid(first);
-  return cid && { cid: cid.toString(), path: rest.map(decodeSegment) };
+function cut(text: string): string {
+  return text.replace(/[?#].*$/s, "");
 }
 
-/** Version 1 always: stores and gateways then see one spelling. */
-function parseCid(text: string): CID | null {
-  if (!/^(Qm|b|z|f|k)[a-zA-Z0-9]{40,200}$/.test(text)) return null;
-  try {
-    return CID.parse(text).toV1();
-  } catch {
-    return null;
+/** Each text with its escapes read, and then as it is. */
+function locations(texts: readonly string[]): IpfsLocations | null {
+  const found = new Map<string, IpfsLocation>();
+  for (const text of texts) {
+    for (const read of [decodeSegment, (segment: string) => segment]) {
+      const [first = "", ...rest] = text.split("/").filter(Boolean);
+      const cid = parseCid(decodeSegment(first));
+      const location = cid && { cid: cid.toString(), path: rest.map(read) };
+      const key = location && JSON.stringify(location);
+      if (key && !found.has(key)) found.set(key, location);
+    }
   }
+  const [first, ...others] = found.values();
+  return first ? [first, ...others] : null;
 }
 
 function decodeSegment(segment: string): string {

@@ -17,26 +17,44 @@ export interface TokenDocument {
   description: string | null;
   image: string | null;
   animationUrl: string | null;
+  /** What `{id}` stands for, where the document has it. */
+  id: string | null;
   /** All members, for readers with their own columns. */
   members: Record<string, unknown>;
 }
 
-/** Reads a metadata file leniently: any JSON object will do, and members of a wrong kind count as absent. */
-export function parseDocument(bytes: Uint8Array): TokenDocument | Fault {
+/**
+ * Reads a metadata file leniently: any JSON object will do, and members of a wrong kind count as absent.
+ *
+ * @param id what `{id}` stands for in a text that is shown; null: for itself. The document keeps it.
+ */
+export function parseDocument(bytes: Uint8Array, id: string | null = null): TokenDocument | Fault {
   const found = readObject(decodeJsonText(bytes));
   if ("fault" in found) return found;
   const { text, members } = found;
   const hash = hashOf(bytes);
+  const shown = (name: string) => {
+    const member = textOf(members[name]);
+    return member === null || id === null ? member : fillIn(member, id);
+  };
   return {
     text,
     hash,
     raw: Buffer.from(text).equals(bytes) ? null : bytes,
-    name: textOf(members["name"])?.slice(0, limits.textLength).toWellFormed() ?? null,
-    description: textOf(members["description"])?.slice(0, limits.textLength).toWellFormed() ?? null,
-    image: urlOf(members["image"]) || urlOf(members["image_url"]) || null,
-    animationUrl: urlOf(members["animation_url"]),
+    name: shown("name")?.slice(0, limits.textLength).toWellFormed() ?? null,
+    description: shown("description")?.slice(0, limits.textLength).toWellFormed() ?? null,
+    image: urlOf(shown("image")) || urlOf(shown("image_url")) || null,
+    animationUrl: urlOf(shown("animation_url")),
     members,
+    id: id !== null && idMark.test(text) ? id : null,
   };
+}
+
+const idMark = /\{id\}|%7Bid%7D/i;
+
+/** ERC-1155: in a URI, and in every text of a document, `{id}` stands for the id. */
+export function fillIn(text: string, id: string): string {
+  return text.replaceAll(new RegExp(idMark, "gi"), id);
 }
 
 export function hashOf(bytes: Uint8Array): Buffer {

@@ -5,8 +5,8 @@ import { type Fault, isFault } from "../../outbound/fault.ts";
 import { readCapped } from "../../outbound/fetcher.ts";
 import { Busy } from "../../outbound/host-limits.ts";
 import { decodeDataUri } from "./data-uri.ts";
-import { gatewayPath, type IpfsLocation, parseIpfsUri } from "./ipfs-location.ts";
-import { gatewaysFor, type Sources, webUrlOf } from "./read-document.ts";
+import { gatewayPath, type IpfsLocations, parseIpfsUri } from "./ipfs-location.ts";
+import { askGateways, ownContent, type Sources, webUrlOf } from "./read-document.ts";
 
 /** Formats that no NFT has, or that match bytes which are something else. */
 const ignoredFormats: Parameters<typeof disableTypes>[0] = [
@@ -43,9 +43,9 @@ export class MediaProbe {
   /** @returns null when only a server can tell; `probe` asks it. */
   async probeHere(sources: Sources, url: string, signal: AbortSignal): Promise<Answer | null> {
     if (/^data:/i.test(url)) return await this.probe(sources, url, signal);
-    const location = url.length > 2_048 ? null : parseIpfsUri(url);
+    const locations = url.length > 2_048 ? null : parseIpfsUri(url);
     if (this.#answers.has(url)) return await this.probe(sources, url, signal);
-    const own = location && (await sources.content.resolve(location.cid, location.path));
+    const own = locations && (await ownContent(sources, locations));
     return own?.kind === "file" ? await this.probe(sources, url, signal) : null;
   }
 
@@ -88,31 +88,28 @@ async function read(sources: Sources, url: string, signal: AbortSignal): Promise
     return isFault(decoded) ? decoded : inspectOrFault(decoded.bytes, decoded.bytes.byteLength);
   }
   if (url.length > 2_048) return { fault: "uri_unsupported" };
-  const location = parseIpfsUri(url);
-  if (location) return await readFromIpfs(sources, location, url, signal);
+  const locations = parseIpfsUri(url);
+  if (locations) return await readFromIpfs(sources, locations, url, signal);
   const web = webUrlOf(url);
   if (web === null) return { fault: "uri_unsupported" };
   const answer = await sources.fetcher.fetchHead(web, headBytes, { signal });
   return isFault(answer) ? answer : inspectOrFault(answer.bytes, answer.totalBytes);
 }
 
-async function readFromIpfs(sources: Sources, location: IpfsLocation, url: string, signal: AbortSignal) {
-  const own = await sources.content.resolve(location.cid, location.path);
+async function readFromIpfs(sources: Sources, locations: IpfsLocations, url: string, signal: AbortSignal) {
+  const own = await ownContent(sources, locations);
   if (own?.kind === "directory") return { fault: "ipfs_is_directory" } as const;
   if (own) {
     const length = Math.min(own.size, headBytes);
     const head = await readCapped(own.stream({ offset: 0, length }));
     return isFault(head) ? head : inspectOrFault(head.bytes, own.size);
   }
-  let last: Fault = { fault: "ipfs_not_found" };
-  for (const { base, search, trusted } of gatewaysFor(sources, url)) {
+  return await askGateways(sources, locations, url, async ({ base, search, trusted }, location) => {
     // A part of a file has no hash: a gateway's word is taken for the size of an image, for nothing else.
     const address = `${base}/${gatewayPath(location)}${search}`;
     const answer = await sources.fetcher.fetchHead(address, headBytes, { trusted, signal });
-    if (!isFault(answer)) return inspectOrFault(answer.bytes, answer.totalBytes);
-    last = answer;
-  }
-  return last;
+    return isFault(answer) ? answer : inspectOrFault(answer.bytes, answer.totalBytes);
+  });
 }
 
 function inspectOrFault(bytes: Uint8Array, totalBytes: number | null): Answer {

@@ -3,7 +3,7 @@ import { type Fetched, type Fetcher, readCapped } from "../../outbound/fetcher.t
 import type { MetadataContext } from "../context.ts";
 import { decodeDataUri } from "./data-uri.ts";
 import type { Gateway, GatewayBlocks } from "./gateway-blocks.ts";
-import { gatewayOf, type IpfsLocation, parseIpfsUri } from "./ipfs-location.ts";
+import { gatewayOf, type IpfsLocation, type IpfsLocations, parseIpfsUri } from "./ipfs-location.ts";
 
 /** Where documents come from: what this installation holds, then gateways, then servers of third parties. */
 export interface Sources {
@@ -26,8 +26,8 @@ export async function readDocument(sources: Sources, uri: string, signal: AbortS
   if (/^data:/i.test(text)) return withCid(decodeDataUri(text), null);
   // Some contracts return the document itself.
   if (text.startsWith("{")) return { bytes: Buffer.from(text), cid: null };
-  const location = parseIpfsUri(text);
-  if (location) return await readFromIpfs(sources, location, text, signal);
+  const locations = parseIpfsUri(text);
+  if (locations) return await readFromIpfs(sources, locations, text, signal);
   const url = webUrlOf(text);
   if (url === null) return { fault: "uri_unsupported" };
   return withCid(await sources.fetcher.fetch(url, { signal }), null);
@@ -41,7 +41,7 @@ export function webUrlOf(uri: string): string | null {
 }
 
 /** Gateways to ask for content that is not here; the one that the contract names is a third party like any other. */
-export function gatewaysFor(sources: Sources, uri: string): Gateway[] {
+function gatewaysFor(sources: Sources, uri: string): Gateway[] {
   const trusted = sources.gateways.map((base) => ({ base: base.replace(/\/+$/, ""), search: "", trusted: true }));
   const named = gatewayOf(uri);
   return named ? [...trusted, { ...named, trusted: false }] : trusted;
@@ -49,19 +49,43 @@ export function gatewaysFor(sources: Sources, uri: string): Gateway[] {
 
 async function readFromIpfs(
   sources: Sources,
-  location: IpfsLocation,
+  locations: IpfsLocations,
   uri: string,
   signal: AbortSignal,
 ): Promise<RawDocument | Fault> {
-  const own = await sources.content.resolve(location.cid, location.path);
+  const own = await ownContent(sources, locations);
   if (own?.kind === "directory") return { fault: "ipfs_is_directory" };
   if (own) return withCid(await readCapped(own.stream()), own.cid);
-
-  let last: Fault = { fault: "ipfs_not_found" };
-  for (const gateway of gatewaysFor(sources, uri)) {
+  return await askGateways(sources, locations, uri, async (gateway, location) => {
     const answer = await sources.blocks.read(location, gateway, signal, sources.fetcher);
-    if (!isFault(answer)) return { bytes: answer.bytes, cid: location.cid };
-    last = answer;
+    return withCid(answer, location.cid);
+  });
+}
+
+/** The first of the locations that is stored here. */
+export async function ownContent({ content }: Pick<Sources, "content">, locations: IpfsLocations) {
+  for (const { cid, path } of locations) {
+    const own = await content.resolve(cid, path);
+    if (own) return own;
+  }
+  return null;
+}
+
+/** The first answer of a gateway. A later location is asked for only where the earlier ones are known to be nothing. */
+export async function askGateways<T extends object>(
+  sources: Sources,
+  locations: IpfsLocations,
+  uri: string,
+  ask: (gateway: Gateway, location: IpfsLocation) => Promise<T | Fault>,
+): Promise<T | Fault> {
+  let last: Fault = { fault: "ipfs_not_found" };
+  for (const location of locations) {
+    for (const gateway of gatewaysFor(sources, uri)) {
+      const answer = await ask(gateway, location);
+      if (!isFault(answer)) return answer;
+      last = answer;
+    }
+    if (last.fault !== "ipfs_not_found") return last;
   }
   return last;
 }

@@ -3,9 +3,9 @@ import type { Standard } from "../../db/tables/nft.ts";
 import { type Fault, type FaultCode, isFault } from "../../outbound/fault.ts";
 import { callContract, decodeText, type PinnedBlock } from "./call-contract.ts";
 import { parseIpfsUri } from "./ipfs-location.ts";
-import { parseDocument, type TokenDocument } from "./parse-document.ts";
+import { fillIn, parseDocument, type TokenDocument } from "./parse-document.ts";
 import type { MediaInformation, MediaProbe } from "./probe-media.ts";
-import { readDocument, type Sources } from "./read-document.ts";
+import { ownContent, readDocument, type Sources } from "./read-document.ts";
 
 const abi = parseAbi([
   "function tokenURI(uint256 tokenId) view returns (string)",
@@ -50,10 +50,12 @@ export async function readToken(
 ): Promise<TokenReading> {
   const tokenUri = await readTokenUri(client, block, token);
   if (typeof tokenUri !== "string") return { outcome: "failed", fault: tokenUri.fault, tokenUri: null, raw: null };
-  const target = token.standard === "ERC1155" ? fillIn(tokenUri, token.tokenId) : tokenUri;
+  // In 64 lower-case hex digits.
+  const id = token.standard === "ERC1155" ? numberToHex(token.tokenId, { size: 32 }).slice(2) : null;
+  const target = id === null ? tokenUri : fillIn(tokenUri, id);
   const answer = await readDocument(sources, target, signal);
   if (isFault(answer)) return { outcome: "failed", fault: answer.fault, tokenUri, raw: null };
-  const document = parseDocument(answer.bytes);
+  const document = parseDocument(answer.bytes, id);
   if (isFault(document)) return { outcome: "failed", fault: document.fault, tokenUri, raw: answer.bytes };
   const { image } = document;
   return {
@@ -88,15 +90,9 @@ async function callForUri(
   return decodeText(answer.data) ?? { fault: "call_bad_return" };
 }
 
-/** ERC-1155: `{id}` stands for the id in 64 lower-case hex digits. */
-function fillIn(uri: string, tokenId: bigint): string {
-  return uri.replaceAll(/\{id\}|%7Bid%7D/gi, numberToHex(tokenId, { size: 32 }).slice(2));
-}
-
 /** CID of our own copy of a file; null when we hold none. */
 export async function ownCopy(sources: Sources, url: string | null): Promise<string | null> {
-  const location = url === null || url.length > 2_048 ? null : parseIpfsUri(url);
-  if (!location) return null;
-  const own = await sources.content.resolve(location.cid, location.path);
+  const locations = url === null || url.length > 2_048 ? null : parseIpfsUri(url);
+  const own = locations && (await ownContent(sources, locations));
   return own?.kind === "file" ? own.cid : null;
 }

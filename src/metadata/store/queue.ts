@@ -1,9 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { type Kysely, type SqlBool, sql } from "kysely";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
 import type { Standard } from "../../db/tables/nft.ts";
+import { withheldToken } from "../../db/withheld-token.ts";
 import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
 import type { PinnedBlock } from "../read/call-contract.ts";
 import { hashOf } from "../read/parse-document.ts";
@@ -89,11 +90,12 @@ export async function claimTokens(
   const columns = sql`m.contract, m.token_id, m.attempts`;
   const { rows } = await sql<ClaimedRow>`
     WITH claimed AS (${claimRows(queue, due, { seconds: leaseSeconds, id: leaseId }, columns)})
-    SELECT m.contract, m.token_id, m.attempts, t.standard, t.mint_block
+    SELECT m.contract, m.token_id, m.attempts, coalesce(t.standard, w.standard) AS standard,
+      coalesce(t.mint_block, w.mint_block) AS mint_block
     FROM claimed m
-    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = m.contract AND t.token_id = m.token_id`.execute(
-    db,
-  );
+    LEFT JOIN nft.tokens t ON t.chain_id = ${chainId} AND t.contract = m.contract AND t.token_id = m.token_id
+    LEFT JOIN LATERAL (SELECT * FROM ${sql.raw(withheldToken({ chainId: String(chainId), contract: "m.contract", tokenId: "m.token_id" }))} w
+      WHERE t.token_id IS NULL) w ON true`.execute(db);
   return rows.map((row) => ({
     chainId,
     leaseId,
@@ -146,7 +148,7 @@ export async function finishToken(
         ...(raw
           ? { metadata_hash: sql<Buffer>`CASE WHEN metadata IS NULL THEN ${raw.hash} ELSE metadata_hash END` }
           : {}),
-        ...(reading.tokenUri === null ? {} : atUri(reading.tokenUri, raw?.hash ?? null)),
+        ...(reading.tokenUri === null ? ofThisLife() : atUri(reading.tokenUri, raw?.hash ?? null)),
       })
       .execute();
     return;
@@ -164,6 +166,7 @@ export async function finishToken(
       error_code: null,
       token_uri: reading.tokenUri,
       metadata: document.text,
+      id_in_metadata: document.id,
       metadata_hash: document.hash,
       raw_cid: reading.cid,
       name: document.name,
@@ -211,6 +214,7 @@ export async function finishFile(
 const documentColumns = [
   ...([
     "metadata",
+    "id_in_metadata",
     "raw_cid",
     "name",
     "description",
@@ -222,16 +226,25 @@ const documentColumns = [
   ...(["file_type", "file_size", "file_width", "file_height"] as const),
 ];
 
+function without(condition: RawBuilder<unknown>) {
+  const kept = documentColumns.map((name) => [
+    name,
+    sql<null>`CASE WHEN ${condition} THEN NULL ELSE ${sql.ref(name)} END`,
+  ]);
+  return Object.fromEntries(kept) as Record<(typeof documentColumns)[number], ReturnType<typeof sql<null>>>;
+}
+
+/** Without a document that has no URI: it is of a token that was burned (`queueReborn`). */
+function ofThisLife() {
+  return without(sql`token_uri IS NULL`);
+}
+
 /** The URI, and without the document of another one. @param hash of what stands at it. */
 function atUri(uri: string, hash: Buffer | null) {
   const moved = sql`token_uri IS DISTINCT FROM ${uri}`;
-  const kept = documentColumns.map((name) => [name, sql<null>`CASE WHEN ${moved} THEN NULL ELSE ${sql.ref(name)} END`]);
   const known = sql<Buffer>`CASE WHEN ${moved} THEN ${hash}::bytea
     WHEN metadata IS NULL THEN coalesce(${hash}::bytea, metadata_hash) ELSE metadata_hash END`;
-  return {
-    ...(Object.fromEntries(kept) as Record<(typeof documentColumns)[number], ReturnType<typeof sql<null>>>),
-    ...{ token_uri: uri, metadata_hash: known },
-  };
+  return { ...without(moved), token_uri: uri, metadata_hash: known };
 }
 
 function fileColumns(file: MediaInformation | Fault | null) {

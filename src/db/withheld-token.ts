@@ -13,6 +13,7 @@ export function withheldToken(key: { chainId: string; contract: string; tokenId:
       CASE WHEN r.to_address <> ${nobody} THEN r.to_address END AS owner,
       (r.to_address <> ${nobody})::integer::numeric AS supply,
       CASE WHEN ${minted} THEN r.tx_from END AS creator,
+      CASE WHEN ${minted} THEN r.block_number END AS mint_block,
       CASE WHEN ${minted} THEN r.block_timestamp END AS mint_timestamp
     FROM nft.token_ranges r
     WHERE r.chain_id = ${key.chainId} AND r.contract = ${key.contract} AND NOT r.listed
@@ -29,6 +30,7 @@ export interface TokenSource {
   owner: Buffer | null;
   supply: string;
   creator: Buffer | null;
+  mint_block: bigint | null;
   mint_timestamp: bigint | null;
 }
 
