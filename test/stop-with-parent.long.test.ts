@@ -107,7 +107,7 @@ function family(): Map<number, string> {
 
 test.each(matrix)(
   "%s to the %s leaves nothing behind, and the next start goes on",
-  { timeout: 180_000 },
+
   async (signal, target) => {
     const started = await startByNpm();
     await checkAndWrite(started);

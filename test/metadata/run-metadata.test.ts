@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { runMetadata } from "../../src/metadata/schedule/run-metadata.ts";
 import { Rounds } from "../../src/rounds.ts";
 import { type Chain, startChain } from "../indexing/indexed-chain.ts";
@@ -33,7 +33,6 @@ contract Talker {
 }`;
 
 // A token that burns all gas holds up a node of one thread, and the back-off grows meanwhile.
-vi.setConfig({ testTimeout: 150_000 });
 
 const alice = addressOf(0x11);
 const folder = temporaryFolder();

@@ -143,4 +143,4 @@ test("an operator sees which contracts have withheld tokens, lets one in and tak
     `listed_contract:31337:${whole}`,
   ]);
   expect(rows).toEqual([{ action: "create" }, { action: "end" }]);
-}, 60_000);
+});
