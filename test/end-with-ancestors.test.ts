@@ -88,6 +88,7 @@ test("a session of its own outlives what started it: npm's starter, and with set
   const daemon = await untilUp(alone);
   above.kill("SIGKILL");
   alone.kill("SIGKILL");
+  // They look for their ancestors more often than that.
   await sleep(1_500);
   expect([alive(byNpm), alive(daemon)]).toEqual([true, true]);
   for (const pid of [byNpm, daemon]) process.kill(pid, "SIGTERM");

@@ -52,17 +52,17 @@ test(
     const load = new Load(proxy.url, key);
     try {
       load.start(4);
-      await sleep(2_000);
+      await load.answered(100);
       for (const [index, victim] of [first, second].entries()) {
         await victim.end("SIGKILL");
-        await sleep(500);
+        await load.answered(25);
         await startApi(ports[index] ?? 0);
         // A request that the first victim refused is not to meet the second one as well.
         await load.settled();
       }
       await worker.end("SIGKILL");
       const next = await startWorker();
-      await sleep(1_000);
+      await load.answered(50);
       await load.stop();
       expect(load.outcomes.filter(({ status }) => status !== 200).slice(0, 5)).toEqual([]);
       expect(proxy.repeated).toBeGreaterThan(0);
@@ -89,9 +89,10 @@ test(
     const load = new Load(proxy.url, key);
     try {
       load.start(0);
-      await sleep(1_000);
+      await load.answered(50);
       const upload = slowUpload(ports[1] ?? 0, key);
       const direct = new Load(`http://127.0.0.1:${ports[1]}`, key);
+      // The head of the upload has come; its body takes four seconds.
       await sleep(300);
       const ended = leaving?.end("SIGTERM");
       const ask = () => direct.send({ method: "GET", path: "/readyz" });
@@ -103,7 +104,7 @@ test(
       expect([served.status, served.headers.get("connection")]).toEqual([200, "close"]);
       expect(await upload).toMatch(/^HTTP\/1\.1 200 /);
       expect(await ended).toBe(0);
-      await sleep(500);
+      await load.answered(25);
       await load.stop();
       await direct.stop();
       expect(load.outcomes.filter(({ status }) => status !== 200).slice(0, 5)).toEqual([]);

@@ -203,6 +203,7 @@ test("a token is read again after its contract announces a change, and not for a
   await say(1n, `${webUrl}/revealed`);
   const head = Number(await chain.client.getBlockNumber());
   await index.announce(talker.address.toLowerCase(), 0n, 2n ** 256n - 1n);
+  // Some rounds of the worker, in which it would read.
   await withWorker(() => sleep(800));
   expect((await row(1n))?.name).toBe("Key");
 
@@ -318,11 +319,13 @@ test("a worker that stops in the middle of a slow file gives its job back at onc
 test("the worker waits out a database and a node that are away", async () => {
   await withWorker(async () => {
     await database.pool.query("ALTER TABLE service.token_metadata RENAME TO away");
+    // Some rounds fail.
     await sleep(700);
     await database.pool.query("ALTER TABLE service.away RENAME TO token_metadata");
     expect((await settled(60n)).name).toBe("web /60");
     await chain.stop();
     await index.add([mint(61n)]);
+    // Some rounds fail.
     await sleep(1_000);
     // Nothing was learned about the token, so nothing is held against it.
     expect(await row(61n)).toMatchObject({ status: "pending", attempts: 0, error_code: null });
