@@ -1,8 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { proportionalMemory } from "../bench/start/proportional-memory.ts";
-import { type RunningStack, startStackProcess } from "./setup/stack.ts";
-import { slowness } from "./setup/wait.ts";
+import { proportionalMemory } from "../../bench/start/proportional-memory.ts";
+import { type RunningStack, startStackProcess } from "../setup/stack.ts";
+import { slowness } from "../setup/wait.ts";
 
 /** 10^6 bytes each. A run shows 831: minting, webhooks and sessions are loaded since the bound was 800. */
 const boundMb = 900;

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { temporaryFolder } from "./setup/temporary-folder.ts";
-import { wait } from "./setup/wait.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { wait } from "../setup/wait.ts";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 const command = `node ${join(root, "bin/bootstrap.mjs")} test/fixtures/stay.mjs`;
 const started: number[] = [];
 

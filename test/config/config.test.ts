@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { loadConfig } from "../src/config/config.ts";
+import { loadConfig } from "../../src/config/config.ts";
 
 const env = {
   DATABASE_URL: "postgres://a:b@127.0.0.1/x",
