@@ -17,9 +17,10 @@ import { type Mistake, mistakes, type Place } from "./mistakes.ts";
 import { createTestDatabase, type TestDatabase } from "./setup/database.ts";
 import { startTestChain, type TestChain } from "./setup/local-chain.ts";
 import { temporaryFolder } from "./setup/temporary-folder.ts";
+import { slowness } from "./setup/wait.ts";
 import { unpackDump, unpackOlder } from "./upgrade/dump.ts";
 
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 600_000 * slowness });
 
 const page = join(import.meta.dirname, "../docs/mistakes.md");
 let database: TestDatabase;
@@ -147,7 +148,7 @@ async function run(
   child.stdout?.setEncoding("utf8").on("data", (chunk: string) => {
     printed += chunk;
   });
-  const timer = setTimeout(() => child.kill("SIGKILL"), 120_000);
+  const timer = setTimeout(() => child.kill("SIGKILL"), 120_000 * slowness);
   const code = await new Promise<number | null>((done) => child.once("close", done));
   clearTimeout(timer);
   return { code, answer: finding ? found(printed, finding) : lastAnswer(words) };

@@ -11,7 +11,7 @@ import { makeArtwork } from "./launch/artwork.ts";
 import { deployedCollections } from "./launch/deployed-collections.ts";
 import { Client } from "./setup/client.ts";
 import { temporaryFolder } from "./setup/temporary-folder.ts";
-import { patient } from "./setup/wait.ts";
+import { patient, slowness } from "./setup/wait.ts";
 
 // The tarball of `npm pack` in an empty folder, with no repository: npm, Node and the registry are all there is.
 const root = join(import.meta.dirname, "..");
@@ -71,7 +71,9 @@ test("the tarball holds the program and no test or benchmark", () => {
   expect(sizeBytes).toBeLessThan(5_000_000);
 });
 
-test("npx starts the service in an empty folder, and it deploys a collection", { timeout: 600_000 }, async () => {
+test("npx starts the service in an empty folder, and it deploys a collection", {
+  timeout: 600_000 * slowness,
+}, async () => {
   const [port = 0] = await freePorts(1);
   const lines: string[] = [];
   const child = spawn("npx", ["--yes", `--package=${tarball}`, "mintyard", "start"], {
@@ -107,7 +109,9 @@ test("npx starts the service in an empty folder, and it deploys a collection", {
   expect(deployed.body["contract_address"]).toBe(body["predicted_address"]);
 });
 
-test("npx launches a folder of ten pictures whole, and prints its events", { timeout: 600_000 }, async () => {
+test("npx launches a folder of ten pictures whole, and prints its events", {
+  timeout: 600_000 * slowness,
+}, async () => {
   if (!ready) throw new Error("the service did not start");
   await makeArtwork(join(dir, "art"), { count: 10, seed: 10 });
   const mintyard = ["--yes", `--package=${tarball}`, "mintyard"];

@@ -5,7 +5,7 @@ import { collectionAbi } from "../contracts/abi/collection.ts";
 import { Client } from "./setup/client.ts";
 import { type RunningStack, startStackProcess } from "./setup/stack.ts";
 import { processesOf } from "./setup/stack-processes.ts";
-import { patient } from "./setup/wait.ts";
+import { patient, slowness } from "./setup/wait.ts";
 
 interface Launched {
   chain: string;
@@ -71,28 +71,32 @@ async function untilOwned(launched: Launched, ids: string[]): Promise<void> {
   await expect.poll(() => owned(launched), { ...patient, interval: 100 }).toEqual(ids);
 }
 
-test("two chains at once, each with its own indexer: one stands still and is killed while the other goes on", async () => {
-  const goerli = await launch("goerli");
-  const polygon = await launch("polygon");
-  expect(goerli.address).not.toBe(polygon.address);
-  await goerli.mint();
-  await polygon.mint();
-  await untilOwned(goerli, ["0"]);
-  await untilOwned(polygon, ["0"]);
+test(
+  "two chains at once, each with its own indexer: one stands still and is killed while the other goes on",
+  async () => {
+    const goerli = await launch("goerli");
+    const polygon = await launch("polygon");
+    expect(goerli.address).not.toBe(polygon.address);
+    await goerli.mint();
+    await polygon.mint();
+    await untilOwned(goerli, ["0"]);
+    await untilOwned(polygon, ["0"]);
 
-  const indexers = processesOf(stack).filter(({ command }) => command.includes("src/processes/indexer.ts --chain"));
-  expect(indexers).toHaveLength(2);
-  const victim = indexers.find(({ command }) => command.endsWith("--chain polygon"))?.pid ?? 0;
-  process.kill(victim, "SIGSTOP");
-  await goerli.mint();
-  await polygon.mint();
-  await untilOwned(goerli, ["0", "1"]);
-  expect(await owned(polygon)).toEqual(["0"]);
+    const indexers = processesOf(stack).filter(({ command }) => command.includes("src/processes/indexer.ts --chain"));
+    expect(indexers).toHaveLength(2);
+    const victim = indexers.find(({ command }) => command.endsWith("--chain polygon"))?.pid ?? 0;
+    process.kill(victim, "SIGSTOP");
+    await goerli.mint();
+    await polygon.mint();
+    await untilOwned(goerli, ["0", "1"]);
+    expect(await owned(polygon)).toEqual(["0"]);
 
-  process.kill(victim, "SIGKILL");
-  await goerli.mint();
-  await untilOwned(goerli, ["0", "1", "2"]);
-  await stack.untilLine(/^mintyard: indexer-polygon is running again/);
-  await untilOwned(polygon, ["0", "1"]);
-  expect(await owned(goerli)).toEqual(["0", "1", "2"]);
-}, 300_000);
+    process.kill(victim, "SIGKILL");
+    await goerli.mint();
+    await untilOwned(goerli, ["0", "1", "2"]);
+    await stack.untilLine(/^mintyard: indexer-polygon is running again/);
+    await untilOwned(polygon, ["0", "1"]);
+    expect(await owned(goerli)).toEqual(["0", "1", "2"]);
+  },
+  300_000 * slowness,
+);

@@ -191,6 +191,7 @@ test("an analyst in a transaction cannot keep an old index from being dropped, a
   const reader = await session(serviceUrl);
   await reader.query("BEGIN; SELECT * FROM nft.tokens");
   const hidden = changeNft(client, () => client.query("UPDATE nft.index_version SET live = false"));
+  // Longer than one try of the publisher for its lock, after which it sends others away.
   await new Promise((wait) => setTimeout(wait, 1_500));
   await reader.query("COMMIT");
   await hidden;

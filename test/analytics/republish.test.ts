@@ -39,6 +39,7 @@ test("a reader of the service itself is waited for", async () => {
   const changed = changeNft(service, () =>
     service.query("UPDATE nft.index_version SET live = true WHERE chain_id = 137"),
   );
+  // Longer than one try of the publisher for its lock, after which it sends others away.
   await new Promise((wait) => setTimeout(wait, 1_500));
   await reader.query("SELECT 1");
   await reader.query("COMMIT");

@@ -6,7 +6,7 @@ import { isFree } from "../../src/embedded/data-folder.ts";
 import { RelayHarness } from "../relay/harness.ts";
 import { ReverseProxy } from "../setup/reverse-proxy.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
-import { wait } from "../setup/wait.ts";
+import { slowness, wait } from "../setup/wait.ts";
 import { Load } from "./load.ts";
 
 let h: RelayHarness;
@@ -40,68 +40,81 @@ afterAll(async () => {
   await h?.stop();
 });
 
-test("an API process is killed under load behind the proxy, a worker too: no request fails, no deployment is lost or doubled", async () => {
-  const [first, second, worker] = await Promise.all([startApi(ports[0] ?? 0), startApi(ports[1] ?? 0), startWorker()]);
-  const proxy = await ReverseProxy.start(ports);
-  const load = new Load(proxy.url, key);
-  try {
-    load.start(4);
-    await sleep(2_000);
-    for (const [index, victim] of [first, second].entries()) {
-      await victim.end("SIGKILL");
-      await sleep(500);
-      await startApi(ports[index] ?? 0);
-      // A request that the first victim refused is not to meet the second one as well.
-      await load.settled();
+test(
+  "an API process is killed under load behind the proxy, a worker too: no request fails, no deployment is lost or doubled",
+  async () => {
+    const [first, second, worker] = await Promise.all([
+      startApi(ports[0] ?? 0),
+      startApi(ports[1] ?? 0),
+      startWorker(),
+    ]);
+    const proxy = await ReverseProxy.start(ports);
+    const load = new Load(proxy.url, key);
+    try {
+      load.start(4);
+      await load.answered(100);
+      for (const [index, victim] of [first, second].entries()) {
+        await victim.end("SIGKILL");
+        await load.answered(25);
+        await startApi(ports[index] ?? 0);
+        // A request that the first victim refused is not to meet the second one as well.
+        await load.settled();
+      }
+      await worker.end("SIGKILL");
+      const next = await startWorker();
+      await load.answered(50);
+      await load.stop();
+      expect(load.outcomes.filter(({ status }) => status !== 200).slice(0, 5)).toEqual([]);
+      expect(proxy.repeated).toBeGreaterThan(0);
+      const hashes = [...load.deployments.values()];
+      await h.untilAnnounced(hashes.length);
+      const announced = await h.announced();
+      expect(new Set(announced.map(({ intentId }) => intentId)).size).toBe(announced.length);
+      expect(new Set(hashes).size).toBe(announced.length);
+      console.info(`${load.outcomes.length} requests, ${proxy.repeated} repeated, ${hashes.length} deployments`);
+      expect(await next.end("SIGTERM")).toBe(0);
+    } finally {
+      await proxy.stop();
     }
-    await worker.end("SIGKILL");
-    const next = await startWorker();
-    await sleep(1_000);
-    await load.stop();
-    expect(load.outcomes.filter(({ status }) => status !== 200).slice(0, 5)).toEqual([]);
-    expect(proxy.repeated).toBeGreaterThan(0);
-    const hashes = [...load.deployments.values()];
-    await h.untilAnnounced(hashes.length);
-    const announced = await h.announced();
-    expect(new Set(announced.map(({ intentId }) => intentId)).size).toBe(announced.length);
-    expect(new Set(hashes).size).toBe(announced.length);
-    console.info(`${load.outcomes.length} requests, ${proxy.repeated} repeated, ${hashes.length} deployments`);
-    expect(await next.end("SIGTERM")).toBe(0);
-  } finally {
-    await proxy.stop();
-  }
-}, 500_000);
+  },
+  500_000 * slowness,
+);
 
-test("an API process that is stopped answers 503 on /readyz first, finishes what it has, and fails no request", async () => {
-  for (const port of ports) if (!apis.get(port)?.running) await startApi(port);
-  const leaving = apis.get(ports[1] ?? 0);
-  const proxy = await ReverseProxy.start(ports, { checkMs: 50 });
-  const load = new Load(proxy.url, key);
-  try {
-    load.start(0);
-    await sleep(1_000);
-    const upload = slowUpload(ports[1] ?? 0, key);
-    const direct = new Load(`http://127.0.0.1:${ports[1]}`, key);
-    await sleep(300);
-    const ended = leaving?.end("SIGTERM");
-    const ask = () => direct.send({ method: "GET", path: "/readyz" });
-    const readiness = await wait("the end of readiness", ask, { until: ({ status }) => status !== 200 });
-    expect(readiness.status).toBe(503);
-    expect(JSON.parse(readiness.text)).toMatchObject({ ready: false, draining: true, database: "ok" });
-    // Who has not heard of it yet is served still, for the last time on this connection.
-    const served = await fetch(`http://127.0.0.1:${ports[1]}/livez`);
-    expect([served.status, served.headers.get("connection")]).toEqual([200, "close"]);
-    expect(await upload).toMatch(/^HTTP\/1\.1 200 /);
-    expect(await ended).toBe(0);
-    await sleep(500);
-    await load.stop();
-    await direct.stop();
-    expect(load.outcomes.filter(({ status }) => status !== 200).slice(0, 5)).toEqual([]);
-    expect(load.outcomes.length).toBeGreaterThan(50);
-  } finally {
-    await proxy.stop();
-  }
-}, 300_000);
+test(
+  "an API process that is stopped answers 503 on /readyz first, finishes what it has, and fails no request",
+  async () => {
+    for (const port of ports) if (!apis.get(port)?.running) await startApi(port);
+    const leaving = apis.get(ports[1] ?? 0);
+    const proxy = await ReverseProxy.start(ports, { checkMs: 50 });
+    const load = new Load(proxy.url, key);
+    try {
+      load.start(0);
+      await load.answered(50);
+      const upload = slowUpload(ports[1] ?? 0, key);
+      const direct = new Load(`http://127.0.0.1:${ports[1]}`, key);
+      // The head of the upload has come; its body takes four seconds.
+      await sleep(300);
+      const ended = leaving?.end("SIGTERM");
+      const ask = () => direct.send({ method: "GET", path: "/readyz" });
+      const readiness = await wait("the end of readiness", ask, { until: ({ status }) => status !== 200 });
+      expect(readiness.status).toBe(503);
+      expect(JSON.parse(readiness.text)).toMatchObject({ ready: false, draining: true, database: "ok" });
+      // Who has not heard of it yet is served still, for the last time on this connection.
+      const served = await fetch(`http://127.0.0.1:${ports[1]}/livez`);
+      expect([served.status, served.headers.get("connection")]).toEqual([200, "close"]);
+      expect(await upload).toMatch(/^HTTP\/1\.1 200 /);
+      expect(await ended).toBe(0);
+      await load.answered(25);
+      await load.stop();
+      await direct.stop();
+      expect(load.outcomes.filter(({ status }) => status !== 200).slice(0, 5)).toEqual([]);
+      expect(load.outcomes.length).toBeGreaterThan(50);
+    } finally {
+      await proxy.stop();
+    }
+  },
+  300_000 * slowness,
+);
 
 /** A file that takes about four seconds to arrive. */
 function slowUpload(port: number, authorization: string): Promise<string> {

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
+import { wait } from "../setup/wait.ts";
 
 /** One exchange as a client saw it; status 0 is a connection that broke. */
 export interface Outcome {
@@ -53,6 +54,12 @@ export class Load {
       loop(() => this.#upload(), 30),
       ...(deploymentsPerSecond > 0 ? [loop(() => this.deploy(randomUUID()), 1_000 / deploymentsPerSecond)] : []),
     ];
+  }
+
+  /** Waits until so many more requests were answered, or broke. */
+  async answered(count: number): Promise<void> {
+    const enough = this.outcomes.length + count;
+    await wait(`${count} more answers`, () => this.outcomes.length >= enough);
   }
 
   /** Waits for the answers of everything that is asked now. */

@@ -7,7 +7,7 @@ import { freePorts } from "../../src/free-port.ts";
 import { RelayHarness } from "../relay/harness.ts";
 import { ServiceProcess } from "../setup/service-process.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
-import { patient, wait } from "../setup/wait.ts";
+import { patient, slowness, wait } from "../setup/wait.ts";
 import { Load } from "./load.ts";
 
 let h: RelayHarness;
@@ -35,63 +35,67 @@ afterAll(async () => {
   await h?.stop();
 });
 
-test("PostgreSQL restarts under load, orderly and by a crash: 503 with Retry-After meanwhile, then answers, nothing lost", async () => {
-  const load = new Load(base, key);
-  load.start();
-  await until(() => load.uploads.length > 5 && load.deployments.size > 1);
-  const back: number[] = [];
-  for (const signal of ["SIGINT", "SIGQUIT"] as const) {
-    const gone = once(postgres.process, "exit");
-    postgres.process.kill(signal);
-    await gone;
-    const down = performance.now();
-    const refusals = () => load.outcomes.filter(({ at }) => at > down + 200);
-    // Until each kind of request was refused.
-    await until(() => new Set(refusals().map(({ kind }) => kind)).size === 4);
-    expect((await load.send({ method: "GET", path: "/livez" })).status).toBe(200);
-    // What it says may be a second old.
-    const readiness = async () => (await load.send({ method: "GET", path: "/readyz" })).status;
-    await expect.poll(readiness, patient).toBe(503);
-    const refused = refusals();
-    expect(new Set(refused.map(({ kind }) => kind))).toEqual(new Set(["read", "query", "upload", "deploy"]));
-    expect(refused.filter(({ status, retryAfter }) => status !== 503 || !retryAfter).slice(0, 5)).toEqual([]);
-    postgres = await startPostgres(join(dir, "pg"), postgresPort);
-    const listening = performance.now();
-    const good = await untilGood(load, listening);
-    back.push(good - listening);
-    const uploads = load.uploads.length;
-    const deployments = load.deployments.size;
-    await until(() => load.uploads.length > uploads + 3 && load.deployments.size > deployments);
-  }
-  await load.stop();
-  console.info(
-    `${load.outcomes.length} requests, ${load.uploads.length} uploads, ${load.deployments.size} deployments; first good answer after ${back.map((ms) => Math.round(ms)).join(" and ")} ms`,
-  );
-  expect(Math.max(...back)).toBeLessThan(2_000);
-  const odd = load.outcomes.filter(({ status, retryAfter }) => status !== 200 && !(status === 503 && retryAfter));
-  expect(odd.slice(0, 5)).toEqual([]);
-  expect(load.uploads.length).toBeGreaterThan(10);
-  expect(load.deployments.size).toBeGreaterThan(3);
+test(
+  "PostgreSQL restarts under load, orderly and by a crash: 503 with Retry-After meanwhile, then answers, nothing lost",
+  async () => {
+    const load = new Load(base, key);
+    load.start();
+    await until(() => load.uploads.length > 5 && load.deployments.size > 1);
+    const back: number[] = [];
+    for (const signal of ["SIGINT", "SIGQUIT"] as const) {
+      const gone = once(postgres.process, "exit");
+      postgres.process.kill(signal);
+      await gone;
+      const down = performance.now();
+      const refusals = () => load.outcomes.filter(({ at }) => at > down + 200);
+      // Until each kind of request was refused.
+      await until(() => new Set(refusals().map(({ kind }) => kind)).size === 4);
+      expect((await load.send({ method: "GET", path: "/livez" })).status).toBe(200);
+      // What it says may be a second old.
+      const readiness = async () => (await load.send({ method: "GET", path: "/readyz" })).status;
+      await expect.poll(readiness, patient).toBe(503);
+      const refused = refusals();
+      expect(new Set(refused.map(({ kind }) => kind))).toEqual(new Set(["read", "query", "upload", "deploy"]));
+      expect(refused.filter(({ status, retryAfter }) => status !== 503 || !retryAfter).slice(0, 5)).toEqual([]);
+      postgres = await startPostgres(join(dir, "pg"), postgresPort);
+      const listening = performance.now();
+      const good = await untilGood(load, listening);
+      back.push(good - listening);
+      const uploads = load.uploads.length;
+      const deployments = load.deployments.size;
+      await until(() => load.uploads.length > uploads + 3 && load.deployments.size > deployments);
+    }
+    await load.stop();
+    console.info(
+      `${load.outcomes.length} requests, ${load.uploads.length} uploads, ${load.deployments.size} deployments; first good answer after ${back.map((ms) => Math.round(ms)).join(" and ")} ms`,
+    );
+    expect(Math.max(...back)).toBeLessThan(2_000);
+    const odd = load.outcomes.filter(({ status, retryAfter }) => status !== 200 && !(status === 503 && retryAfter));
+    expect(odd.slice(0, 5)).toEqual([]);
+    expect(load.uploads.length).toBeGreaterThan(10);
+    expect(load.deployments.size).toBeGreaterThan(3);
 
-  const again = new Load(base, key);
-  for (const cid of load.uploads)
-    expect((await again.send({ method: "GET", path: `/ipfs/${cid}` })).status, cid).toBe(200);
-  // Whoever was refused asks again under its key; whoever got a hash keeps it.
-  for (const [name, hash] of load.deployments) {
-    await wait(`a hash for ${name}`, async () => {
-      await again.deploy(name);
-      return again.deployments.get(name);
-    });
-    expect(again.deployments.get(name)).toMatch(/^0x/);
-    if (hash) expect(again.deployments.get(name)).toBe(hash);
-    await untilDeployed(again, again.deployments.get(name) ?? "");
-  }
-  // Asked of the node: one collection for each, and no other.
-  const announced = await h.announced();
-  expect(announced.length).toBe(load.deployments.size);
-  expect(new Set(announced.map(({ intentId }) => intentId)).size).toBe(load.deployments.size);
-  await again.stop();
-}, 300_000);
+    const again = new Load(base, key);
+    for (const cid of load.uploads)
+      expect((await again.send({ method: "GET", path: `/ipfs/${cid}` })).status, cid).toBe(200);
+    // Whoever was refused asks again under its key; whoever got a hash keeps it.
+    for (const [name, hash] of load.deployments) {
+      await wait(`a hash for ${name}`, async () => {
+        await again.deploy(name);
+        return again.deployments.get(name);
+      });
+      expect(again.deployments.get(name)).toMatch(/^0x/);
+      if (hash) expect(again.deployments.get(name)).toBe(hash);
+      await untilDeployed(again, again.deployments.get(name) ?? "");
+    }
+    // Asked of the node: one collection for each, and no other.
+    const announced = await h.announced();
+    expect(announced.length).toBe(load.deployments.size);
+    expect(new Set(announced.map(({ intentId }) => intentId)).size).toBe(load.deployments.size);
+    await again.stop();
+  },
+  300_000 * slowness,
+);
 
 /** Waits for the load itself, however slow the machine is. */
 const until = (done: () => boolean) => wait("the load", done);

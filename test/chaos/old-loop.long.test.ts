@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
+import { slowness } from "../setup/wait.ts";
 import { runOldLoop } from "./old-loop.ts";
 
 test("40 mints by scripts that repeat every answer but 200 at once, while answers are lost: 40 tokens", {
-  timeout: 300_000,
+  timeout: 300_000 * slowness,
 }, async () => {
   const run = { mints: 40, seed: 5, seconds: 200, loops: 4, lostAnswers: 0.15, rate: 0.03, killEveryMs: 0 };
   const figures = await runOldLoop(run);

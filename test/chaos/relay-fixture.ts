@@ -20,6 +20,7 @@ import type { Services } from "../../src/services.ts";
 import { relayRound } from "../relay/round.ts";
 import type { TestDatabase } from "../setup/database.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
+import { wait } from "../setup/wait.ts";
 import { FaultProxy } from "./fault-proxy.ts";
 import { rpc, startAnvil, stopAnvil } from "./fleet.ts";
 import { judge } from "./oracle.ts";
@@ -187,8 +188,9 @@ export class RelayFixture {
   /** Answers do not wait for the node; what a scenario does next is meant to find the bytes there. */
   async sent(): Promise<void> {
     const unsent = "SELECT FROM service.intent WHERE state = 'signed'";
-    for (const end = Date.now() + 2_000; Date.now() < end; await sleep(10))
-      if ((await this.database.pool.query(unsent)).rowCount === 0) return;
+    const allSent = async () => (await this.database.pool.query(unsent)).rowCount === 0;
+    // A broken relay may never send them.
+    await wait("all bytes to be sent", allSent, { withinMs: 2_000 }).catch(() => undefined);
   }
 
   #process(index: number): Services {

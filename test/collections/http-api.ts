@@ -27,8 +27,8 @@ export class HttpApi {
     this.base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  static async start(services: Services): Promise<HttpApi> {
-    const key = await newKey(services);
+  static async start(services: Services, tier: Tier = "growth"): Promise<HttpApi> {
+    const key = await newKey(services, tier);
     const server = createServer(getRequestListener(createApp(services).fetch));
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     return new HttpApi(server, services, key);

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, onTestFailed, test, vi } from "vitest";
 import { startPostgres } from "../../src/embedded/postgres.ts";
 import { freePorts } from "../../src/free-port.ts";
 import { rpc } from "../chaos/fleet.ts";
-import { patient } from "../setup/wait.ts";
+import { patient, slowness } from "../setup/wait.ts";
 import { documented } from "./documented.ts";
 import { runLine } from "./installation.ts";
 import { outputOf, Site } from "./site.ts";
@@ -19,7 +19,7 @@ import { SteadyReader } from "./steady-reader.ts";
 // The README's "Deploying for real", line by line: one installation from an empty database to its copy elsewhere.
 // The tests are its steps and need each other, in this order.
 
-vi.setConfig({ testTimeout: 600_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 600_000 * slowness });
 
 let site: Site;
 beforeAll(async () => {

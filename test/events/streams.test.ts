@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import { type AddressInfo, connect } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
 import { EventStreams } from "../../src/http/event-streams.ts";
 import { ApiServer } from "../setup/api-server.ts";
@@ -131,7 +132,7 @@ test("a client that is cut off again and again and resumes by its last id gets e
   const cutOff = async () => {
     const client = await listen(`?contract=${addressOf(0xcc)}`, { "last-event-id": last });
     // Some events come in that time, on some machines; each client is cut off between two of them.
-    await new Promise((done) => setTimeout(done, 15));
+    await sleep(15);
     const events = client.events().filter(({ event }) => event === "nft.transfer");
     client.destroy();
     open.delete(client);
@@ -181,12 +182,15 @@ test("an account's events come to it and to nobody else, and an operator's to no
   expect(resumed.events().at(-1)?.event).toBe("deployment.held");
 });
 
+/** A process believes what it knew of a key for 0.8 seconds. */
+const forgetKeys = () => sleep(1_200);
+
 test("a key that is ended ends its streams before the next event", async () => {
   const made = await api.send("POST", "/v0/me/keys", key, { name: "short", scopes: ["read"] });
   const client = await listen("", {}, made.body.api_key);
   expect(client.status).toBe(200);
   await api.send("DELETE", `/v0/me/keys/${made.body.key.id}`, key);
-  await new Promise((done) => setTimeout(done, 1_200));
+  await forgetKeys();
   await write(account, "deployment.queued");
   await until(() => client.ended());
   expect(client.events().map(({ event }) => event)).toEqual(["error"]);
@@ -213,7 +217,7 @@ test("a key that loses its scope or expires, or whose account is suspended, gets
     await write(own.id, "deployment.queued");
     await until(() => client.events().length === 1);
     await pool.query(change, [made.body.key.id]);
-    await new Promise((done) => setTimeout(done, 1_200));
+    await forgetKeys();
     await write(own.id, "deployment.confirmed");
     await until(() => client.ended());
     expect(client.events().map(({ event }) => event)).toEqual(["deployment.queued", "error"]);

@@ -71,6 +71,7 @@ test("an endpoint that is resumed while something is being sent to it gets nothi
   for (let again = 0; again < 5; again += 1) {
     await api.send("POST", `/v1/webhooks/${id}/pause`, key);
     await api.send("POST", `/v1/webhooks/${id}/resume`, key);
+    // What was rung for is sent in that time, if anything is.
     await new Promise((done) => setTimeout(done, 100));
   }
   await until(async () => (await deliveries(id, "?state=delivered")).length === 2);
@@ -163,6 +164,7 @@ test("a suspended account's endpoints are sent nothing until it is let in again"
   await make({ types: ["deployment"] });
   await write();
   await until(() => receiver.received.length === 1);
+  // The worker looks once a second for what is due.
   await new Promise((done) => setTimeout(done, 1_500));
   expect(receiver.received.map(({ body }) => JSON.parse(body).type)).toEqual(["deployment.confirmed"]);
   await suspend(false);

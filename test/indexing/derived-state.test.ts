@@ -160,7 +160,7 @@ test("inconsistent movements are counted alike batch by batch, after cuts at the
     { numRuns: 40 },
   );
   await database.pool.query(`DELETE FROM ${schema}.transfer`);
-}, 120_000);
+});
 
 test("an owner from before the first indexed block is found again after the token came back", async () => {
   const moved = { contract: 1, tokenId: 7n, batch: 0, log: 0, amount: 1n, standard: "ERC721" as const };

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import type { Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { slowness } from "../setup/wait.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { contracts, type Indexer, startIndexer, until } from "./indexed-chain.ts";
 
@@ -42,24 +43,28 @@ async function untilJournal(): Promise<void> {
   );
 }
 
-test("the doctor finds a healthy index healthy, also after a reorganisation that the journal notes", async () => {
-  const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
-  for (let count = 0; count < 5; count++) {
-    await chain.call(nft, "mint", [chain.account(count)]);
+test(
+  "the doctor finds a healthy index healthy, also after a reorganisation that the journal notes",
+  async () => {
+    const nft = await chain.deploy(contracts().Erc721, ["Nft", "NFT", "ipfs://x/"]);
+    for (let count = 0; count < 5; count++) {
+      await chain.call(nft, "mint", [chain.account(count)]);
+      await chain.mine();
+    }
+    await untilJournal();
+    await chain.rpc("anvil_reorg", [3, []]);
+    await chain.call(nft, "mint", [chain.account(9)]);
     await chain.mine();
-  }
-  await untilJournal();
-  await chain.rpc("anvil_reorg", [3, []]);
-  await chain.call(nft, "mint", [chain.account(9)]);
-  await chain.mine();
-  await untilJournal();
-  const { rows } = await database.pool.query("SELECT depth FROM service.chain_reorg");
-  expect(rows).toEqual([{ depth: 3n }]);
-  const { code, text } = await doctor();
-  expect(text).toContain("all is well");
-  expect(text).toMatch(/ok {3}I5 3 sampled owners/);
-  expect(code).toBe(0);
-}, 240_000);
+    await untilJournal();
+    const { rows } = await database.pool.query("SELECT depth FROM service.chain_reorg");
+    expect(rows).toEqual([{ depth: 3n }]);
+    const { code, text } = await doctor();
+    expect(text).toContain("all is well");
+    expect(text).toMatch(/ok {3}I5 3 sampled owners/);
+    expect(code).toBe(0);
+  },
+  240_000 * slowness,
+);
 
 test("each law that is broken is named, with an example and what mends it", async () => {
   const { rows } = await database.pool.query("SELECT schema_name AS name FROM nft.index_version WHERE live");
@@ -74,4 +79,4 @@ test("each law that is broken is named, with an example and what mends it", asyn
   expect(text).toMatch(/fix: .*reindex/);
   expect(text).toContain("0x1111111111111111111111111111111111111111");
   expect(code).toBe(1);
-}, 120_000);
+});

@@ -1,5 +1,6 @@
 import { encodeDeployData, encodeFunctionData, getContractAddress, type Hex } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { slowness } from "../setup/wait.ts";
 import type { Anvil } from "./anvil.ts";
 import { hostileCases, hostileContract, transferTopic, word } from "./hostile-cases.ts";
 import { IndexedAnvil } from "./indexed-anvil.ts";
@@ -52,52 +53,59 @@ async function act(seed: number) {
   return { honest, sender: chain.account(from), cases: await Promise.all(placed) };
 }
 
-test(`25 hostile contracts with ${seeds} seeds: each gets the rows and flags it deserves, and nobody else is touched`, async () => {
-  for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
-    const { honest, sender, cases } = await act(seed);
-    await indexed.untilHead();
-    for (const { name, address, transfers, flags, holdings, updates } of cases) {
-      const of = [raw(address)];
-      const found = {
-        transfers: (await query("SELECT 1 FROM nft.transfers WHERE contract = $1", of)).length,
-        // Whatever the logs say of senders and operators.
-        sentByOthers: (
-          await query("SELECT 1 FROM nft.transfers WHERE contract = $1 AND tx_from <> $2", [raw(address), raw(sender)])
-        ).length,
-        flags: Object.fromEntries(
-          (await query("SELECT flag, count FROM nft.contract_flags WHERE contract = $1", of)).map((row) => [
-            row["flag"],
-            Number(row["count"]),
-          ]),
-        ),
-        holdings: Object.fromEntries(
-          (
-            await query(
-              "SELECT token_id, sum(amount)::text AS amount FROM nft.holdings WHERE contract = $1 GROUP BY 1",
-              of,
-            )
-          ).map((row) => [row["token_id"], row["amount"]]),
-        ),
-        updates: (await query("SELECT 1 FROM nft.metadata_updates WHERE contract = $1", of)).length,
-      };
-      expect({ seed, name, ...found }).toEqual({
-        seed,
-        name,
-        transfers,
-        sentByOthers: 0,
-        flags,
-        holdings: holdings ?? {},
-        updates: updates ?? 0,
-      });
+test(
+  `25 hostile contracts with ${seeds} seeds: each gets the rows and flags it deserves, and nobody else is touched`,
+  async () => {
+    for (let seed = firstSeed; seed < firstSeed + seeds; seed++) {
+      const { honest, sender, cases } = await act(seed);
+      await indexed.untilHead();
+      for (const { name, address, transfers, flags, holdings, updates } of cases) {
+        const of = [raw(address)];
+        const found = {
+          transfers: (await query("SELECT 1 FROM nft.transfers WHERE contract = $1", of)).length,
+          // Whatever the logs say of senders and operators.
+          sentByOthers: (
+            await query("SELECT 1 FROM nft.transfers WHERE contract = $1 AND tx_from <> $2", [
+              raw(address),
+              raw(sender),
+            ])
+          ).length,
+          flags: Object.fromEntries(
+            (await query("SELECT flag, count FROM nft.contract_flags WHERE contract = $1", of)).map((row) => [
+              row["flag"],
+              Number(row["count"]),
+            ]),
+          ),
+          holdings: Object.fromEntries(
+            (
+              await query(
+                "SELECT token_id, sum(amount)::text AS amount FROM nft.holdings WHERE contract = $1 GROUP BY 1",
+                of,
+              )
+            ).map((row) => [row["token_id"], row["amount"]]),
+          ),
+          updates: (await query("SELECT 1 FROM nft.metadata_updates WHERE contract = $1", of)).length,
+        };
+        expect({ seed, name, ...found }).toEqual({
+          seed,
+          name,
+          transfers,
+          sentByOthers: 0,
+          flags,
+          holdings: holdings ?? {},
+          updates: updates ?? 0,
+        });
+      }
+      expect(await query("SELECT token_id FROM nft.holdings WHERE contract = $1", [raw(honest)])).toEqual([
+        { token_id: String(seed) },
+      ]);
+      const born = await query(
+        "SELECT count(DISTINCT contract)::int AS count FROM nft.transfers WHERE block_number = $1 AND contract <> ALL($2)",
+        [String(await chain.head()), [honest, ...cases.flatMap(({ own, address }) => [own, address])].map(raw)],
+      );
+      expect(born).toEqual([{ count: Number(cases.find(({ name }) => name.startsWith("C23"))?.call.args[0]) }]);
+      expect(await query("SELECT 1 FROM nft.collections")).toEqual([]);
     }
-    expect(await query("SELECT token_id FROM nft.holdings WHERE contract = $1", [raw(honest)])).toEqual([
-      { token_id: String(seed) },
-    ]);
-    const born = await query(
-      "SELECT count(DISTINCT contract)::int AS count FROM nft.transfers WHERE block_number = $1 AND contract <> ALL($2)",
-      [String(await chain.head()), [honest, ...cases.flatMap(({ own, address }) => [own, address])].map(raw)],
-    );
-    expect(born).toEqual([{ count: Number(cases.find(({ name }) => name.startsWith("C23"))?.call.args[0]) }]);
-    expect(await query("SELECT 1 FROM nft.collections")).toEqual([]);
-  }
-}, 1_200_000);
+  },
+  1_200_000 * slowness,
+);

@@ -1,6 +1,7 @@
 import { type Address, type Hex, keccak256, pad, parseAbi, stringToBytes, toHex } from "viem";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { slowness } from "../setup/wait.ts";
 import {
   accounts,
   type Chain,
@@ -13,7 +14,7 @@ import {
 } from "./indexed-chain.ts";
 
 // Every start is a process that loads Ponder: seconds, and a minute on a machine with ten times the work it can do.
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 300_000 * slowness });
 
 let database: TestDatabase;
 let chain: Chain;

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { ponderFolder } from "../../src/indexing/ponder-process.ts";
 import { CommitCutter } from "../chaos/commit-cutter.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { slowness } from "../setup/wait.ts";
 import {
   accounts,
   type Chain,
@@ -17,7 +18,7 @@ import {
   untilIndexed,
 } from "./indexed-chain.ts";
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 300_000 * slowness });
 
 const run = promisify(execFile);
 

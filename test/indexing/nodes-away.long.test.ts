@@ -6,9 +6,10 @@ import { freePorts } from "../../src/free-port.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import type { Services } from "../../src/services.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { slowness } from "../setup/wait.ts";
 import { type Chain, type Indexer, startChain, startIndexer, until } from "./indexed-chain.ts";
 
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+vi.setConfig({ testTimeout: 300_000 * slowness });
 
 let database: TestDatabase;
 let chain: Chain;

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import { startRpcGateway } from "../../src/indexing/rpc-gateway.ts";
 import { SharedWork } from "../../src/indexing/shared-work.ts";
 import { createLogger } from "../../src/telemetry/log.ts";
-import { wait } from "../setup/wait.ts";
+import { patient, wait } from "../setup/wait.ts";
 
 const log = createLogger("test", "silent");
 const chain = {
@@ -184,7 +184,7 @@ test("a node that is away is asked rarely, warned of once, and used again as soo
   upstream.status = 200;
   expect(await post(started.url, "eth_blockNumber")).toMatchObject({ status: 200, body: { result: "0x10" } });
   expect(lines.filter((line) => line.includes("answers again"))).toHaveLength(1);
-}, 30_000);
+});
 
 /** A node that holds all answers but those about itself, until it is told to give them. */
 async function holdingNode() {
@@ -217,8 +217,6 @@ async function holdingNode() {
     held: () => ({ waiting, left }),
   };
 }
-
-const patient = { timeout: 30_000, interval: 20 };
 
 test("what its client has given up is asked no more, and a new question waits for none of it", async () => {
   const slow = await holdingNode();

@@ -4,6 +4,7 @@ import { encodeFunctionData, type Hex, keccak256, stringToBytes } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { compileSolidity } from "../setup/compile.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { slowness } from "../setup/wait.ts";
 import { type Anvil, startAnvil } from "./anvil.ts";
 import { type FaultyRpc, startFaultyRpc } from "./faulty-rpc.ts";
 import { hostileContract, type Log, transferTopic, word } from "./hostile-cases.ts";
@@ -80,51 +81,63 @@ async function contracts(): Promise<Hex[]> {
   return rows.map(({ hex }): Hex => `0x${hex}`);
 }
 
-test("a further chain is indexed by its id and endpoint alone, only listed contracts if configured, and heads come by websocket", async () => {
-  indexer = await start({ INDEX_SCOPE_BASE: `${nft.address},${factory.address}` });
-  expect(await contracts()).toEqual([nft.address]);
-  proxy.asked.length = 0;
-  await say(nft, mint(2n));
-  await say(other, mint(2n));
-  await node.mine();
-  await until(
-    async () => (await database.pool.query("SELECT FROM nft.transfers")).rowCount === 2,
-    "the block that was announced",
-    120_000,
-  );
-  expect(await contracts()).toEqual([nft.address]);
-  // Polling for heads asks for the newest block with its transactions.
-  expect(proxy.asked.filter((asked) => asked === 'eth_getBlockByNumber ["latest",true]')).toEqual([]);
-}, 300_000);
+test(
+  "a further chain is indexed by its id and endpoint alone, only listed contracts if configured, and heads come by websocket",
+  async () => {
+    indexer = await start({ INDEX_SCOPE_BASE: `${nft.address},${factory.address}` });
+    expect(await contracts()).toEqual([nft.address]);
+    proxy.asked.length = 0;
+    await say(nft, mint(2n));
+    await say(other, mint(2n));
+    await node.mine();
+    await until(
+      async () => (await database.pool.query("SELECT FROM nft.transfers")).rowCount === 2,
+      "the block that was announced",
+      120_000,
+    );
+    expect(await contracts()).toEqual([nft.address]);
+    // Polling for heads asks for the newest block with its transactions.
+    expect(proxy.asked.filter((asked) => asked === 'eth_getBlockByNumber ["latest",true]')).toEqual([]);
+  },
+  300_000 * slowness,
+);
 
-test("the scope of our factory holds what the factory made and nothing else", async () => {
-  indexer = await start({ INDEX_SCOPE_BASE: "factory", FACTORY_BASE: factory.address });
-  expect(await contracts()).toEqual([ours.address]);
-}, 300_000);
+test(
+  "the scope of our factory holds what the factory made and nothing else",
+  async () => {
+    indexer = await start({ INDEX_SCOPE_BASE: "factory", FACTORY_BASE: factory.address });
+    expect(await contracts()).toEqual([ours.address]);
+  },
+  300_000 * slowness,
+);
 
 const counts = `SELECT (SELECT count(*) FROM nft.transfers)::int AS transfers, (SELECT count(*) FROM nft.tokens)::int AS tokens,
   (SELECT count(*) FROM nft.holdings)::int AS holdings, (SELECT count(*) FROM nft.contracts)::int AS contracts,
   (SELECT coalesce(sum(token_count), 0) FROM nft.contracts)::int AS counted, (SELECT count(*) FROM nft.heads)::int AS heads`;
 
-test("a chain that is indexed anew shows the old rows until all new ones are there, to every reader", async () => {
-  indexer = await start({ START_BLOCK_BASE: String(lateBlock) });
-  expect(await contracts()).toEqual([nft.address, other.address].sort());
-  const { rows: before } = await database.pool.query(counts);
-  expect(before).toEqual([{ transfers: 3, tokens: 3, holdings: 3, contracts: 2, counted: 3, heads: 1 }]);
-  const seen = new Set<string>();
-  let reading = true;
-  let reads = 0;
-  const reader = (async () => {
-    for (; reading; reads++) {
-      seen.add(JSON.stringify((await database.pool.query(counts)).rows[0]));
-      await wait(5);
-    }
-  })();
-  indexer = await start();
-  reading = false;
-  await reader;
-  const all = { transfers: 3_005, tokens: 3_005, holdings: 3_005, contracts: 4, counted: 3_005, heads: 1 };
-  expect([...seen].filter((each) => ![JSON.stringify(before[0]), JSON.stringify(all)].includes(each))).toEqual([]);
-  expect((await database.pool.query(counts)).rows).toEqual([all]);
-  console.log(`${reads} reads during the change`);
-}, 300_000);
+test(
+  "a chain that is indexed anew shows the old rows until all new ones are there, to every reader",
+  async () => {
+    indexer = await start({ START_BLOCK_BASE: String(lateBlock) });
+    expect(await contracts()).toEqual([nft.address, other.address].sort());
+    const { rows: before } = await database.pool.query(counts);
+    expect(before).toEqual([{ transfers: 3, tokens: 3, holdings: 3, contracts: 2, counted: 3, heads: 1 }]);
+    const seen = new Set<string>();
+    let reading = true;
+    let reads = 0;
+    const reader = (async () => {
+      for (; reading; reads++) {
+        seen.add(JSON.stringify((await database.pool.query(counts)).rows[0]));
+        await wait(5);
+      }
+    })();
+    indexer = await start();
+    reading = false;
+    await reader;
+    const all = { transfers: 3_005, tokens: 3_005, holdings: 3_005, contracts: 4, counted: 3_005, heads: 1 };
+    expect([...seen].filter((each) => ![JSON.stringify(before[0]), JSON.stringify(all)].includes(each))).toEqual([]);
+    expect((await database.pool.query(counts)).rows).toEqual([all]);
+    console.log(`${reads} reads during the change`);
+  },
+  300_000 * slowness,
+);

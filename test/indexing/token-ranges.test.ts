@@ -192,7 +192,7 @@ test("ranges are listed by what the chain had before them, whatever the batches,
     ),
     { numRuns: 40 },
   );
-}, 120_000);
+});
 
 /** Contract 102 has nothing but ranges, and its five logs of final blocks earn the first one. */
 const onlyRanges = [0, 10, 3, 2, 10, 2].map((tokens) => {
@@ -266,7 +266,7 @@ test("withheld ranges of final blocks are listed once their contract earns it or
     { numRuns: 25, examples: [[onlyRanges, 5, []]] },
   );
   expect(late).toBeGreaterThan(5);
-}, 120_000);
+});
 
 test("a collection of 10,000 minted in its constructor is listed whole; a flood beside it is held back, reported, and distinguished", async () => {
   const range = { log: 0, first: 0, tokens: 5_000, from: 0, to: 7, contract: 120, sender: 210, block: 1 };
@@ -305,4 +305,4 @@ test("a collection of 10,000 minted in its constructor is listed whole; a flood 
   const [held] = await rows(`SELECT from_token_id, to_token_id, tokens, listed FROM nft.token_ranges
     WHERE chain_id = 3 AND contract = '\\x${address(131).toString("hex")}'`);
   expect(held).toEqual({ from_token_id: "0", to_token_id: "9999", tokens: 10_000n, listed: false });
-}, 60_000);
+});

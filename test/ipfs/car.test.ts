@@ -9,6 +9,7 @@ import { CID } from "multiformats/cid";
 import { sha256 } from "multiformats/hashes/sha2";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { slowness } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 // Content comes and goes as CAR files, made and read here by the reference library.
@@ -72,7 +73,7 @@ async function command(...args: string[]) {
 }
 
 test("mintyard import and export: a tree of folders is served and comes back block for block", {
-  timeout: 300_000,
+  timeout: 300_000 * slowness,
 }, async () => {
   const { root, blocks } = await tree({ "a/b/deep.txt": text("deep"), "large.bin": large, "0.json": text("{}") });
   const file = join(folder, "tree.car");

@@ -2,6 +2,7 @@ import { createCipheriv, createHash } from "node:crypto";
 import type { CID } from "multiformats/cid";
 import { describe, expect, test } from "vitest";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile } from "../../src/ipfs/import-content.ts";
+import { slowness } from "../setup/wait.ts";
 import { cidText, directoryNode, fileNode } from "./second-unixfs.ts";
 
 /** Where the blocks go does not matter here. */
@@ -53,7 +54,7 @@ describe("CIDs that kubo publishes for unixfs-v1-2025", () => {
   test.each([
     ["1,024 chunks", 1_073_741_824, "bafybeihmf37wcuvtx4hpu7he5zl5qaf2ineo2lqlfrapokkm5zzw7zyhvm"],
     ["1,024 chunks and a byte", 1_073_741_825, "bafybeibdsi225ugbkmpbdohnxioyab6jsqrmkts3twhpvfnzp77xtzpyhe"],
-  ])("a file of %s", { timeout: 300_000 }, async (_what, size, cid) => {
+  ])("a file of %s", { timeout: 300_000 * slowness }, async (_what, size, cid) => {
     const stream = seededStream(size, "v1-2025-seed");
     expect(String((await importFile({ stream }, nowhere)).root)).toBe(cid);
   });

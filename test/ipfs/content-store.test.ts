@@ -115,6 +115,7 @@ test("a file is read as fast as it is taken: two blocks are in memory, however l
   const taken: Uint8Array[] = [];
   for await (const chunk of readFileBytes(source, cid, 0, bytes.length)) {
     taken.push(chunk);
+    // What would be read ahead is read in that time.
     await sleep(20);
     expect(reads).toBeLessThanOrEqual(taken.length + 1);
   }
@@ -262,6 +263,7 @@ test("what broken uploads left while the process ran is swept too", async () => 
   const end = sweepRegularly(store(), server.services.log, 20);
   try {
     const part = join(incoming, `${randomUUID()}.part`);
+    // Some sweeps go by before there is anything.
     await sleep(60);
     await writeFile(part, "x");
     const then = (Date.now() - abandonedAfterMs - 1_000) / 1_000;

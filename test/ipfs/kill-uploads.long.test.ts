@@ -6,6 +6,7 @@ import { CarReader } from "@ipld/car/reader";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openContentStore } from "../../src/ipfs/content-store.ts";
 import { abandonedAfterMs } from "../../src/ipfs/sweep-parts.ts";
+import { slowness } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 
 /** KILL_POINTS=50 (`npm run -s mintyard -- dev kill uploads`) is the long run; the short one spreads fewer over the same path. */
@@ -72,7 +73,7 @@ const uploads = async (cid: string) =>
 
 test.each<Kind>(["file", "directory"])(
   "kill -9 at every stage of a %s: what was acknowledged is whole, what was not is all there or not at all",
-  { timeout: 900_000 },
+  { timeout: 900_000 * slowness },
   async (kind) => {
     // The first one makes the folders; how many steps an upload has is counted on the second.
     await upload(kind, `${kind} first`);

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createPinata } from "../../src/ipfs/pinata.ts";
+import { slowness } from "../setup/wait.ts";
 import { startUploadServer, type UploadServer } from "../uploads/upload-server.ts";
 import { type PinataCall, type PinataFault, startPinata } from "./pinata-server.ts";
 import { finalStatuses, pinataSettings } from "./pinata-settings.ts";
@@ -33,7 +34,7 @@ test.concurrent.each<[PinataCall, PinataFault[], "pinned" | "other" | "refused" 
   ["list", [429], "later"],
   ["list", ["cut within"], "later"],
   ["piece", ["other root"], "other"],
-])("%s, %j: %s", { timeout: 300_000 }, async (call, faults, expected) => {
+])("%s, %j: %s", { timeout: 300_000 * slowness }, async (call, faults, expected) => {
   const pinata = await startPinata();
   pinata.faults = { [call]: [...faults] };
   const driver = createPinata(pinataSettings(pinata));

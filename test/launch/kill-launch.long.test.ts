@@ -6,6 +6,7 @@ import type { Step } from "../../bin/launch/journal.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { type RunningStack, startStackProcess } from "../setup/stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { slowness } from "../setup/wait.ts";
 import { makeArtwork } from "./artwork.ts";
 import { deployedCollections } from "./deployed-collections.ts";
 import { startLaunch } from "./launch-process.ts";
@@ -23,7 +24,7 @@ beforeAll(async () => {
   stack = await startStackProcess();
   database = new pg.Client({ connectionString: stack.ready.databaseUrl });
   await database.connect();
-}, 120_000);
+});
 afterAll(async () => {
   await database?.end();
   await stack?.remove();
@@ -35,7 +36,7 @@ async function numberOf(query: string): Promise<number> {
 }
 
 test("killed at 30 points, a launch ends as one collection, with each file stored once", {
-  timeout: 600_000,
+  timeout: 600_000 * slowness,
 }, async () => {
   process.stdout.write(`KILL_SEED=${seed}\n`);
   const random = new SeededGenerator(seed).next;

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { appendFile, unlink, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
 import { type Address, createPublicClient, http } from "viem";
 import { beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
@@ -132,4 +134,26 @@ test("the key of the local service goes to no other host", async () => {
     code: 1,
     stderr: "mintyard launch: MINTYARD_KEY is missing: it has the API key of https://example.org\n",
   });
+});
+
+test("every command of docs/launch.md works in its order", async () => {
+  const page = readFileSync(new URL("../../docs/launch.md", import.meta.url), "utf8");
+  const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
+  expect(blocks.length).toBeGreaterThan(6);
+  const env = {
+    PATH: `${dirname(process.execPath)}:${process.env["PATH"]}`,
+    REST: stack.ready.rest,
+    GRAPHQL: stack.ready.graphql,
+    API_KEY: stack.ready.apiKey,
+    OWNER: wallet,
+  };
+  const script = ["set -eu -o pipefail", ...blocks].join("\n");
+  const { stdout, stderr } = await promisify(execFile)("bash", ["--norc", "-c", script], {
+    cwd: temporaryFolder(),
+    env,
+  });
+  const lines = stdout.trim().split("\n");
+  expect(lines[0], stderr).toBe("1");
+  expect(lines).toContainEqual(expect.stringMatching(/^ipfs:\/\/bafybei\w+\/$/));
+  expect(lines.at(-1)).toMatch(/^0x[0-9a-f]{40}$/);
 });

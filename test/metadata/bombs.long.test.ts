@@ -4,6 +4,7 @@ import { createServer as createTcpServer } from "node:net";
 import { promisify } from "node:util";
 import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { slowness } from "../setup/wait.ts";
 import { images } from "./corpus.ts";
 import { listen, type Serving } from "./strange-server.ts";
 
@@ -107,7 +108,7 @@ test("no answer of a server holds the reader for long or makes it grow by more t
     process.execPath,
     ["test/metadata/bombs-process.ts", `${server.url}/warm`, ...urls, raw.url],
     {
-      timeout: 170_000,
+      timeout: 170_000 * slowness,
     },
   );
   const results: { fault: string; ms: number; grownMb: number }[] = JSON.parse(stdout);
@@ -125,4 +126,4 @@ test("no answer of a server holds the reader for long or makes it grow by more t
     // Ten seconds is the reader's own limit; the rest is for a busy machine.
     expect([names[at], ms < 30_000 || ms]).toEqual([names[at], true]);
   }
-}, 180_000);
+});

@@ -155,6 +155,7 @@ test("a storm of announcements makes one round of reading in its window", async 
     for (let at = 0; at < 40; at += 1) await index.announce(stormy.address.toLowerCase(), 0n, everything);
     await until(async () => reads() >= 6, "the second reading");
     await index.announce(stormy.address.toLowerCase(), 0n, everything);
+    // Some rounds of the worker, in which it would read again.
     await sleep(1_500);
   });
   // The first announcement, or those that came with it, and no other.

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { runMetadata } from "../../src/metadata/schedule/run-metadata.ts";
 import { Rounds } from "../../src/rounds.ts";
 import { type Chain, startChain } from "../indexing/indexed-chain.ts";
@@ -33,7 +33,6 @@ contract Talker {
 }`;
 
 // A token that burns all gas holds up a node of one thread, and the back-off grows meanwhile.
-vi.setConfig({ testTimeout: 150_000 });
 
 const alice = addressOf(0x11);
 const folder = temporaryFolder();
@@ -207,6 +206,7 @@ test("a token is read again after its contract announces a change, and not for a
   await say(1n, `${webUrl}/revealed`);
   const head = Number(await chain.client.getBlockNumber());
   await index.announce(talker.address.toLowerCase(), 0n, 2n ** 256n - 1n);
+  // Some rounds of the worker, in which it would read.
   await withWorker(() => sleep(800));
   expect((await row(1n))?.name).toBe("Key");
 
@@ -402,11 +402,13 @@ test("a worker that stops in the middle of a slow file gives its job back at onc
 test("the worker waits out a database and a node that are away", async () => {
   await withWorker(async () => {
     await database.pool.query("ALTER TABLE service.token_metadata RENAME TO away");
+    // Some rounds fail.
     await sleep(700);
     await database.pool.query("ALTER TABLE service.away RENAME TO token_metadata");
     expect((await settled(60n)).name).toBe("web /60");
     await chain.stop();
     await index.add([mint(61n)]);
+    // Some rounds fail.
     await sleep(1_000);
     // Nothing was learned about the token, so nothing is held against it.
     expect(await row(61n)).toMatchObject({ status: "pending", attempts: 0, error_code: null });

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { slowness } from "../setup/wait.ts";
 
 const run = promisify(execFile);
 
@@ -25,7 +26,7 @@ test.skipIf(missing !== null)(
   "the kernel counts no packet to a private address, and counts those that are sent",
   async () => {
     const { stdout } = await run("unshare", ["-rn", process.execPath, "test/metadata/ssrf-namespace.ts"], {
-      timeout: 110_000,
+      timeout: 110_000 * slowness,
     });
     const seen = JSON.parse(stdout);
     expect(seen.cases).toBeGreaterThanOrEqual(200);

@@ -63,7 +63,7 @@ beforeAll(async () => {
   token = await one(
     `SELECT token_id::text AS found FROM nft.tokens WHERE ${ofLarge} AND supply > 0 ORDER BY token_id OFFSET 500 LIMIT 1`,
   );
-}, 300_000);
+});
 afterAll(() => database?.drop());
 
 /** Tables with a row for each token, holder or movement; the others have one per chain, contract or caller. */

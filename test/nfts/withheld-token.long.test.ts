@@ -168,7 +168,7 @@ test("an operator sees which contracts have withheld tokens, lets one in and tak
     `listed_contract:31337:${whole}`,
   ]);
   expect(rows).toEqual([{ action: "create" }, { action: "end" }]);
-}, 60_000);
+});
 
 test("the record of a contract with withheld tokens alone is read once a reader asks for it", async () => {
   const other = addressOf(0xb3);

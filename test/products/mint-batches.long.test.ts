@@ -12,12 +12,12 @@ import type { Services } from "../../src/services.ts";
 import { goerli } from "../relay/harness.ts";
 import { loseRows } from "../relay/lost-rows.ts";
 import { relayRound } from "../relay/round.ts";
-import { patient, wait } from "../setup/wait.ts";
+import { patient, slowness, wait } from "../setup/wait.ts";
 import { ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
 
 // Mints of one contract that wait at once share a transaction; each has an outcome of its own.
 
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 * slowness });
 
 let s: ProductScenario;
 /** Blocks are final ten blocks later. */

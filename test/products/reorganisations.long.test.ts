@@ -18,12 +18,12 @@ import { startRetry } from "../../src/relay/track/nonce-conflict.ts";
 import type { Services } from "../../src/services.ts";
 import { goerli } from "../relay/harness.ts";
 import { relayRound } from "../relay/round.ts";
-import { patient, wait } from "../setup/wait.ts";
+import { patient, slowness, wait } from "../setup/wait.ts";
 import { ProductScenario, productReads, randomAddress, uri } from "./scenario.ts";
 
 // Two wallets send for one contract, and the chain takes blocks back.
 
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 * slowness });
 
 const other = "ipfs://bafkreigfpjajcargicualhqfbsyhxk2e2uf2rfplvvmdrjx2coamhpkoaq";
 

@@ -96,3 +96,53 @@ test("an operator reads what became of a mint", async () => {
   expect(story).toContain(`token      12 to ${to}, ${uri}`);
   await s.ended({ request });
 });
+
+test("a contract, a mint with its metadata, its request to the end, and a list of them", async () => {
+  const fields =
+    "request { id state tokenId contract transactionHash block error } plan { gas tokenIds } userErrors { code field message }";
+  const made = await api.graphql(
+    `mutation ($input: CreateContractInput!) { createContract(input: $input) { ${fields} } }`,
+    { input: { chain: "goerli", name: "G", symbol: "G", owner: randomAddress(), metadataUpdatable: true } },
+  );
+  const created = made.data["createContract"]?.["request"] as unknown as Record<string, string>;
+  await s.h.until(s.services, created["id"] ?? "", ["finalized"]);
+  const variables = {
+    contract: created["contract"],
+    token: { to: randomAddress(), metadata: { name: "One", description: "of them", fileUrl: "ipfs://x" } },
+  };
+  const minting = `mutation ($contract: Address!, $token: MintTokenInput!, $dryRun: Boolean, $key: String) {
+    mint(chain: "goerli", contract: $contract, token: $token, dryRun: $dryRun, idempotencyKey: $key) { ${fields} } }`;
+  const plan = await api.graphql(minting, { ...variables, dryRun: true, key: "g" });
+  const one = await api.graphql(minting, { ...variables, key: "g" });
+  const request = one.data["mint"]?.["request"] as unknown as Record<string, string>;
+  expect(plan.data["mint"]?.["plan"]).toMatchObject({ tokenIds: [request["tokenId"]] });
+  await s.h.until(s.services, request["id"] ?? "", ["finalized"]);
+  const read = await api.graphql(
+    `query ($id: ID!) { mintRequest(id: $id) { state tokens { tokenId uri } } viewer { mints(first: 1) { nodes { id kind } } } }`,
+    { id: request["id"] },
+  );
+  expect(read.data["mintRequest"]).toMatchObject({
+    state: "FINALIZED",
+    tokens: [{ uri: expect.stringMatching(/^ipfs:\/\/bafkrei/) }],
+  });
+  expect(read.data["viewer"]).toMatchObject({ mints: { nodes: [{ id: request["id"], kind: "MINT" }] } });
+  const refused = await api.graphql(minting, { ...variables, token: { to: randomAddress(), uri, quantity: "2" } });
+  expect(refused.data["mint"]).toMatchObject({
+    request: null,
+    userErrors: [{ code: "value_error", field: "quantity" }],
+  });
+});
+
+test("a token of a contract made without updates keeps its URI", async () => {
+  const address = await contract();
+  const { data } = await api.graphql(mint, { contract: address, token: { to: randomAddress(), uri } });
+  const token = data["mint"]?.["request"] as unknown as Record<"id" | "tokenId", string>;
+  await s.h.until(s.services, token.id, ["finalized"]);
+  const change = `mutation ($contract: Address!, $tokenId: TokenId!) {
+    updateToken(chain: "goerli", contract: $contract, tokenId: $tokenId, uri: "ipfs://x") {
+      request { id } userErrors { message } } }`;
+  expect((await api.graphql(change, { contract: address, tokenId: token.tokenId })).data["updateToken"]).toMatchObject({
+    request: null,
+    userErrors: [{ message: expect.stringContaining("frozen") }],
+  });
+});

@@ -177,6 +177,7 @@ test("the worker's loop outlives a node that goes away", async () => {
   const loop = runRelay(worker, new Rounds(stop.signal));
   const { deployment } = await deployCollection(api, caller, launch());
   h.proxy.goDown();
+  // Some rounds of the loop fail.
   await new Promise((wait) => setTimeout(wait, 1_000));
   h.proxy.heal();
   await h.untilState(deployment.id, done);

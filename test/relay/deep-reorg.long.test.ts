@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
-import { patient } from "../setup/wait.ts";
+import { patient, slowness } from "../setup/wait.ts";
 
 const depth = 256;
 let nodes: TestNodes;
@@ -16,7 +16,7 @@ afterAll(async () => {
 });
 
 test("a reorganisation of 256 blocks takes every deployment away: each is withdrawn, sent again, and stands once", {
-  timeout: 240_000,
+  timeout: 240_000 * slowness,
 }, async () => {
   const states = async () => {
     const { rows } = await fixture.database.pool.query(

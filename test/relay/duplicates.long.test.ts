@@ -7,7 +7,7 @@ import { runRelay } from "../../src/relay/track/run-relay.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { send } from "../setup/send.ts";
-import { wait } from "../setup/wait.ts";
+import { slowness, wait } from "../setup/wait.ts";
 import { RelayHarness } from "./harness.ts";
 
 const requests = 1_000;
@@ -81,7 +81,7 @@ test.each([
 ])(
   "1,000 equal requests at once to two processes, %s: one collection, and one answer byte for byte",
   {
-    timeout: 400_000,
+    timeout: 400_000 * slowness,
   },
   async (name, ownKey) => {
     const before = (await h.announced()).length;

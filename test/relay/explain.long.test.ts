@@ -96,7 +96,7 @@ const situations: [string, FixtureOptions, (fixture: RelayFixture) => Promise<vo
 
 test.each(situations)(
   "an operator reads what happened: %s",
-  { timeout: 120_000 },
+
   async (_, options, act, expected) => {
     const fixture = await RelayFixture.setUp(nodes, { factory: {}, ...options });
     try {

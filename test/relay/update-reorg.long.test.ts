@@ -15,9 +15,9 @@ import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
 import { rpc } from "../chaos/fleet.ts";
 import { RelayFixture, TestNodes } from "../chaos/relay-fixture.ts";
-import { patient } from "../setup/wait.ts";
+import { patient, slowness } from "../setup/wait.ts";
 
-vi.setConfig({ testTimeout: 240_000 });
+vi.setConfig({ testTimeout: 240_000 * slowness });
 
 let nodes: TestNodes;
 let fixture: RelayFixture;

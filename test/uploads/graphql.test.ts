@@ -4,9 +4,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { createAccount } from "../../src/auth/keys.ts";
 import type { GraphQLContext } from "../../src/graphql/builder.ts";
 import { createSchema } from "../../src/graphql/schema.ts";
-import { send } from "../setup/send.ts";
-import { arrived } from "./arrived.ts";
-import { form, startUploadServer, type UploadServer } from "./upload-server.ts";
+import { startUploadServer, type UploadServer } from "./upload-server.ts";
 
 const schema = createSchema();
 
@@ -26,29 +24,8 @@ async function run(document: string, variableValues: Record<string, unknown> = {
   return JSON.parse(JSON.stringify(answer)) as { data: Record<string, unknown> | null; errors?: unknown[] };
 }
 
-const payload = "{ upload { id kind cid uri fileName sizeBytes pinState profile } userErrors { code field } }";
-const metadata = `mutation ($input: MetadataInput!) { uploadMetadata(input: $input) ${payload} }`;
-
-test("both APIs store one document under one CID", async () => {
-  const input = {
-    name: "One",
-    description: "Just one",
-    fileUrl: "ipfs://x",
-    attributes: [{ traitType: "Level", value: 2, maxValue: 10, displayType: "number" }],
-    customFields: { edition: 1 },
-  };
-  const legacy = {
-    name: "One",
-    description: "Just one",
-    file_url: "ipfs://x",
-    attributes: [{ trait_type: "Level", value: 2, max_value: 10, display_type: "number" }],
-    custom_fields: { edition: 1 },
-  };
-  const { metadata_uri } = (await send(`${server.url}/v0/metadata`, { body: legacy })).body;
-  expect(await run(metadata, { input })).toMatchObject({
-    data: { uploadMetadata: { upload: { uri: metadata_uri, kind: "METADATA", pinState: "LOCAL" }, userErrors: [] } },
-  });
-});
+const metadata =
+  "mutation ($input: MetadataInput!) { uploadMetadata(input: $input) { upload { id } userErrors { code field } } }";
 
 test("what the caller can mend is a user error", async () => {
   const input = { name: "a", description: "b", fileUrl: "c", attributes: [{ traitType: "x", value: true }] };
@@ -72,23 +49,4 @@ test("an upload is found by its account and by no other", async () => {
   ] as const) {
     expect((await run(query, { id: asked }, account)).errors?.length).toBe(1);
   }
-});
-
-test("files and directories are the same uploads as in /v0", async () => {
-  const texts = ["0", "1"].map((id) => ({ filename: `${id}.json`, text: `{"id":${id}}` }));
-  const body = form("metadata_files", texts);
-  const { body: legacy } = await send(`${server.url}/v0/metadata/directory`, { body });
-  const files = texts.map(({ filename, text }) => arrived(filename, text));
-  const directory = `mutation ($files: [Upload!]!) { uploadMetadataDirectory(files: $files) ${payload} }`;
-  expect(await run(directory, { files })).toMatchObject({
-    data: { uploadMetadataDirectory: { upload: { uri: legacy.metadata_directory_ipfs_uri, sizeBytes: 16 } } },
-  });
-  const file = `mutation ($file: Upload!) { uploadFile(file: $file) ${payload} }`;
-  expect(await run(file, { file: arrived("a/b.txt", "hello") })).toMatchObject({
-    data: {
-      uploadFile: {
-        upload: { cid: "bafkreibm6jg3ux5qumhcn2b3flc3tyu6dmlb4xa7u5bf44yegnrjhc4yeq", fileName: "b.txt", kind: "FILE" },
-      },
-    },
-  });
 });

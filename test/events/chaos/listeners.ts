@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as sleep } from "node:timers/promises";
 import pg from "pg";
 import { createAccount } from "../../../src/auth/keys.ts";
 import { createDatabase, createPool } from "../../../src/db/pool/pool.ts";
@@ -7,6 +7,7 @@ import { freePorts } from "../../../src/free-port.ts";
 import type { Anvil } from "../../indexing/anvil.ts";
 import type { Beside, ChaosParts } from "../../indexing/chaos/run-chaos.ts";
 import { SeededGenerator } from "../../setup/seeded-generator.ts";
+import { wait } from "../../setup/wait.ts";
 import { CutFollower } from "./cut-follower.ts";
 import { FaultyReceiver } from "./faulty-receiver.ts";
 import { KeptProcess } from "./keep-process.ts";
@@ -137,13 +138,12 @@ export async function startListeners(parts: ChaosParts, goal: ListenerGoal): Pro
 }
 
 async function untilAnswering(url: string, processes: readonly KeptProcess[]): Promise<void> {
-  for (const end = Date.now() + 120_000; ; ) {
-    const answer = await fetch(`${url}/livez`).catch(() => null);
-    if (answer?.ok) return;
-    if (Date.now() > end)
-      throw new Error(`the API does not answer: ${processes.map(({ lastWords }) => lastWords).join("\n")}`);
-    await wait(100);
-  }
+  const isAnswering = () =>
+    fetch(`${url}/livez`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  await wait("an answer of the API", isAnswering, { lines: () => processes.map(({ lastWords }) => lastWords) });
 }
 
 /** What failed is due at once: nobody here waits for hours. While PostgreSQL is away nothing is due. */
@@ -167,7 +167,7 @@ async function hurry(databaseUrl: string): Promise<void> {
 /** Waits until the index shows the chain's head, for some seconds at most. */
 async function untilCaughtUp(databaseUrl: string, chain: Anvil): Promise<void> {
   const head = await chain.head();
-  for (const end = Date.now() + catchUpMs; Date.now() < end; await wait(50)) {
+  for (const end = Date.now() + catchUpMs; Date.now() < end; await sleep(50)) {
     const client = new pg.Client({ connectionString: databaseUrl });
     client.on("error", () => undefined);
     try {
@@ -192,6 +192,6 @@ async function untilEqual(
   for (const end = Date.now() + withinMs; Date.now() < end; ) {
     await hurry(databaseUrl);
     if (books.every(([, book]) => differences(book.holdings(), truth).length === 0)) return;
-    await wait(500);
+    await sleep(500);
   }
 }

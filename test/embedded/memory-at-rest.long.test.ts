@@ -1,7 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { proportionalMemory } from "../bench/start/proportional-memory.ts";
-import { type RunningStack, startStackProcess } from "./setup/stack.ts";
+import { proportionalMemory } from "../../bench/start/proportional-memory.ts";
+import { type RunningStack, startStackProcess } from "../setup/stack.ts";
+import { slowness } from "../setup/wait.ts";
 
 /** 10^6 bytes each. A run shows 831: minting, webhooks and sessions are loaded since the bound was 800. */
 const boundMb = 900;
@@ -11,7 +12,7 @@ const restMs = 90_000;
 let stack: RunningStack | undefined;
 afterAll(() => stack?.remove());
 
-test("the whole service on embedded parts holds at most 0.9 GB at rest", { timeout: 240_000 }, async () => {
+test("the whole service on embedded parts holds at most 0.9 GB at rest", { timeout: 240_000 * slowness }, async () => {
   stack = await startStackProcess();
   await wait(restMs);
   const memory = proportionalMemory(stack.dir);

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { loadConfig } from "../src/config/config.ts";
-import { loadSignerConfig } from "../src/signing/signer-config.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { loadSignerConfig } from "../../src/signing/signer-config.ts";
 
 const env = {
   DATABASE_URL: "postgres://a:b@127.0.0.1/x",

@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
-import { temporaryFolder } from "./setup/temporary-folder.ts";
-import { wait } from "./setup/wait.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { wait } from "../setup/wait.ts";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 const dir = temporaryFolder();
 
 const dev = (...args: string[]) =>

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, expect, test } from "vitest";
-import { temporaryFolder } from "./setup/temporary-folder.ts";
-import { wait } from "./setup/wait.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { wait } from "../setup/wait.ts";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 const command = `node ${join(root, "bin/bootstrap.mjs")} test/fixtures/stay.mjs`;
 const started: number[] = [];
 
@@ -88,6 +88,7 @@ test("a session of its own outlives what started it: npm's starter, and with set
   const daemon = await untilUp(alone);
   above.kill("SIGKILL");
   alone.kill("SIGKILL");
+  // They look for their ancestors more often than that.
   await sleep(1_500);
   expect([alive(byNpm), alive(daemon)]).toEqual([true, true]);
   for (const pid of [byNpm, daemon]) process.kill(pid, "SIGTERM");

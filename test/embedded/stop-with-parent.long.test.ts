@@ -4,12 +4,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterAll, expect, test } from "vitest";
-import { stackProcesses } from "../bench/start/proportional-memory.ts";
-import type { ReadyInfo } from "../src/embedded/ready-info.ts";
-import { freePorts } from "../src/free-port.ts";
-import { Client } from "./setup/client.ts";
-import { temporaryFolder } from "./setup/temporary-folder.ts";
-import { wait } from "./setup/wait.ts";
+import { stackProcesses } from "../../bench/start/proportional-memory.ts";
+import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
+import { freePorts } from "../../src/free-port.ts";
+import { Client } from "../setup/client.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { wait } from "../setup/wait.ts";
 
 /** From the signal until the last process of the stack is gone. */
 const boundMs = 10_000;
@@ -26,7 +26,7 @@ const matrix = signals.flatMap((signal) => [
   ...(signal === "SIGINT" || signal === "SIGHUP" ? [[signal, "group"] as const] : []),
 ]);
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 const key = randomUUID();
 const dir = temporaryFolder();
 const [port = 0] = await freePorts(1);
@@ -107,7 +107,7 @@ function family(): Map<number, string> {
 
 test.each(matrix)(
   "%s to the %s leaves nothing behind, and the next start goes on",
-  { timeout: 180_000 },
+
   async (signal, target) => {
     const started = await startByNpm();
     await checkAndWrite(started);

@@ -2,11 +2,11 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { loadConfig } from "../src/config/config.ts";
-import { loadSignerConfig } from "../src/signing/signer-config.ts";
-import { temporaryFolder } from "./setup/temporary-folder.ts";
+import { loadConfig } from "../../src/config/config.ts";
+import { loadSignerConfig } from "../../src/signing/signer-config.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 
 interface Variable {
   name: string;

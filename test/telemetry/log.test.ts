@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { redact } from "../src/telemetry/log.ts";
+import { redact } from "../../src/telemetry/log.ts";
 
 test("tokens and logins are left out wherever they stand, and what only begins like one stays", () => {
   const token = `eyJhbGciOiJI.${"p".repeat(20)}.s-_g`;

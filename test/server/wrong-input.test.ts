@@ -2,9 +2,9 @@ import { randomUUID } from "node:crypto";
 import pg from "pg";
 import { createPublicClient, http } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Client } from "./setup/client.ts";
-import type { Answer } from "./setup/send.ts";
-import { leaseStack } from "./setup/shared-stack.ts";
+import { Client } from "../setup/client.ts";
+import type { Answer } from "../setup/send.ts";
+import { leaseStack } from "../setup/shared-stack.ts";
 
 const someone = "0x25D5bf305aA1FbD778B05Aaa454405D0094Cfa96";
 const contract = "0x38eb6d83ed5b7b771a50cd26eaf55accbd5ab000";

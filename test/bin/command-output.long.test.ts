@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { createTestDatabase, type TestDatabase } from "./setup/database.ts";
-import { temporaryFolder } from "./setup/temporary-folder.ts";
+import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
-const root = join(import.meta.dirname, "..");
+const root = join(import.meta.dirname, "../..");
 let database: TestDatabase;
 const dir = temporaryFolder();
 

@@ -1,9 +1,9 @@
 import { existsSync, statSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { Client } from "./setup/client.ts";
-import { type RunningStack, startStackProcess } from "./setup/stack.ts";
-import { processesOf } from "./setup/stack-processes.ts";
-import { temporaryFolder } from "./setup/temporary-folder.ts";
+import { Client } from "../setup/client.ts";
+import { type RunningStack, startStackProcess } from "../setup/stack.ts";
+import { processesOf } from "../setup/stack-processes.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
 
 describe("npm start", () => {
   let stack: RunningStack;
@@ -98,7 +98,7 @@ describe("two stacks", () => {
   test("a start right after the launcher was killed takes the database over", async () => {
     const stack = await startStackProcess();
     await stack.terminate("SIGKILL");
-    // The server still runs: it waits for its clients' end. test/stop-with-parent.test.ts waits for its own.
+    // The server still runs: it waits for its clients' end. stop-with-parent.long.test.ts waits for its own.
     expect(processesOf(stack).filter(({ command }) => command.includes("postgres -D"))).not.toEqual([]);
     const next = await startStackProcess({ dir: stack.dir });
     expect((await new Client(next.ready).get("/nfts?chain=goerli")).status).toBe(200);

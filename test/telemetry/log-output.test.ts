@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 
 /** Logs at a word on its standard input, and exits in the same turn of its loop: nothing was written yet. */
 const program = `
-import { createLogger } from ${JSON.stringify(join(import.meta.dirname, "../src/telemetry/log.ts"))};
+import { createLogger } from ${JSON.stringify(join(import.meta.dirname, "../../src/telemetry/log.ts"))};
 process.stdin.once("data", (data) => {
   const log = createLogger("test", "info");
   for (let line = 0; line < Number(data); line += 1) log.info({ line }, "x".repeat(1_000));
