@@ -34,10 +34,10 @@ export const alone: readonly string[] = [
   "indexing/range-spam",
   "ipfs/import-memory",
   "ipfs/minor-gc",
-  "memory-at-rest",
+  "embedded/memory-at-rest",
   "metadata/bombs",
   "metadata/reveal",
-  "processes",
+  "embedded/processes",
   "relay/many-others",
   "relay/many-waiting",
 ].map((name) => `test/${name}.long.test.ts`);
