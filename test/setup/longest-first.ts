@@ -11,15 +11,22 @@ const longest = [
   "indexing/indexer",
 ];
 
-/** First the files that share the stack, so that it can end; then the longest. Vitest goes by size where it has no earlier run. */
+/**
+ * The longest first; Vitest goes by size where it has no earlier run. Files that share the stack wait for one another, so they
+ * are spread over the run: a worker that waits does nothing.
+ */
 export class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
     const rank = ({ moduleId }: TestSpecification) => {
-      if (readFileSync(moduleId, "utf8").includes("leaseStack")) return -1;
       const place = longest.findIndex((name) => moduleId.endsWith(`/test/${name}.test.ts`));
       return place < 0 ? longest.length : place;
     };
-    const ranked = (await super.sort(files)).map((file) => ({ file, rank: rank(file) }));
-    return ranked.sort((one, other) => one.rank - other.rank).map(({ file }) => file);
+    const isSharing = ({ moduleId }: TestSpecification) => readFileSync(moduleId, "utf8").includes("leaseStack");
+    const sharing = sorted.filter(isSharing);
+    const spread = sorted.filter((file) => !isSharing(file)).sort((one, other) => rank(one) - rank(other));
+    const gap = Math.floor(spread.length / sharing.length) + 1;
+    for (const [index, file] of sharing.entries()) spread.splice(index * gap, 0, file);
+    return spread;
   }
 }

@@ -15,8 +15,10 @@ declare module "vitest" {
   }
 }
 
-/** Who waits for it takes it at once; nobody else will come. */
-const unusedMs = 10_000;
+/** To start it takes as much of the processor as minutes of rest. */
+const unusedMs = 60_000;
+/** Others may have it for as long as their tests take. */
+const leaseWithinMs = 3_600_000;
 
 /** The side of the run: a stack that starts when the first test file wants it, and ends when none does any more. */
 export async function offerStack(): Promise<{ url: string; close(): Promise<void> }> {
@@ -96,7 +98,7 @@ export function leaseStack(): LeasedStack {
     await lock.connect();
     await lock.query("SELECT pg_advisory_lock(hashtext('shared stack'))");
     Object.assign(stack, await ask("GET"));
-  });
+  }, leaseWithinMs);
   beforeEach(({ onTestFailed }) => onTestFailed(showLines));
   afterAll(async () => {
     await fetch(inject("sharedStackUrl"), { method: "DELETE" });
