@@ -125,7 +125,7 @@ describe.skipIf(!hasBrowser)("the console's pages", () => {
     const data = { items: [], files: [folder], dragOperationsMask: 1 };
     for (const type of ["dragEnter", "dragOver", "drop"] as const)
       await browserSide.send("Input.dispatchDragEvent", { type, x: box.x + 20, y: box.y + 20, data });
-    await page.getByText("3 pictures").waitFor();
+    await page.getByText("3 files").waitFor();
     await page.getByText("is missing: numbers must have no gap").waitFor();
     expect(await page.getByRole("button", { name: /^Store/ }).count()).toBe(0);
     expect(complaints).toEqual([]);
