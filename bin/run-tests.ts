@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -17,14 +17,7 @@ import {
   vitest,
   webTypes,
 } from "./tests/steps.ts";
-import {
-  listTestFiles,
-  oldestPostgres,
-  runsBesideOthers,
-  runsOnOldestPostgres,
-  type Tier,
-  tierOf,
-} from "./tests/tiers.ts";
+import { listTestFiles, runsBesideOthers, type Tier, tierOf } from "./tests/tiers.ts";
 
 const options = {
   long: { type: "boolean", default: false },
@@ -46,7 +39,7 @@ interface RowResult {
 
 /**
  * `npm test`. Without words it runs the default tier, with `--long` the long tier; names of steps (lint, types,
- * contracts, service, long, postgres-15) run just those, other words the test files whose path has one of them.
+ * contracts, service, long) run just those, other words the test files whose path has one of them.
  *
  * @returns the exit code: 0 when everything passed.
  * @throws Error for a word that neither a step nor a test file has.
@@ -102,9 +95,6 @@ function planOf(
   const files = listTestFiles();
   const of = (tier: Tier) => files.filter((file) => tierOf(file) === tier);
   const service = (chosen: readonly string[]) => vitest("service", chosen, report("service"));
-  const env = { MINTYARD_TEST_POSTGRES: oldestPostgres };
-  const ofOldest = () => vitest("postgres-15", of("default").filter(runsOnOldestPostgres), report("postgres-15"), env);
-  const onOldest: Plan = existsSync(oldestPostgres) ? [[ofOldest()]] : [];
   const longTier = (chosen: readonly string[], only: readonly string[] = []): Plan => {
     const beside = chosen.filter(runsBesideOthers);
     const alone = chosen.filter((file) => !runsBesideOthers(file));
@@ -122,15 +112,7 @@ function planOf(
     return [[lint, types, webTypes], ...tests];
   }
   if (words.length > 0 || testNamePattern !== undefined) {
-    const steps: Plan = [
-      [lint],
-      [types],
-      [webTypes],
-      [contracts],
-      [service(of("default"))],
-      ...longTier(of("long")),
-      ...onOldest,
-    ];
+    const steps: Plan = [[lint], [types], [webTypes], [contracts], [service(of("default"))], ...longTier(of("long"))];
     const names = new Set(steps.flat().map(({ name }) => name));
     if (words.length > 0 && words.every((word) => names.has(word)))
       return steps.filter((row) => row.some(({ name }) => words.includes(name)));
@@ -143,7 +125,7 @@ function planOf(
     const slow = found.filter((file) => tierOf(file) === "long");
     return [...(quick.length > 0 ? [[service([...quick, ...only])]] : []), ...longTier(slow, only)];
   }
-  if (long) return [[contractsLong], ...longTier(of("long")), ...onOldest];
+  if (long) return [[contractsLong], ...longTier(of("long"))];
   return [[lint, types, webTypes, contracts], [service(of("default"))]];
 }
 

@@ -44,12 +44,3 @@ export const alone: readonly string[] = [
 
 /** Whether a file of the long tier may run while others do. */
 export const runsBesideOthers = (file: string): boolean => !alone.includes(file);
-
-/** The programs of the oldest PostgreSQL that README promises, where Debian puts them; the long tier uses them where they are. */
-export const oldestPostgres = "/usr/lib/postgresql/15/bin";
-
-/** Files of the default tier that run on it too: what SQL does is what they are about. */
-export const runsOnOldestPostgres = (file: string): boolean =>
-  /^test\/(accounts|analytics|auth|db|events|nfts|tenants|upgrade)\/|^test\/(graphql\/reads|indexing\/(derived-state|indexer|invariants|nft-views|token-ranges)|relay\/(deploy|lost|rules)|v0\/data)\./.test(
-    file,
-  );

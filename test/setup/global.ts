@@ -2,7 +2,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { startInstalledPostgres } from "./installed-postgres.ts";
 import { startPostgresOnFreePort } from "./postgres-on-free-port.ts";
 import { offerStack } from "./shared-stack.ts";
 
@@ -19,10 +18,7 @@ const forgetful = { fsync: "off", full_page_writes: "off", synchronous_commit: "
 /** One real PostgreSQL for the whole run, in which each test file makes databases of its own; and one stack for those that share it. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dir = await mkdtemp(join(tmpdir(), "mintyard-test-"));
-  const installed = process.env["MINTYARD_TEST_POSTGRES"];
-  const postgres = installed
-    ? await startInstalledPostgres(installed, dir, forgetful)
-    : (await startPostgresOnFreePort(dir, forgetful)).postgres;
+  const { postgres } = await startPostgresOnFreePort(dir, forgetful);
   project.provide("postgresUrl", postgres.url);
   const stack = await offerStack();
   project.provide("sharedStackUrl", stack.url);

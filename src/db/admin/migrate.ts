@@ -35,15 +35,27 @@ interface MigrateOptions {
   onNewer?: (names: readonly string[]) => void;
 }
 
+/** The oldest server that knows all that the migrations say, such as how a column is stored. */
+const oldestServer = 160_000;
+
+async function requireServer(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ number: string; version: string }>(
+    "SELECT current_setting('server_version_num') AS number, current_setting('server_version') AS version",
+  );
+  const [{ number, version } = { number: "0", version: "unknown" }] = rows;
+  if (Number(number) < oldestServer)
+    throw new Error(`PostgreSQL 16 or newer is wanted, and DATABASE_URL names ${version}: upgrade it, or name another`);
+}
+
 /**
  * Brings schema `service` up to the newest of `schema/migrations/NNNN_subject.sql`, in order, each in
  * its own transaction. Forward only: an applied file must not change any more. An analyst's session that holds a lock in
  * its way is ended.
  *
  * @returns the names applied now.
- * @throws Error when an applied migration is no longer the file it was, when a newer version has changed the database so
- *   that this one cannot work with it, and when a session that is no analyst's keeps a
- *   lock for too long: it is named.
+ * @throws Error for a server that is too old, when an applied migration is no longer the file it was, when a newer version has
+ *   changed the database so that this one cannot work with it, and when a session that is no analyst's keeps a lock for too
+ *   long: it is named.
  */
 export async function migrate(
   databaseUrl: string,
@@ -52,6 +64,7 @@ export async function migrate(
   const client = new pg.Client({ connectionString: databaseUrl, application_name: "mintyard-migrate" });
   await client.connect();
   try {
+    await requireServer(client);
     await client.query("SELECT pg_advisory_lock($1)", [lockKey]);
     await client.query(`CREATE SCHEMA IF NOT EXISTS service`);
     await client.query(`CREATE TABLE IF NOT EXISTS service.migration (
