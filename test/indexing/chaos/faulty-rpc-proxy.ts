@@ -75,6 +75,8 @@ export async function startFaultyRpcProxy(target: string, otherChain: string, ra
   }
 
   const server = createServer((request, response) => {
+    // The indexer tries each node for a websocket; this one has none.
+    if (request.method !== "POST") return void response.writeHead(405).end();
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
