@@ -249,10 +249,12 @@ async function untilIndexed(client: pg.Client, chain: Anvil, lastWords: () => st
     );
     return { head, rows };
   };
+  // Of a run outside of vitest, block numbers come as text.
   const until = ({ head, rows }: Awaited<ReturnType<typeof look>>) =>
     rows.some(
       ({ block_number, indexed_block, indexed_hash }) =>
-        indexed_hash === head.hash && [block_number, indexed_block].every((block) => block === BigInt(head.number)),
+        indexed_hash === head.hash &&
+        [block_number, indexed_block].every((block) => String(block) === String(BigInt(head.number))),
     );
   await waitFor("the index to catch up", look, { until, lines: () => lastWords().split("\n"), withinMs: 300_000 });
 }
