@@ -12,9 +12,9 @@ export interface Pace {
   rests?: boolean;
   /** The longest pause while it fails; the period unless given. */
   retryMs?: number;
-  /** Whether a ring also ends the period, and not only what a pause is longer. */
+  /** Whether a wake-up ends the period too, and not only the part of a pause beyond it. */
   eager?: () => boolean;
-  /** Beside rings: what is asked every `everyMs` of a pause, and whether it ends the pause. */
+  /** Beside wake-ups: what is asked every `everyMs` of a pause, and whether it ends the pause. */
   watch?: { everyMs: number; changed: () => Promise<boolean> };
 }
 
@@ -27,48 +27,48 @@ export interface Naming {
 }
 
 /**
- * The loops of a process, until its signal. Whoever has nothing to do pauses longer and longer; a ring ends the pauses of
- * all. Pauses grow only while rings are known to arrive: without a listener each loop keeps its period.
+ * The loops of a process, until its signal. A loop with nothing to do pauses longer and longer; a wake-up ends all
+ * pauses. They grow only while notifications are known to arrive: without a listener each loop keeps its period.
  */
 export class Rounds {
   readonly signal: AbortSignal;
   readonly #restMs: number;
   readonly #growth: number;
   readonly #sleeping = new Set<() => void>();
-  /** Those of them that a ring wakes. */
-  readonly #ringable = new Set<() => void>();
-  #rings = 0;
-  #heard = false;
+  /** Those that a wake-up ends. */
+  readonly #wakeable = new Set<() => void>();
+  #wakes = 0;
+  #listening = false;
   #eventsWanted = false;
-  /** Of whoever rings. */
+  /** Set by the listener, which then listens for events or stops to. */
   onEventsWanted: (wanted: boolean) => unknown = () => undefined;
 
   /**
-   * @param restMs the longest pause of a loop that rests: what a lost ring costs.
+   * @param restMs the longest pause of a loop that rests: what a lost notification costs.
    * @param growth how many times as long as the one before each of its pauses is.
    */
   constructor(signal: AbortSignal, { restMs = 10_000, growth = 2 } = {}) {
     this.signal = signal;
     this.#restMs = restMs;
     this.#growth = growth;
-    signal.addEventListener("abort", () => this.#sleeping.forEach((wake) => void wake()), { once: true });
+    signal.addEventListener("abort", () => this.#sleeping.forEach((end) => void end()), { once: true });
   }
 
   /** Something happened that may be work for a loop. */
-  ring(): void {
-    this.#rings += 1;
-    for (const wake of this.#ringable) wake();
+  wake(): void {
+    this.#wakes += 1;
+    for (const end of this.#wakeable) end();
   }
 
-  /** Whether whoever calls `ring` is known to hear. */
-  set heard(heard: boolean) {
-    const isNew = this.#heard !== heard;
-    this.#heard = heard;
-    // Nobody heard what happened meanwhile.
-    if (isNew) this.ring();
+  /** Whether a listener is known to receive notifications. */
+  set listening(listening: boolean) {
+    const isNew = this.#listening !== listening;
+    this.#listening = listening;
+    // What happened meanwhile was not received.
+    if (isNew) this.wake();
   }
 
-  /** Whether events are to ring too: a busy installation has many. */
+  /** Whether events wake the loops too: a busy installation has many. */
   set eventsWanted(wanted: boolean) {
     if (this.#eventsWanted === wanted) return;
     this.#eventsWanted = wanted;
@@ -86,7 +86,7 @@ export class Rounds {
     let failures = 0;
     let idle = 0;
     while (!this.signal.aborted) {
-      const rings = this.#rings;
+      const wakes = this.#wakes;
       let next: Next = "soon";
       try {
         next = await round();
@@ -99,38 +99,38 @@ export class Rounds {
       }
       idle = next === "rest" ? idle + 1 : 0;
       if (failures > 0) await this.#sleep(backoffMs(failures + 1, { firstMs: periodMs, mostMs: retryMs }));
-      else if (next !== "again" && (await this.#pause(rings, backoffMs(idle + 1, resting), pace))) idle = 0;
+      else if (next !== "again" && (await this.#pause(wakes, backoffMs(idle + 1, resting), pace))) idle = 0;
     }
   }
 
   /**
-   * @param rings so many had come when the round began.
+   * @param wakes so many had come when the round began.
    * @returns whether something happened.
    */
-  async #pause(rings: number, grownMs: number, { periodMs, eager, watch }: Pace): Promise<boolean> {
+  async #pause(wakes: number, grownMs: number, { periodMs, eager, watch }: Pace): Promise<boolean> {
     const begun = performance.now();
     if (!eager?.()) await this.#sleep(periodMs);
     for (;;) {
-      if (this.#rings !== rings) return true;
-      const leftMs = begun + (this.#heard ? grownMs : periodMs) - performance.now();
+      if (this.#wakes !== wakes) return true;
+      const leftMs = begun + (this.#listening ? grownMs : periodMs) - performance.now();
       if (leftMs <= 0 || this.signal.aborted) return false;
       if (watch && (await watch.changed().catch(() => true))) return true;
       await this.#sleep(Math.min(leftMs, watch?.everyMs ?? leftMs), true);
     }
   }
 
-  async #sleep(ms: number, untilRung = false): Promise<void> {
+  async #sleep(ms: number, wakeable = false): Promise<void> {
     if (this.signal.aborted) return;
     await new Promise<void>((done) => {
-      const wake = () => {
+      const end = () => {
         clearTimeout(timer);
-        this.#sleeping.delete(wake);
-        this.#ringable.delete(wake);
+        this.#sleeping.delete(end);
+        this.#wakeable.delete(end);
         done();
       };
-      const timer = setTimeout(wake, ms);
-      this.#sleeping.add(wake);
-      if (untilRung) this.#ringable.add(wake);
+      const timer = setTimeout(end, ms);
+      this.#sleeping.add(end);
+      if (wakeable) this.#wakeable.add(end);
     });
   }
 }

@@ -4,7 +4,7 @@ import { deployCollection } from "../src/collections/deploy-collection.ts";
 import { runDetection } from "../src/collections/run-detection.ts";
 import { runWebhooks } from "../src/events/run-webhooks.ts";
 import { runMetadata } from "../src/metadata/schedule/run-metadata.ts";
-import { ringRounds } from "../src/outbox/ring-rounds.ts";
+import { wakeRounds } from "../src/outbox/wake-rounds.ts";
 import { runRelay } from "../src/relay/track/run-relay.ts";
 import { Rounds } from "../src/rounds.ts";
 import type { Services } from "../src/services.ts";
@@ -39,7 +39,7 @@ function start(pauses = {}, database = h.database.url): void {
   const rounds = new Rounds(stop.signal, pauses);
   const connection = { connectionString: database, application_name: listenerName };
   const loops = [runRelay, runMetadata, runDetection, runWebhooks].map((run) => run(worker, rounds));
-  running = Promise.all([ringRounds(worker, connection, rounds), ...loops]);
+  running = Promise.all([wakeRounds(worker, connection, rounds), ...loops]);
 }
 
 const ask = async (text: string, values: unknown[] = []) => (await h.database.pool.query(text, values)).rows;

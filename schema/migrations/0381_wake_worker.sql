@@ -24,7 +24,7 @@ CREATE TRIGGER self_deployment_wake AFTER INSERT OR UPDATE OF reported_tx ON ser
 CREATE TRIGGER upload_wake AFTER INSERT ON service.upload
   FOR EACH ROW WHEN (NEW.pin_state = 'queued') EXECUTE FUNCTION service.wake_worker();
 
--- Whoever listens calls it to learn whether notifications arrive: behind a pooler they may not.
+-- A listener calls it to learn whether notifications arrive: behind a pooler they may not.
 CREATE FUNCTION service.prove_listening() RETURNS void LANGUAGE sql SECURITY DEFINER SET search_path = '' AS $$
   SELECT pg_catalog.pg_notify('mintyard_proof', '')
 $$;

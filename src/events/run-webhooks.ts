@@ -97,7 +97,7 @@ class Serving {
       .finally(() => {
         running.delete(row.id);
         this.#works.delete(work);
-        this.#rounds.ring();
+        this.#rounds.wake();
       });
     this.#works.add(work);
   }

@@ -11,7 +11,7 @@ import { runChecks } from "../ipfs/run-checks.ts";
 import { runPinning } from "../ipfs/run-pinning.ts";
 import { runMetadata } from "../metadata/schedule/run-metadata.ts";
 import { runRendering } from "../nfts/render-again.ts";
-import { ringRounds } from "../outbox/ring-rounds.ts";
+import { wakeRounds } from "../outbox/wake-rounds.ts";
 import { runRelay } from "../relay/track/run-relay.ts";
 import { watchEndpoints } from "../relay/track/watch-endpoints.ts";
 import { Rounds } from "../rounds.ts";
@@ -37,7 +37,7 @@ const stop = new AbortController();
 const rounds = new Rounds(stop.signal);
 const listener = connectionOptions(config.databaseUrls["worker"] ?? config.databaseUrl, "worker-listener");
 const loops = [
-  ringRounds(services, listener, rounds),
+  wakeRounds(services, listener, rounds),
   ...[runRelay, runMetadata, runPinning, runChecks, runDetection, runClearing, runWebhooks, runRendering].map((run) =>
     run(services, rounds),
   ),

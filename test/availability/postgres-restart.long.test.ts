@@ -78,7 +78,7 @@ test(
     const again = new Load(base, key);
     for (const cid of load.uploads)
       expect((await again.send({ method: "GET", path: `/ipfs/${cid}` })).status, cid).toBe(200);
-    // Whoever was refused asks again under its key; whoever got a hash keeps it.
+    // A refused request is sent again under its key; one that has a hash keeps it.
     for (const [name, hash] of load.deployments) {
       await wait(`a hash for ${name}`, async () => {
         await again.deploy(name);

@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { runWebhooks } from "../../src/events/run-webhooks.ts";
-import { ringRounds } from "../../src/outbox/ring-rounds.ts";
+import { wakeRounds } from "../../src/outbox/wake-rounds.ts";
 import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { ApiServer } from "../setup/api-server.ts";
@@ -39,7 +39,7 @@ export class WebhookFixture {
     await fixture.make({ url: `${fixture.receiver.url}/never`, types: ["mint"] });
     const rounds = new Rounds(fixture.#stop.signal);
     const connection = { connectionString: fixture.api.database.url };
-    const loops = [runWebhooks(fixture.worker, rounds), ringRounds(fixture.worker, connection, rounds)];
+    const loops = [runWebhooks(fixture.worker, rounds), wakeRounds(fixture.worker, connection, rounds)];
     fixture.#running = Promise.all(loops).then(() => undefined);
     return fixture;
   }

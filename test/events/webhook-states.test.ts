@@ -71,7 +71,7 @@ test("an endpoint that is resumed while something is being sent to it gets nothi
   for (let again = 0; again < 5; again += 1) {
     await api.send("POST", `/v1/webhooks/${id}/pause`, key);
     await api.send("POST", `/v1/webhooks/${id}/resume`, key);
-    // What was rung for is sent in that time, if anything is.
+    // What woke the loop is sent in that time, if anything is.
     await new Promise((done) => setTimeout(done, 100));
   }
   await until(async () => (await deliveries(id, "?state=delivered")).length === 2);

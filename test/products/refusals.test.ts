@@ -97,7 +97,7 @@ test("a node that cannot simulate refuses nothing, at whichever of its answers",
   }
 });
 
-test("what the chain itself says of a call is a refusal, whoever's words it has", () => {
+test("what the chain itself says of a call is a refusal, in the words of any node", () => {
   const data = `0x08c379a0${"0".repeat(128)}`;
   for (const error of [
     { code: 3, message: "execution" },

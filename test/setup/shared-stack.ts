@@ -8,7 +8,7 @@ import { type RunningStack, startStackProcess } from "./stack.ts";
 declare module "vitest" {
   export interface ProvidedContext {
     /**
-     * GET answers with a `StackInfo` of the run's shared stack, and starts it for whoever asks first; POST restarts it; DELETE
+     * GET answers with a `StackInfo` of the run's shared stack, and starts it for the first one that asks; POST restarts it; DELETE
      * ends it unless it is asked for again soon; GET of `/lines` answers with the last lines of its processes.
      */
     sharedStackUrl: string;

@@ -11,12 +11,12 @@ const arrivalMs = 5_000;
 const reconnect = { firstMs: 200, mostMs: 10_000 };
 
 /**
- * Rings for a process's loops when PostgreSQL tells of work, or of events where they are wanted, by one connection, until they end. A
+ * Wakes a process's loops when PostgreSQL tells of work, or of events where they are wanted, by one connection, until they end. A
  * connection that hears nothing, as behind a pooler that hands it on with each transaction, is not relied on.
  *
  * @param connection of its own; `pool` goes where the other processes' connections go.
  */
-export async function ringRounds(
+export async function wakeRounds(
   { pool, logOnce }: { pool: Pick<pg.Pool, "query">; logOnce: LogOnce },
   connection: pg.ClientConfig,
   rounds: Rounds,
@@ -25,13 +25,13 @@ export async function ringRounds(
   let proven = false;
   const notifications = new Notifications(connection, ["mintyard_work", "mintyard_proof"], (channel) => {
     proven = channel !== null;
-    rounds.heard = proven;
+    rounds.listening = proven;
     arrived(channel);
-    if (channel !== null && channel !== "mintyard_proof") rounds.ring();
+    if (channel !== null && channel !== "mintyard_proof") rounds.wake();
   });
   rounds.onEventsWanted = (wanted) =>
     notifications.hear("mintyard_events", wanted).then(
-      () => rounds.ring(),
+      () => rounds.wake(),
       // The connection is lost, and will be opened with it.
       () => undefined,
     );
@@ -48,17 +48,17 @@ export async function ringRounds(
       proven = false;
       await pool.query("SELECT service.prove_listening()");
       if (!proven) await pause(arrivalMs, () => true);
-      rounds.heard = proven;
+      rounds.listening = proven;
       failures = 0;
     } catch (error) {
       failures += 1;
-      rounds.heard = false;
+      rounds.listening = false;
       if (!rounds.signal.aborted)
         logOnce.write(
           "warn",
           `listening ${causeOf(error)}`,
           { err: error },
-          "notifications are not heard; work is polled for",
+          "notifications do not arrive; work is polled for",
         );
     }
     // Others prove it too: their proofs end no pause here.
