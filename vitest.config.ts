@@ -12,7 +12,7 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/setup/global.ts"],
     // Files of one worker share pg's parsers: without this an int8 is text until the first file that loads the pool.
-    setupFiles: ["src/db/pool/int8-as-bigint.ts", "test/setup/processor-time.ts"],
+    setupFiles: ["src/db/pool/int8-as-bigint.ts", "test/setup/measure-file.ts"],
     pool: "forks",
     // Loading the service takes a second or two of processor time: once in each worker, not once in each file.
     isolate: false,

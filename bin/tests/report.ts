@@ -56,6 +56,7 @@ function outcomeOfVitest(result: StepResult, report: string): Outcome {
       seconds: (endTime - startTime) / 1000,
       processorSeconds: processorSeconds.get(name) ?? 0,
     });
+    processorSeconds.delete(name);
     for (const { status, fullName, failureMessages } of assertionResults) {
       if (status === "passed") outcome.counts.passed += 1;
       else if (status !== "failed") outcome.counts.skipped += 1;
@@ -65,6 +66,8 @@ function outcomeOfVitest(result: StepResult, report: string): Outcome {
     if (status === "failed" && !assertionResults.some((test) => test.status === "failed"))
       outcome.failures.push(failureOf(file, "", message));
   }
+  // Parts that files share have no time by the clock.
+  for (const [file, taken] of processorSeconds) outcome.files.push({ file, seconds: 0, processorSeconds: taken });
   // It can also end without a failed test: an error that nobody awaited, or no report at all.
   if (!result.passed && outcome.failures.length === 0)
     outcome.failures.push({
@@ -76,15 +79,15 @@ function outcomeOfVitest(result: StepResult, report: string): Outcome {
   return outcome;
 }
 
-/** Each file's processor time, which test/setup/processor-time.ts writes down. */
+/** What each file took of the processor, and what files share, by path or name (test/setup/note-processor-time.ts). */
 function readProcessorTimes(file: string): Map<string, number> {
   const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
-  return new Map(
-    lines.map((line) => {
-      const { file, seconds } = JSON.parse(line) as { file: string; seconds: number };
-      return [file, seconds];
-    }),
-  );
+  const times = new Map<string, number>();
+  for (const line of lines) {
+    const { name, seconds } = JSON.parse(line) as { name: string; seconds: number };
+    times.set(name, (times.get(name) ?? 0) + seconds);
+  }
+  return times;
 }
 
 function failureOf(file: string, test: string, text: string): Failure {

@@ -2,6 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
+import { processorSeconds } from "../../bin/tests/processor-time.ts";
+import { noteProcessorTime } from "./note-processor-time.ts";
 import { startPostgresOnFreePort } from "./postgres-on-free-port.ts";
 import { offerStack } from "./shared-stack.ts";
 
@@ -24,6 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide("sharedStackUrl", stack.url);
   return async () => {
     await stack.close();
+    noteProcessorTime("PostgreSQL", processorSeconds(postgres.process.pid ?? 0));
     await postgres.stop();
     await rm(dir, { recursive: true, force: true });
   };

@@ -2,7 +2,9 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import pg from "pg";
 import { afterAll, beforeAll, beforeEach, inject } from "vitest";
+import { processorSeconds } from "../../bin/tests/processor-time.ts";
 import type { ReadyInfo } from "../../src/embedded/ready-info.ts";
+import { noteProcessorTime } from "./note-processor-time.ts";
 import { type RunningStack, startStackProcess } from "./stack.ts";
 
 declare module "vitest" {
@@ -27,7 +29,10 @@ export async function offerStack(): Promise<{ url: string; close(): Promise<void
   const end = async () => {
     const ending = starting;
     starting = undefined;
-    await ending?.then((stack) => stack.remove()).catch(() => undefined);
+    const stack = await ending?.catch(() => undefined);
+    if (!stack) return;
+    noteProcessorTime("the shared stack", processorSeconds(stack.pid));
+    await stack.remove();
   };
   const server = createServer((request, response) => {
     if (request.url === "/lines")
@@ -59,6 +64,7 @@ export async function offerStack(): Promise<{ url: string; close(): Promise<void
 }
 
 async function restart(stack: RunningStack): Promise<RunningStack> {
+  noteProcessorTime("the shared stack", processorSeconds(stack.pid));
   const { code } = await stack.terminate();
   if (code !== 0) throw new Error(`the stack ended with code ${code}`);
   return await startStackProcess({
