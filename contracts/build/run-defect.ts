@@ -1,8 +1,16 @@
 import { spawn } from "node:child_process";
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { type Defect, suites } from "./defects.ts";
+
+/** Adds a source and all that it imports to `files`: compiling the others would be most of the time. */
+function addImports(file: string, files: Set<string>): void {
+  if (files.has(file)) return;
+  files.add(file);
+  for (const [, path = ""] of readFileSync(file, "utf8").matchAll(/^import .*"(\.[^"]+)";$/gm))
+    addImports(resolve(dirname(file), path), files);
+}
 
 /**
  * Runs the tests that look for a defect on a copy of the contracts that has it.
@@ -20,9 +28,11 @@ export async function runWithDefect(
   try {
     for (const name of ["contracts", "hardhat.config.ts", "package.json"])
       cpSync(name, join(folder, name), { recursive: true });
-    const kept = suites[suite].map((name) => `${name}.t.sol`);
-    for (const name of readdirSync(join(folder, "contracts/test"), { recursive: true, encoding: "utf8" })) {
-      if (name.endsWith(".t.sol") && !kept.includes(name)) rmSync(join(folder, "contracts/test", name));
+    const needed = new Set<string>();
+    for (const name of suites[suite]) addImports(join(folder, "contracts/test", `${name}.t.sol`), needed);
+    for (const name of readdirSync(join(folder, "contracts"), { recursive: true, encoding: "utf8" })) {
+      const file = join(folder, "contracts", name);
+      if (file.endsWith(".sol") && !needed.has(file)) rmSync(file);
     }
     symlinkSync(resolve("node_modules"), join(folder, "node_modules"));
     const config = join(folder, "hardhat.config.ts");

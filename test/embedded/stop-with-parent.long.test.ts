@@ -19,12 +19,14 @@ const targets = {
   bootstrap: /^\S*node \S*bootstrap\.mjs /,
   launcher: /^\S*node .*bin\/mintyard\.ts start$/,
 };
-const signals = ["SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"] as const;
-const matrix = signals.flatMap((signal) => [
-  ...(Object.keys(targets) as (keyof typeof targets)[]).map((target) => [signal, target] as const),
-  // What a terminal sends to all of its foreground: Ctrl-C, and its own end.
-  ...(signal === "SIGINT" || signal === "SIGHUP" ? [[signal, "group"] as const] : []),
-]);
+/** Each process by the order to end and by a kill; a terminal sends to all of its foreground: Ctrl-C, and its own end. */
+const matrix = [
+  ...(["SIGTERM", "SIGKILL"] as const).flatMap((signal) =>
+    (Object.keys(targets) as (keyof typeof targets)[]).map((target) => [signal, target] as const),
+  ),
+  ["SIGINT", "group"] as const,
+  ["SIGHUP", "group"] as const,
+];
 
 const root = join(import.meta.dirname, "../..");
 const key = randomUUID();
