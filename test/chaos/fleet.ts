@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
+import { slowness } from "../setup/wait.ts";
 import { ownTree } from "./mutant-tree.ts";
 
 type Program = "api" | "worker";
@@ -114,9 +115,10 @@ export function stopAnvil(child: ChildProcess): void {
 export async function rpc<T>(url: string, method: string, params: readonly unknown[] = []): Promise<T> {
   const response = await fetch(url, {
     method: "POST",
-    headers: { "content-type": "application/json" },
+    // A connection that is kept may be closed by the node in the moment of the next question.
+    headers: { "content-type": "application/json", connection: "close" },
     body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
-    signal: AbortSignal.timeout(30_000),
+    signal: AbortSignal.timeout(30_000 * slowness),
   });
   const answer = (await response.json()) as { result?: T; error?: { message: string } };
   if (answer.error) throw new Error(`${method}: ${answer.error.message}`);

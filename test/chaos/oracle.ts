@@ -2,6 +2,7 @@ import type pg from "pg";
 import { type Address, createPublicClient, http } from "viem";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
+import { slowness } from "../setup/wait.ts";
 import { findBrokenRules } from "./rules.ts";
 
 export interface Verdict {
@@ -43,7 +44,10 @@ export interface Scene {
 
 /** Judges a finished run by what the chain and the tables show, not by what the service says of itself. */
 export async function judge(scene: Scene, requests: readonly ExpectedRequest[]): Promise<Verdict> {
-  const client = createPublicClient({ transport: http(scene.nodeUrl, { batch: true }), ccipRead: false });
+  const client = createPublicClient({
+    transport: http(scene.nodeUrl, { batch: true, timeout: 30_000 * slowness }),
+    ccipRead: false,
+  });
   const logs = await client.getContractEvents({
     address: scene.factory,
     abi: collectionFactoryAbi,

@@ -4,6 +4,7 @@ import { loadConfig } from "../../src/config/config.ts";
 import { createServices } from "../../src/processes/create-services.ts";
 import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
+import { slowness } from "../setup/wait.ts";
 import { type Ask, Clients } from "./clients.ts";
 import { matrixLines } from "./fault-kinds.ts";
 import { rpc } from "./fleet.ts";
@@ -16,7 +17,7 @@ import { World } from "./world.ts";
 export interface ChaosOptions {
   deployments: number;
   seed: number;
-  /** The run is given up after this long. */
+  /** The run is given up after this long on a quiet machine. */
   seconds: number;
   /** Share of requests to a node that meet a fault. */
   rate: number;
@@ -69,7 +70,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
   let reporting: NodeJS.Timeout | undefined;
   try {
     const begun = performance.now();
-    const deadline = begun + options.seconds * 1_000;
+    const deadline = begun + options.seconds * 1_000 * slowness;
     const older = options.lostRows ? new OlderState(world.databaseUrl) : null;
     await older?.prepare();
     const asks = Array.from({ length: deployments }, (_, index): Ask => makeAsk(seed, index));
@@ -109,7 +110,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosFigures> {
         lostRows: Boolean(options.lostRows),
         ...(options.lostRows ? { gone: (hash: string) => isGone(world, hash) } : {}),
         lookUp: async (hash) => {
-          const end = performance.now() + 5_000;
+          const end = performance.now() + 5_000 * slowness;
           return await clients.address(hash, () => performance.now() < end);
         },
       },
