@@ -50,6 +50,7 @@ test("who waits for a deployment is told its confirmations of those required, an
   await node().setAutomine(false);
   const caller = { accountId, tier: "growth", requestId: "req_test" } as const;
   const { deployment } = await deployCollection(services, caller, launch());
+  await h.pooled(services, deployment.transactionHash);
   const waiting = await ask(deployment.id, deployment.transactionHash);
   expect(waiting.v0.error).toMatchObject({
     status_code: 404,

@@ -186,6 +186,8 @@ async function failing(ask: () => Promise<Operation>): Promise<string> {
   await s.h.chain.setAutomine(false);
   try {
     const { request } = await carryOut(s.services, s.caller, await ask());
+    // Sent later it would be held: the operator is stopped then.
+    await s.h.pooled(s.services, request.transactionHash);
     const wallet = createWalletClient({ transport: http(s.h.node.url) });
     await wallet.writeContract({
       ...{ account: admin ?? "0x", address: s.h.operator?.address ?? "0x", chain: null },

@@ -104,9 +104,7 @@ test("a duplicate that the factory refuses ends as the collection that stands, b
   await node().setAutomine(false);
   const input = launch({ idempotencyKey: "raced" });
   const { deployment } = await deployCollection(services, caller, input);
-  await expect
-    .poll(() => h.chain.getTransaction({ hash: deployment.transactionHash }).catch(() => null), patient)
-    .not.toBeNull();
+  await h.pooled(services, deployment.transactionHash);
   const hash = await deployAs(deployment.id, 10n ** 11n);
   await node().mine({ blocks: 1 });
   await node().setAutomine(true);

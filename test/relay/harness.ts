@@ -174,6 +174,15 @@ export class RelayHarness {
     await this.untilState(id, states, () => relayRound(services, goerli(services), memory), pool);
   }
 
+  /** Runs worker rounds until the node has a transaction: when it is busy, the first attempt to send may fail. */
+  async pooled(services: Services, hash: Hex): Promise<void> {
+    const memory = createRelayMemory();
+    await wait(`${hash} to reach the node`, async () => {
+      await relayRound(services, goerli(services), memory);
+      return await this.chain.getTransaction({ hash }).catch(() => null);
+    });
+  }
+
   /** Waits until the intent is in one of the states; `round` runs before each look. */
   async untilState(
     id: string,
