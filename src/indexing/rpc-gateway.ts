@@ -5,14 +5,14 @@ import { announceHeads } from "./announce-heads.ts";
 import { askForNftTransfers, dropErc20Transfers } from "./erc20-noise.ts";
 import { HeadWatch } from "./head-watch.ts";
 import { markHostileLogs } from "./hostile-logs.ts";
-import { AnswerTooLarge, type RpcAnswer } from "./json-rpc.ts";
+import { AnswerTooLarge, type RpcAnswer, type RpcLimits } from "./json-rpc.ts";
 import { turns } from "./line.ts";
 import { type EndpointState, type FinalBlock, LeftChain, RpcUpstreams } from "./rpc-upstreams.ts";
 import { type Verification, VerifiedChain } from "./verified-chain.ts";
 
 const maxRequestBytes = 1_048_576;
-const maxAnswerBytes = 134_217_728;
-const timeoutMs = 9_000; // Ponder gives up after 10 s; it shall get our answer, not silence.
+// Ponder gives up after 10 s; it shall get our answer, not silence.
+const usualLimits: RpcLimits = { timeoutMs: 9_000, maxAnswerBytes: 134_217_728 };
 const maxConcurrent = 64;
 
 /** What an indexer has to ask; the gateway is no way to anything else of the node. */
@@ -70,11 +70,16 @@ export interface GatewayChain {
  * @param urls of the nodes; those of websockets announce blocks, and all else is asked of the others.
  * @throws WrongChain, or UnusableAnswer when no node answers.
  */
-export async function startRpcGateway(chain: GatewayChain, urls: readonly string[], log: Logger): Promise<RpcGateway> {
+export async function startRpcGateway(
+  chain: GatewayChain,
+  urls: readonly string[],
+  log: Logger,
+  limits = usualLimits,
+): Promise<RpcGateway> {
   const upstreams = new RpcUpstreams(
     chain,
     urls.filter((url) => url.startsWith("http")),
-    { timeoutMs, maxAnswerBytes, requestsPerSecond: chain.requestsPerSecond },
+    { ...limits, requestsPerSecond: chain.requestsPerSecond },
     log,
   );
   await upstreams.verify();

@@ -75,9 +75,11 @@ async function post(body: unknown, headers: Record<string, string> = {}) {
     headers: { Authorization: key, "Content-Type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
-  const { "x-request-id": _id, date: _date, ...kept } = Object.fromEntries(response.headers);
+  const { "x-request-id": _id, date: _date, "content-length": length, ...kept } = Object.fromEntries(response.headers);
+  const sent = await response.text();
+  expect(Number(length)).toBe(Buffer.byteLength(sent));
   // Seconds pass between two answers.
-  const text = (await response.text()).replace(/"lagSeconds":\d+/g, '"lagSeconds":0');
+  const text = sent.replace(/"lagSeconds":\d+/g, '"lagSeconds":0');
   const reads = apis.takeStatements().filter((statement) => !/key_secret|nft"?\."?heads/.test(statement));
   const planned = apis.takePipelined().filter((statement) => reads.includes(statement)).length === reads.length;
   return { status: response.status, headers: kept, text, reads: reads.map((read) => `${planned ? plan : ""}${read}`) };

@@ -155,8 +155,9 @@ test("only what an indexer asks is let through", async () => {
 });
 
 test("an answer beyond the cap becomes the advice to ask for half the range", async () => {
-  const flood = `{"result":"${"x".repeat(140_000_000)}"}`;
-  const { url } = await gateway(await node(() => flood));
+  const { url: flood } = await node(() => `{"result":"${"x".repeat(1_000_000)}"}`);
+  const { url, close } = await startRpcGateway(chain, [flood], log, { timeoutMs: 60_000, maxAnswerBytes: 1_000_000 });
+  closing.push(close);
   const { body } = await post(url, "eth_getLogs", [{ fromBlock: "0x10", toBlock: "0x20" }]);
   expect(body["error"]).toMatchObject({
     message: expect.stringContaining("this block range should work: [0x10, 0x18]"),
