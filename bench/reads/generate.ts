@@ -119,6 +119,9 @@ async function addMetadata(client: pg.Client): Promise<void> {
     FROM ${schema}.token t CROSS JOIN LATERAL (SELECT 'bafybei' || md5(t.contract::text) || 'qqqqqqqqqqqqqqqqqqqq' AS cid,
       'A piece of collection ' || left(md5(t.contract::text), 6) || ', drawn by hand and numbered once' AS words) g`);
   await client.query("ALTER TABLE service.token_metadata ENABLE TRIGGER USER");
+  // What `service.search_words` makes of such texts, but for words like 61e5eb, in a tenth of the time.
+  await client.query(`INSERT INTO service.token_words
+    SELECT chain_id, contract, token_id, to_tsvector('simple', name || ' ' || description) FROM service.token_metadata`);
 }
 
 /** What the trigger on the documents would have made, set-wise; indexes in the end, because that is many times faster. */

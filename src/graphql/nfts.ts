@@ -51,7 +51,8 @@ export function addNfts(builder: Builder): void {
     t.field({
       type: [nft],
       nullable: true,
-      description: "Live tokens whose name or description has all words of the text, best match first.",
+      description:
+        "Live tokens whose name or description has all words of the text, or their beginnings, in any case; best match first.",
       args: {
         text: t.arg.string({ required: true }),
         chain: t.arg({ type: "ChainName", description: "Absent: every chain but the test chain." }),

@@ -13,22 +13,60 @@ const keysOf = {
   "service.contract_metadata": { names: ["chain_id", "address"], types: ["integer", "bytea"] },
 } as const;
 
+/** What is made of every row of a table, once for each version of it. */
+interface Pass {
+  /** What is made: the name of the pass in `service.rendering`. */
+  relation: string;
+  version: string;
+  table: keyof typeof keysOf;
+  /** A statement over the rows of `batch`, which has their keys and `columns`. */
+  again: string;
+  columns: string;
+  /** Rows are locked, so that none changes between its being read and what is made of it. */
+  locked?: boolean;
+}
+
+function renderingPass({ table, hash }: Rendering): Pass {
+  // Naming the column is what has the trigger render the row.
+  const again = `UPDATE ${table} m SET rendered_as = NULL FROM batch b
+    WHERE ${keysOf[table].names.map((name) => `m.${name} = b.${name}`).join(" AND ")}
+      AND (b.rendered_as IS NULL OR b.rendered_as NOT IN ('${hash}', '${hash}~'))`;
+  return { relation: table, version: hash, table, again, columns: "m.rendered_as" };
+}
+
+export const contractPass = renderingPass(contractRendering);
+export const tokenPass = renderingPass(tokenRendering);
+/** Another version when a migration changes how texts are cut. A trigger makes the words of what is written from then on. */
+export const wordsPass: Pass = {
+  relation: "service.token_words",
+  version: "1",
+  table: "service.token_metadata",
+  again: `INSERT INTO service.token_words AS w (chain_id, contract, token_id, words)
+    SELECT b.chain_id, b.contract, b.token_id, service.search_words(b.name, b.description) FROM batch b
+    WHERE b.name IS NOT NULL OR b.description IS NOT NULL
+    ON CONFLICT (chain_id, contract, token_id) DO UPDATE SET words = excluded.words
+      WHERE w.words IS DISTINCT FROM excluded.words`,
+  columns: "m.name, m.description",
+  locked: true,
+};
+
 /**
- * Renders the metadata again that another version has rendered, or none: in the order of its keys, a few rows at a time,
- * once for each version. It ends by itself; a later start goes on where this one was. Until then readers render those rows.
+ * Makes again what another version made of stored metadata, or none: in the order of its keys, a few rows at a time,
+ * once for each version. It ends by itself; a later start goes on where this one was. Until then readers render those
+ * rows, and search finds them by the index of the version before.
  */
 export async function runRendering({ pool, log }: Pick<Services, "pool" | "log">, { signal }: Rounds): Promise<void> {
-  for (const rendering of [contractRendering, tokenRendering]) {
+  for (const pass of [wordsPass, contractPass, tokenPass]) {
     for (let done = false; !done && !signal.aborted; ) {
-      const pause = await renderBatch(pool, rendering).then(
+      const pause = await passOver(pool, pass).then(
         (ended) => {
           done = ended;
           return pauseMs;
         },
         (error: unknown) => {
           log.warn(
-            { err: error, table: rendering.table },
-            "metadata could not be rendered again; it will be tried again",
+            { err: error, relation: pass.relation },
+            "what is made of metadata could not be made again; it will be tried again",
           );
           return retryMs;
         },
@@ -39,20 +77,20 @@ export async function runRendering({ pool, log }: Pick<Services, "pool" | "log">
 }
 
 /** @returns whether no row is left. */
-export async function renderBatch(pool: pg.Pool, rendering: Rendering, most = rowsAtOnce): Promise<boolean> {
-  const { table, hash } = rendering;
+export async function passOver(pool: pg.Pool, pass: Pass, most = rowsAtOnce): Promise<boolean> {
+  const { relation, version, table, again, columns, locked } = pass;
   const { names, types } = keysOf[table];
   const client = await pool.connect();
   try {
     await client.query("BEGIN");
     await client.query("INSERT INTO service.rendering (relation, rendered_as) VALUES ($1, $2) ON CONFLICT DO NOTHING", [
-      table,
-      hash,
+      relation,
+      version,
     ]);
     const { rows } = await client.query<{ position: string[] | null; done: boolean }>(
       `SELECT position, done_at IS NOT NULL AS done FROM service.rendering
        WHERE relation = $1 AND rendered_as = $2 FOR UPDATE`,
-      [table, hash],
+      [relation, version],
     );
     const [at] = rows;
     if (!at) return false;
@@ -60,23 +98,20 @@ export async function renderBatch(pool: pg.Pool, rendering: Rendering, most = ro
     const after = at.position
       ? `(${names.map((name) => `m.${name}`)}) > (${types.map((type, index) => `($1::text[])[${index + 1}]::${type}`)})`
       : "$1::text[] IS NULL";
-    // Naming the column is what has the trigger render the row.
     const batch = await client.query<{ last: string[] | null; count: number }>(
-      `WITH batch AS (SELECT ${names.map((name) => `m.${name}`)}, m.rendered_as FROM ${table} m WHERE ${after}
-         ORDER BY ${names.map((name) => `m.${name}`)} LIMIT ${most}),
-       again AS (UPDATE ${table} m SET rendered_as = NULL FROM batch b
-         WHERE ${names.map((name) => `m.${name} = b.${name}`).join(" AND ")}
-           AND (b.rendered_as IS NULL OR b.rendered_as NOT IN ($2, $2 || '~')))
+      `WITH batch AS (SELECT ${names.map((name) => `m.${name}`)}, ${columns} FROM ${table} m WHERE ${after}
+         ORDER BY ${names.map((name) => `m.${name}`)} LIMIT ${most} ${locked ? "FOR NO KEY UPDATE" : ""}),
+       again AS (${again})
        SELECT (SELECT ARRAY[${names.map((name) => `b.${name}::text`)}] FROM batch b
          ORDER BY ${names.map((name) => `b.${name} DESC`)} LIMIT 1) AS last, (SELECT count(*)::integer FROM batch) AS count`,
-      [at.position, hash],
+      [at.position],
     );
     const { last = null, count = 0 } = batch.rows[0] ?? {};
     const ended = count < most;
     await client.query(
       `UPDATE service.rendering SET position = coalesce($3, position), done_at = CASE WHEN $4 THEN clock_timestamp() END
        WHERE relation = $1 AND rendered_as = $2`,
-      [table, hash, last, ended],
+      [relation, version, last, ended],
     );
     return ended;
   } finally {

@@ -25,41 +25,53 @@ const testChain = "goerli";
 const shown = { metadata: false, contract: false };
 
 /**
- * Live tokens whose name or description has all words of the text; words of three letters and more
- * also match as beginnings of words.
+ * What a search can ask for. PostgreSQL cuts the text into words, as it cut the names (`service.search_query`): this only
+ * tells a text that cannot have any.
+ */
+const searchable = /[\p{L}\p{N}]|(?![\0-\xff])\p{S}/u;
+
+/**
+ * Live tokens whose name or description has all words of the text. Words of three letters and more also match as beginnings
+ * of words. Of scripts without spaces, and of emoji, any part matches.
  *
- * @throws ServiceError `parameter_missing` for a text without a letter or digit.
+ * @throws ServiceError `parameter_missing` for a text without a letter, digit or emoji.
  */
 export async function searchNfts(services: Services, _caller: Caller, input: SearchNftsInput): Promise<Nft[]> {
   const chains = chainsOf(services, input.chain);
-  const words = (input.text.normalize("NFC").match(/[\p{L}\p{N}]+/gu) ?? [])
-    .slice(0, 10)
-    .map((word) => word.slice(0, 60));
-  if (words.length === 0) {
-    throw new ServiceError("parameter_missing", "text must have at least one letter or digit", { field: "text" });
+  if (!searchable.test(input.text)) {
+    throw new ServiceError("parameter_missing", "text must have at least one letter, digit or emoji", {
+      field: "text",
+    });
   }
   const { size, number } = input.page;
   const offset = (number - 1) * size;
   if (offset >= searchedMatches) return [];
-  const query = words.map((word) => (word.length < 3 ? `'${word}'` : `'${word}':*`)).join(" & ");
-  const wanted = sql`to_tsquery('simple', ${query})`;
-  const vector = sql`service.search_text(m.name, m.description)`;
+  const wanted = sql`service.search_query(${input.text.replaceAll("\0", " ").toWellFormed()})`;
+  const chainIds = sql`${chains.map(({ id }) => id)}::integer[]`;
+  const contract = input.contract === undefined ? null : toBytes(input.contract);
+  const most = sql.lit(searchedMatches);
   const direction = sql.raw(input.descending ? "DESC" : "ASC");
-  const order = input.orderBy === "relevance" ? sql`rank ${direction}` : sql`t.mint_timestamp ${direction} NULLS LAST`;
+  const first = input.orderBy === "relevance" ? sql`rank ${direction}` : sql`t.mint_timestamp ${direction} NULLS LAST`;
+  const order = sql`${first}, t.chain_id, t.contract, t.token_id`;
   const rows = await readHeavy(
     services,
     sql<NftRow & { chain_id: number }>`
     SELECT ${nftColumns(shown)}, t.chain_id
     FROM (
-      SELECT m.*, ts_rank(${vector}, ${wanted}) AS rank FROM service.token_metadata m
-      WHERE ${vector} @@ ${wanted} AND (m.name IS NOT NULL OR m.description IS NOT NULL)
-        AND m.chain_id = ANY (${chains.map(({ id }) => id)}::integer[])
-        AND ${input.contract === undefined ? sql`true` : sql`m.contract = ${toBytes(input.contract)}`}
-      LIMIT ${sql.lit(searchedMatches)}) m
-    JOIN nft.tokens t ON t.chain_id = m.chain_id AND t.contract = m.contract AND t.token_id = m.token_id
-    WHERE t.supply > 0
-    ORDER BY ${order}, t.chain_id, t.contract, t.token_id
-    LIMIT ${sql.lit(size)} OFFSET ${sql.lit(offset)}`,
+      SELECT t.*, f.rank
+      FROM (
+        (SELECT w.chain_id, w.contract, w.token_id, ts_rank(w.words, ${wanted}) AS rank FROM service.token_words w
+          WHERE w.words @@ ${wanted} AND w.chain_id = ANY (${chainIds})
+            AND ${contract ? sql`w.contract = ${contract}` : sql`true`} LIMIT ${most})
+        UNION ALL
+        SELECT * FROM service.search_without_words(${wanted}, ${chainIds}, ${contract}, ${most})
+        LIMIT ${most}) f
+      JOIN nft.tokens t ON t.chain_id = f.chain_id AND t.contract = f.contract AND t.token_id = f.token_id
+      WHERE t.supply > 0
+      ORDER BY ${order}
+      LIMIT ${sql.lit(size)} OFFSET ${sql.lit(offset)}) t
+    JOIN service.token_metadata m ON m.chain_id = t.chain_id AND m.contract = t.contract AND m.token_id = t.token_id
+    ORDER BY ${order}`,
     "report",
   );
   if (input.contract !== undefined) for (const { id } of chains) services.demand.contract(id, input.contract);

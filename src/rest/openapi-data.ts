@@ -133,7 +133,12 @@ export function dataPaths(): Json {
       get: read(
         "NFTs whose name or description has all words of a text",
         [
-          query("text", text, "words; of three letters and more also the beginnings of words", true),
+          query(
+            "text",
+            text,
+            "words, in any case and with or without accents; of three letters and more also the beginnings of words",
+            true,
+          ),
           query("chain", text, "a chain, or all of them: the default"),
           ...pageQueries().filter((parameter) => parameter !== continuation),
           query("order_by", z.enum(["relevance", "mint_date"]).default("relevance"), "what decides the order"),

@@ -67,7 +67,7 @@ beforeAll(async () => {
 afterAll(() => database?.drop());
 
 /** Tables with a row for each token, holder or movement; the others have one per chain, contract or caller. */
-const big = /^(token|transfer|holding|account_total|token_metadata|token_trait|upload|intent)$/;
+const big = /^(token|transfer|holding|account_total|token_metadata|token_trait|token_words|upload|intent)$/;
 const mostSorted = 1_500;
 
 function faultsOf(plan: Plan): string[] {
@@ -107,6 +107,7 @@ const reads: Record<string, () => string> = {
   "mints and transfers of an account": () => `/transactions/accounts/${whale}?chain=goerli&type=mint,transfer_from`,
   "movements of a contract": () => `/transactions/nfts/${large}?chain=goerli`,
   "movements of a token": () => `/transactions/nfts/${large}/${token}?chain=goerli`,
+  "a search": () => `/search?chain=goerli&text=piece+%23${token}`,
   "graphql: an account's page": () =>
     `{ account(address: "${whale}") { nfts(chain: "goerli", first: 50) { nodes { ${item} } ${page} totalCount } } }`,
   "graphql: an account's last page": () =>
@@ -138,6 +139,9 @@ const reads: Record<string, () => string> = {
     `{ account(address: "${whale}") { transfers(chain: "goerli", first: 20) { nodes { tokenId } ${page} } } }`,
   "graphql: many tokens": () =>
     `{ nftBatch(keys: [{ chain: "goerli", contract: "${large}", tokenId: "${token}" }]) { ${item} } }`,
+  "graphql: a search": () => `{ search(chain: "goerli", text: "Piece #${token}", first: 5) { tokenId name } }`,
+  "graphql: a search in a contract": () =>
+    `{ search(chain: "goerli", text: "Piece ${token}", contract: "${large}", first: 5) { tokenId name } }`,
   "graphql: a contract": () => `{ contract(chain: "goerli", address: "${large}") { name } }`,
 };
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ensureRendering } from "../../src/nfts/ensure-rendering.ts";
-import { renderBatch } from "../../src/nfts/render-again.ts";
-import { contractRendering, tokenRendering } from "../../src/nfts/rendered.ts";
+import { contractPass, passOver, tokenPass } from "../../src/nfts/render-again.ts";
+import { tokenRendering } from "../../src/nfts/rendered.ts";
 import { createIndexedDatabase, type TestDatabase } from "../setup/database.ts";
 import { addressOf, type NftFixture, nobody } from "../setup/nft-fixture.ts";
 import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
@@ -180,11 +180,11 @@ test("rows of another version are rendered again, once, and answers stay the sam
   const before = (await database.pool.query(stale, [tokenRendering.hash])).rows[0].count;
   expect(before).toBeGreaterThan(2);
   let batches = 0;
-  while (!(await renderBatch(database.pool, tokenRendering, 2)) && batches < 20) batches += 1;
+  while (!(await passOver(database.pool, tokenPass, 2)) && batches < 20) batches += 1;
   expect(batches).toBe(Math.floor(before / 2));
   expect((await database.pool.query(stale, [tokenRendering.hash])).rows[0].count).toBe(0);
-  expect(await renderBatch(database.pool, tokenRendering, 2)).toBe(true);
-  expect(await renderBatch(database.pool, contractRendering)).toBe(true);
+  expect(await passOver(database.pool, tokenPass, 2)).toBe(true);
+  expect(await passOver(database.pool, contractPass)).toBe(true);
   await compare();
 });
 
