@@ -3,7 +3,8 @@ import { type Kysely, sql } from "kysely";
 import type { Hex, PublicClient } from "viem";
 import { toHex } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
-import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
+import { claimRows, dueRows, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
+import type { MetadataStatus } from "../../db/tables/metadata.ts";
 import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
 import { callContract, decodeLabel, decodeRoyalty, type PinnedBlock, royaltyCall } from "../read/call-contract.ts";
 import { readContractDocument } from "../read/contract-document.ts";
@@ -25,6 +26,10 @@ interface ContractJob {
 type Row = Pick<ContractJob, "address" | "attempts">;
 
 const leaseSeconds = 60;
+/** A contract announces little of itself: it is read again after an hour, and after twice as long each time nothing changed. */
+const againAfter = { firstMs: 3_600_000, doublings: 10, mostMs: 30 * 86_400_000 };
+/** The node was behind the block of an announcement. */
+const behindMs = 2_000;
 const queueOf = (chainId: number): WorkQueue => ({
   table: "service.contract_metadata",
   scope: { chain_id: chainId },
@@ -54,7 +59,8 @@ export interface ContractSources {
 
 /**
  * Asks a contract for its name, its symbol, its royalty (ERC-2981) and its own document (ERC-7572 `contractURI`). Many have
- * none of them: that is an answer too, and a document that cannot be read takes nothing from the rest.
+ * none of them: that is an answer too, and a document that cannot be read takes nothing from the rest. What a contract told
+ * once stands until it tells something else: a call that fails now may fail because of the node.
  */
 export async function readContract(
   db: Kysely<Database>,
@@ -76,25 +82,38 @@ export async function readContract(
     .find(isSilence);
   const retry = again ?? (document.fault && mayPass(document.fault) ? document.fault : undefined);
   const delayMs = retry && retryAfterMs(retry, job.attempts);
-  const reported = {
-    ...{ name: labelOf(name) ?? document.name, symbol: labelOf(symbol) },
-    royalty_bps: isFault(royalty) ? null : decodeRoyalty(royalty.data),
+  const told = {
+    ...(isFault(name) && document.name === null ? {} : { name: labelOf(name) ?? document.name }),
+    ...(isFault(symbol) ? {} : { symbol: labelOf(symbol) }),
+    ...(isFault(royalty) ? {} : { royalty_bps: decodeRoyalty(royalty.data) }),
+    ...(isFault(uri) ? {} : { contract_uri: document.uri }),
+    ...(isFault(uri) || (document.fault && mayPass(document.fault)) ? {} : document.columns),
   };
   const now = sql<Date>`clock_timestamp()`;
+  const isSame = sql.join(
+    [
+      sql`m.fetched_at IS NOT NULL`,
+      ...Object.entries(told).map(([column, value]) => sql`m.${sql.ref(column)} IS NOT DISTINCT FROM ${value}`),
+    ],
+    sql` AND `,
+  );
+  const unchanged = sql<number>`CASE WHEN ${isSame} THEN least(m.unchanged + 1, ${againAfter.doublings}) ELSE 0 END`;
+  const regular = sql`least(${againAfter.firstMs} * power(2, ${unchanged}), ${againAfter.mostMs}) * (0.9 + 0.2 * random())`;
+  const isBehind = sql`m.wanted_block > ${block.number}`;
+  const pauseMs = sql`CASE WHEN ${isBehind} THEN ${behindMs} ELSE coalesce(${delayMs ?? null}::float8, ${regular}) END`;
   await db
-    .updateTable("service.contract_metadata")
+    .updateTable("service.contract_metadata as m")
     .set({
       ...noLease,
       attempted_at: now,
       fetched_block: block.number,
       error_code: isFault(name) ? name.fault : isFault(symbol) ? symbol.fault : null,
       uri_error: document.fault,
-      status: again ? "failed" : "fresh",
-      next_attempt_at: delayMs == null ? null : inSeconds(delayMs / 1000),
-      ...(again ? {} : { ...reported, fetched_at: now }),
+      status: again ? sql<MetadataStatus>`CASE WHEN m.fetched_at IS NULL THEN 'failed' ELSE 'fresh' END` : "fresh",
+      next_attempt_at: sql<Date>`clock_timestamp() + ${pauseMs} * interval '1 millisecond'`,
+      ...told,
+      ...(again ? {} : { fetched_at: now, unchanged }),
       ...(retry ? {} : { attempts: 0 }),
-      ...(document.fault && mayPass(document.fault) ? {} : document.columns),
-      ...(document.uri === null ? {} : { contract_uri: document.uri }),
     })
     .where(isHeld(queueOf(job.chainId), { key: [job.address], lease: job.leaseId }))
     .execute();
