@@ -28,6 +28,23 @@ contract Label {
   function tokenURI(uint256) external pure returns (string memory) { return "data:application/json,{}"; }
 }`;
 
+/** What has ERC-721's logs in the fixture: which of them are collections shows in what they answer. */
+const strangers = `// SPDX-License-Identifier: MIT
+pragma solidity ^0.8.20;
+/// Indexes the value of its transfers.
+contract Coin { string public name = "Coin"; uint8 public constant decimals = 18; }
+/// The same, where unknown functions answer nothing instead of failing.
+contract QuietCoin { uint8 public constant decimals = 6; fallback() external {} }
+/// A collection from before ERC-721 was final.
+contract OldNft { uint8 public constant decimals = 0; function ownerOf(uint256) external pure returns (address) { return address(1); } }
+contract NftWithDecimals { uint8 public constant decimals = 18; function ownerOf(uint256) external pure returns (address) { return address(1); } }
+/// Its token was burned since the index looked.
+contract ClaimingNft {
+  uint8 public constant decimals = 18;
+  function supportsInterface(bytes4 id) external pure returns (bool) { return id == 0x80ac58cd; }
+}
+contract PlainNft { function ownerOf(uint256) external pure returns (address) { return address(1); } }`;
+
 const folder = temporaryFolder();
 const label = compileSolidity(source)["Label"];
 let database: TestDatabase;
@@ -231,4 +248,43 @@ test("a call that fails later takes nothing away, and an endpoint that knows blo
   };
   expect(await again(({ name }) => name === "Other")).toMatchObject({ royalty_bps: 100, status: "fresh" });
   fault = null;
+});
+
+test("an ERC-20 that indexes its value is no collection, and no NFT with strange functions is taken for one", async () => {
+  const compiled = compileSolidity(strangers);
+  const addresses: Record<string, string> = {};
+  for (const [name, contract] of Object.entries(compiled))
+    addresses[name] = (await chain.deploy(contract)).address.toLowerCase();
+  await settle();
+  const tokenId = 10n ** 18n;
+  const [from, to] = [nobody, addressOf(0x22)];
+  await index.add(Object.values(addresses).map((contract) => ({ contract, tokenId, from, to })));
+  await withWorker(async () => {
+    for (const address of Object.values(addresses)) await until(address, ({ fetched_at }) => fetched_at !== null);
+  });
+  const ask = (address: string) => apis.v0(`/nfts/${address}/${tokenId}?chain=goerli`);
+  const notIndexed = {
+    status: 404,
+    body: { error: { message: expect.stringMatching(/^not indexed: .*CryptoKitties/) } },
+  };
+  for (const [name, address] of Object.entries(addresses)) {
+    const isCoin = name.endsWith("Coin");
+    const shown = await apis.graphql(`{ contract(chain: "goerli", address: "${address}") { address } }`);
+    expect([name, shown.data.contract]).toEqual([name, isCoin ? null : { address }]);
+    const list = await apis.v0(`/nfts/${address}?chain=goerli`);
+    if (isCoin) for (const answer of [await ask(address), list]) expect(answer).toMatchObject(notIndexed);
+    else for (const { status } of [await ask(address), list]) expect([name, status]).toEqual([name, 200]);
+    const queued = await database.pool.query("SELECT FROM service.token_metadata WHERE contract = $1", [
+      bytes(address),
+    ]);
+    expect([name, queued.rowCount]).toEqual([name, isCoin ? 0 : 1]);
+  }
+  // Nothing queues its tokens anew, and a contract that nobody has seen gets the same answer.
+  await index.add([{ contract: addresses["Coin"] ?? "", tokenId: 5n, from, to }]);
+  await index.add([{ contract: addresses["PlainNft"] ?? "", tokenId: 6n, from, to }]);
+  const isQueued = async () =>
+    (await database.pool.query("SELECT contract FROM service.token_metadata WHERE token_id IN (5, 6)")).rows;
+  const rows = await withWorker(() => wait("the plain token", isQueued, { until: (found) => found.length > 0 }));
+  expect(rows).toEqual([{ contract: bytes(addresses["PlainNft"] ?? "") }]);
+  expect(await ask(addressOf(0x77))).toMatchObject(notIndexed);
 });

@@ -76,6 +76,8 @@ interface ContractMetadataTable {
   wanted_block: bigint | null;
   /** Readings in a row that found nothing new; each doubles the time to the next. */
   unchanged: Generated<number>;
+  /** It is an ERC-20 whose logs look like ERC-721's; null: not asked yet. */
+  fungible: boolean | null;
   refresh_requested_at: Date | null;
   refresh_applied_at: Date | null;
   contract_uri: string | null;

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Config } from "../../config/config.ts";
 import type { Database } from "../../db/database.ts";
 import { queueContractUpdates, recordAnnouncements } from "./announcements.ts";
-import { recordContracts } from "./apply-demand.ts";
+import { isFungible, recordContracts } from "./apply-demand.ts";
 import { queueReborn } from "./reborn.ts";
 
 /**
@@ -124,7 +124,7 @@ async function queueMinted(
   const isNew = sql`NOT EXISTS (SELECT FROM service.token_metadata m
     WHERE m.chain_id = ${chainId} AND m.contract = t.contract AND m.token_id = t.token_id)`;
   const room = (contract: RawBuilder<unknown>) => sql`(SELECT
-      CASE WHEN EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chainId} AND o.address = ${contract})
+      CASE WHEN ${isFungible(chainId, contract)} THEN 0 WHEN EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chainId} AND o.address = ${contract})
         OR EXISTS (SELECT FROM service.self_deployment d WHERE d.chain_id = ${chainId} AND d.address = ${contract})
         OR EXISTS (SELECT FROM service.contract_metadata l
           WHERE l.chain_id = ${chainId} AND l.address = ${contract} AND l.demanded_at IS NOT NULL)
@@ -178,7 +178,7 @@ async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): 
             WHERE m.chain_id = ${chainId} AND m.contract = x.contract AND m.token_id = x.token_id)) x) f
     CROSS JOIN LATERAL (SELECT count(*) AS queued FROM (SELECT FROM service.token_metadata q
       WHERE q.chain_id = ${chainId} AND q.contract = f.contract LIMIT ${movedTokens}) q) q
-    WHERE f.position <= ${movedTokens} - q.queued
+    WHERE f.position <= ${movedTokens} - q.queued AND NOT ${isFungible(chainId, sql`f.contract`)}
     LIMIT ${portion}
     ON CONFLICT DO NOTHING`.execute(db);
 }

@@ -25,6 +25,10 @@ interface ContractJob {
 
 type Row = Pick<ContractJob, "address" | "attempts">;
 
+/** `decimals()`, and `supportsInterface` of ERC-721. */
+const decimalsCall: Hex = "0x313ce567";
+const supports721Call: Hex = `0x01ffc9a780ac58cd${"0".repeat(56)}`;
+
 const leaseSeconds = 60;
 /** A contract announces little of itself: it is read again after an hour, and after twice as long each time nothing changed. */
 const againAfter = { firstMs: 3_600_000, doublings: 10, mostMs: 30 * 86_400_000 };
@@ -76,6 +80,7 @@ export async function readContract(
     callContract(client, block, address, selectors.contractUri),
     callContract(client, block, address, royaltyCall),
   ]);
+  const fungible = await isFungible(db, client, block, job);
   const document = await readContractDocument(uri, from);
   const again = [name, symbol, uri, royalty]
     .flatMap((answer) => (isFault(answer) ? [answer.fault] : []))
@@ -87,6 +92,7 @@ export async function readContract(
     ...(isFault(symbol) ? {} : { symbol: labelOf(symbol) }),
     ...(isFault(royalty) ? {} : { royalty_bps: decodeRoyalty(royalty.data) }),
     ...(isFault(uri) ? {} : { contract_uri: document.uri }),
+    ...(fungible === null ? {} : { fungible }),
     ...(isFault(uri) || (document.fault && mayPass(document.fault)) ? {} : document.columns),
   };
   const now = sql<Date>`clock_timestamp()`;
@@ -117,6 +123,54 @@ export async function readContract(
     })
     .where(isHeld(queueOf(job.chainId), { key: [job.address], lease: job.leaseId }))
     .execute();
+  if (fungible)
+    await db
+      .deleteFrom("service.token_metadata")
+      .where("chain_id", "=", job.chainId)
+      .where("contract", "=", job.address)
+      .execute();
+}
+
+/**
+ * Whether it is an ERC-20 that indexes the value of its transfers, which makes its logs those of ERC-721: it has decimals, does not
+ * claim to be ERC-721, and knows no owner of a token that the index takes it to have.
+ *
+ * @returns null when that is not known.
+ */
+async function isFungible(
+  db: Kysely<Database>,
+  client: PublicClient,
+  block: PinnedBlock,
+  { chainId, address }: ContractJob,
+): Promise<boolean | null> {
+  const to = toHex(address) as Hex;
+  const ask = (data: Hex) => callContract(client, block, to, data);
+  const decimals = await ask(decimalsCall);
+  if (isFault(decimals)) return isSilence(decimals.fault) ? null : false;
+  const places = wordOf(decimals.data);
+  if (places === null || places === 0n || places > 77n) return false;
+  const token = await db
+    .selectFrom("nft.tokens")
+    .select("token_id")
+    .where("chain_id", "=", chainId)
+    .where("contract", "=", address)
+    .where("standard", "=", "ERC721")
+    .where("supply", ">", "0")
+    .limit(1)
+    .executeTakeFirst();
+  if (!token) return null;
+  const [claim, owner] = await Promise.all([
+    ask(supports721Call),
+    ask(`0x6352211e${BigInt(token.token_id).toString(16).padStart(64, "0")}`),
+  ]);
+  for (const answer of [claim, owner]) if (isFault(answer) && isSilence(answer.fault)) return null;
+  const claims = !isFault(claim) && wordOf(claim.data) === 1n;
+  return !claims && (isFault(owner) || (wordOf(owner.data) ?? 0n) === 0n);
+}
+
+/** The one word that a call returned; null when it is none. */
+function wordOf(data: Buffer): bigint | null {
+  return data.length === 32 ? BigInt(toHex(data)) : null;
 }
 
 /** The node was silent or slow: nothing is known about the contract. */
