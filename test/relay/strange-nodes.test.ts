@@ -1,13 +1,17 @@
 import { parseTransaction } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpointsAnswer } from "../../bin/check-surroundings.ts";
+import { readStatus } from "../../src/accounts/read-status.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { defaultRelayPolicy } from "../../src/chains.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toHex } from "../../src/db/bytes.ts";
+import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { freshFees } from "../../src/relay/chain/fees.ts";
 import { listAttempts } from "../../src/relay/store/nonces.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import { FaultyEndpoint, refuse, withoutPending } from "../products/faulty-endpoint.ts";
+import { wait } from "../setup/wait.ts";
 import { goerli, launch, RelayHarness } from "./harness.ts";
 import { relayRound } from "./round.ts";
 
@@ -145,5 +149,38 @@ test("no transaction on Polygon or Amoy tips less than their nodes take", () => 
     for (const suggestedTip of [null, gwei])
       for (const tips of [[], [0n, 0n], [gwei]])
         expect(freshFees({ relay }, { baseFee: 15n, tips, suggestedTip }).maxPriorityFeePerGas).toBe(30n * gwei);
+  }
+});
+
+test("an endpoint that is of no use to the relay shows in the status and in doctor, and one with short lists in doctor", async () => {
+  let isRefusing = true;
+  const endpoint = await FaultyEndpoint.start(h.node.url, {
+    mostCalls: 3,
+    answer: ({ method }, answer) => {
+      if (isRefusing && method === "eth_getBalance") refuse(answer, methodMissing);
+    },
+  });
+  try {
+    // The status tells of the index too.
+    await ensureNftViews(h.database.url);
+    const services = h.process({ RPC_URL_GOERLI: endpoint.url });
+    const troubles = async () => (await readStatus(services)).chains[0]?.troubles.includes("nodes_useless");
+    expect(await troubles()).toBe(false);
+    await expect(deployCollection(services, caller, launch())).rejects.toMatchObject({ code: "service_unavailable" });
+    await wait("the trouble", troubles, { until: (found) => found === true });
+    const found = await endpointsAnswer(services.config);
+    expect(found).toMatchObject({
+      id: "E1",
+      faults: 1,
+      samples: [expect.stringMatching(/^goerli#0 .*: an error instead of a balance$/)],
+    });
+    isRefusing = false;
+    const { deployment } = await deployCollection(services, caller, launch());
+    await h.until(services, deployment.id, ["finalized"]);
+    await wait("the trouble to end", troubles, { until: (found) => found === false });
+    const well = await endpointsAnswer(services.config);
+    expect(well).toMatchObject({ faults: 0, title: expect.stringContaining("takes 3 calls in a request") });
+  } finally {
+    await endpoint.stop();
   }
 });
