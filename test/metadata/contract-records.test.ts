@@ -172,10 +172,13 @@ test("a contract is not read for good before the node has the announcement's blo
   await index.setHead(Number(await chain.client.getBlockNumber()) + 5);
   const block = await index.announceContract(address);
   await withWorker(async () => {
+    // Read, and too early.
     const behind = await until(
       address,
-      (found) => found.wanted_block === BigInt(block) && (found.fetched_block ?? 0n) > 0n,
+      ({ wanted_block, attempted_at, lease_id }) =>
+        wanted_block === BigInt(block) && lease_id === null && attempted_at !== null && attempted_at.getTime() > 0,
     );
+    expect(behind.fetched_block).toBeLessThan(BigInt(block));
     expect(behind.name).toBe("Early");
     await tell("Late", "L", "", 750n);
     await chain.client.mine({ blocks: 10 });
