@@ -1,10 +1,14 @@
 // Checks of `mintyard doctor` that compare settings with the world around the service: clocks, blocks, factories.
 import type pg from "pg";
+import { zeroAddress } from "viem";
 import type { Chain } from "../src/chains.ts";
 import type { Config } from "../src/config/config.ts";
 import { clockAction, clockToleranceSeconds, clockTrouble, readClockLead } from "../src/db/pool/clock.ts";
 import type { Finding } from "../src/indexing/invariants.ts";
 import { sendRpc } from "../src/indexing/json-rpc.ts";
+import { calls, parseMarket, parseQuantity } from "../src/relay/chain/reads.ts";
+import { openNodes } from "../src/relay/chain/rpc-nodes.ts";
+import { NodeFault } from "../src/rpc/batch.ts";
 
 const limits = { timeoutMs: 10_000, maxAnswerBytes: 10_000_000 };
 
@@ -60,6 +64,36 @@ export async function factoriesStand({ chains }: Config): Promise<Finding> {
     title: wrong.length === 0 ? "the factories are contracts" : "FACTORY_<CHAIN> names an address without a contract",
     fix: "name what `mintyard factory deploy` printed (not RELAYER_ADDRESS_<CHAIN>, not another chain's factory)",
     faults: named.length === 0 ? null : wrong.length,
+    samples: wrong,
+  };
+}
+
+/** E1: each endpoint answers what the relay asks, in the form in which it asks. */
+export async function endpointsAnswer({ chains }: Config): Promise<Finding> {
+  const nodes = chains.flatMap((chain) => openNodes(chain).every);
+  const wrong: string[] = [];
+  for (const node of nodes) {
+    try {
+      const balances = Array.from({ length: 16 }, () => calls.balance(zeroAddress));
+      const answers = await node.ask([...calls.market(), ...balances]);
+      parseMarket(answers);
+      for (const answer of answers.slice(-balances.length)) parseQuantity(answer, "a balance");
+    } catch (error) {
+      if (!(error instanceof NodeFault)) throw error;
+      wrong.push(`${node.name}: ${error.message}`);
+    }
+  }
+  const short = nodes.filter(({ mostCalls }) => Number.isFinite(mostCalls));
+  const notes = short.map(
+    ({ name, mostCalls }) => `; ${name} takes ${mostCalls} calls in a request, so it is asked more often`,
+  );
+  return {
+    id: "E1",
+    title:
+      (wrong.length === 0 ? "the endpoints answer what the relay asks" : "an endpoint does not answer the relay") +
+      notes.join(""),
+    fix: "name another endpoint in RPC_URL_<CHAIN>, or ask its provider for what is named here",
+    faults: nodes.length === 0 ? null : wrong.length,
     samples: wrong,
   };
 }

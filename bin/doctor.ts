@@ -11,7 +11,7 @@ import { openSigning } from "../src/processes/open-signing.ts";
 import { isDeployable } from "../src/relay/chain/deployable.ts";
 import { SignerError, signerActions } from "../src/signing/trouble.ts";
 import { createLogger } from "../src/telemetry/log.ts";
-import { blocksAreOfThePast, clocksAgree, factoriesStand } from "./check-surroundings.ts";
+import { blocksAreOfThePast, clocksAgree, endpointsAnswer, factoriesStand } from "./check-surroundings.ts";
 import { checkWallets } from "./doctor-wallets.ts";
 
 /**
@@ -44,7 +44,12 @@ export async function doctor(samples = 300): Promise<number> {
     await sayReplication(client);
     const others = [
       ...[await storedContent(config.databaseUrl), await roomLeft(config), await signerHolds(config)],
-      ...[await clocksAgree(client), await blocksAreOfThePast(config, client), await factoriesStand(config)],
+      ...[
+        await clocksAgree(client),
+        await blocksAreOfThePast(config, client),
+        await endpointsAnswer(config),
+        await factoriesStand(config),
+      ],
     ];
     others.push(...(await checkWallets(config)));
     for (const finding of others) sayFinding(finding);

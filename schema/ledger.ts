@@ -71,6 +71,18 @@ export const metadataUpdate = onchainTable(
   (table) => ({ pk: primaryKey({ columns: [table.blockNumber, table.logIndex] }) }),
 );
 
+/** The contract says that what it tells of itself changed: its document, and with it often its royalty or name. */
+export const contractUpdate = onchainTable(
+  "contract_update",
+  (t) => ({
+    blockNumber: t.int8({ mode: "bigint" }).notNull(),
+    logIndex: t.integer().notNull(),
+    blockTimestamp: t.int8({ mode: "bigint" }).notNull(),
+    contract: bytea().notNull(),
+  }),
+  (table) => ({ pk: primaryKey({ columns: [table.blockNumber, table.logIndex] }) }),
+);
+
 /** A log of a known event that could not become ledger rows, with the reason. */
 export const rejectedLog = onchainTable(
   "rejected_log",

@@ -82,6 +82,17 @@ export const nftEvents = [
       { name: "id", type: "uint256", indexed: true },
     ],
   }),
+  // ERC-7572
+  fresh({ type: "event", name: "ContractURIUpdated", inputs: [] }),
+  fresh({
+    // The same as thirdweb's contracts have it.
+    type: "event",
+    name: "ContractURIUpdated",
+    inputs: [
+      { name: "prevURI", type: "string", indexed: false },
+      { name: "newURI", type: "string", indexed: false },
+    ],
+  }),
 ] as const;
 
 export const factoryEvents = [

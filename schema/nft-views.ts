@@ -2,6 +2,8 @@
 export interface LiveSchema {
   chainId: number;
   schema: string;
+  /** The tables that it has; all of them unless given. One of an older version of the index may lack some. */
+  tables?: ReadonlySet<string>;
 }
 
 interface View {
@@ -166,6 +168,11 @@ const views: readonly View[] = [
     parts: [{ from: "metadata_update" }],
   },
   {
+    name: "contract_updates",
+    columns: { ...position, block_timestamp: "bigint", contract: "bytea" },
+    parts: [{ from: "contract_update" }],
+  },
+  {
     // Ponder writes its checkpoint in the transaction of each block, with NFT events or without:
     // timestamp (10 digits), chain id (16), block number (16), and more.
     name: "heads",
@@ -188,7 +195,9 @@ const views: readonly View[] = [
  */
 export function nftViewStatements(live: readonly LiveSchema[]): { name: string; sql: string }[] {
   return views.map((view) => {
-    const arms = live.flatMap((chain) => view.parts.map((part) => arm(view, part, chain)));
+    const arms = live.flatMap((chain) =>
+      view.parts.filter(({ from }) => chain.tables?.has(from) ?? true).map((part) => arm(view, part, chain)),
+    );
     const body = arms.length > 0 ? arms.join("\nUNION ALL\n") : emptyArm(view);
     return { name: view.name, sql: `CREATE OR REPLACE VIEW nft.${view.name} AS\n${body}` };
   });

@@ -61,6 +61,8 @@ export interface RelayPolicy {
   keystores: readonly { path: string; passwordFile: string }[];
   /** Nothing is ever signed with a higher fee per gas. */
   maxFeeWei: bigint;
+  /** No transaction offers a smaller tip for a gas: below the least that nodes take they drop it without a word. */
+  minTipWei: bigint;
   /** An unmined transaction is replaced after this many blocks. */
   bumpAfterBlocks: number;
   /** More pending transactions of one wallet than this, and nodes begin to drop them. */
@@ -88,6 +90,9 @@ const ether = 10n ** 18n;
 const dearestCoinMicroEur = 4_000_000_000n;
 const coinsMicroEur: Readonly<Record<number, bigint>> = { 1: dearestCoinMicroEur, 5: 0n, 137: 500_000n };
 
+/** Polygon and its test network Amoy: their nodes take no transaction that tips less than 25 gwei, some none below 30. */
+const minTipsWei: Readonly<Record<number, bigint>> = { 137: 30n * gwei, 80002: 30n * gwei };
+
 /** The policy of a chain whose operator sets nothing. Amounts are in the chain's own coin, which differs in worth. */
 export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy {
   const base: RelayPolicy = {
@@ -95,6 +100,7 @@ export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy
     wallets: [],
     keystores: [],
     maxFeeWei: 300n * gwei,
+    minTipWei: minTipsWei[chainId] ?? gwei / 10n,
     bumpAfterBlocks: 3,
     maxPending: 16,
     finality: "tag",

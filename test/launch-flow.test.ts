@@ -8,6 +8,7 @@ import { drawImage } from "../bin/demo-images.ts";
 import { connect, type Wallet } from "../bin/demo-wallets.ts";
 import { collectionAbi } from "../contracts/abi/collection.ts";
 import { Client } from "./setup/client.ts";
+import type { Answer } from "./setup/send.ts";
 import { leaseStack } from "./setup/shared-stack.ts";
 import { patient } from "./setup/wait.ts";
 
@@ -323,6 +324,20 @@ test("the fees reach the treasury and nobody else", async () => {
   await mined(contract(owner).write.withdrawFees());
   expect((await node.getBalance({ address: treasury.account.address })) - before).toBe(parseEther("0.022"));
   expect(await node.getBalance({ address })).toBe(0n);
+});
+
+test("an update of the royalties shows on both APIs", async () => {
+  const changed = await client.put("/contracts/collections", {
+    chain: "goerli",
+    contract_address: address,
+    royalties_share: 750,
+  });
+  expect(changed).toMatchObject({ status: 200, body: { response: "OK" } });
+  const shows = ({ body }: Answer) => (body["contract"] as typeof record | undefined)?.metadata.royalty_bps === 750;
+  await client.until(`/nfts/${address}/0?chain=goerli`, shows);
+  const document = `query ($contract: Address!) { contract(chain: "goerli", address: $contract) { royaltyBps name } }`;
+  const { body } = await client.graphql(document, { contract: address });
+  expect(body).toMatchObject({ data: { contract: { royaltyBps: 750, name: "Keys" } } });
 });
 
 test("a restart on the same folder continues where it was", async () => {

@@ -1,5 +1,5 @@
 import { type Context, ponder } from "ponder:registry";
-import { collection, metadataUpdate, rejectedLog, tokenRange, transfer } from "ponder:schema";
+import { collection, contractUpdate, metadataUpdate, rejectedLog, tokenRange, transfer } from "ponder:schema";
 import type { Hex } from "viem";
 import { toBytea } from "../../schema/bytea-column.ts";
 import {
@@ -36,6 +36,9 @@ ponder.on("Nft:BatchMetadataUpdate", (occurrence) =>
 ponder.on("Nft:URI", (occurrence) =>
   recordMetadataUpdate(occurrence, "URI", (log) => [topicWord(log, 1), topicWord(log, 1)]),
 );
+
+ponder.on("Nft:ContractURIUpdated()", recordContractUpdate);
+ponder.on("Nft:ContractURIUpdated(string prevURI, string newURI)", recordContractUpdate);
 
 ponder.on("Factory:CollectionDeployed", async ({ event, context }) => {
   const { blockNumber, logIndex, blockHash, blockTimestamp, txHash, contract: factory, log } = positionOf(event);
@@ -81,6 +84,11 @@ async function recordMetadataUpdate(
   const { blockNumber, logIndex, blockTimestamp, contract } = position;
   const row = { blockNumber, logIndex, blockTimestamp, contract, fromTokenId, toTokenId };
   await context.db.insert(metadataUpdate).values(row);
+}
+
+async function recordContractUpdate({ event, context }: Occurrence) {
+  const { blockNumber, logIndex, blockTimestamp, contract } = positionOf(event);
+  await context.db.insert(contractUpdate).values({ blockNumber, logIndex, blockTimestamp, contract });
 }
 
 /**

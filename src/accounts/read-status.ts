@@ -3,6 +3,7 @@ import { explainFailure } from "../config/explain-failure.ts";
 import { clockLead, clockToleranceSeconds, clockTrouble } from "../db/pool/clock.ts";
 import type { ReplicaStatus } from "../db/replicas/replica.ts";
 import { isDeployable } from "../relay/chain/deployable.ts";
+import type { Nodes } from "../relay/chain/rpc-nodes.ts";
 import type { Services } from "../services.ts";
 import type { SignerTrouble } from "../signing/trouble.ts";
 
@@ -19,6 +20,8 @@ export type Trouble =
   | "index_behind"
   /** None of its endpoints has reported its head for ten seconds, or more: how far the index is behind is not known. */
   | "nodes_unreachable"
+  /** None of its endpoints had a usable answer when this process needed one for a transaction, in the last minute. */
+  | "nodes_useless"
   /** Its endpoints named different final blocks. */
   | "nodes_disagree"
   /** Its newest block is more than a minute later than the database's clock: one of the two clocks is wrong. */
@@ -246,7 +249,7 @@ function chainStatus(
     ...status,
     troubles: row
       ? [
-          ...troublesOf(status, services.config.maxIndexLagBlocks, fresh ?? null),
+          ...troublesOf(status, services.relay.nodes(chain), services.config.maxIndexLagBlocks, fresh ?? null),
           ...(shared.some(({ wallet, recent }) => recent && wallets.includes(wallet))
             ? ["wallet_shared" as const]
             : []),
@@ -276,10 +279,12 @@ function walletsOf(services: Services, chain: Services["chains"][number]): strin
 
 function troublesOf(
   status: Omit<ChainStatus, "troubles">,
+  nodes: Nodes,
   maxLag: number,
   fresh: Row["freshness"][number] | null,
 ): Trouble[] {
   const troubles = new Set<Trouble>();
+  if (nodes.areUseless) troubles.add("nodes_useless");
   if (status.indexedBlock === null) troubles.add("index_missing");
   if (Math.max(status.checkedSecondsAgo ?? 0, status.standsSeconds ?? 0) > stalledSeconds)
     troubles.add("index_stalled");

@@ -3,7 +3,7 @@ import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { freshFees } from "../relay/chain/fees.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
-import { calls, parseFeeHistory, parseQuantity } from "../relay/chain/reads.ts";
+import { calls, parseMarket, parseQuantity } from "../relay/chain/reads.ts";
 import { explainRevert, isRefusal } from "../relay/chain/revert.ts";
 import type { Services } from "../services.ts";
 
@@ -26,9 +26,9 @@ export async function planCost(services: Services, chain: Chain, to: Address, da
   const { address } = services.relay.account(chain);
   const { gas, fees } = await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {
-      const [history, estimate] = await node.ask([calls.feeHistory(), calls.estimate(address, to, data)]);
+      const [estimate, ...market] = await node.ask([calls.estimate(address, to, data), ...calls.market()]);
       if (estimate && "error" in estimate && isRefusal(estimate.error)) throw refusal(estimate.error);
-      return { gas: parseQuantity(estimate, "an estimate"), fees: freshFees(chain, parseFeeHistory(history)) };
+      return { gas: parseQuantity(estimate, "an estimate"), fees: freshFees(chain, parseMarket(market)) };
     }),
   );
   // Fresh fees double the base fee to leave room.

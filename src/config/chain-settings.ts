@@ -85,8 +85,13 @@ function loadChain(env: Env, suffix: string): Chain {
     .map((item) => item.trim())
     .filter(Boolean);
   for (const item of rpcUrls)
-    if (!/^(https?|wss?):\/\//.test(item))
+    if (!/^(https?|wss?):\/\//.test(item) || !URL.canParse(item))
       throw new ConfigError(`RPC_URL_${suffix}: each entry must be an http(s) or ws(s) URL`);
+  // The websocket of Node sends neither.
+  if (rpcUrls.some((item) => item.startsWith("ws") && new URL(item).username + new URL(item).password !== ""))
+    throw new ConfigError(
+      `RPC_URL_${suffix}: a user and a password work in http(s) URLs alone; name that of the endpoint, or its ws URL with a key in the path`,
+    );
   const factory = read<Address | null>(env, `FACTORY_${suffix}`, evmAddress, null);
   const quorum = read(env, `RPC_QUORUM_${suffix}`, count, 1);
   if (quorum > rpcUrls.length)
@@ -146,6 +151,7 @@ function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): 
   return {
     ...defaults,
     maxFeeWei: read(env, `MAX_FEE_GWEI_${suffix}`, units(9), defaults.maxFeeWei),
+    minTipWei: read(env, `MIN_TIP_GWEI_${suffix}`, units(9), defaults.minTipWei),
     bumpAfterBlocks: read(env, `BUMP_AFTER_BLOCKS_${suffix}`, count, defaults.bumpAfterBlocks),
     maxPending: read(env, `MAX_PENDING_${suffix}`, count, defaults.maxPending),
     finality: read<"tag" | number>(env, `FINALITY_${suffix}`, finality, defaults.finality),

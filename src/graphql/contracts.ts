@@ -23,7 +23,8 @@ export function addContracts(builder: Builder): void {
     t.field({
       type: contract,
       nullable: true,
-      description: "One contract with NFTs; null for one the index has never seen.",
+      description:
+        "One contract with NFTs; null for one that is not indexed: the index has never seen a token of it, or it is of ERC-20. A contract whose Transfer event has other indexed parameters than ERC-721's (CryptoKitties, Axie) never is.",
       args: {
         chain: t.arg({ type: "ChainName", required: true }),
         address: t.arg({ type: "Address", required: true }),

@@ -8,6 +8,11 @@ const maxRangeUpdates = 64;
 
 const uri = topicOf("URI(string,uint256)");
 const rangeUpdate = topicOf("BatchMetadataUpdate(uint256,uint256)");
+/** What each kind of them has as data, where its texts are empty. */
+const contractUpdates = new Map<Hex, Hex>([
+  [topicOf("ContractURIUpdated()"), "0x"],
+  [topicOf("ContractURIUpdated(string,string)"), emptyPair()],
+]);
 const oneUpdate = topicOf("MetadataUpdate(uint256)");
 const batch = topicOf("TransferBatch(address,address,address,uint256[],uint256[])");
 /** Where a movement's log has an address to mark, and how many words its data needs. */
@@ -19,7 +24,12 @@ const movements = new Map<Hex, { mark: number; words: number }>([
 ]);
 const word = (value: bigint) => value.toString(16).padStart(64, "0");
 const max = (1n << 256n) - 1n;
-const emptyArrays: Hex = `0x${[64n, 96n, 0n, 0n].map(word).join("")}`;
+const emptyArrays = emptyPair();
+
+/** Two empty arrays, or texts. */
+function emptyPair(): Hex {
+  return `0x${[64n, 96n, 0n, 0n].map((value) => value.toString(16).padStart(64, "0")).join("")}`;
+}
 
 /**
  * Makes a node's logs bearable before Ponder sees them, by rules that look at one block only, so that
@@ -30,8 +40,8 @@ const emptyArrays: Hex = `0x${[64n, 96n, 0n, 0n].map(word).join("")}`;
  * - A contract that moves more than 10,000 tokens with one event in one block is left out there but
  *   for one marked log; so are the largest when all together move more than 100,000. A range (ERC-2309) counts as one:
  *   it is one row, and how many of its tokens get rows is decided there (schema/range-allowance.ts).
- * - Texts of `URI` are emptied (metadata is read from the chain, by the worker) and a storm of
- *   metadata updates becomes one of all tokens.
+ * - Texts of `URI` and `ContractURIUpdated` are emptied (metadata is read from the chain, by the worker), a storm of
+ *   metadata updates becomes one of all tokens, and one of updates of a contract becomes one.
  */
 export function markHostileLogs(result: unknown): unknown {
   if (!Array.isArray(result)) return result;
@@ -66,6 +76,7 @@ function excessOf(group: readonly RpcLog[]): Excess[] {
     if (!first) return [];
     if (topic === rangeUpdate && logs.length > maxRangeUpdates)
       return [{ first, rest, by: { ...first, data: `0x${word(0n)}${word(max)}` } }];
+    if (contractUpdates.has(topic ?? "0x")) return [{ first, rest, by: first }];
     if (topic === oneUpdate) return [{ first, rest: logs.slice(maxTokensPerLog), by: first }];
     if (!movements.has(topic ?? "0x")) return [];
     sum += total;
@@ -87,6 +98,8 @@ function readable(log: RpcLog): RpcLog {
   // With verification off an entry can be anything; Ponder says what is wrong with it.
   if (topic === undefined || typeof log.data !== "string") return log;
   if (topic === uri) return log.topics.length === 2 ? { ...log, data: `0x${word(32n)}${word(0n)}` } : log;
+  const ofContract = contractUpdates.get(topic);
+  if (ofContract) return { ...log, topics: [topic], data: ofContract };
   const movement = movements.get(topic);
   if (!movement || log.topics.length !== 4) return log;
   if (log.data.length < 2 + movement.words * 64) return marked(log, "undecodable", (log.data.length - 2) / 2);

@@ -1,3 +1,5 @@
+import { splitCredentials } from "../rpc/endpoint-url.ts";
+
 /** A JSON-RPC answer as a node gave it; `result` is unchecked. */
 export interface RpcAnswer {
   result?: unknown;
@@ -26,19 +28,20 @@ export interface RpcLimits {
  * @throws UnusableAnswer; its text never contains the URL, which may hold a key.
  */
 export async function sendRpc(
-  url: string,
+  address: string,
   method: string,
   params: unknown,
   limits: RpcLimits,
   signal?: AbortSignal,
 ): Promise<RpcAnswer> {
+  const { url, headers } = splitCredentials(address);
   const timeout = AbortSignal.timeout(limits.timeoutMs);
   let response: Response;
   let text: string;
   try {
     response = await fetch(url, {
       method: "POST",
-      headers: { "content-type": "application/json" },
+      headers: { "content-type": "application/json", ...headers },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
       signal: signal ? AbortSignal.any([timeout, signal]) : timeout,
       redirect: "error",

@@ -119,9 +119,10 @@ async function replaceView(client: pg.Client, name: string, sql: string): Promis
 
 /** A schema that was dropped by hand is left out, so that the others stay readable. */
 async function liveSchemas(client: pg.Client): Promise<LiveSchema[]> {
-  const { rows } = await client.query<{ chain: string; schema: string }>(
-    `SELECT chain_id::text AS chain, schema_name AS schema FROM nft.index_version
+  const { rows } = await client.query<{ chain: string; schema: string; tables: string[] }>(
+    `SELECT chain_id::text AS chain, schema_name AS schema,
+       ARRAY(SELECT tablename::text FROM pg_catalog.pg_tables WHERE schemaname = schema_name) AS tables FROM nft.index_version
      WHERE live AND to_regclass(quote_ident(schema_name) || '.account_total') IS NOT NULL ORDER BY chain_id, schema_name`,
   );
-  return rows.map((row) => ({ chainId: Number(row.chain), schema: row.schema }));
+  return rows.map(({ chain, schema, tables }) => ({ chainId: Number(chain), schema, tables: new Set(tables) }));
 }

@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
-import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { type Outcome, readForEach, single } from "./read-for-each.ts";
+import { unknownContract } from "./unknown-contract.ts";
 
 export interface CollectionStatistics {
   /** Units alive: minted minus burned. Of ERC-721 the tokens, of ERC-1155 the amounts. */
@@ -45,7 +45,7 @@ export async function getStatisticsOfEach(
   const keys = contracts.map((contract) => ({ contract: toBytes(contract) }));
   const found = await readForEach(services, keys, ({ contract }) => statisticsOf(id, contract), "report");
   return found.map(([row], index) => {
-    if (!row) return new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+    if (!row) return unknownContract();
     services.demand.contract(id, contracts[index] ?? "");
     return {
       totalSupply: BigInt(row.supply),

@@ -2,7 +2,6 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import { ServiceError } from "../errors/errors.ts";
 import type { JsonText } from "../json/json-text.ts";
 import type { Services } from "../services.ts";
 import { factsOf, type RecordParts } from "./item.ts";
@@ -12,6 +11,7 @@ import { selectContract, selectNftBytes } from "./select-one.ts";
 import type { PageNeeds } from "./select-page.ts";
 import type { ContractMember, NftShape } from "./shape.ts";
 import type { TraitFilter } from "./traits.ts";
+import { unknownContract } from "./unknown-contract.ts";
 import { contractWriter, itemsWriter, needsOfShape } from "./writers.ts";
 
 /*
@@ -31,7 +31,8 @@ export async function accountPage(
   const key = { account: toBytes(account), ...(contract === undefined ? {} : { contract: toBytes(contract) }) };
   const page = await readJsonPage(services, `account-nfts:${chainId}:${account.toLowerCase()}`, list, key, input);
   if (page?.total) services.demand.account(chainId, account);
-  return page ?? unknownContract();
+  if (!page) throw unknownContract();
+  return page;
 }
 
 /** The live tokens of a contract. */
@@ -45,7 +46,7 @@ export async function contractPage(
   const name = `contract-nfts:${chainId}:${contract.toLowerCase()}`;
   const key = { contract: toBytes(contract) };
   const page = await readJsonPage(services, name, contractList(chainId, traits), key, input);
-  if (!page) return unknownContract();
+  if (!page) throw unknownContract();
   services.demand.contract(chainId, contract);
   return page;
 }
@@ -55,7 +56,8 @@ export async function chainPage(services: Services, caller: Caller, input: JsonP
   const chainId = findChain(services.chains, input.chain).id;
   const page = await readJsonPage(services, `chain-nfts:${chainId}:`, newestList(chainId, caller, false), {}, input);
   services.demand.newest(chainId);
-  return page ?? unknownContract();
+  if (!page) throw unknownContract();
+  return page;
 }
 
 export interface JsonNft {
@@ -116,8 +118,4 @@ function needsFor(input: { shape: NftShape; contractMembers?: readonly ContractM
   const more = detailNeeds.get(needs) ?? { ...needs, live: new Set([...needs.live, "owner" as const]), contract: true };
   detailNeeds.set(needs, more);
   return more;
-}
-
-function unknownContract(): never {
-  throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
 }

@@ -8,6 +8,7 @@ import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 import { type Outcome, pagesForEach, readForEach, single } from "./read-for-each.ts";
+import { unknownContract } from "./unknown-contract.ts";
 
 export interface ListHoldersInput {
   chain: string;
@@ -70,7 +71,7 @@ export async function listHoldersOfEach(
     );
   return await pagesForEach(keys, open, read, (rows, key, bounds) => {
     const [first] = rows;
-    if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+    if (!first) throw unknownContract();
     if (block !== undefined && (first.head === null || block > first.head)) {
       throw new ServiceError("value_error", `the index has reached block ${first.head ?? "none"}`, {
         field: "atBlock",

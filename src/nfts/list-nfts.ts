@@ -4,7 +4,6 @@ import { toBytes } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import { packPosition, positionLength } from "../db/position.ts";
 import type { Standard } from "../db/tables/nft.ts";
-import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { factsOf } from "./item.ts";
 import { type ContractRecord, type Nft, type NftParts, needsOfParts, toContractRecord, toNft } from "./nft-record.ts";
@@ -13,6 +12,7 @@ import { accountList, contractList, newestList } from "./page-lists.ts";
 import { type Outcome, pagesForEach } from "./read-for-each.ts";
 import { type ListKey, type PageList, type Selected, selectPages } from "./select-page.ts";
 import type { TraitFilter } from "./traits.ts";
+import { unknownContract } from "./unknown-contract.ts";
 
 /* Pages of tokens as records, in both directions and for several keys in one statement. */
 
@@ -81,8 +81,7 @@ export async function listNftsOfEachContract(
   const list = contractList(chainId, input.traits);
   return await listsOf(services, input, list, named, (page, selected, { contract }, bounds) => {
     const record = selected.own;
-    if (!selected.known || !record)
-      throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+    if (!selected.known || !record) throw unknownContract();
     refuseTooDeep(bounds, input.page, selected.total);
     services.demand.contract(chainId, contract);
     return { ...page, contract: toContractRecord(facts, record), total: selected.total };

@@ -3,10 +3,10 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes, toHex } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
-import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
 import { type Outcome, pagesForEach, readForEach, single } from "./read-for-each.ts";
+import { unknownContract } from "./unknown-contract.ts";
 
 export interface ListOwnersInput {
   chain: string;
@@ -64,7 +64,7 @@ export async function listOwnersOfEach(
     );
   return await pagesForEach(contracts, open, read, (rows, contract, bounds) => {
     const [first] = rows;
-    if (!first) throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+    if (!first) throw unknownContract();
     const present = rows.flatMap(({ owner, holding_count }) => (owner ? [{ owner, count: holding_count ?? 0n }] : []));
     const page = pageOf(present, bounds, (row) => ({
       node: { owner: toHex(row.owner), holdingCount: row.count },

@@ -2,9 +2,9 @@ import { type RawBuilder, sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
-import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { type Outcome, readForEach, single } from "./read-for-each.ts";
+import { unknownContract } from "./unknown-contract.ts";
 
 /** How far the metadata of a collection's live tokens has been read. */
 export interface MetadataProgress {
@@ -46,7 +46,7 @@ export async function getProgressOfEach(
     current: true,
   });
   return found.map(([row], index) => {
-    if (!row) return new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+    if (!row) return unknownContract();
     services.demand.contract(id, contracts[index] ?? "");
     const total = Number(row.total);
     const pending = Math.min(Math.max(Number(row.pending), Number(row.unread)), total);

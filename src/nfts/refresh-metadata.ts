@@ -6,6 +6,7 @@ import type { Database } from "../db/database.ts";
 import { withheldContracts, withheldTokenOf } from "../db/withheld-token.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
+import { unknownContract } from "./unknown-contract.ts";
 
 export interface RefreshMetadataInput {
   chain: string;
@@ -96,8 +97,7 @@ async function refreshContract(db: Transaction<Database>, chainId: number, addre
     UNION ALL
     SELECT 1 FROM ${sql.raw(withheldContracts)} w WHERE w.chain_id = ${chainId} AND w.address = ${address}
     LIMIT 1`.execute(db);
-  if (rows.length === 0)
-    throw new ServiceError("not_found", "no contract with NFTs is known at this address on this chain");
+  if (rows.length === 0) throw unknownContract();
   await db
     .insertInto("service.contract_metadata")
     .values({ chain_id: chainId, address })

@@ -4,7 +4,7 @@ import type { Chain } from "../chains.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { type Fees, freshFees } from "../relay/chain/fees.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
-import { calls, parseFeeHistory, parseHex, parseQuantity } from "../relay/chain/reads.ts";
+import { calls, parseHex, parseMarket, parseQuantity } from "../relay/chain/reads.ts";
 import { explainRevert, isRefusal } from "../relay/chain/revert.ts";
 import type { Node } from "../relay/chain/rpc-nodes.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
@@ -38,8 +38,8 @@ export async function simulateCall(
   const estimate = calls.estimate(from, to, data);
   const simulated = await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {
-      const [history, answer] = await node.ask([calls.feeHistory(), estimate]);
-      return { ...readEstimate(answer), fees: freshFees(chain, parseFeeHistory(history)) };
+      const [answer, ...market] = await node.ask([estimate, ...calls.market()]);
+      return { ...readEstimate(answer), fees: freshFees(chain, parseMarket(market)) };
     }),
   );
   if (simulated.refusal === null || !sender || (await isDone(services, chain, to, intent)))
@@ -57,14 +57,17 @@ export async function simulateCall(
 /**
  * Whether the operator has carried the request out: then it finds that out by itself. The words of a refusal say nothing of
  * it, as any contract that is called may choose them. Asked of the pending block, because nodes simulate on their mempool, where
- * a transaction may wait whose rows were lost.
+ * a transaction may wait whose rows were lost; a node that has no pending block is asked of its newest.
  */
 async function isDone(services: Services, chain: Chain, operator: Address, intent: Hex): Promise<boolean> {
   const data = encodeFunctionData({ abi: productOperatorAbi, functionName: "isIntentDone", args: [intent] });
   return await askNode(chain, () =>
     services.relay.nodes(chain).first(async (node) => {
-      const [answer] = await node.ask([calls.call(operator, data, "pending")]);
-      return BigInt(parseHex(answer, "an answer")) === 1n;
+      const [pending, latest] = await node.ask([
+        calls.call(operator, data, "pending"),
+        calls.call(operator, data, "latest"),
+      ]);
+      return BigInt(parseHex(pending && "result" in pending ? pending : latest, "an answer")) === 1n;
     }),
   );
 }

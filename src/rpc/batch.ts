@@ -1,5 +1,6 @@
 import type { Chain } from "../chains.ts";
 import { tracedFetch } from "../telemetry/trace-rpc.ts";
+import { splitCredentials } from "./endpoint-url.ts";
 
 export interface RpcCall {
   method: string;
@@ -14,70 +15,167 @@ export class NodeFault extends Error {
   override readonly name = "NodeFault";
 }
 
+/** The node answered, and is not as far as what is asked about: another one may be. */
+export class LaggingNode extends NodeFault {}
+
 const timeoutMs = 10_000;
 const maxAnswerBytes = 32 * 1024 * 1024;
+/** Calls of one request, the chain's id among them, where an endpoint does not take more; below the last each is sent alone. */
+const listSizes = [100, 50, 20, 10, 5, 3, 2];
+/** Requests at a time to an endpoint that takes few calls in each. */
+const atOnce = 4;
+/** For how long an endpoint is not sent longer lists than it took. */
+const keptMs = 600_000;
 
-/**
- * Asks one endpoint several things in one request, together with the chain's id: an answer that does not
- * come with the right id in the same breath may be about another chain, and is none.
- *
- * @param url http(s) only.
- * @returns one result per call, in the order of the calls.
- * @throws NodeFault; its text never contains the URL, which may hold a key.
- */
-export async function askBatch(url: string, chain: Chain, calls: readonly RpcCall[]): Promise<RpcResult[]> {
-  const asked = [{ method: "eth_chainId", params: [] }, ...calls];
-  const body = JSON.stringify(asked.map((call, id) => ({ jsonrpc: "2.0", id, ...call })));
-  const answers = parseAnswers(await post(url, body), asked.length);
-  const [id, ...results] = answers;
-  const chainId = id && "result" in id ? Number(id.result) : Number.NaN;
-  if (chainId !== chain.id)
-    throw new NodeFault(`a node of ${chain.name} answered for chain ${chainId}, not ${chain.id}`);
-  return results;
+/** The endpoint answered, and not as a list is answered: it may take shorter ones, or none. */
+class ListRefused extends NodeFault {}
+
+/** One http(s) endpoint of a chain. */
+export interface Endpoint {
+  /**
+   * Asks several things in one request, together with the chain's id: an answer that does not come with the right id in
+   * the same breath may be about another chain, and is none. An endpoint that takes no lists, or short ones, is asked in
+   * as many requests as it needs; each list has the id, and so have calls that are sent alone, beside them.
+   *
+   * @returns one result per call, in the order of the calls.
+   * @throws NodeFault; its text never contains the URL, which may hold a key.
+   */
+  ask(calls: readonly RpcCall[]): Promise<RpcResult[]>;
+  /** Most calls in one request, as it was found out; 1: it takes no lists. */
+  readonly mostCalls: number;
 }
 
-async function post(url: string, body: string): Promise<string> {
-  try {
-    const response = await tracedFetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body,
-      signal: AbortSignal.timeout(timeoutMs),
-      redirect: "error",
-    });
-    const text = await readCapped(response);
-    if (!response.ok) throw new NodeFault(`HTTP ${response.status}`);
-    return text;
-  } catch (error) {
-    if (error instanceof NodeFault) throw error;
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
-    throw new NodeFault(`no answer: ${cause}`);
+/** @param address its URL, http(s) only; it may have a user and a password. */
+export function openEndpoint(address: string, chain: Chain): Endpoint {
+  const { url, headers } = splitCredentials(address);
+  let most = Number.POSITIVE_INFINITY;
+  let lowerUntil = 0;
+
+  async function ask(calls: readonly RpcCall[]): Promise<RpcResult[]> {
+    if (performance.now() >= lowerUntil) most = Number.POSITIVE_INFINITY;
+    for (let size = most; ; ) {
+      try {
+        const results = size === 1 ? await askAlone(calls) : await askInLists(calls, size - 1);
+        if (size < most) [most, lowerUntil] = [size, performance.now() + keptMs];
+        return results;
+      } catch (error) {
+        if (!(error instanceof ListRefused)) throw error;
+        // What refuses a single call as well is out of order, and a shorter list would not help.
+        await askAlone([]);
+        const refused = Math.min(size, calls.length + 1);
+        size = listSizes.find((shorter) => shorter < refused) ?? 1;
+      }
+    }
   }
+
+  async function askInLists(calls: readonly RpcCall[], each: number): Promise<RpcResult[]> {
+    const lists: (readonly RpcCall[])[] = [];
+    for (let at = 0; at < calls.length; at += each) lists.push(calls.slice(at, at + each));
+    return (await inGroups(lists, askList)).flat();
+  }
+
+  async function askList(calls: readonly RpcCall[]): Promise<RpcResult[]> {
+    const asked = [chainIdCall, ...calls];
+    const { status, body } = await post(asked.map((call, id) => ({ jsonrpc: "2.0", id, ...call })));
+    const [id, ...results] = parseList(body, asked.length, status);
+    if (id && "error" in id) throw new ListRefused("an error instead of the chain's id");
+    checkChain(id);
+    return results;
+  }
+
+  /** Each call in a request of its own, the chain's id first among them. */
+  async function askAlone(calls: readonly RpcCall[]): Promise<RpcResult[]> {
+    const [id, ...results] = await inGroups([chainIdCall, ...calls], async (call) => {
+      const { status, body } = await post({ jsonrpc: "2.0", id: 0, ...call });
+      return parseAnswer(body, status);
+    });
+    checkChain(id);
+    return results;
+  }
+
+  function checkChain(answer: RpcResult | undefined): void {
+    const chainId = answer && "result" in answer ? Number(answer.result) : Number.NaN;
+    if (chainId !== chain.id)
+      throw new NodeFault(`a node of ${chain.name} answered for chain ${chainId}, not ${chain.id}`);
+  }
+
+  /** @returns the answer's JSON, undefined where it is none. */
+  async function post(question: unknown): Promise<{ status: number; body: unknown }> {
+    try {
+      const response = await tracedFetch(url, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(question),
+        signal: AbortSignal.timeout(timeoutMs),
+        redirect: "error",
+      });
+      const { status } = response;
+      const text = await readCapped(response);
+      // Overload, a breakdown in front of the node, or a wrong key: nothing that another form of the question changes.
+      if ([401, 407, 408, 429, 502, 503, 504].includes(status)) throw new NodeFault(`HTTP ${status}`);
+      return { status, body: parseJson(text) };
+    } catch (error) {
+      if (error instanceof NodeFault) throw error;
+      const cause = error instanceof Error && error.cause instanceof Error ? error.cause.message : String(error);
+      throw new NodeFault(`no answer: ${cause}`);
+    }
+  }
+
+  return {
+    ask,
+    get mostCalls() {
+      return most;
+    },
+  };
+}
+
+const chainIdCall: RpcCall = { method: "eth_chainId", params: [] };
+
+async function inGroups<In, Out>(items: readonly In[], run: (item: In) => Promise<Out>): Promise<Out[]> {
+  const done: Out[] = [];
+  for (let at = 0; at < items.length; at += atOnce)
+    done.push(...(await Promise.all(items.slice(at, at + atOnce).map(run))));
+  return done;
 }
 
 /** Results by id: nodes may answer in any order, but each call must be answered once. */
-function parseAnswers(text: string, count: number): RpcResult[] {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch {
-    throw new NodeFault("the answer is not JSON");
-  }
-  if (!Array.isArray(parsed)) throw new NodeFault("the answer to a batch is not a list");
+function parseList(answers: unknown, count: number, status: number): RpcResult[] {
+  if (!Array.isArray(answers))
+    throw new ListRefused(isFine(status) ? "the answer to a list of calls is no list" : `HTTP ${status}`);
   const results = new Map<number, RpcResult>();
-  for (const item of parsed as unknown[]) {
-    if (typeof item !== "object" || item === null) throw new NodeFault("an answer is not an object");
-    const { id, result, error } = item as { id?: unknown; result?: unknown; error?: unknown };
-    if (typeof id !== "number" || id < 0 || id >= count || results.has(id)) throw new NodeFault("an answer to nothing");
+  for (const item of answers as unknown[]) {
+    const id = typeof item === "object" && item !== null && "id" in item ? item.id : undefined;
+    if (typeof id !== "number" || id < 0 || id >= count || results.has(id))
+      throw new ListRefused("an answer to nothing");
+    results.set(id, parseAnswer(item, status));
+  }
+  if (results.size !== count) throw new ListRefused(`${results.size} answers to ${count} calls`);
+  return Array.from({ length: count }, (_, id) => results.get(id) as RpcResult);
+}
+
+/** Many nodes send an error of JSON-RPC with a status of HTTP that is one too. */
+function parseAnswer(answer: unknown, status: number): RpcResult {
+  if (typeof answer === "object" && answer !== null) {
+    const { result, error } = answer as { result?: unknown; error?: unknown };
     if (typeof error === "object" && error !== null) {
       const { code, message, data } = error as { code?: unknown; message?: unknown; data?: unknown };
-      results.set(id, { error: { code: Number(code), message: String(message), data } });
-    } else {
-      results.set(id, { result });
+      return { error: { code: Number(code), message: String(message), data } };
     }
+    if (isFine(status) && !Array.isArray(answer)) return { result };
   }
-  if (results.size !== count) throw new NodeFault(`${results.size} answers to ${count} calls`);
-  return Array.from({ length: count }, (_, id) => results.get(id) as RpcResult);
+  throw new NodeFault(isFine(status) ? "the answer is not JSON-RPC" : `HTTP ${status}`);
+}
+
+function isFine(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 async function readCapped(response: Response): Promise<string> {

@@ -1,6 +1,7 @@
 import { createPublicClient, fallback, http, type PublicClient, webSocket } from "viem";
 import type { Chain } from "../chains.ts";
 import { tracedFetch } from "../telemetry/trace-rpc.ts";
+import { splitCredentials } from "./endpoint-url.ts";
 
 export type RpcClients = (chain: Chain) => PublicClient;
 
@@ -15,11 +16,11 @@ export function createRpcClients(): RpcClients {
   return (chain) => {
     const known = clients.get(chain.id);
     if (known) return known;
-    const transports = chain.rpcUrls.map((url) =>
-      /^ws/.test(url)
-        ? webSocket(url, { timeout: 10_000, retryCount: 0 })
-        : http(url, { timeout: 10_000, retryCount: 0, fetchFn: tracedFetch }),
-    );
+    const transports = chain.rpcUrls.map((address) => {
+      if (/^ws/.test(address)) return webSocket(address, { timeout: 10_000, retryCount: 0 });
+      const { url, headers } = splitCredentials(address);
+      return http(url, { timeout: 10_000, retryCount: 0, fetchFn: tracedFetch, fetchOptions: { headers } });
+    });
     const client = createPublicClient({
       chain: {
         id: chain.id,

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { loadConfig } from "../../src/config/config.ts";
+import { secretsOf } from "../../src/config/secrets-of.ts";
 import { loadSignerConfig } from "../../src/signing/signer-config.ts";
 
 const env = {
@@ -76,4 +77,18 @@ test("an empty word is the default, also where that is not off", () => {
 
 test("a secret in the wrong line is not shown", () => {
   expect(() => loadConfig({ ...env, SIGN_UP: "a-secret-that-belongs-elsewhere" })).toThrow(/^SIGN_UP: "a-secret-tha…"/);
+});
+
+test("an endpoint's user and password are taken where they can be sent, and are in no log", () => {
+  const { chains, ...config } = loadConfig({ ...env, RPC_URL_GOERLI: "https://us%40er:long%20secret@node.example/v1" });
+  expect(chains[0]?.rpcUrls).toEqual(["https://us%40er:long%20secret@node.example/v1"]);
+  expect(secretsOf({ chains, ...config })).toEqual(expect.arrayContaining(["long%20secret", "long secret"]));
+  for (const endpoint of ["wss://user:secret@node.example", "ws://user@node.example", "ws://:secret@node.example"])
+    expect(() => loadConfig({ ...env, RPC_URL_GOERLI: `https://node.example,${endpoint}` })).toThrow(
+      /^RPC_URL_GOERLI: a user and a password work in http\(s\) URLs alone(?!.*secret)/,
+    );
+  for (const wrong of ["http://", "https://user:pa ss@:80:80", "node.example"])
+    expect(() => loadConfig({ ...env, RPC_URL_GOERLI: wrong })).toThrow(
+      "RPC_URL_GOERLI: each entry must be an http(s) or ws(s) URL",
+    );
 });

@@ -1,4 +1,4 @@
-import type { Hex } from "viem";
+import { type Hex, keccak256, stringToBytes } from "viem";
 import { expect, test } from "vitest";
 import { markHostileLogs } from "../../src/indexing/hostile-logs.ts";
 import { consecutiveTopic, transferTopic, word, words } from "./hostile-cases.ts";
@@ -22,4 +22,17 @@ test("a contract with more than 10,000 logs of one movement in a block is left o
   }));
   expect(markHostileLogs(logs)).toHaveLength(1);
   expect(markHostileLogs(logs.slice(1))).toEqual(logs.slice(1));
+});
+
+test("a storm of a contract's updates of itself is one, and their texts are left out", () => {
+  for (const [event, data] of [
+    ["ContractURIUpdated()", "0x"],
+    ["ContractURIUpdated(string,string)", words(64n, 96n, 0n, 0n)],
+  ] as const) {
+    const topic = keccak256(stringToBytes(event));
+    const logs = Array.from({ length: 65 }, () => ({ ...place, topics: [topic, word(1n)], data: words(7n) }));
+    expect(markHostileLogs(logs)).toEqual([{ ...place, topics: [topic], data }]);
+    const others = logs.map((log, at) => ({ ...log, address: word(BigInt(at)) }));
+    expect(markHostileLogs(others)).toHaveLength(65);
+  }
 });

@@ -127,6 +127,8 @@ const topics = {
   BatchMetadataUpdate: "0x6bd5c950a8d8df17f772f5af37cb3655737899cbf903264b9795592da439661c",
   MetadataUpdate: "0xf8e1a15aba9398e019f0b49df1a4fde98ee17ae345cb5f6b5e2c27f5033e8ce7",
   URI: "0x6bb7ff708619ba0610cba295a58592e0451dee2622938c8755667688daf3529b",
+  ContractURIUpdated: keccak256(stringToBytes("ContractURIUpdated()")),
+  ContractURIUpdatedTo: keccak256(stringToBytes("ContractURIUpdated(string,string)")),
 } as const;
 const word = (value: bigint | Hex) =>
   typeof value === "bigint" ? toHex(value, { size: 32 }) : pad(value, { size: 32 });
@@ -152,6 +154,12 @@ test("hostile logs are set aside with a reason and later ones of everybody are s
   await say([topics.BatchMetadataUpdate], words(0n, max));
   await say([topics.MetadataUpdate], words(3n));
   await say([topics.URI, word(9n)], words(32n, 0n));
+  // ERC-7572's, bare and with what does not belong there; thirdweb's, with and without texts that decode.
+  await say([topics.ContractURIUpdated]);
+  await say([topics.ContractURIUpdated, word(1n), word(2n)], words(32n, max));
+  await say([topics.ContractURIUpdatedTo], words(64n, 96n, 0n, 0n));
+  await say([topics.ContractURIUpdatedTo], words(max, 2n ** 64n));
+  await say([topics.ContractURIUpdatedTo, word(1n)]);
   await untilIndexed(database.pool, chain);
 
   const of = [raw(forger.address)];
@@ -176,6 +184,7 @@ test("hostile logs are set aside with a reason and later ones of everybody are s
     ["3", "3"],
     ["9", "9"],
   ]);
+  expect(await query("SELECT 1 FROM nft.contract_updates WHERE contract = $1", of)).toHaveLength(5);
   const [{ schema } = {}] = await query("SELECT schema_name AS schema FROM nft.index_version WHERE live");
   const aside = await query(`SELECT event, reason FROM "${String(schema)}".rejected_log ORDER BY block_number`);
   expect(aside.map((row) => row["event"])).toEqual(

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import type { NftViews } from "../../src/db/tables/nft.ts";
 import { ensureNftViews } from "../../src/indexing/nft-views.ts";
 import { createTestDatabase, type TestDatabase } from "../setup/database.ts";
+import { createLedger } from "./ledger-fixture.ts";
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -66,6 +67,7 @@ const promised: { [view in keyof NftViews]: (keyof NftViews[view])[] } = {
       "to_token_id",
     ] as const),
   ],
+  "nft.contract_updates": ["chain_id", "block_number", "log_index", "block_timestamp", "contract"],
   "nft.heads": ["chain_id", "block_number", "block_timestamp"],
 };
 
@@ -105,3 +107,24 @@ test("a live schema that somebody dropped by hand does not take the other chains
   await ensureNftViews(database.url);
   await expectViewsAsPromised();
 });
+
+test("a live schema of an older version, which lacks a table, is shown with what it has", async () => {
+  await database.pool.query("DELETE FROM nft.index_version");
+  await createOlderSchema("c2_older");
+  await database.pool.query("INSERT INTO nft.index_version VALUES ('c2_older', 2, '0x00', true)");
+  await ensureNftViews(database.url);
+  const { rows } = await database.pool.query("SELECT chain_id, contract FROM nft.metadata_updates");
+  expect(rows).toEqual([{ chain_id: 2, contract: Buffer.from([1]) }]);
+  expect((await database.pool.query("SELECT * FROM nft.contract_updates")).rows).toEqual([]);
+});
+
+/** The tables of the index before it had updates of contracts. */
+async function createOlderSchema(schema: string): Promise<void> {
+  await createLedger(database.pool, schema);
+  await database.pool.query(`CREATE TABLE ${schema}.collection (address bytea, owner bytea, intent_id bytea, factory bytea,
+    block_number bigint, block_hash bytea, block_timestamp bigint, tx_hash bytea)`);
+  await database.pool.query(`CREATE TABLE ${schema}.metadata_update (block_number bigint, log_index integer,
+    block_timestamp bigint, contract bytea, from_token_id numeric(78), to_token_id numeric(78))`);
+  await database.pool.query(`CREATE TABLE ${schema}._ponder_checkpoint (latest_checkpoint text)`);
+  await database.pool.query(`INSERT INTO ${schema}.metadata_update VALUES (1, 0, 0, '\\x01', 0, 1)`);
+}

@@ -82,7 +82,7 @@ test.each(Object.keys(floods) as (keyof typeof floods)[])(
     await until(async () => (await shown()) === head, "the last honest mint", 600_000);
     await indexed.untilHead();
     const indexedBytes = await bytes();
-    await discover(indexed.database.db, 31337, head, 100);
+    await discover(indexed.database.db, 31337, head, { firstTokens: 100, refreshWindowSeconds: 0 });
     const after = await bytes();
     const count = async (sql: string) => Number((await query(`SELECT count(*) FROM ${sql}`))[0]?.["count"]);
     const figures = {

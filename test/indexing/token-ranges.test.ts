@@ -24,6 +24,8 @@ beforeAll(async () => {
       block_number bigint, block_hash bytea, block_timestamp bigint, tx_hash bytea)`);
     await database.pool.query(`CREATE TABLE ${schema}.metadata_update (block_number bigint, log_index integer,
       block_timestamp bigint, contract bytea, from_token_id numeric(78), to_token_id numeric(78))`);
+    await database.pool.query(`CREATE TABLE ${schema}.contract_update (block_number bigint, log_index integer,
+      block_timestamp bigint, contract bytea)`);
     await database.pool.query(`CREATE TABLE ${schema}._ponder_checkpoint (latest_checkpoint varchar(75),
       finalized_checkpoint varchar(75))`);
     await database.pool.query(`INSERT INTO ${schema}._ponder_checkpoint VALUES ('', '')`);

@@ -68,19 +68,19 @@ const first = Array.from({ length: firstTokens }, (_, at) => at);
 const all = Array.from({ length: tokens }, (_, at) => at);
 
 test("of contracts that nobody asked for the first tokens are queued, of collections of this installation all", async () => {
-  await discover(database.db, chainId, head, firstTokens);
+  await discover(database.db, chainId, head, { firstTokens, refreshWindowSeconds: 0 });
   expect([await queued(unasked), await queued(other), await queued(own)]).toEqual([first, first, all]);
   // Neither a further pass nor the sweep adds to them, and new tokens of the own collection are found.
   await mint(unasked, 100);
   head = await mint(own, 100);
-  await discover(database.db, chainId, head, firstTokens);
+  await discover(database.db, chainId, head, { firstTokens, refreshWindowSeconds: 0 });
   await sweep(database.db, chainId, firstTokens);
   expect([(await queued(unasked)).length, (await queued(own)).length]).toEqual([firstTokens, 2 * tokens]);
 });
 
 test("a token that moved between holders is queued", async () => {
   head = BigInt(await index.add([{ contract: other, tokenId: 20n, from: addressOf(0x12), to: addressOf(0x13) }]));
-  await discover(database.db, chainId, head, firstTokens);
+  await discover(database.db, chainId, head, { firstTokens, refreshWindowSeconds: 0 });
   expect(await queued(other)).toEqual([...first, 20]);
 });
 
@@ -91,7 +91,7 @@ test("a page of an account queues the tokens it shows, and no collections as a w
   expect(await queued(airdrop)).toEqual(all);
   await mint(airdrop, 100);
   head = await mint(airdrop, 200);
-  await discover(database.db, chainId, head, firstTokens);
+  await discover(database.db, chainId, head, { firstTokens, refreshWindowSeconds: 0 });
   expect(await queued(airdrop)).toEqual(all);
 });
 
@@ -106,7 +106,7 @@ test("a read of a token queues it before all others, and then its collection, al
   expect((await row(other, 15))?.priority).toBe(2);
   expect(await queued(other)).toEqual(all);
   head = await mint(other, 100);
-  await discover(database.db, chainId, head, firstTokens);
+  await discover(database.db, chainId, head, { firstTokens, refreshWindowSeconds: 0 });
   expect((await queued(other)).length).toBe(2 * tokens);
 });
 
@@ -126,7 +126,7 @@ test("each way of reading a collection is a demand for it", async () => {
   for (const [at, read] of reads.entries()) {
     const contract = addressOf(0x60 + at);
     head = await mint(contract, 0);
-    await discover(database.db, chainId, head, firstTokens);
+    await discover(database.db, chainId, head, { firstTokens, refreshWindowSeconds: 0 });
     expect(await queued(contract)).toEqual(first);
     await read(contract);
     await afterDemand();

@@ -1,5 +1,6 @@
 import { createWalletClient, http, parseAbi, parseEther, toFunctionSelector } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { toBytes } from "../../src/db/bytes.ts";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
 import type { Services } from "../../src/services.ts";
@@ -34,6 +35,24 @@ async function settingsOf(address: `0x${string}`) {
     receiver: (await s.h.chain.readContract({ ...read, functionName: "royaltiesAddress" })).toLowerCase(),
   };
 }
+
+test("what an update changed is read from the product again, which announces no change of its royalties", async () => {
+  const contract = await s.contract();
+  await s.h.database.pool.query(
+    `INSERT INTO service.contract_metadata (chain_id, address, fetched_block, next_attempt_at)
+     VALUES ($1, $2, 0, 'infinity')`,
+    [s.h.node.id, toBytes(contract)],
+  );
+  const done = await change(contract, { royaltiesBps: 750n });
+  await s.h.until(s.services, done.request.id, ["finalized"]);
+  const { rows } = await s.h.database.pool.query(
+    `SELECT c.wanted_block = r.mined_block AS is_wanted, c.next_attempt_at <= clock_timestamp() AS is_due
+     FROM service.contract_metadata c, service.nonce_reservation r WHERE c.address = $1 AND r.intent_id = $2`,
+    [toBytes(contract), done.request.id],
+  );
+  expect(rows).toEqual([{ is_wanted: true, is_due: true }]);
+  expect((await settingsOf(contract)).bps).toBe(750n);
+});
 
 test("one faulty endpoint of three writes nothing into the settings, where two have to agree", async () => {
   const contract = await s.contract();

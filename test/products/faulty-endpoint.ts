@@ -12,6 +12,19 @@ interface Answer {
   error?: { code: number; message: string };
 }
 
+export function refuse(answer: Answer, error: NonNullable<Answer["error"]>): void {
+  delete answer.result;
+  answer.error = error;
+}
+
+type Fault = NonNullable<Parameters<typeof FaultyEndpoint.start>[1]>;
+
+export const withoutPending: Fault = {
+  answer: ({ params }, answer) => {
+    if (params?.at(-1) === "pending") refuse(answer, { code: -32_602, message: "invalid block tag: pending" });
+  },
+};
+
 /** An endpoint that passes everything on to a node, but for one fault. */
 export class FaultyEndpoint {
   readonly #server: Server;
@@ -22,7 +35,7 @@ export class FaultyEndpoint {
 
   /** It gives an address of its choice for one call. @param selector of the call. */
   static async withAddress(target: string, selector: Hex, address: Address): Promise<FaultyEndpoint> {
-    return await FaultyEndpoint.#start(target, {
+    return await FaultyEndpoint.start(target, {
       answer: ({ method, params }, answer) => {
         const [call] = (params ?? []) as { data?: Hex; input?: Hex }[];
         const data = call?.data ?? call?.input;
@@ -32,9 +45,14 @@ export class FaultyEndpoint {
     });
   }
 
+  /** It knows no pending block. */
+  static async withoutPending(target: string): Promise<FaultyEndpoint> {
+    return await FaultyEndpoint.start(target, withoutPending);
+  }
+
   /** Its newest block is an old one. */
   static async behind(target: string, block: bigint): Promise<FaultyEndpoint> {
-    return await FaultyEndpoint.#start(target, {
+    return await FaultyEndpoint.start(target, {
       ask: (call) => {
         if (call.method === "eth_getBlockByNumber" && call.params?.[0] === "latest")
           call.params = [numberToHex(block), ...call.params.slice(1)];
@@ -47,29 +65,43 @@ export class FaultyEndpoint {
 
   /** Its node cannot estimate gas, for a reason of its own. @param next the error of the next estimate; null: none. */
   static async unableToEstimate(target: string, next: () => Answer["error"] | null): Promise<FaultyEndpoint> {
-    return await FaultyEndpoint.#start(target, {
+    return await FaultyEndpoint.start(target, {
       answer: ({ method }, answer) => {
         const error = method === "eth_estimateGas" ? next() : null;
-        if (!error) return;
-        delete answer.result;
-        answer.error = error;
+        if (error) refuse(answer, error);
       },
     });
   }
 
-  static async #start(
+  /**
+   * @param fault what it does to a call, and to its answer. `mostCalls`: longer lists of calls are refused as a whole;
+   *   below 1 all lists. `credentials`: what it wants as user and password.
+   */
+  static async start(
     target: string,
-    fault: { ask?: (call: Call) => void; answer?: (call: Call, answer: Answer) => void },
+    fault: {
+      ask?: (call: Call) => void;
+      answer?: (call: Call, answer: Answer) => void;
+      mostCalls?: number;
+      credentials?: string;
+    },
   ): Promise<FaultyEndpoint> {
     const server = createServer(async (request, response) => {
       const asked = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Call | Call[];
       const calls = [asked].flat();
+      const { mostCalls = Number.POSITIVE_INFINITY, credentials } = fault;
+      const wanted = credentials && `Basic ${Buffer.from(credentials).toString("base64")}`;
+      if (wanted && request.headers.authorization !== wanted) return response.writeHead(401).end("who are you?");
+      if (Array.isArray(asked) && asked.length > mostCalls) {
+        const error = { code: -32_600, message: "batch requests are not supported" };
+        return response.writeHead(400).end(JSON.stringify({ jsonrpc: "2.0", id: null, error }));
+      }
       for (const call of calls) fault.ask?.(call);
       const headers = { "content-type": "application/json" };
       const answers = await (await fetch(target, { method: "POST", headers, body: JSON.stringify(asked) })).json();
       for (const [index, call] of calls.entries())
         fault.answer?.(call, Array.isArray(asked) ? answers[index] : answers);
-      response.writeHead(200, headers).end(JSON.stringify(answers));
+      return response.writeHead(200, headers).end(JSON.stringify(answers));
     });
     await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
     return new FaultyEndpoint(server);

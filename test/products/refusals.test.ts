@@ -97,6 +97,21 @@ test("a node that cannot simulate refuses nothing, at whichever of its answers",
   }
 });
 
+test("what the contract refuses is refused also by a node that knows no pending block", async () => {
+  const contract = await s.contract();
+  const endpoint = await FaultyEndpoint.withoutPending(s.h.node.url);
+  try {
+    const services = s.h.process({ RPC_URL_GOERLI: endpoint.url });
+    const minted = await s.mint({ contract, tokens: [{ to: randomAddress(), uri }] }, services);
+    await s.ended(minted);
+    const to = s.h.operator?.address ?? "";
+    const asked = s.mint({ contract, tokens: [{ to, uri }] }, services);
+    await expect(asked).rejects.toMatchObject({ code: "value_error" });
+  } finally {
+    await endpoint.stop();
+  }
+});
+
 test("what the chain itself says of a call is a refusal, in the words of any node", () => {
   const data = `0x08c379a0${"0".repeat(128)}`;
   for (const error of [

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { toBytes } from "../../src/db/bytes.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
 import { untilSigned } from "../../src/relay/requests/until-signed.ts";
 import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
@@ -53,6 +54,40 @@ test("an update changes what was asked and leaves the rest of the record as it w
   const signed = await untilSigned(api, goerli(api), intent);
   await h.until(worker, signed.id, done);
   expect(await runtimeConfig()).toEqual({ ...before, baseURI: "ipfs://revealed/" });
+});
+
+test("what an update changed is read from the collection again, at its block or later", async () => {
+  const key = [goerli(api).id, toBytes(contract)];
+  const read = { wanted_block: null, is_due: false };
+  // As of a collection that was read and told nothing new for long.
+  await api.pool.query(
+    `INSERT INTO service.contract_metadata (chain_id, address, fetched_block, next_attempt_at, unchanged)
+     VALUES ($1, $2, 0, 'infinity', 9)`,
+    key,
+  );
+  const look = async () => {
+    const { rows } = await api.pool.query(
+      `SELECT wanted_block, next_attempt_at <= clock_timestamp() AS is_due, unchanged FROM service.contract_metadata
+       WHERE chain_id = $1 AND address = $2`,
+      key,
+    );
+    return rows[0];
+  };
+  expect(await look()).toMatchObject(read);
+  const signed = await untilSigned(api, goerli(api), await accept({ royaltiesBps: 750n }));
+  await h.until(worker, signed.id, done);
+  const { rows } = await api.pool.query("SELECT mined_block FROM service.nonce_reservation WHERE intent_id = $1", [
+    signed.id,
+  ]);
+  expect(await look()).toEqual({ wanted_block: rows[0].mined_block, is_due: true, unchanged: 0 });
+  // Another collection's deployment is no reason.
+  await api.pool.query(
+    "UPDATE service.contract_metadata SET wanted_block = NULL, next_attempt_at = 'infinity' WHERE chain_id = $1 AND address = $2",
+    key,
+  );
+  const { deployment } = await deployCollection(api, caller, launch());
+  await h.until(worker, deployment.id, done);
+  expect(await look()).toMatchObject(read);
 });
 
 test("updates accepted at once land in their order, each on top of the one before", async () => {

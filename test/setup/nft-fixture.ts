@@ -97,6 +97,17 @@ export class NftFixture {
     return this.#block;
   }
 
+  /** The contract says that what it tells of itself changed. */
+  async announceContract(contract: string): Promise<number> {
+    this.#block += 1;
+    await this.#pool.query(`INSERT INTO ${this.#schema}.contract_update VALUES ($1, 0, 0, $2)`, [
+      this.#block,
+      bytes(contract),
+    ]);
+    await this.setHead(this.#block);
+    return this.#block;
+  }
+
   async setHead(block: number): Promise<void> {
     this.#block = block;
     const time = String(Math.floor(Date.now() / 1000)).padStart(10, "0");
@@ -114,6 +125,8 @@ async function createTables(pool: pg.Pool, schema: string): Promise<void> {
     block_number bigint, block_hash bytea, block_timestamp bigint, tx_hash bytea)`);
   await pool.query(`CREATE TABLE ${schema}.metadata_update (block_number bigint, log_index integer,
     block_timestamp bigint, contract bytea, from_token_id numeric(78), to_token_id numeric(78))`);
+  await pool.query(`CREATE TABLE ${schema}.contract_update (block_number bigint, log_index integer,
+    block_timestamp bigint, contract bytea)`);
   await pool.query(`CREATE TABLE ${schema}._ponder_checkpoint (latest_checkpoint text)`);
   for (const statement of readIndexStatements(schema)) await pool.query(statement);
 }

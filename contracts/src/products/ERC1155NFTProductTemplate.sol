@@ -10,6 +10,7 @@ import {ProductWord} from "./ProductWord.sol";
 /// @dev A clone obeys only the operator that made the template, which also packed the clone's arguments.
 contract ERC1155NFTProductTemplate is ERC1155ProductCore {
     address private immutable _operator;
+    address private immutable _self = address(this);
 
     constructor() {
         _operator = msg.sender;
@@ -35,7 +36,8 @@ contract ERC1155NFTProductTemplate is ERC1155ProductCore {
     }
 
     function _argsCode() internal view override returns (address holder, uint256 offset) {
-        return (address(this), ProductClone.PROXY_BYTES);
+        // The template itself has none: read as such, its code would be lengths that lead anywhere.
+        return address(this) == _self ? (address(0), uint256(0)) : (address(this), ProductClone.PROXY_BYTES);
     }
 
     function _initialiser() internal view override returns (address) {

@@ -68,7 +68,8 @@ abstract contract ERC1155ProductCore is ProductCore, IERC1155Product {
     }
 
     function setURI(string calldata _newURI) external {
-        _requireRole(UPDATE_CONTRACT_ROLE);
+        uint256 hot = _requireRole(UPDATE_CONTRACT_ROLE);
+        require(hot & ProductWord.METADATA_UPDATABLE != 0, "Metadata is frozen");
         _defaultUri = _storeText(_newURI);
     }
 

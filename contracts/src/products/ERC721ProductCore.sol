@@ -158,9 +158,9 @@ abstract contract ERC721ProductCore is ProductCore, IERC721Product {
     }
 
     function supportsInterface(bytes4 interfaceId) external view returns (bool) {
-        // ERC-165, ERC-721, ERC-721 metadata, ERC-2981
+        // ERC-165, ERC-721, ERC-721 metadata, ERC-2981, ERC-4906
         return interfaceId == 0x01ffc9a7 || interfaceId == 0x80ac58cd || interfaceId == 0x5b5e139f
-            || interfaceId == 0x2a55205a;
+            || interfaceId == 0x2a55205a || interfaceId == 0x49064906;
     }
 
     // -------------------------------------------------------------- inside

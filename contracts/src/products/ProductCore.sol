@@ -28,7 +28,7 @@ abstract contract ProductCore is ProductRoles {
 
     bool private transient _locked;
 
-    /// @dev The code that carries the packed arguments, and where in it they begin.
+    /// @dev The code that carries the packed arguments, and where in it they begin; the zero address for a contract without any.
     function _argsCode() internal view virtual returns (address holder, uint256 offset);
 
     /// @dev Is told that all token URIs changed.
@@ -147,8 +147,9 @@ abstract contract ProductCore is ProductRoles {
         require(bps <= ROYALTIES_BASIS, "Cannot set royalties to over 100%");
     }
 
-    function _args() private view returns (Args memory) {
+    function _args() private view returns (Args memory args) {
         (address holder, uint256 offset) = _argsCode();
+        if (holder == address(0)) return args;
         return ProductArgs.unpack(CodeBlob.read(holder, offset, holder.code.length - offset));
     }
 

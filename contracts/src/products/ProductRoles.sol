@@ -119,26 +119,38 @@ abstract contract ProductRoles is IProduct {
         return _setLists(hot, lists);
     }
 
-    /// @dev Replaces the lists of the roles that are named. Of the former members of a list, those that `grantRole`
-    ///   made members too remain members.
+    /// @dev Replaces the lists of the roles that are named; several lists of one role are one. Of the former members of a
+    ///   list, those that `grantRole` made members too remain members.
     function _setLists(uint256 hot, RolesAddresses[] memory lists) internal returns (uint256) {
         for (uint256 i; i < lists.length; ++i) {
             RolesAddresses memory next = lists[i];
             uint256 bit = _bit(next.role);
             require(bit > ADMIN_BIT, string.concat("GranularRoles: invalid role ", _hex(next.role)));
             uint256 frozen = bit << ProductWord.FROZEN_SHIFT;
-            require(hot & frozen == 0, string.concat("GranularRoles: role ", _hex(next.role), " is frozen"));
             address[] storage list = _lists[next.role];
-            for (uint256 k; k < list.length; ++k) {
-                _setListed(next.role, bit, list[k], false);
+            bool goesOn = _isNamedBefore(lists, i);
+            if (!goesOn) {
+                require(hot & frozen == 0, string.concat("GranularRoles: role ", _hex(next.role), " is frozen"));
+                for (uint256 k; k < list.length; ++k) {
+                    _setListed(next.role, bit, list[k], false);
+                }
+                if (list.length + next.addresses.length != 0) _lists[next.role] = next.addresses;
             }
             for (uint256 k; k < next.addresses.length; ++k) {
+                if (goesOn) list.push(next.addresses[k]);
                 _setListed(next.role, bit, next.addresses[k], true);
             }
-            if (list.length + next.addresses.length != 0) _lists[next.role] = next.addresses;
             if (next.frozen) hot |= frozen;
         }
         return hot;
+    }
+
+    /// @dev Whether an earlier list is of the same role.
+    function _isNamedBefore(RolesAddresses[] memory lists, uint256 index) private pure returns (bool) {
+        for (uint256 i; i < index; ++i) {
+            if (lists[i].role == lists[index].role) return true;
+        }
+        return false;
     }
 
     function _setListed(bytes32 role, uint256 bit, address account, bool on) private {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 pragma solidity 0.8.37;
 
+import {Strings} from "@openzeppelin/contracts/utils/Strings.sol";
 import {ERC1155NFTProduct} from "../../src/products/ERC1155NFTProduct.sol";
 import {ERC721NFTProduct} from "../../src/products/ERC721NFTProduct.sol";
 import {IERC1155Product} from "../../src/products/IERC1155Product.sol";
@@ -198,8 +199,51 @@ contract ProductsTest is ProductFixture {
                 check(all[i].supportsInterface(known[i][k]), "known");
             }
             check(!all[i].supportsInterface(0xffffffff) && !all[i].supportsInterface(0x7965db0b), "unknown");
-            check(!all[i].supportsInterface(0x49064906), "not said");
+            // ERC-4906 is of ERC-721; ERC-1155 has its own event.
+            check(all[i].supportsInterface(0x49064906) == (i == 0), "says that it announces updates");
         }
+    }
+
+    function test_viewsOfATemplateAnswerAsOfAContractWithoutSettings() external {
+        address[2] memory templates = [operator.template721(), operator.template1155()];
+        for (uint256 i; i < 2; ++i) {
+            IProduct p = IProduct(templates[i]);
+            check(same(p.name(), "") && same(p.symbol(), "") && same(p.baseURI(), ""), "no texts");
+            check(p.royaltiesBasisPoints() == 0 && p.royaltiesAddress() == address(0), "no royalties");
+            (address receiver, uint256 amount) = p.royaltyInfo(1, 10_000);
+            check(receiver == address(0) && amount == 0 && bytes(p.contractURI()).length != 0, "asks for nothing");
+            check(p.owner() == address(0) && !p.metadataUpdatable() && !p.tokensTransferable(), "nobody's");
+        }
+        check(same(IERC1155Product(templates[1]).uri(7), ""), "no URI");
+        refuses(STRANGER, templates[0], abi.encodeCall(IERC721Product.tokenURI, (7)), "ERC721: invalid token ID");
+    }
+
+    function test_listsOfOneRoleInOneCallAreOne() external {
+        IERC721Product p = IERC721Product(clone721());
+        RolesAddresses[] memory lists = new RolesAddresses[](3);
+        lists[0] = RolesAddresses(MINT, new address[](1), true);
+        lists[0].addresses[0] = BUYER;
+        lists[1] = RolesAddresses(BURN, new address[](1), false);
+        lists[1].addresses[0] = BUYER;
+        lists[2] = RolesAddresses(MINT, new address[](2), false);
+        lists[2].addresses[0] = STRANGER;
+        lists[2].addresses[1] = BUYER;
+        allows(OWNER, address(p), update(runtime(), lists, false));
+        check(p.hasRole(MINT, BUYER) && p.hasRole(MINT, STRANGER) && p.hasRole(BURN, BUYER), "all are members");
+        refuses(
+            OWNER,
+            address(p),
+            update(runtime(), lists, false),
+            string.concat("GranularRoles: role ", Strings.toHexString(uint256(MINT), 32), " is frozen")
+        );
+        // The next list replaces all of them.
+        IERC721Product q = IERC721Product(clone721());
+        lists[0].frozen = false;
+        allows(OWNER, address(q), update(runtime(), lists, false));
+        RolesAddresses[] memory one = new RolesAddresses[](1);
+        one[0] = RolesAddresses(MINT, new address[](0), false);
+        allows(OWNER, address(q), update(runtime(), one, false));
+        check(!q.hasRole(MINT, BUYER) && !q.hasRole(MINT, STRANGER) && q.hasRole(BURN, BUYER), "the list is empty");
     }
 
     function test_receiversHearWhoAndWhat() external {
@@ -260,6 +304,70 @@ contract ProductsTest is ProductFixture {
         allows(OWNER, address(p), abi.encodeCall(IERC1155Product.mintByOwner, (OWNER, 2, 1, "")));
         allows(OWNER, address(p), abi.encodeCall(IERC1155Product.setURI, ("default")));
         check(same(p.uri(2), "default") && same(p.uri(3), "default"), "the default");
+    }
+
+    // ------------------------------------------------------------------ what a freeze holds
+
+    function test_aFrozenContractKeepsWhatIsShownOfTokensWithoutAUri() external {
+        IERC1155Product p = clone1155();
+        bytes memory other = abi.encodeCall(IERC1155Product.setURI, ("other"));
+        allows(OWNER, address(p), abi.encodeCall(IERC1155Product.setURI, ("default")));
+        allows(OWNER, address(p), abi.encodeCall(IERC1155Product.mintByOwner, (OWNER, 1, 1, "")));
+        ProductRuntime memory r = runtime();
+        r.metadataUpdatable = false;
+        allows(OWNER, address(p), update(r, noLists(), false));
+        refuses(OWNER, address(p), other, "Metadata is frozen");
+        check(same(p.uri(1), "default"), "as it was frozen");
+        // Who may not change it hears that first.
+        refuses(
+            STRANGER,
+            address(p),
+            other,
+            string.concat(
+                "AccessControl: account ",
+                Strings.toHexString(STRANGER),
+                " is missing role ",
+                Strings.toHexString(uint256(UPDATE_CONTRACT), 32)
+            )
+        );
+    }
+
+    /// @dev As the original's: docs/contracts.md tells holders what a freeze does not hold.
+    function test_aFreezeOfATokenHoldsItsOwnUriAndNoLongerThanItLives() external {
+        IERC721Product p = clone721();
+        allows(OWNER, address(p), abi.encodeCall(IERC721Product.mintToCaller, (OWNER, 1, "a")));
+        allows(OWNER, address(p), uriOf(1, "", true));
+        refuses(OWNER, address(p), uriOf(1, "b", false), "Token: Token is frozen");
+        ProductRuntime memory r = runtime();
+        r.baseURI = "base/";
+        allows(OWNER, address(p), update(r, noLists(), false));
+        check(same(p.tokenURI(1), "base/a"), "the base URI is the contract's");
+        allows(OWNER, address(p), abi.encodeCall(IERC721Product.burn, (1)));
+        allows(OWNER, address(p), abi.encodeCall(IERC721Product.mintToCaller, (OWNER, 1, "c")));
+        check(same(p.tokenURI(1), "base/c") && p.freezeTokenUris(1), "another token under the same id, frozen too");
+        refuses(OWNER, address(p), uriOf(1, "d", false), "Token: Token is frozen");
+        IERC1155Product q = clone1155();
+        allows(OWNER, address(q), abi.encodeCall(IERC1155Product.mintByOwner, (OWNER, 1, 1, "a")));
+        allows(OWNER, address(q), abi.encodeCall(IERC1155Product.updateTokenUri, (1, "", true)));
+        allows(OWNER, address(q), abi.encodeCall(IERC1155Product.burn, (1, 1)));
+        allows(OWNER, address(q), abi.encodeCall(IERC1155Product.mintByOwner, (OWNER, 1, 0, "b")));
+        allows(OWNER, address(q), abi.encodeCall(IERC1155Product.mintByOwner, (OWNER, 1, 0, "c")));
+        check(same(q.uri(1), "c") && q.totalSupply(1) == 0, "of an id that nobody holds");
+    }
+
+    /// @dev As the original's: both end ADMIN_ROLE, and a list is its role's.
+    function test_aListedAccountKeepsItsRoleUntilTheListIsReplaced() external {
+        IERC721Product p = clone721(deployment(), runtime(), listOf(MINT, OWNER, false));
+        vm.prank(OWNER);
+        p.transferOwnership(BUYER);
+        check(p.hasRole(MINT, OWNER) && !p.hasRole(ADMIN, OWNER) && !p.hasRole(BURN, OWNER), "listed still");
+        IERC721Product q = clone721(deployment(), runtime(), listOf(MINT, address(operator), false));
+        vm.prank(OWNER);
+        q.revokeNFTPortPermissions();
+        check(q.hasRole(MINT, address(operator)) && !q.hasRole(ADMIN, address(operator)), "listed still");
+        allows(BUYER, address(p), update(runtime(), listOf(MINT, address(0), false), false));
+        allows(OWNER, address(q), update(runtime(), listOf(MINT, address(0), false), false));
+        check(!p.hasRole(MINT, OWNER) && !q.hasRole(MINT, address(operator)), "replaced by nobody");
     }
 
     // ------------------------------------------------------------------ layout

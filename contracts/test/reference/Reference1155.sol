@@ -77,6 +77,7 @@ contract Reference1155 is ERC1155, ReferenceProduct {
     }
 
     function setURI(string calldata newURI) external onlyRole(UPDATE_CONTRACT_ROLE) {
+        require(metadataUpdatable, "Metadata is frozen");
         _setURI(newURI);
     }
 

@@ -56,7 +56,7 @@ contract Reference721 is ERC721URIStorage, ReferenceProduct {
     }
 
     function supportsInterface(bytes4 interfaceId) public view override returns (bool) {
-        return interfaceId == 0x2a55205a || ERC721.supportsInterface(interfaceId);
+        return interfaceId == 0x2a55205a || interfaceId == 0x49064906 || ERC721.supportsInterface(interfaceId);
     }
 
     /// @dev OpenZeppelin calls it before it asks the receiver: by then everything is written.

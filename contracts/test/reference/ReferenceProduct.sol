@@ -141,22 +141,27 @@ abstract contract ReferenceProduct {
                     || role == TRANSFER_ROLE,
                 string.concat("GranularRoles: invalid role ", Strings.toHexString(uint256(role), 32))
             );
+            bool first = true;
+            for (uint256 k; k < i; ++k) {
+                if (lists[k].role == role) first = false;
+            }
             require(
-                !_frozen[role],
+                !_frozen[role] || !first,
                 string.concat("GranularRoles: role ", Strings.toHexString(uint256(role), 32), " is frozen")
             );
-            address[] memory former = _lists[role];
+            address[] memory former = first ? _lists[role] : new address[](0);
             for (uint256 k; k < former.length; ++k) {
                 bool was = _isMember(role, former[k]);
                 _listed[role][former[k]] = false;
                 if (was && !_isMember(role, former[k])) emit RoleRevoked(role, former[k], msg.sender);
             }
+            if (first) delete _lists[role];
             for (uint256 k; k < lists[i].addresses.length; ++k) {
                 address account = lists[i].addresses[k];
                 if (!_isMember(role, account)) emit RoleGranted(role, account, msg.sender);
                 _listed[role][account] = true;
+                _lists[role].push(account);
             }
-            _lists[role] = lists[i].addresses;
             if (lists[i].frozen) _frozen[role] = true;
         }
     }

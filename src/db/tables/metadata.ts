@@ -72,6 +72,12 @@ interface ContractMetadataTable {
   cached_thumbnail_url: string | null;
   cached_banner_url: string | null;
   royalty_bps: number | null;
+  /** The row is stale until it was read at this block or a later one. */
+  wanted_block: bigint | null;
+  /** Readings in a row that found nothing new; each doubles the time to the next. */
+  unchanged: Generated<number>;
+  /** It is an ERC-20 whose logs look like ERC-721's; null: not asked yet. */
+  fungible: boolean | null;
   refresh_requested_at: Date | null;
   refresh_applied_at: Date | null;
   contract_uri: string | null;

@@ -21,6 +21,7 @@ export interface NftViews {
   "nft.rejected_logs": RejectedLogView;
   "nft.token_ranges": TokenRangeView;
   "nft.metadata_updates": MetadataUpdateView;
+  "nft.contract_updates": ContractUpdateView;
   "nft.heads": HeadView;
 }
 
@@ -126,6 +127,15 @@ interface MetadataUpdateView {
   contract: Buffer;
   from_token_id: string;
   to_token_id: string;
+}
+
+/** ERC-7572 ContractURIUpdated: what the contract tells of itself changed. */
+interface ContractUpdateView {
+  chain_id: number;
+  block_number: bigint;
+  log_index: number;
+  block_timestamp: bigint;
+  contract: Buffer;
 }
 
 /** The last block the index has taken in, per chain. */

@@ -33,6 +33,29 @@ export async function recordAnnouncements(db: Kysely<Database>, chainId: number,
 }
 
 /**
+ * Queues contracts that announced a change of what they tell of themselves (ERC-7572), from a block on: a third party's once
+ * in `windowSeconds`, however often it announces, collections of our factory at once. Those without a record are new, and
+ * read anyway.
+ */
+export async function queueContractUpdates(
+  db: Kysely<Database>,
+  chainId: number,
+  from: bigint,
+  windowSeconds: number,
+): Promise<void> {
+  await sql`
+    UPDATE service.contract_metadata c SET wanted_block = u.block, attempts = 0, unchanged = 0,
+      next_attempt_at = CASE WHEN c.lease_until > clock_timestamp() THEN c.next_attempt_at ELSE least(c.next_attempt_at,
+        CASE WHEN EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chainId} AND o.address = c.address)
+        THEN clock_timestamp()
+        ELSE greatest(clock_timestamp(), c.attempted_at + make_interval(secs => ${windowSeconds})) END) END
+    FROM (SELECT contract, max(block_number) AS block FROM nft.contract_updates
+      WHERE chain_id = ${chainId} AND block_number >= ${from} GROUP BY contract) u
+    WHERE c.chain_id = ${chainId} AND c.address = u.contract
+      AND coalesce(c.fetched_block < u.block, true) AND coalesce(c.wanted_block < u.block, true)`.execute(db);
+}
+
+/**
  * Queues what was announced: tokens whose URI was read before the event's block are stale. A third
  * party's contract gets this once in `windowSeconds`, however often it calls; collections of our
  * factory, whose events come from their admins' transactions, at once.

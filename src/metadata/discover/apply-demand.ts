@@ -1,4 +1,4 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, sql } from "kysely";
 import type { Database } from "../../db/database.ts";
 import { withheldContracts, withheldToken } from "../../db/withheld-token.ts";
 import type { DemandKind } from "./metadata-demand.ts";
@@ -43,6 +43,12 @@ export async function applyDemand(db: Kysely<Database>, chainId: number): Promis
   return demands.length > 0;
 }
 
+/** Whether a contract is no collection although its logs look like one's: what it has are no tokens. */
+export function isFungible(chainId: number, contract: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql`EXISTS (SELECT FROM service.contract_metadata e
+    WHERE e.chain_id = ${chainId} AND e.address = ${contract} AND e.fungible)`;
+}
+
 async function queueTokens(db: Kysely<Database>, chainId: number, tokens: readonly Demand[]): Promise<void> {
   if (tokens.length === 0) return;
   await sql`
@@ -50,9 +56,9 @@ async function queueTokens(db: Kysely<Database>, chainId: number, tokens: readon
     SELECT ${chainId}, l.contract, l.token_id, 0
     FROM unnest(${tokens.map(({ address }) => address)}::bytea[], ${tokens.map((demand) => demand.token_id)}::numeric[])
       AS l (contract, token_id)
-    WHERE EXISTS (SELECT FROM nft.tokens t
+    WHERE NOT ${isFungible(chainId, sql`l.contract`)} AND (EXISTS (SELECT FROM nft.tokens t
         WHERE t.chain_id = ${chainId} AND t.contract = l.contract AND t.token_id = l.token_id)
-      OR EXISTS (SELECT FROM ${sql.raw(withheldToken({ chainId: String(chainId), contract: "l.contract", tokenId: "l.token_id" }))} w)
+      OR EXISTS (SELECT FROM ${sql.raw(withheldToken({ chainId: String(chainId), contract: "l.contract", tokenId: "l.token_id" }))} w))
     ORDER BY l.contract, l.token_id
     ON CONFLICT (chain_id, contract, token_id) DO UPDATE SET priority = 0, next_attempt_at = clock_timestamp()
     WHERE (m.status = 'pending' AND m.attempts = 0 AND m.priority > 0)
@@ -65,7 +71,8 @@ async function queueHeld(db: Kysely<Database>, chainId: number, account: Buffer)
   await sql`
     INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
     SELECT ${chainId}, h.contract, h.token_id, 1 FROM nft.holding_rows h
-    WHERE h.chain_id = ${chainId} AND h.owner = ${account} AND h.amount > 0 AND NOT EXISTS (
+    WHERE h.chain_id = ${chainId} AND h.owner = ${account} AND h.amount > 0
+      AND NOT ${isFungible(chainId, sql`h.contract`)} AND NOT EXISTS (
       SELECT FROM service.token_metadata m
       WHERE m.chain_id = ${chainId} AND m.contract = h.contract AND m.token_id = h.token_id)
     ORDER BY h.contract, h.token_id LIMIT ${perList}

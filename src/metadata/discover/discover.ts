@@ -1,7 +1,8 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
+import type { Config } from "../../config/config.ts";
 import type { Database } from "../../db/database.ts";
-import { recordAnnouncements } from "./announcements.ts";
-import { recordContracts } from "./apply-demand.ts";
+import { queueContractUpdates, recordAnnouncements } from "./announcements.ts";
+import { isFungible, recordContracts } from "./apply-demand.ts";
 import { queueReborn } from "./reborn.ts";
 
 /**
@@ -30,13 +31,14 @@ export async function readIndexHead(db: Kysely<Database>, chainId: number): Prom
  * the index.
  *
  * @param firstTokens of a contract that no reader asked for.
+ * @param refreshWindowSeconds between two readings of a third party's contract that it announces.
  * @returns whether a token was queued.
  */
 export async function discover(
   db: Kysely<Database>,
   chainId: number,
   head: bigint,
-  firstTokens: number,
+  { firstTokens, refreshWindowSeconds }: Pick<Config["metadata"], "firstTokens" | "refreshWindowSeconds">,
 ): Promise<boolean> {
   await db
     .insertInto("service.metadata_cursor")
@@ -54,6 +56,7 @@ export async function discover(
   await queueMoved(db, chainId, back(cursor.mint_block));
   await queueLaunched(db, chainId, back(cursor.mint_block));
   await recordAnnouncements(db, chainId, back(cursor.update_block));
+  await queueContractUpdates(db, chainId, back(cursor.update_block), refreshWindowSeconds);
   // The head is taken as it was before this pass: rows that came meanwhile are seen by the next one.
   // It may go back: another version of the index, or a local chain that began anew.
   await db
@@ -121,7 +124,7 @@ async function queueMinted(
   const isNew = sql`NOT EXISTS (SELECT FROM service.token_metadata m
     WHERE m.chain_id = ${chainId} AND m.contract = t.contract AND m.token_id = t.token_id)`;
   const room = (contract: RawBuilder<unknown>) => sql`(SELECT
-      CASE WHEN EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chainId} AND o.address = ${contract})
+      CASE WHEN ${isFungible(chainId, contract)} THEN 0 WHEN EXISTS (SELECT FROM nft.collections o WHERE o.chain_id = ${chainId} AND o.address = ${contract})
         OR EXISTS (SELECT FROM service.self_deployment d WHERE d.chain_id = ${chainId} AND d.address = ${contract})
         OR EXISTS (SELECT FROM service.contract_metadata l
           WHERE l.chain_id = ${chainId} AND l.address = ${contract} AND l.demanded_at IS NOT NULL)
@@ -175,7 +178,7 @@ async function queueMoved(db: Kysely<Database>, chainId: number, from: bigint): 
             WHERE m.chain_id = ${chainId} AND m.contract = x.contract AND m.token_id = x.token_id)) x) f
     CROSS JOIN LATERAL (SELECT count(*) AS queued FROM (SELECT FROM service.token_metadata q
       WHERE q.chain_id = ${chainId} AND q.contract = f.contract LIMIT ${movedTokens}) q) q
-    WHERE f.position <= ${movedTokens} - q.queued
+    WHERE f.position <= ${movedTokens} - q.queued AND NOT ${isFungible(chainId, sql`f.contract`)}
     LIMIT ${portion}
     ON CONFLICT DO NOTHING`.execute(db);
 }
@@ -212,7 +215,8 @@ async function queueContract(db: Kysely<Database>, chainId: number, address: Buf
 async function forgetBeyond(db: Kysely<Database>, chainId: number, head: bigint): Promise<void> {
   for (const table of ["token_metadata", "contract_metadata"]) {
     await sql`
-      UPDATE ${sql.id("service", table)} SET fetched_block = NULL, status = 'pending', next_attempt_at = clock_timestamp()
+      UPDATE ${sql.id("service", table)} SET fetched_block = NULL, wanted_block = NULL, status = 'pending',
+        next_attempt_at = clock_timestamp()
       WHERE chain_id = ${chainId} AND fetched_block > ${head}`.execute(db);
   }
 }

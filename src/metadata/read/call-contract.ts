@@ -36,12 +36,15 @@ export async function callContract(
   to: Hex,
   data: Hex,
 ): Promise<{ data: Buffer } | Fault> {
-  const request = client.request({
-    method: "eth_call",
-    params: [{ to, data, gas: limits.gas }, { blockHash: block.hash }],
-  });
+  const call = { to, data, gas: limits.gas };
+  const ask = (at: { blockHash: Hex } | Hex) =>
+    withTimeout(client.request({ method: "eth_call", params: [call, at] }), limits.timeoutMs);
   try {
-    const answer = await withTimeout(request, limits.timeoutMs);
+    const answer = await ask({ blockHash: block.hash }).catch((error: unknown) => {
+      // An endpoint without EIP-1898 knows blocks by number alone. What it says of a dead branch is found out later.
+      if (isInvalid(error)) return ask(numberToHex(block.number));
+      throw error;
+    });
     if (typeof answer !== "string" || !/^0x/.test(answer)) return { fault: "call_bad_return" };
     if (answer.length > 2 + limits.returnBytes * 2) return { fault: "call_too_large" };
     return { data: Buffer.from(answer.slice(2), "hex") };
@@ -96,6 +99,12 @@ function isAnswer(error: unknown): boolean {
   const answer = error.walk((cause) => cause instanceof RpcRequestError);
   const busy = answer instanceof RpcRequestError && [429, -32005, -32007, -32001].includes(answer.code);
   return !silent && answer !== null && !busy;
+}
+
+/** Whether the node does not understand the question. */
+function isInvalid(error: unknown): boolean {
+  const answer = error instanceof BaseError && error.walk((cause) => cause instanceof RpcRequestError);
+  return answer instanceof RpcRequestError && answer.code === -32_602;
 }
 
 class TooSlow extends Error {}

@@ -160,7 +160,7 @@ export class ChainReader {
     if (head === null) return;
     await applyDemand(db, this.#chain.id);
     if (head !== this.#discoveredTo) {
-      const found = await discover(db, this.#chain.id, head, config.metadata.firstTokens);
+      const found = await discover(db, this.#chain.id, head, config.metadata);
       // A reorganisation may need no new reading, and yet make the old ones stale.
       await this.#readHead();
       // Repeated while it brings something: the index may still be writing this block's neighbours.

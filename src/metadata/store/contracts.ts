@@ -3,7 +3,8 @@ import { type Kysely, sql } from "kysely";
 import type { Hex, PublicClient } from "viem";
 import { toHex } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
-import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
+import { claimRows, dueRows, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
+import type { MetadataStatus } from "../../db/tables/metadata.ts";
 import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
 import { callContract, decodeLabel, decodeRoyalty, type PinnedBlock, royaltyCall } from "../read/call-contract.ts";
 import { readContractDocument } from "../read/contract-document.ts";
@@ -24,7 +25,15 @@ interface ContractJob {
 
 type Row = Pick<ContractJob, "address" | "attempts">;
 
+/** `decimals()`, and `supportsInterface` of ERC-721. */
+const decimalsCall: Hex = "0x313ce567";
+const supports721Call: Hex = `0x01ffc9a780ac58cd${"0".repeat(56)}`;
+
 const leaseSeconds = 60;
+/** A contract announces little of itself: it is read again after an hour, and after twice as long each time nothing changed. */
+const againAfter = { firstMs: 3_600_000, doublings: 10, mostMs: 30 * 86_400_000 };
+/** The node was behind the block of an announcement. */
+const behindMs = 2_000;
 const queueOf = (chainId: number): WorkQueue => ({
   table: "service.contract_metadata",
   scope: { chain_id: chainId },
@@ -54,7 +63,8 @@ export interface ContractSources {
 
 /**
  * Asks a contract for its name, its symbol, its royalty (ERC-2981) and its own document (ERC-7572 `contractURI`). Many have
- * none of them: that is an answer too, and a document that cannot be read takes nothing from the rest.
+ * none of them: that is an answer too, and a document that cannot be read takes nothing from the rest. What a contract told
+ * once stands until it tells something else: a call that fails now may fail because of the node.
  */
 export async function readContract(
   db: Kysely<Database>,
@@ -70,34 +80,97 @@ export async function readContract(
     callContract(client, block, address, selectors.contractUri),
     callContract(client, block, address, royaltyCall),
   ]);
+  const fungible = await isFungible(db, client, block, job);
   const document = await readContractDocument(uri, from);
   const again = [name, symbol, uri, royalty]
     .flatMap((answer) => (isFault(answer) ? [answer.fault] : []))
     .find(isSilence);
   const retry = again ?? (document.fault && mayPass(document.fault) ? document.fault : undefined);
   const delayMs = retry && retryAfterMs(retry, job.attempts);
-  const reported = {
-    ...{ name: labelOf(name) ?? document.name, symbol: labelOf(symbol) },
-    royalty_bps: isFault(royalty) ? null : decodeRoyalty(royalty.data),
+  const told = {
+    ...(isFault(name) && document.name === null ? {} : { name: labelOf(name) ?? document.name }),
+    ...(isFault(symbol) ? {} : { symbol: labelOf(symbol) }),
+    ...(isFault(royalty) ? {} : { royalty_bps: decodeRoyalty(royalty.data) }),
+    ...(isFault(uri) ? {} : { contract_uri: document.uri }),
+    ...(fungible === null ? {} : { fungible }),
+    ...(isFault(uri) || (document.fault && mayPass(document.fault)) ? {} : document.columns),
   };
   const now = sql<Date>`clock_timestamp()`;
+  const isSame = sql.join(
+    [
+      sql`m.fetched_at IS NOT NULL`,
+      ...Object.entries(told).map(([column, value]) => sql`m.${sql.ref(column)} IS NOT DISTINCT FROM ${value}`),
+    ],
+    sql` AND `,
+  );
+  const unchanged = sql<number>`CASE WHEN ${isSame} THEN least(m.unchanged + 1, ${againAfter.doublings}) ELSE 0 END`;
+  const regular = sql`least(${againAfter.firstMs} * power(2, ${unchanged}), ${againAfter.mostMs}) * (0.9 + 0.2 * random())`;
+  const isBehind = sql`m.wanted_block > ${block.number}`;
+  const pauseMs = sql`CASE WHEN ${isBehind} THEN ${behindMs} ELSE coalesce(${delayMs ?? null}::float8, ${regular}) END`;
   await db
-    .updateTable("service.contract_metadata")
+    .updateTable("service.contract_metadata as m")
     .set({
       ...noLease,
       attempted_at: now,
       fetched_block: block.number,
       error_code: isFault(name) ? name.fault : isFault(symbol) ? symbol.fault : null,
       uri_error: document.fault,
-      status: again ? "failed" : "fresh",
-      next_attempt_at: delayMs == null ? null : inSeconds(delayMs / 1000),
-      ...(again ? {} : { ...reported, fetched_at: now }),
+      status: again ? sql<MetadataStatus>`CASE WHEN m.fetched_at IS NULL THEN 'failed' ELSE 'fresh' END` : "fresh",
+      next_attempt_at: sql<Date>`clock_timestamp() + ${pauseMs} * interval '1 millisecond'`,
+      ...told,
+      ...(again ? {} : { fetched_at: now, unchanged }),
       ...(retry ? {} : { attempts: 0 }),
-      ...(document.fault && mayPass(document.fault) ? {} : document.columns),
-      ...(document.uri === null ? {} : { contract_uri: document.uri }),
     })
     .where(isHeld(queueOf(job.chainId), { key: [job.address], lease: job.leaseId }))
     .execute();
+  if (fungible)
+    await db
+      .deleteFrom("service.token_metadata")
+      .where("chain_id", "=", job.chainId)
+      .where("contract", "=", job.address)
+      .execute();
+}
+
+/**
+ * Whether it is an ERC-20 that indexes the value of its transfers, which makes its logs those of ERC-721: it has decimals, does not
+ * claim to be ERC-721, and knows no owner of a token that the index takes it to have.
+ *
+ * @returns null when that is not known.
+ */
+async function isFungible(
+  db: Kysely<Database>,
+  client: PublicClient,
+  block: PinnedBlock,
+  { chainId, address }: ContractJob,
+): Promise<boolean | null> {
+  const to = toHex(address) as Hex;
+  const ask = (data: Hex) => callContract(client, block, to, data);
+  const decimals = await ask(decimalsCall);
+  if (isFault(decimals)) return isSilence(decimals.fault) ? null : false;
+  const places = wordOf(decimals.data);
+  if (places === null || places === 0n || places > 77n) return false;
+  const token = await db
+    .selectFrom("nft.tokens")
+    .select("token_id")
+    .where("chain_id", "=", chainId)
+    .where("contract", "=", address)
+    .where("standard", "=", "ERC721")
+    .where("supply", ">", "0")
+    .limit(1)
+    .executeTakeFirst();
+  if (!token) return null;
+  const [claim, owner] = await Promise.all([
+    ask(supports721Call),
+    ask(`0x6352211e${BigInt(token.token_id).toString(16).padStart(64, "0")}`),
+  ]);
+  for (const answer of [claim, owner]) if (isFault(answer) && isSilence(answer.fault)) return null;
+  const claims = !isFault(claim) && wordOf(claim.data) === 1n;
+  return !claims && (isFault(owner) || (wordOf(owner.data) ?? 0n) === 0n);
+}
+
+/** The one word that a call returned; null when it is none. */
+function wordOf(data: Buffer): bigint | null {
+  return data.length === 32 ? BigInt(toHex(data)) : null;
 }
 
 /** The node was silent or slow: nothing is known about the contract. */

@@ -1,7 +1,7 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "./context.ts";
 import { type Fees, freshFees } from "./fees.ts";
-import { calls, parseFeeHistory } from "./reads.ts";
+import { calls, parseMarket } from "./reads.ts";
 
 /** How long fees that were read are what a request is likely to pay; each simulation reads them anew. */
 const cachedMs = 15_000;
@@ -48,8 +48,7 @@ function readFees(services: RelayContext, chain: Chain): Promise<void> {
   const asked = services.relay
     .nodes(chain)
     .first(async (node) => {
-      const [history] = await node.ask([calls.feeHistory()]);
-      recordFees(chain, freshFees(chain, parseFeeHistory(history)));
+      recordFees(chain, freshFees(chain, parseMarket(await node.ask(calls.market()))));
     })
     // A node that is away is met again by the simulation, which says so.
     .catch(() => undefined)

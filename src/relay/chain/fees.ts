@@ -5,28 +5,30 @@ export interface Fees {
   maxPriorityFeePerGas: bigint;
 }
 
-/** What `eth_feeHistory` of ten blocks with the 20th percentile says; amounts in wei. */
-export interface FeeHistory {
-  /** One entry more than there are blocks: the last is of the next block. */
-  baseFeePerGas: readonly bigint[];
-  rewards: readonly bigint[];
+/** What a node says of fees now; amounts in wei. */
+export interface Market {
+  /** Of the next block. */
+  baseFee: bigint;
+  /** The 20th percentile of the tips in each of ten blocks (`eth_feeHistory`). */
+  tips: readonly bigint[];
+  /** What the node itself would offer (`eth_maxPriorityFeePerGas`): never less than it takes. Null: it does not say. */
+  suggestedTip: bigint | null;
 }
 
-/** Polygon's nodes drop transactions that tip less. */
-const polygonTipFloor = 30_000_000_000n;
-const tipFloor = 100_000_000n;
-
 /**
- * EIP-1559 fees of the next transaction: the tip is the median of the 20th percentiles of ten blocks,
- * and twice the base fee leaves room for five full blocks in a row.
+ * EIP-1559 fees of the next transaction: the tip is the median of the 20th percentiles of ten blocks, where blocks are
+ * empty the node's suggestion, and never below the chain's least. Twice the base fee leaves room for five full blocks in
+ * a row.
+ *
+ * @param waited earlier bytes stayed out of blocks: the tip is what the node suggests, at least. Nodes drop what offers less
+ *   than they take, and an eighth more each time would come there late.
  */
-export function freshFees(chain: Pick<Chain, "id">, history: FeeHistory): Fees {
-  const rewards = [...history.rewards].sort(compare);
-  const median = rewards[rewards.length >> 1] ?? 0n;
-  const floor = chain.id === 137 ? polygonTipFloor : tipFloor;
-  const maxPriorityFeePerGas = most(median, floor);
-  const base = history.baseFeePerGas.at(-1) ?? 0n;
-  return { maxFeePerGas: 2n * base + maxPriorityFeePerGas, maxPriorityFeePerGas };
+export function freshFees({ relay }: Pick<Chain, "relay">, market: Market, waited = false): Fees {
+  const tips = [...market.tips].sort(compare);
+  const median = tips[tips.length >> 1] ?? 0n;
+  const suggested = median === 0n || waited ? (market.suggestedTip ?? 0n) : 0n;
+  const maxPriorityFeePerGas = most(most(median, suggested), relay.minTipWei);
+  return { maxFeePerGas: 2n * market.baseFee + maxPriorityFeePerGas, maxPriorityFeePerGas };
 }
 
 /**

@@ -65,7 +65,10 @@ interface MempoolAnswer {
   pool: PoolTransaction[];
 }
 
-/** The counts are asked for twice, in two requests: an answer may be spoilt as a whole. */
+/**
+ * The counts are asked for twice, in two requests: an answer may be spoilt as a whole. A node that refuses the pending count
+ * both times has no mempool to tell of: its blocks are all it knows.
+ */
 async function askNode(node: Node, wallet: Address): Promise<MempoolAnswer | "away" | "contradiction"> {
   try {
     const [first, second, pool] = await Promise.all([
@@ -82,7 +85,8 @@ async function askNode(node: Node, wallet: Address): Promise<MempoolAnswer | "aw
 
 async function readCounts(node: Node, wallet: Address): Promise<{ mined: bigint; pending: bigint }> {
   const [latest, pending] = await node.ask([calls.count(wallet, "latest"), calls.count(wallet, "pending")]);
-  return { mined: parseQuantity(latest, "a count"), pending: parseQuantity(pending, "a count") };
+  const mined = parseQuantity(latest, "a count");
+  return { mined, pending: pending && "error" in pending ? mined : parseQuantity(pending, "a count") };
 }
 
 /** Most endpoints of others do not show their mempool; then the counts have to do. */

@@ -1,7 +1,7 @@
 import type { Address, Hash, Hex } from "viem";
 import { z } from "zod";
 import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
-import type { FeeHistory } from "./fees.ts";
+import type { Market } from "./fees.ts";
 
 const hex = z
   .string()
@@ -30,7 +30,8 @@ const receipt = z.object({
   transactionIndex: quantity,
   status: quantity,
   gasUsed: quantity,
-  effectiveGasPrice: quantity,
+  // Some nodes leave it out, or have no usable number there: nothing but the books needs it (`costOf`).
+  effectiveGasPrice: quantity.nullish().catch(null),
   logs: z.array(z.object({ address: hex.transform((text) => text as Address), topics: z.array(hash), data: hex })),
 });
 const placedLog = z.object({ topics: z.array(hash), transactionHash: hash, blockNumber: quantity, blockHash: hash });
@@ -53,7 +54,12 @@ export const calls = {
     params: [at === "latest" || at === "finalized" ? at : toQuantity(at), false],
   }),
   receipt: (ofHash: Hash): RpcCall => ({ method: "eth_getTransactionReceipt", params: [ofHash] }),
-  feeHistory: (): RpcCall => ({ method: "eth_feeHistory", params: ["0xa", "latest", [20]] }),
+  /** What `parseMarket` reads, in its order. */
+  market: (): RpcCall[] => [
+    calls.block("latest"),
+    { method: "eth_feeHistory", params: ["0xa", "latest", [20]] },
+    { method: "eth_maxPriorityFeePerGas", params: [] },
+  ],
   balance: (address: Address): RpcCall => ({ method: "eth_getBalance", params: [address, "latest"] }),
   count: (address: Address, at: bigint | "latest" | "pending"): RpcCall => ({
     method: "eth_getTransactionCount",
@@ -125,9 +131,22 @@ export function parsePlacedLogs(answer: RpcResult | undefined, asked: readonly u
     .map(({ transactionHash, blockNumber, blockHash }) => ({ hash: transactionHash, block: blockNumber, blockHash }));
 }
 
-export function parseFeeHistory(answer: RpcResult | undefined): FeeHistory {
-  const { baseFeePerGas, reward } = parse(feeHistory, answer, "a fee history");
-  return { baseFeePerGas, rewards: (reward ?? []).flatMap((of) => of.slice(0, 1)) };
+/** @returns with the newest block. A node that has no history of fees tells the base fee by that block. */
+export function parseMarket([head, history, tip]: readonly (RpcResult | undefined)[]): Market & { block: Block } {
+  const block = parseBlock(head);
+  const suggested = tip && "result" in tip ? quantity.safeParse(tip.result).data : undefined;
+  const suggestedTip = suggested ?? null;
+  if (history && "error" in history && block.baseFeePerGas !== undefined)
+    // The next block's is an eighth higher at most.
+    return { block, baseFee: (block.baseFeePerGas * 9n + 7n) / 8n, tips: [], suggestedTip };
+  const { baseFeePerGas, reward } = parse(feeHistory, history, "a fee history");
+  // One entry more than there are blocks: the last is of the next block.
+  return {
+    block,
+    baseFee: baseFeePerGas.at(-1) ?? 0n,
+    tips: (reward ?? []).flatMap((of) => of.slice(0, 1)),
+    suggestedTip,
+  };
 }
 
 function parse<T>(schema: z.ZodType<T>, answer: RpcResult | undefined, what: string): T {

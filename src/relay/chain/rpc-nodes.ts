@@ -1,6 +1,6 @@
 import { createClient, type Hash, webSocket } from "viem";
 import type { Chain } from "../../chains.ts";
-import { askBatch, NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
+import { LaggingNode, NodeFault, openEndpoint, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
 import { parseBlock } from "./reads.ts";
 
 /** One endpoint of a chain, proved to serve it. */
@@ -9,11 +9,15 @@ export interface Node {
   name: string;
   /** @throws NodeFault when there is no usable answer. */
   ask(calls: readonly RpcCall[]): Promise<RpcResult[]>;
+  /** Most calls that it takes in one request, as was found out by asking. */
+  readonly mostCalls: number;
 }
 
 export interface Nodes {
   /** The endpoint that answers, best first; the last one's fault when none does. */
   first<T>(read: (node: Node) => Promise<T>): Promise<T>;
+  /** Whether no endpoint had a usable answer when one was wanted last, in the last minute. */
+  readonly areUseless: boolean;
   /** How many of them have to say the same: the quorum, or all that are configured, away or not. */
   needed(quorum: number): number;
   /** Every endpoint that is configured, whatever it serves. */
@@ -27,6 +31,7 @@ export function openNodes(chain: Chain): Nodes {
   const nodes = chain.rpcUrls.map((url, index) => openNode(chain, url, index));
   let genesis: Hash | null = chain.relay.genesisHash;
   const proved = new Set<Node>();
+  let uselessUntil = 0;
 
   async function prove(node: Node): Promise<void> {
     if (proved.has(node)) return;
@@ -45,13 +50,19 @@ export function openNodes(chain: Chain): Nodes {
       for (const node of nodes) {
         try {
           await prove(node);
-          return await read(node);
+          const answer = await read(node);
+          uselessUntil = 0;
+          return answer;
         } catch (error) {
           if (!(error instanceof NodeFault)) throw error;
           fault = error;
         }
       }
+      if (!(fault instanceof LaggingNode)) uselessUntil = performance.now() + 60_000;
       throw fault;
+    },
+    get areUseless() {
+      return performance.now() < uselessUntil;
     },
     all: async () => {
       const checks = await Promise.allSettled(nodes.map(prove));
@@ -62,9 +73,7 @@ export function openNodes(chain: Chain): Nodes {
 
 function openNode(chain: Chain, url: string, index: number): Node {
   const name = `${chain.name}#${index} ${new URL(url).host}`;
-  if (!/^ws/.test(url)) {
-    return { name, ask: async (calls) => await askBatch(url, chain, calls) };
-  }
+  if (!/^ws/.test(url)) return Object.assign(openEndpoint(url, chain), { name });
   const client = createClient({ transport: webSocket(url, { timeout: 10_000, retryCount: 0 }) });
   const request = async ({ method, params }: RpcCall): Promise<RpcResult> => {
     try {
@@ -77,6 +86,7 @@ function openNode(chain: Chain, url: string, index: number): Node {
   };
   return {
     name,
+    mostCalls: Number.POSITIVE_INFINITY,
     ask: async (calls) => {
       const [id, ...results] = await Promise.all([{ method: "eth_chainId", params: [] }, ...calls].map(request));
       if (!id || !("result" in id) || Number(id.result) !== chain.id)

@@ -6,7 +6,7 @@ import {
   calls,
   parseBlock,
   parseBlockOrNull,
-  parseFeeHistory,
+  parseMarket,
   parseQuantity,
   parseReceipt,
   type Receipt,
@@ -18,6 +18,7 @@ export interface ChainView {
   head: bigint;
   /** The newest block that cannot be taken back any more, as enough endpoints say; 0 while too few of them say anything. */
   finalized: bigint;
+  /** Of what replaces bytes that have waited. */
   fees: Fees;
   wallets: ReadonlyMap<Address, Wallet>;
 }
@@ -39,9 +40,13 @@ const batchSize = 100;
 export async function readChainView(nodes: Nodes, chain: Chain, wallets: readonly Address[]): Promise<ChainView> {
   return await nodes.first(async (node) => {
     const own = wallets.flatMap((address) => [calls.balance(address), calls.count(address, "latest")]);
-    const answers = await node.ask([calls.block("latest"), calls.block("finalized"), calls.feeHistory(), ...own]);
-    const [latest, tagged, history, ...rest] = answers;
-    const { number: head } = parseBlock(latest);
+    const [latest, history, tip, tagged, ...rest] = await node.ask([
+      ...calls.market(),
+      calls.block("finalized"),
+      ...own,
+    ]);
+    const market = parseMarket([latest, history, tip]);
+    const head = market.block.number;
     const finalized =
       chain.relay.quorum <= 1
         ? finalBlock(chain, head, parseBlockOrNull(tagged)?.number ?? null)
@@ -50,7 +55,7 @@ export async function readChainView(nodes: Nodes, chain: Chain, wallets: readonl
     return {
       head,
       finalized,
-      fees: freshFees(chain, parseFeeHistory(history)),
+      fees: freshFees(chain, market, true),
       wallets: new Map(
         wallets.map((address, index) => {
           const then = past[index];

@@ -4,6 +4,7 @@ import { toBytes, toHash, toHex } from "../../db/bytes.ts";
 import { ServiceError } from "../../errors/errors.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { calls, parseBlock, parseReceipt } from "../chain/reads.ts";
+import { costOf } from "../store/nonces.ts";
 
 /** Grants that a command signed and that nobody has seen mined yet. */
 export async function listOwnGrants(
@@ -66,7 +67,7 @@ export async function confirmGrant(services: RelayContext, chain: Chain, hash: H
       mined_block: receipt.blockNumber,
       mined_block_hash: toBytes(receipt.blockHash),
       mined_attempt: toBytes(hash),
-      mined_cost_wei: receipt.gasUsed * receipt.effectiveGasPrice,
+      mined_cost_wei: costOf(receipt, attempt.max_fee),
     })
     .where("chain_id", "=", attempt.chain_id)
     .where("addr", "=", attempt.addr)

@@ -6,6 +6,8 @@ import type { Chain } from "../../chains.ts";
 import { createRpcClients } from "../../rpc/clients.ts";
 import type { Logger } from "../../telemetry/log.ts";
 import { freshFees } from "../chain/fees.ts";
+import { calls, parseMarket } from "../chain/reads.ts";
+import { openNodes } from "../chain/rpc-nodes.ts";
 
 export interface DeployedContract {
   /** Lower case. */
@@ -57,9 +59,7 @@ async function deployContract(
     throw new Error(
       `the node of ${chain.name} serves chain ${chainId}, not ${chain.id}: correct RPC_URL_${chain.name.toUpperCase()} or CHAIN_ID_${chain.name.toUpperCase()}`,
     );
-  const history = await client.getFeeHistory({ blockCount: 10, rewardPercentiles: [20] });
-  const rewards = (history.reward ?? []).flatMap((block) => block.slice(0, 1));
-  const fees = freshFees(chain, { baseFeePerGas: history.baseFeePerGas, rewards });
+  const fees = freshFees(chain, parseMarket(await openNodes(chain).first((node) => node.ask(calls.market()))));
   const args = [account.address, account.address] as const;
   const creation = { ...code, args };
   // Without fees: a node refuses the estimate of an empty wallet otherwise, in words of its own.

@@ -10,7 +10,7 @@ import { freshFees } from "../chain/fees.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { askNode } from "../chain/node-failure.ts";
-import { calls, parseBlock, parseFeeHistory, parseQuantity } from "../chain/reads.ts";
+import { calls, parseMarket, parseQuantity } from "../chain/reads.ts";
 import { listWallets, lockWallet } from "../store/wallets.ts";
 import { takeBasis } from "../submit/take-basis.ts";
 
@@ -31,20 +31,20 @@ export async function signGrant(
   { signer, factory, wallet }: { signer: Signer; factory: Address; wallet: Address },
 ): Promise<Hash> {
   const data = encodeGrant(wallet);
-  const [head, history, count, balance, estimate] = await askNode(chain, () =>
+  const [count, balance, estimate, ...answers] = await askNode(chain, () =>
     services.relay
       .nodes(chain)
       .first((node) =>
         node.ask([
-          calls.block("latest"),
-          calls.feeHistory(),
           calls.count(signer.address, "latest"),
           calls.balance(signer.address),
           calls.estimate(signer.address, factory, data),
+          ...calls.market(),
         ]),
       ),
   );
-  const fees = freshFees(chain, parseFeeHistory(history));
+  const market = parseMarket(answers);
+  const fees = freshFees(chain, market);
   if (fees.maxFeePerGas > chain.relay.maxFeeWei)
     throw new ServiceError("service_unavailable", "the network's fees are over MAX_FEE_GWEI: try again later");
   const needed = parseQuantity(estimate, "an estimate");
@@ -105,7 +105,7 @@ export async function signGrant(
         max_fee: fees.maxFeePerGas,
         tip: fees.maxPriorityFeePerGas,
         gas,
-        head_block: parseBlock(head).number,
+        head_block: market.block.number,
       })
       .execute();
     return hash;

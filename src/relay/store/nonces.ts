@@ -1,6 +1,6 @@
 import type { Kysely, Selectable, Transaction } from "kysely";
 import { sql } from "kysely";
-import type { Hash, Hex, TransactionReceipt } from "viem";
+import type { Hash, Hex } from "viem";
 import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { type Intent, moveIntent } from "./intents.ts";
@@ -15,9 +15,15 @@ export interface BlockRef {
   hash: Hash;
 }
 
-/** What a mined transaction took from its sender, its value (always 0) aside. */
-export function costOf(receipt: Pick<TransactionReceipt, "gasUsed" | "effectiveGasPrice">): bigint {
-  return receipt.gasUsed * receipt.effectiveGasPrice;
+/**
+ * What a mined transaction took from its sender, its value (always 0) aside. Where a node's receipt has no price it is the
+ * most that the bytes allow, so that no limit is passed by it.
+ */
+export function costOf(
+  receipt: { gasUsed: bigint; effectiveGasPrice?: bigint | null | undefined },
+  maxFeePerGas: bigint | string,
+): bigint {
+  return receipt.gasUsed * (receipt.effectiveGasPrice ?? BigInt(maxFeePerGas));
 }
 
 /** Every set of bytes that was signed for an intent's nonce, newest first. */

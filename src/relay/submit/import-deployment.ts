@@ -92,8 +92,8 @@ export async function importDeployment(services: RelayContext, chain: Chain, int
       .execute();
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
     const reserved = await reserveFound(services, transaction, chain, queued, gas * fees.maxFeePerGas);
-    const mined =
-      reserved && (await markMined(transaction, reserved, "mined", receipt.transactionHash, block, costOf(receipt)));
+    const cost = costOf(receipt, fees.maxFeePerGas);
+    const mined = reserved && (await markMined(transaction, reserved, "mined", receipt.transactionHash, block, cost));
     if (!mined) throw new MovedMeanwhile();
     return mined;
   });

@@ -1,6 +1,6 @@
 import type { Address, Hex } from "viem";
 import type { Chain } from "../../chains.ts";
-import { NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
+import { LaggingNode, NodeFault, type RpcCall, type RpcResult } from "../../rpc/batch.ts";
 import { maxTransactionGas } from "../../signing/rules.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { recordFees } from "../chain/current-fees.ts";
@@ -10,7 +10,7 @@ import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { replacesRecord } from "../chain/operation.ts";
 import { agreeOnBytes } from "../chain/quorum.ts";
-import { calls, parseBlock, parseFeeHistory, parseQuantity } from "../chain/reads.ts";
+import { calls, parseMarket, parseQuantity } from "../chain/reads.ts";
 import { explainRevert, isRefusal } from "../chain/revert.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
 import { batched } from "../store/batch.ts";
@@ -83,7 +83,7 @@ async function preflightUpdate(
       if ("waits" in call) {
         // Another endpoint may be further.
         waits = call;
-        throw new NodeFault(call.waits);
+        throw new LaggingNode(call.waits);
       }
       const [answer] = await readAll(node, chain, sender, [{ intent, call }]);
       if (!answer) throw new NodeFault("no answer to a simulation");
@@ -114,20 +114,17 @@ async function readAll(
   sender: Address,
   wanted: readonly { intent: Intent; call: IntentCall }[],
 ): Promise<(Preflight | Refusal | NotYet)[]> {
-  const [head, history, balance, count, ...rest] = await node.ask([
-    calls.block("latest"),
-    calls.feeHistory(),
+  const [head, history, tip, balance, count, ...rest] = await node.ask([
+    ...calls.market(),
     calls.balance(sender),
     calls.count(sender, "latest"),
     ...wanted.map(({ call }) => calls.estimate(sender, call.to, call.data)),
   ]);
-  const block = parseBlock(head);
-  const feeHistory = parseFeeHistory(history);
-  const fees = freshFees(chain, feeHistory);
+  const { block, ...market } = parseMarket([head, history, tip]);
+  const fees = freshFees(chain, market);
   recordFees(chain, fees);
-  const baseFee = feeHistory.baseFeePerGas.at(-1) ?? 0n;
   const ceiling = least((block.gasLimit * 8n) / 10n, maxTransactionGas);
-  const market = {
+  const seen = {
     sender,
     headBlock: block.number,
     gasCeiling: ceiling,
@@ -143,8 +140,8 @@ async function readAll(
     if (typeof needed !== "bigint") return needed;
     if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
     const gas = least((needed * 12n) / 10n, ceiling);
-    const within = (cap: bigint) => withinCap(fees, baseFee, cap);
-    return { ...market, call, gas, fees: within(feeCap(chain, intent, gas)), wanted: within(chain.relay.maxFeeWei) };
+    const within = (cap: bigint) => withinCap(fees, market.baseFee, cap);
+    return { ...seen, call, gas, fees: within(feeCap(chain, intent, gas)), wanted: within(chain.relay.maxFeeWei) };
   });
 }
 

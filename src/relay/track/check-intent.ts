@@ -104,6 +104,7 @@ async function findReceipt(
     const receipt = receipts.get(hash);
     if (!receipt) continue;
     const block = { number: receipt.blockNumber, hash: receipt.blockHash };
+    const costWei = costOf(receipt, attempt.max_fee);
     const succeeded = receipt.status === 1n && !(intent.batch_call && refusalInBatch(receipt, intent) !== null);
     const to = attempt.kind === "cancellation" ? "mined_cancellation" : succeeded ? "mined" : "mined_reverted";
     if (to === "mined" && intent.kind === "deploy" && !announcesCollection(receipt, intent)) {
@@ -117,13 +118,12 @@ async function findReceipt(
     if (to === "mined" && intent.kind === "update") {
       const effect = await effectOfUpdate(services, chain, intent, receipt);
       if (effect === "unknown") return intent;
-      if (effect === "none")
-        return await repeatUpdate(services, watched, { hash, block, costWei: costOf(receipt) }, view);
+      if (effect === "none") return await repeatUpdate(services, watched, { hash, block, costWei }, view);
     }
     services.log.info({ intent: intent.id, hash, block: block.number, outcome: to }, "mined");
     missing.delete(intent.id);
     return await services.db.transaction().execute(async (transaction) => {
-      const moved = await markMined(transaction, intent, to, hash, block, costOf(receipt));
+      const moved = await markMined(transaction, intent, to, hash, block, costWei);
       failpoint("mined-before-commit");
       return moved;
     });

@@ -114,11 +114,11 @@ export async function kindOnChain(
   return (await askNode(chain, () => isOwnCollection(services, chain, target))) ? kind : "external";
 }
 
-export function minedBy({ receipt, hash }: SentTransaction) {
+export function minedBy({ receipt, hash, maxFeePerGas }: SentTransaction) {
   return {
     mined_block: receipt.blockNumber,
     mined_block_hash: toBytes(receipt.blockHash),
     mined_attempt: toBytes(hash),
-    mined_cost_wei: costOf(receipt),
+    mined_cost_wei: costOf(receipt, maxFeePerGas),
   };
 }

@@ -39,7 +39,7 @@ export async function explainUsedNonce(
     return await services.db.transaction().execute(async (db) => {
       await keepFoundBytes(db, { chain_id: reservation.chain_id, addr: reservation.addr }, bytes);
       const block = { number: sent.receipt.blockNumber, hash: sent.receipt.blockHash };
-      return await markMined(db, intent, own, sent.hash, block, costOf(sent.receipt));
+      return await markMined(db, intent, own, sent.hash, block, costOf(sent.receipt, sent.maxFeePerGas));
     });
   }
   const kind = await kindOnChain(services, chain, wallet, sent);

@@ -1,0 +1,12 @@
+import { ServiceError } from "../errors/errors.ts";
+
+/** What is answered of a contract that the index has never seen; docs/indexing.md says which it never sees. */
+export function unknownContract(): ServiceError {
+  return new ServiceError(
+    "not_found",
+    "not indexed: no contract with NFTs is known at this address on this chain, and none is whose Transfer event has other indexed parameters than ERC-721's (CryptoKitties, Axie)",
+  );
+}
+
+/** Whether a contract turned out to be of ERC-20 although its logs look like ERC-721's; `cm` is service.contract_metadata. */
+export const isCollection = "cm.fungible IS NOT TRUE";

@@ -1,0 +1,186 @@
+import { parseTransaction } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { endpointsAnswer } from "../../bin/check-surroundings.ts";
+import { readStatus } from "../../src/accounts/read-status.ts";
+import type { Caller } from "../../src/auth/caller.ts";
+import { defaultRelayPolicy } from "../../src/chains.ts";
+import { deployCollection } from "../../src/collections/deploy-collection.ts";
+import { toHex } from "../../src/db/bytes.ts";
+import { ensureNftViews } from "../../src/indexing/nft-views.ts";
+import { freshFees } from "../../src/relay/chain/fees.ts";
+import { listAttempts } from "../../src/relay/store/nonces.ts";
+import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
+import { FaultyEndpoint, refuse, withoutPending } from "../products/faulty-endpoint.ts";
+import { wait } from "../setup/wait.ts";
+import { goerli, launch, RelayHarness } from "./harness.ts";
+import { relayRound } from "./round.ts";
+
+let h: RelayHarness;
+let caller: Caller;
+beforeAll(async () => {
+  h = await RelayHarness.start();
+  caller = await h.caller();
+});
+afterAll(() => h?.stop());
+
+const gwei = 10n ** 9n;
+type Fault = Parameters<typeof FaultyEndpoint.start>[1];
+
+/** Deploys through an endpoint that has a fault, and tells what was signed and what the books say that it cost. */
+async function deployThrough(fault: Fault, url = (endpoint: FaultyEndpoint) => endpoint.url) {
+  const endpoint = await FaultyEndpoint.start(h.node.url, fault);
+  try {
+    const services = h.process({ RPC_URL_GOERLI: url(endpoint) });
+    const { deployment } = await deployCollection(services, caller, launch());
+    await h.until(services, deployment.id, ["finalized"]);
+    const { rows } = await services.pool.query(
+      "SELECT mined_cost_wei FROM service.nonce_reservation WHERE intent_id = $1",
+      [deployment.id],
+    );
+    const attempts = await listAttempts(services.db, deployment.id);
+    const receipt = await h.chain.getTransactionReceipt({ hash: deployment.transactionHash });
+    return { attempts, receipt, costWei: BigInt(rows[0].mined_cost_wei) };
+  } finally {
+    await endpoint.stop();
+  }
+}
+
+const prices: Record<string, unknown> = { absent: undefined, null: null, empty: "0x", words: "unknown" };
+for (const [kind, price] of Object.entries(prices))
+  test(`a receipt whose price is ${kind} ends a deployment, at what it may have cost at most`, async () => {
+    const { attempts, receipt, costWei } = await deployThrough({
+      answer: ({ method }, { result }) => {
+        if (method !== "eth_getTransactionReceipt" || typeof result !== "object" || result === null) return;
+        if (price === undefined) Reflect.deleteProperty(result, "effectiveGasPrice");
+        else Reflect.set(result, "effectiveGasPrice", price);
+      },
+    });
+    expect(attempts).toHaveLength(1);
+    expect(costWei).toBe(receipt.gasUsed * BigInt(attempts[0]?.max_fee ?? 0));
+  });
+
+test("a usual receipt's price is what it cost", async () => {
+  const { receipt, costWei } = await deployThrough({});
+  expect(costWei).toBe(receipt.gasUsed * receipt.effectiveGasPrice);
+});
+
+const methodMissing = { code: -32_601, message: "the method does not exist" };
+const faults: Record<string, Fault> = {
+  "takes no lists of calls": { mostCalls: 0 },
+  "takes three calls at most": { mostCalls: 3 },
+  "knows no pending block": withoutPending,
+  "has no history of fees": {
+    answer: ({ method }, answer) => {
+      if (method === "eth_feeHistory") refuse(answer, methodMissing);
+    },
+  },
+  "suggests no tip": {
+    answer: ({ method }, answer) => {
+      if (method === "eth_maxPriorityFeePerGas") refuse(answer, methodMissing);
+    },
+  },
+};
+for (const [kind, fault] of Object.entries(faults))
+  test(`a deployment goes through an endpoint that ${kind}`, async () => {
+    expect((await deployThrough(fault)).attempts).toHaveLength(1);
+  });
+
+test("a deployment goes through an endpoint that wants a user and a password", async () => {
+  const url = (endpoint: FaultyEndpoint) => endpoint.url.replace("//", "//us%40er:pass@");
+  expect((await deployThrough({ credentials: "us@er:pass" }, url)).attempts).toHaveLength(1);
+});
+
+/** A node that takes no transaction below a tip, as Polygon's and Amoy's do. */
+function refusingTips(least: bigint, { usual, suggested }: { usual: bigint; suggested: bigint | null }): Fault {
+  return {
+    ask: (call) => {
+      const [raw] = (call.params ?? []) as string[];
+      if (call.method !== "eth_sendRawTransaction" || !raw) return;
+      const { maxPriorityFeePerGas = 0n } = parseTransaction(raw as `0x${string}`);
+      if (maxPriorityFeePerGas < least) call.method = "refused_tip";
+    },
+    answer: ({ method }, answer) => {
+      const { result } = answer;
+      if (method === "eth_feeHistory" && typeof result === "object" && result !== null)
+        Reflect.set(result, "reward", Array(10).fill([`0x${usual.toString(16)}`]));
+      if (method === "eth_maxPriorityFeePerGas")
+        if (suggested === null) refuse(answer, methodMissing);
+        else answer.result = `0x${suggested.toString(16)}`;
+    },
+  };
+}
+
+/** Rounds and blocks until it is mined. @returns the tips that were signed, first to last. */
+async function signedTips(fault: Fault, env: Record<string, string> = {}): Promise<bigint[]> {
+  const endpoint = await FaultyEndpoint.start(h.node.url, fault);
+  try {
+    const services = h.process({ RPC_URL_GOERLI: endpoint.url, ...env });
+    const { deployment } = await deployCollection(services, caller, launch());
+    const memory = createRelayMemory();
+    await h.untilState(deployment.id, ["finalized"], async () => {
+      await relayRound(services, goerli(services), memory);
+      await h.chain.mine({ blocks: 1 });
+    });
+    const attempts = await listAttempts(services.db, deployment.id);
+    return attempts.map(({ raw }) => parseTransaction(toHex(raw)).maxPriorityFeePerGas ?? 0n).reverse();
+  } finally {
+    await endpoint.stop();
+  }
+}
+
+test("where nodes take no small tip and blocks are empty, the first transaction has the tip that the node suggests", async () => {
+  const fault = refusingTips(25n * gwei, { usual: 0n, suggested: 27n * gwei });
+  expect(await signedTips(fault)).toEqual([27n * gwei]);
+});
+
+test("where blocks have smaller tips than nodes take, one replacement comes up to what the node suggests", async () => {
+  const fault = refusingTips(25n * gwei, { usual: gwei / 10n, suggested: 25n * gwei });
+  expect(await signedTips(fault)).toEqual([gwei / 10n, 25n * gwei]);
+});
+
+test("the operator's least tip holds where a node suggests nothing", async () => {
+  const fault = refusingTips(25n * gwei, { usual: gwei / 10n, suggested: null });
+  expect(await signedTips(fault, { MIN_TIP_GWEI_GOERLI: "25.5" })).toEqual([(51n * gwei) / 2n]);
+});
+
+test("no transaction on Polygon or Amoy tips less than their nodes take", () => {
+  for (const id of [137, 80_002]) {
+    const relay = defaultRelayPolicy(id, false);
+    for (const suggestedTip of [null, gwei])
+      for (const tips of [[], [0n, 0n], [gwei]])
+        expect(freshFees({ relay }, { baseFee: 15n, tips, suggestedTip }).maxPriorityFeePerGas).toBe(30n * gwei);
+  }
+});
+
+test("an endpoint that is of no use to the relay shows in the status and in doctor, and one with short lists in doctor", async () => {
+  let isRefusing = true;
+  const endpoint = await FaultyEndpoint.start(h.node.url, {
+    mostCalls: 3,
+    answer: ({ method }, answer) => {
+      if (isRefusing && method === "eth_getBalance") refuse(answer, methodMissing);
+    },
+  });
+  try {
+    // The status tells of the index too.
+    await ensureNftViews(h.database.url);
+    const services = h.process({ RPC_URL_GOERLI: endpoint.url });
+    const troubles = async () => (await readStatus(services)).chains[0]?.troubles.includes("nodes_useless");
+    expect(await troubles()).toBe(false);
+    await expect(deployCollection(services, caller, launch())).rejects.toMatchObject({ code: "service_unavailable" });
+    await wait("the trouble", troubles, { until: (found) => found === true });
+    const found = await endpointsAnswer(services.config);
+    expect(found).toMatchObject({
+      id: "E1",
+      faults: 1,
+      samples: [expect.stringMatching(/^goerli#0 .*: an error instead of a balance$/)],
+    });
+    isRefusing = false;
+    const { deployment } = await deployCollection(services, caller, launch());
+    await h.until(services, deployment.id, ["finalized"]);
+    await wait("the trouble to end", troubles, { until: (found) => found === false });
+    const well = await endpointsAnswer(services.config);
+    expect(well).toMatchObject({ faults: 0, title: expect.stringContaining("takes 3 calls in a request") });
+  } finally {
+    await endpoint.stop();
+  }
+});

@@ -1,0 +1,132 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, expect, test } from "vitest";
+import type { Chain } from "../../src/chains.ts";
+import { sendRpc } from "../../src/indexing/json-rpc.ts";
+import { NodeFault, openEndpoint, type RpcCall } from "../../src/rpc/batch.ts";
+import { createRpcClients } from "../../src/rpc/clients.ts";
+
+const chain = { id: 80_002, name: "amoy" } as Chain;
+const servers: Server[] = [];
+afterAll(() => {
+  for (const server of servers) server.close();
+});
+
+interface Question {
+  id: number;
+  method: string;
+  params?: unknown[];
+}
+
+/** A node that answers each call with its own parameter, but for what the test lets it do with lists of calls. */
+async function startNode(onList?: (answers: object[], response: ServerResponse) => object | undefined) {
+  const seen: { length: number | null; authorization: string | undefined }[] = [];
+  const answer = ({ id, method, params = [] }: Question) => ({
+    ...{ jsonrpc: "2.0", id },
+    ...(params[0] === "refused"
+      ? { error: { code: 3, message: "reverted" } }
+      : { result: method === "eth_chainId" ? "0x13882" : (params[0] ?? "0x1") }),
+  });
+  const server = createServer(async (request: IncomingMessage, response) => {
+    const asked = JSON.parse(Buffer.concat(await request.toArray()).toString()) as Question | Question[];
+    const { authorization } = request.headers;
+    seen.push({ length: Array.isArray(asked) ? asked.length : null, authorization });
+    const answers = Array.isArray(asked) ? asked.map(answer) : answer(asked);
+    const given = Array.isArray(answers) && onList ? onList(answers, response) : answers;
+    if (given) response.setHeader("content-type", "application/json").end(JSON.stringify(given));
+  });
+  servers.push(server);
+  await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+  return { seen, host: `127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+const values = ["0x5", "refused", "0x7", "0x8", "0x9", "0xa", "0xb"];
+const calls: RpcCall[] = values.map((value) => ({ method: "eth_getBalance", params: [value] }));
+const results = values.map((value) =>
+  value === "refused" ? { error: { code: 3, message: "reverted", data: undefined } } : { result: value },
+);
+
+const asError = (code: number) => ({ jsonrpc: "2.0", id: null, error: { code, message: "no batches" } });
+/** How endpoints answer a list that is too long for them. */
+const refusals: Record<string, (answers: object[], response: ServerResponse) => object | undefined> = {
+  "one error instead of a list": () => asError(-32_600),
+  "a list of one error": () => [asError(-32_600)],
+  "a list of errors, the chain's id among them": (answers) => answers.map((_, id) => ({ ...asError(-32_005), id })),
+  "the first answer alone": (answers) => answers.slice(0, 1),
+  "an empty list": () => [],
+  "a status": (_, response) => void response.writeHead(405).end("Method Not Allowed"),
+  "a status and an error": (_, response) => void response.writeHead(400).end(JSON.stringify(asError(-32_700))),
+  "a breakdown": (_, response) => void response.writeHead(500).end("<html>"),
+};
+
+for (const [kind, refuse] of Object.entries(refusals)) {
+  test(`an endpoint that answers lists by ${kind} is asked one call at a time`, async () => {
+    const { seen, host } = await startNode(refuse);
+    const endpoint = openEndpoint(`http://${host}`, chain);
+    expect(await endpoint.ask(calls)).toEqual(results);
+    expect(endpoint.mostCalls).toBe(1);
+    // Known from then on.
+    seen.length = 0;
+    expect(await endpoint.ask(calls)).toEqual(results);
+    expect(seen.map(({ length }) => length)).toEqual(Array(calls.length + 1).fill(null));
+  });
+
+  test(`an endpoint that takes three calls, and answers more by ${kind}, gets lists of three`, async () => {
+    const { seen, host } = await startNode((answers, response) =>
+      answers.length > 3 ? refuse(answers, response) : answers,
+    );
+    const endpoint = openEndpoint(`http://${host}`, chain);
+    expect(await endpoint.ask(calls)).toEqual(results);
+    expect(endpoint.mostCalls).toBe(3);
+    seen.length = 0;
+    expect(await endpoint.ask(calls)).toEqual(results);
+    expect(seen.map(({ length }) => length)).toEqual([3, 3, 3, 2]);
+  });
+}
+
+test("a list is not cut up where a single call is answered no better", async () => {
+  for (const answer of [
+    { status: 200, body: "<html>" },
+    { status: 429, body: "" },
+    { status: 403, body: "no key" },
+  ]) {
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked += 1;
+      response.writeHead(answer.status).end(answer.body);
+    });
+    servers.push(server);
+    await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    await expect(openEndpoint(url, chain).ask(calls)).rejects.toThrow(NodeFault);
+    expect(asked).toBeLessThanOrEqual(2);
+  }
+});
+
+test("calls of another chain's node are no answers, in a list or alone", async () => {
+  for (const onList of [undefined, () => asError(-32_600)]) {
+    const { host } = await startNode(onList);
+    const asked = openEndpoint(`http://${host}`, { ...chain, id: 1 }).ask(calls);
+    await expect(asked).rejects.toThrow("answered for chain 80002, not 1");
+  }
+});
+
+test("a user and a password in an endpoint's URL reach it, whoever asks", async () => {
+  const { seen, host } = await startNode();
+  for (const [written, sent] of [
+    ["user:pass", "user:pass"],
+    ["k%40y:p%C3%A4ss%3A%2F", "k@y:päss:/"],
+    ["key:", "key:"],
+    ["user:100%", "user:100%"],
+  ]) {
+    const url = `http://${written}@${host}/v1/x`;
+    seen.length = 0;
+    expect(await openEndpoint(url, chain).ask(calls)).toEqual(results);
+    const limits = { timeoutMs: 10_000, maxAnswerBytes: 1_000 };
+    expect(await sendRpc(url, "eth_getBalance", ["0x5"], limits)).toMatchObject({ result: "0x5" });
+    const client = createRpcClients()({ ...chain, rpcUrls: [url] } as unknown as Chain);
+    expect(await client.getChainId()).toBe(chain.id);
+    const wanted = `Basic ${Buffer.from(sent ?? "").toString("base64")}`;
+    expect(seen.map(({ authorization }) => authorization)).toEqual([wanted, wanted, wanted]);
+  }
+});
