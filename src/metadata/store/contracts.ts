@@ -4,8 +4,15 @@ import type { Hex, PublicClient } from "viem";
 import { toHex } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
-import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
-import { callContract, decodeLabel, decodeRoyalty, type PinnedBlock, royaltyCall } from "../read/call-contract.ts";
+import { type Fault, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
+import { Busy } from "../../outbound/host-limits.ts";
+import {
+  type ContractCalls,
+  decodeLabel,
+  decodeRoyalty,
+  type PinnedBlock,
+  royaltyCall,
+} from "../read/call-contract.ts";
 import { readContractDocument } from "../read/contract-document.ts";
 import type { Sources } from "../read/read-document.ts";
 
@@ -46,6 +53,7 @@ export async function claimContracts(db: Kysely<Database>, chainId: number, limi
 
 /** What reading a contract needs beside the chain. */
 export interface ContractSources {
+  calls: ContractCalls;
   sources: Sources;
   /** Base of the URLs of our own copies. */
   cachedBase: string;
@@ -64,17 +72,17 @@ export async function readContract(
   from: ContractSources,
 ): Promise<void> {
   const address = toHex(job.address) as Hex;
+  const call = (data: Hex) => from.calls.call(client, block, address, data);
   const [name, symbol, uri, royalty] = await Promise.all([
-    callContract(client, block, address, selectors.name),
-    callContract(client, block, address, selectors.symbol),
-    callContract(client, block, address, selectors.contractUri),
-    callContract(client, block, address, royaltyCall),
+    call(selectors.name),
+    call(selectors.symbol),
+    readContractUri(client, block, address, from.calls),
+    call(royaltyCall),
   ]);
   const document = await readContractDocument(uri, from);
-  const again = [name, symbol, uri, royalty]
-    .flatMap((answer) => (isFault(answer) ? [answer.fault] : []))
-    .find(isSilence);
-  const retry = again ?? (document.fault && mayPass(document.fault) ? document.fault : undefined);
+  const again = [name, symbol, uri, royalty].find(isSilence);
+  const passing = document.fault && mayPass(document.fault.fault) ? document.fault : null;
+  const retry = again ?? passing;
   const delayMs = retry && retryAfterMs(retry, job.attempts);
   const reported = {
     ...{ name: labelOf(name) ?? document.name, symbol: labelOf(symbol) },
@@ -88,21 +96,38 @@ export async function readContract(
       attempted_at: now,
       fetched_block: block.number,
       error_code: isFault(name) ? name.fault : isFault(symbol) ? symbol.fault : null,
-      uri_error: document.fault,
+      uri_error: document.fault?.fault ?? null,
       status: again ? "failed" : "fresh",
       next_attempt_at: delayMs == null ? null : inSeconds(delayMs / 1000),
       ...(again ? {} : { ...reported, fetched_at: now }),
       ...(retry ? {} : { attempts: 0 }),
-      ...(document.fault && mayPass(document.fault) ? {} : document.columns),
+      ...(passing ? {} : document.columns),
       ...(document.uri === null ? {} : { contract_uri: document.uri }),
     })
     .where(isHeld(queueOf(job.chainId), { key: [job.address], lease: job.leaseId }))
     .execute();
 }
 
+/** Most contracts have no such function, so only one that says that its gas was short gets more. */
+async function readContractUri(
+  client: PublicClient,
+  block: PinnedBlock,
+  address: Hex,
+  calls: ContractCalls,
+): Promise<{ data: Buffer } | Fault> {
+  const answer = await calls.call(client, block, address, selectors.contractUri);
+  if (!isFault(answer) || answer.fault !== "call_out_of_gas") return answer;
+  try {
+    return await calls.climb(client, block, address, selectors.contractUri);
+  } catch (error) {
+    if (error instanceof Busy) return { fault: "rpc_unavailable" };
+    throw error;
+  }
+}
+
 /** The node was silent or slow: nothing is known about the contract. */
-function isSilence(fault: FaultCode): boolean {
-  return fault === "rpc_unavailable" || fault === "call_timeout";
+function isSilence(answer: object): answer is Fault {
+  return isFault(answer) && (answer.fault === "rpc_unavailable" || answer.fault === "call_timeout");
 }
 
 function labelOf(answer: { data: Buffer } | Fault): string | null {
