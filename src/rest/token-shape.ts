@@ -28,7 +28,7 @@ const document = ofToken("document");
 /** Lists of an account have the two in the other order, as the original service wrote them. */
 const accountDocument = document.toReversed();
 const creator = ofToken("creator");
-/** What the original service did not tell, behind all that it told. */
+/** What the original service did not tell, behind the members that it had. */
 const reading = ofToken("reading");
 const fileInformation: JsonMember = {
   name: "file_information",

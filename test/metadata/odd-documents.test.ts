@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { createPublicClient, custom, decodeFunctionData, encodeAbiParameters, type Hex, parseAbi } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -338,4 +339,16 @@ test("warnings go with their document", async () => {
   expect(await warnings()).toEqual([{ trait_warnings: null }]);
   await pool.query(set, ['{"attributes":1}', at]);
   expect([await traitsOf(at), await warnings()]).toEqual([[], [{ trait_warnings: ["attributes:not_a_list"] }]]);
+});
+
+test("an upgrade reads the traits that stored documents lost", async () => {
+  const { pool } = fixture.database;
+  const before = (await pool.query("SELECT * FROM service.token_trait ORDER BY token_id, name, value")).rows;
+  const warned = "SELECT token_id, trait_warnings FROM service.token_metadata ORDER BY token_id";
+  const warnings = (await pool.query(warned)).rows;
+  await pool.query("DELETE FROM service.token_trait");
+  await pool.query("UPDATE service.token_metadata SET trait_warnings = NULL");
+  await pool.query(await readFile(new URL("../../schema/migrations/0392_lost_traits.sql", import.meta.url), "utf8"));
+  expect((await pool.query("SELECT * FROM service.token_trait ORDER BY token_id, name, value")).rows).toEqual(before);
+  expect((await pool.query(warned)).rows).toEqual(warnings);
 });
