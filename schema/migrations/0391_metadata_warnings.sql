@@ -34,11 +34,16 @@ DECLARE
   member text;
   listed json;
   nested json;
+  items jsonb;
+  unreadable boolean;
+  too_many boolean;
+  is_cut boolean;
 BEGIN
   IF json_typeof(root) IS DISTINCT FROM 'object' THEN RETURN; END IF;
   FOREACH member IN ARRAY ARRAY['attributes', 'traits'] LOOP
     listed := root -> member;
     FOR depth IN 1..4 LOOP
+      EXIT WHEN json_typeof(listed -> 0) = 'object';
       nested := CASE json_typeof(listed)
         WHEN 'string' THEN service.readable_json(listed #>> '{}')
         WHEN 'object' THEN (SELECT e.value FROM json_each(listed) e
@@ -64,27 +69,41 @@ BEGIN
       CONTINUE;
     END IF;
     CONTINUE WHEN json_array_length(listed) = 0;
+    IF listed::text ~ '[0-9][eE][+-]?[0-9]{3}' THEN
+      -- Numbers that `jsonb` refuses, or writes out in all their digits.
+      SELECT jsonb_agg(CASE WHEN json_typeof(item) = 'object' THEN jsonb_build_object('trait_type', n, 'value',
+          CASE json_typeof(v) WHEN 'string' THEN to_jsonb(v #>> '{}') WHEN 'boolean' THEN v::jsonb WHEN 'null' THEN 'null'
+            WHEN 'number' THEN to_jsonb(CASE WHEN v #>> '{}' ~ '^[-0-9.]{1,60}([eE][+-]?[0-9]{1,2})?$'
+              THEN (v #>> '{}')::numeric::text ELSE v #>> '{}' END) ELSE '[]' END)
+        WHEN json_typeof(item) = 'null' THEN 'null' ELSE '[]' END) INTO items
+      FROM json_array_elements(listed) item
+      CROSS JOIN LATERAL (SELECT CASE WHEN json_typeof(item) = 'object' THEN item -> 'value' END AS v,
+        CASE WHEN json_typeof(item) = 'object' THEN coalesce(item ->> 'trait_type', item ->> 'name', '') END AS n) parts;
+    ELSE
+      items := listed;
+    END IF;
     RETURN QUERY
-      WITH items AS MATERIALIZED (
-        SELECT place, json_typeof(item) AS item_kind, json_typeof(v) AS kind, n,
-          CASE WHEN json_typeof(v) = 'number' AND v #>> '{}' ~ '^-?[0-9]{1,30}(\.[0-9]{1,30})?([eE][+-]?[0-9]{1,2})?$'
-            THEN (v #>> '{}')::numeric::text ELSE v #>> '{}' END AS t
-        FROM json_array_elements(listed) WITH ORDINALITY AS l (item, place)
-        CROSS JOIN LATERAL (SELECT CASE WHEN json_typeof(item) = 'object' THEN item -> 'value' END AS v,
-          CASE WHEN json_typeof(item) = 'object' THEN coalesce(item ->> 'trait_type', item ->> 'name', '') END AS n) parts),
-      readable AS MATERIALIZED (
-        SELECT n, t FROM items WHERE kind IN ('string', 'number', 'boolean') ORDER BY place LIMIT 200),
-      shown AS (SELECT DISTINCT left(n, 200) AS n, left(t, 300) AS t FROM readable)
-      SELECT n, t, CASE WHEN t ~ '^-?[0-9]{1,30}(\.[0-9]{1,30})?$' THEN t::numeric END, NULL::text FROM shown
-      UNION ALL
-      SELECT NULL, NULL, NULL, member || ':' || reason
-      FROM (VALUES
-        -- A value that is null is none, and so is nothing lost.
-        ('unreadable', EXISTS (SELECT FROM items
-          WHERE item_kind NOT IN ('object', 'null') OR item_kind = 'object' AND coalesce(kind, 'array') IN ('array', 'object'))),
-        ('too_many', (SELECT count(*) > 200 FROM items WHERE kind IN ('string', 'number', 'boolean'))),
-        ('cut', EXISTS (SELECT FROM readable WHERE length(n) > 200 OR length(t) > 300))) AS reasons (reason, holds)
+      SELECT DISTINCT ON (t.n, t.v) t.n, t.v,
+        CASE WHEN t.v ~ '^-?[0-9]{1,30}(\.[0-9]{1,30})?$' THEN t.v::numeric END, NULL::text
+      FROM (
+        SELECT left(coalesce(item ->> 'trait_type', item ->> 'name', ''), 200) AS n, left(item ->> 'value', 300) AS v
+        FROM jsonb_array_elements(items) WITH ORDINALITY AS listing (item, place)
+        WHERE jsonb_typeof(item) = 'object' AND jsonb_typeof(item -> 'value') IN ('string', 'number', 'boolean')
+        ORDER BY place LIMIT 200) t;
+    -- A value that is null is none, and so is nothing lost.
+    SELECT bool_or(CASE jsonb_typeof(item) WHEN 'null' THEN false
+        WHEN 'object' THEN coalesce(jsonb_typeof(item -> 'value'), 'array') IN ('array', 'object') ELSE true END),
+      count(*) FILTER (WHERE jsonb_typeof(item) = 'object'
+        AND jsonb_typeof(item -> 'value') IN ('string', 'number', 'boolean')) > 200,
+      bool_or(jsonb_typeof(item) = 'object' AND (length(coalesce(item ->> 'trait_type', item ->> 'name')) > 200
+        OR jsonb_typeof(item -> 'value') IN ('string', 'number') AND length(item ->> 'value') > 300))
+      INTO unreadable, too_many, is_cut
+      FROM jsonb_array_elements(items) item;
+    IF unreadable OR too_many OR is_cut THEN
+      RETURN QUERY SELECT NULL::text, NULL::text, NULL::numeric, member || ':' || reason
+      FROM (VALUES ('unreadable', unreadable), ('too_many', too_many), ('cut', is_cut)) AS reasons (reason, holds)
       WHERE holds;
+    END IF;
     RETURN;
   END LOOP;
 EXCEPTION WHEN data_exception OR program_limit_exceeded OR statement_too_complex THEN

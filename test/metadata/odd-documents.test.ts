@@ -90,6 +90,12 @@ const traits: [what: string, document: string, traits: string[], warnings?: stri
     ["attributes:cut"],
   ],
   [
+    "a number of more digits than are kept",
+    `{"attributes":{"a":${"7".repeat(400)}}}`,
+    [`a=${"7".repeat(300)}`],
+    ["attributes:cut"],
+  ],
+  [
     "a text of 50,000 levels",
     text({ attributes: `${"[".repeat(50_000)}${"]".repeat(50_000)}` }),
     [],
