@@ -74,7 +74,8 @@ export function analyticsViews(hasService: boolean): AnalyticsView[] {
     : `(SELECT NULL::integer AS chain_id, NULL::bytea AS contract, NULL::numeric(78,0) AS token_id, NULL::text AS status,
         NULL::text AS name, NULL::text AS description, NULL::text AS image, NULL::text AS animation_url,
         NULL::text AS token_uri, NULL::text AS metadata, NULL::text AS raw_cid, NULL::timestamptz AS fetched_at,
-        NULL::bigint AS fetched_block, NULL::text AS error_code WHERE false) token_metadata`;
+        NULL::bigint AS fetched_block, NULL::text AS error_code, NULL::text[] AS warnings, NULL::text[] AS trait_warnings,
+        NULL::text AS file_error WHERE false) token_metadata`;
   return [
     {
       name: "version",
@@ -278,6 +279,11 @@ GROUP BY chain_id, contract, least_units`,
         ["fetched_time", "fetched_at", "When the document was read."],
         ["fetched_block", "fetched_block", "Block at which the URI was read."],
         ["error_code", "error_code", "Why the last read failed."],
+        [
+          "warnings",
+          "warnings || trait_warnings || CASE WHEN file_error IS NOT NULL THEN ARRAY['image:' || file_error] END",
+          "What could not be read of the document, as MEMBER:REASON; null when all was read.",
+        ],
       ],
       from: `FROM ${tokenMetadata} WHERE fetched_at IS NOT NULL OR status = 'failed'`,
     },

@@ -127,6 +127,9 @@ export interface Config {
     refreshWindowSeconds: number;
     /** Tokens of a contract that are read before anybody looked at it. */
     firstTokens: number;
+    /** Gas and returned bytes that a call of a contract may cost at most. */
+    callGas: number;
+    callBytes: number;
   };
   /** Blocks that an index may be behind its node until that is called a trouble. */
   maxIndexLagBlocks: number;
@@ -237,6 +240,8 @@ export function loadConfig(env: Env = process.env): Config {
       perContractMinute: read(env, "METADATA_PER_CONTRACT_MINUTE", positive, 20),
       refreshWindowSeconds: read(env, "METADATA_REFRESH_WINDOW_SECONDS", count, 60),
       firstTokens: read(env, "METADATA_FIRST_TOKENS", count, 100),
+      callGas: read(env, "METADATA_CALL_GAS", positive, 50_000_000),
+      callBytes: read(env, "METADATA_CALL_BYTES", positive, 1_048_576),
     },
     maxIndexLagBlocks: read(env, "MAX_INDEX_LAG_BLOCKS", count, 50),
     metrics: {

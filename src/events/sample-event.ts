@@ -29,7 +29,7 @@ const own: Readonly<Record<string, object>> = {
   "nft.transfer.retracted": eventData({ ...movement, retracts: taken }, () => "polygon"),
   "chain.finalized": { from: "49999990", to: "50000000", hash: hash("b") },
   "metadata.updated": { ...place, errorCode: null },
-  "metadata.failed": { ...place, errorCode: "http_status" },
+  "metadata.failed": { ...place, errorCode: "http_404" },
   "webhook.test": { message: "This endpoint is reached." },
   "wallet.low_balance": { wallet: address("e"), state: "paused_funds" },
   "wallet.halted": { wallet: address("e"), state: "halted" },

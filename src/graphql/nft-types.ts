@@ -71,6 +71,7 @@ function makeNftTypes(builder: Builder) {
     fields: (t) => ({
       ...tableFields(t, tokenFields, {
         ...{ TokenStandard: standard, FileInformation: fileInformation, MetadataStatus: metadataStatus },
+        "[String!]": ["String"],
       }),
       contract: t.field({
         type: contract,

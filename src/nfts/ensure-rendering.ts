@@ -23,7 +23,8 @@ const bookkeeping = [
     "metadata",
     "id_in_metadata",
   ],
-  ...["metadata_hash", "raw_cid", "file_type", "file_error", "contract_uri", "document", "uri_error"],
+  ...["metadata_hash", "raw_cid", "file_type", "file_error", "warnings", "trait_warnings"],
+  ...["contract_uri", "document", "uri_error"],
   ...["refresh_requested_at", "refresh_applied_at", "announced_at", "demanded_at", "queued_at", "rendered"],
 ];
 

@@ -43,7 +43,7 @@ export interface Field<V> {
   v0?: { name: string; group: V0Group };
 }
 
-/** Groups of /v0: `key` to `files` of a token (token-shape.ts), `record` of a contract and `recordMetadata` inside it. */
+/** Groups of /v0: `key` to `reading` of a token (token-shape.ts), `record` of a contract and `recordMetadata` inside it. */
 export type V0Group =
   | "chain"
   | "key"
@@ -52,11 +52,13 @@ export type V0Group =
   | "files"
   | "creator"
   | "owner"
+  | "reading"
   | "record"
   | "recordMetadata";
 
 export type GraphQLType =
   | "String"
+  | "[String!]"
   | "Int"
   | "ChainName"
   | "Address"
@@ -209,18 +211,26 @@ export const tokenFields = {
     },
     graphql: { type: "FileInformation", nullable: true },
   } as Field<FileInformation | null>,
-  metadataStatus: {
+  metadataStatus: inV0<MetadataStatus>("metadata_status", "reading", {
     ...{ from: "live", json: (part) => `"${statusOf(part)}"`, value: statusOf },
     graphql: { type: "MetadataStatus" },
-  } as Field<MetadataStatus>,
-  metadataError: {
+  }),
+  metadataError: inV0<string | null>("metadata_error", "reading", {
     ...{ from: "live", ...quoted, value: (part) => (part === "" ? null : part) },
     graphql: {
       type: "String",
       nullable: true,
       description: "Code of why the last try failed; the metadata of an earlier one is still shown.",
     },
-  } as Field<string | null>,
+  }),
+  metadataWarnings: inV0<string[]>("metadata_warnings", "reading", {
+    ...{ from: "live", json: (part) => part || "[]", value: (part) => JSON.parse(part || "[]") },
+    graphql: {
+      type: "[String!]",
+      description:
+        "What could not be read of the metadata that is shown, as MEMBER:REASON: `attributes:not_a_list`, `image:http_404`.",
+    },
+  }),
   metadataUpdatedAt: {
     from: "stored",
     sql: (row) => `coalesce(to_char(${row}.fetched_at AT TIME ZONE 'UTC', '${naive}'), '')`,

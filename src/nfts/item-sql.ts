@@ -11,7 +11,8 @@ import {
 
 /** Values that are not in the rendered text, in the order of an item's parts. */
 export const liveNames = [
-  ...(["owner", "supply", "amount", "creator", "mintedAt", "metadataStatus", "metadataError", "holders"] as const),
+  ...(["owner", "supply", "amount", "creator", "mintedAt"] as const),
+  ...(["metadataStatus", "metadataError", "metadataWarnings", "holders"] as const),
 ];
 export type LiveName = (typeof liveNames)[number];
 
@@ -62,6 +63,9 @@ export function tokenSources(row: string): Sources {
     mintedAt: orEmpty(`${row}.mint_timestamp`),
     metadataStatus: orEmpty("m.status"),
     metadataError: orEmpty("m.error_code"),
+    metadataWarnings: orEmpty(
+      "to_json(m.warnings || m.trait_warnings || CASE WHEN m.file_error IS NOT NULL THEN ARRAY['image:' || m.file_error] END)",
+    ),
     holders: `CASE WHEN ${row}.owner IS NOT NULL THEN encode(${row}.owner, 'hex') ELSE ${orEmpty(`SELECT string_agg(encode(h.owner, 'hex'), ',' ORDER BY h.owner) FROM (
       SELECT h.owner FROM nft.holdings h WHERE h.chain_id = ${row}.chain_id AND h.contract = ${row}.contract
         AND h.token_id = ${row}.token_id ORDER BY h.owner LIMIT ${listedHolders}) h`)} END`,

@@ -1,6 +1,6 @@
 import { Agent, fetch, type Response } from "undici";
 import { AddressRefused, type GuardRules, guardedLookup, isAllowedUrl } from "./address-guard.ts";
-import type { Fault } from "./fault.ts";
+import { type Fault, readRetryAfter } from "./fault.ts";
 import { Busy, HostLimits } from "./host-limits.ts";
 import { readSteadily, TooSlow } from "./read-steadily.ts";
 
@@ -56,7 +56,7 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
       bounded(options, (control) =>
         // A compressed part could not be unpacked, and its size would be another one.
         follow(url, options, { range: `bytes=0-${length - 1}`, "accept-encoding": "identity" }, control, (response) =>
-          readHead(response, length, control),
+          response.ok ? readHead(response, length, control) : refuse(response),
         ),
       ),
     async close() {
@@ -111,7 +111,10 @@ export function createFetcher(rules: GuardRules, bounds: HostLimits = new HostLi
           signal: control.signal,
         });
         const location: string | null = response.headers.get("location");
-        if (response.status < 300 || response.status > 399 || location === null) return await answer(response);
+        if (response.status < 300 || response.status > 399 || location === null) {
+          bounds.answered(url.host, response.status, readRetryAfter(response.headers.get("retry-after")));
+          return await answer(response);
+        }
         await response.body?.cancel();
         const next: URL | null = parseUrl(location, url);
         if (next && url.protocol === "https:" && next.protocol === "http:") return { fault: "address_refused" };
@@ -136,7 +139,9 @@ function makeAgent(lookup?: ReturnType<typeof guardedLookup>): Agent {
 
 async function refuse(response: Response): Promise<Fault> {
   await response.body?.cancel();
-  return { fault: "http_status" };
+  const waitMs = readRetryAfter(response.headers.get("retry-after"));
+  // 416: the file is empty, or the server cannot count.
+  return { fault: `http_${response.status}`, ...(waitMs === null ? {} : { waitMs }) };
 }
 
 async function readBody(response: Response, maxBytes: number, control: AbortController): Promise<Fetched | Fault> {
@@ -151,8 +156,6 @@ async function readBody(response: Response, maxBytes: number, control: AbortCont
 }
 
 async function readHead(response: Response, length: number, control: AbortController): Promise<Head | Fault> {
-  // 416: the file is empty, or the server cannot count.
-  if (!response.ok) return await refuse(response);
   if (!/^(identity)?$/i.test(response.headers.get("content-encoding") ?? "")) {
     await response.body?.cancel();
     return { fault: "bad_encoding" };

@@ -1,3 +1,5 @@
+import { LRUCache } from "lru-cache";
+
 /** The bounds do not allow a request now; the job goes back to the queue and holds no permit meanwhile. */
 export class Busy extends Error {
   override readonly name = "Busy";
@@ -18,11 +20,17 @@ export interface Bounds {
 /** Hosts that the operator named carry more than those of third parties. */
 const trustedFactor = 4;
 const hostRetryMs = 1_000;
+/** A host that has too many requests of ours, and does not say for how long, is left alone for so long. */
+const silentPauseMs = 5_000;
+/** And one that says it, for so long at most: then one request finds out whether that is still so. */
+const mostPauseMs = 3_600_000;
 
 /** Counts requests to servers of third parties, so that no host takes more than its part. */
 export class HostLimits {
   readonly #bounds: Bounds;
   readonly #hosts = new Map<string, number>();
+  /** Until when hosts want no requests; `performance.now()`. */
+  readonly #pauses = new LRUCache<string, number>({ max: 10_000 });
   #total = 0;
 
   constructor(bounds: Bounds) {
@@ -31,6 +39,8 @@ export class HostLimits {
 
   /** Takes a permit for one request; the returned function gives it back. @throws Busy */
   enter(host: string, trusted: boolean): () => void {
+    const pauseMs = (this.#pauses.get(host) ?? 0) - performance.now();
+    if (pauseMs > 0) throw new Busy(pauseMs);
     const now = this.#hosts.get(host) ?? 0;
     const most = this.#bounds.perHost * (trusted ? trustedFactor : 1);
     if (now >= most || this.#total >= this.#bounds.total) throw new Busy(hostRetryMs);
@@ -42,5 +52,11 @@ export class HostLimits {
       if (left > 0) this.#hosts.set(host, left);
       else this.#hosts.delete(host);
     };
+  }
+
+  /** Takes in what a host answered: one that is overloaded by its own word gets no further request for a while. */
+  answered(host: string, status: number, waitMs: number | null): void {
+    if (status !== 429 && (status !== 503 || waitMs === null)) return;
+    this.#pauses.set(host, performance.now() + Math.min(waitMs ?? silentPauseMs, mostPauseMs));
   }
 }

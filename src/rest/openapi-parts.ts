@@ -42,6 +42,8 @@ const schemasOf: Partial<Record<GraphQLType, z.ZodType>> = {
   TokenId: z.string().regex(/^\d+$/),
   TokenStandard: z.enum(["ERC721", "ERC1155"]),
   JSON: anyObject,
+  MetadataStatus: z.enum(["PENDING", "FRESH", "FAILED"]),
+  "[String!]": z.array(text),
 };
 
 /** The members of a group of a field table as they are on the wire. */
@@ -49,7 +51,7 @@ function fieldMembers(table: Record<string, AnyField>, group: V0Group): Members 
   return Object.fromEntries(
     v0Fields(table, group).map(([name, { v0, from, graphql }]) => {
       // An address beside a token is written as a text in the document since its first version.
-      const schema = (from === "live" ? undefined : schemasOf[graphql.type]) ?? text;
+      const schema = (from === "live" && graphql.type === "Address" ? undefined : schemasOf[graphql.type]) ?? text;
       return [v0?.name ?? name, graphql.nullable ? schema.nullable() : schema];
     }),
   );
@@ -64,7 +66,7 @@ export const texts = ofToken("texts");
 export const files = ofToken("files");
 export const creator = ofToken("creator");
 export const owner = ofToken("owner");
-export const metadataMembers = ofToken("document");
+export const metadataMembers = { ...ofToken("document"), ...ofToken("reading") };
 export const optionalMetadata: Members = z.object(metadataMembers).partial().shape;
 export const fileInformation = z.object({ height: integer, width: integer, file_size: integer }).nullable();
 export const tokenKey = { ...ofToken("chain"), ...ofToken("key") };

@@ -28,6 +28,8 @@ const document = ofToken("document");
 /** Lists of an account have the two in the other order, as the original service wrote them. */
 const accountDocument = document.toReversed();
 const creator = ofToken("creator");
+/** What the original service did not tell, behind the members that it had. */
+const reading = ofToken("reading");
 const fileInformation: JsonMember = {
   name: "file_information",
   field: {
@@ -59,6 +61,7 @@ export function accountItemShape(show: { metadata: boolean; contract: boolean })
     ...(show.metadata ? accountDocument : []),
     ...(show.contract ? [contract] : []),
     ...chain,
+    ...(show.metadata ? reading : []),
   ]);
 }
 
@@ -72,6 +75,7 @@ export function listItemShape(show: TokenMembers): NftShape {
     ...(show.metadata ? files : []),
     ...(show.contract ? [contract] : []),
     ...(show.dates ? dates : []),
+    ...(show.metadata ? reading : []),
   ]);
 }
 
@@ -79,7 +83,7 @@ export function listItemShape(show: TokenMembers): NftShape {
 export const detailsShape: NftShape = [
   ...[...chain, ...key, ...document, fileInformation, ...files, ...creator, ...dates],
   { name: "rarity", field: "null" },
-  ...ofToken("owner"),
+  ...[...ofToken("owner"), ...reading],
 ];
 
 /** A token in a creator's list, but for its holders. */
@@ -89,5 +93,6 @@ export function createdItemShape(show: { metadata: boolean; contract: boolean })
     ...(show.metadata ? accountDocument : []),
     ...files,
     ...(show.contract ? [contract] : []),
+    ...(show.metadata ? reading : []),
   ]);
 }

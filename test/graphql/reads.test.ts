@@ -371,8 +371,8 @@ describe("traits", () => {
   });
 
   test.each([
-    ['{"attributes":[{"trait_type":"a","value":"\\u0000"}]}', []],
-    ['{"attributes":[{"trait_type":"a","value":1e999999}]}', []],
+    ['{"attributes":[{"trait_type":"a","value":"\\u0000"}]}', ["a="]],
+    ['{"attributes":[{"trait_type":"a","value":1e999999}]}', ["a=1e999999"]],
     ['{"attributes":{"Fur":"red","Level":2}}', ["Fur=red", "Level=2"]],
     ['{"traits":[{"name":"Fur","value":true},{"value":"x"},{"trait_type":"y","value":{}},7,null]}', ["=x", "Fur=true"]],
     ['{"attributes":"none"}', []],

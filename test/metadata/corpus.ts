@@ -140,7 +140,7 @@ const badUris: [string, string, string][] = [
   ["ipfs:// without a CID", "ipfs://", "uri_unsupported"],
   ["ipfs:// with a word", "ipfs://hidden/7", "uri_unsupported"],
   ["ipfs:// with a CID cut short", "ipfs://bafkreifzjut3te7nhy", "uri_unsupported"],
-  ["content that nobody has", "ipfs://bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e", "http_status"],
+  ["content that nobody has", "ipfs://bafkreifzjut3te7nhyekklss27nh3k72ysco7y32koao5eei66wof36n5e", "http_404"],
   ["a stored directory", "ipfs://FOLDER", "ipfs_is_directory"],
   ["a remote directory", "ipfs://REMOTE", "ipfs_is_directory"],
   ["a path that a remote directory lacks", "ipfs://REMOTE/9.json", "ipfs_not_found"],
@@ -243,9 +243,8 @@ const answers: [string, Served, ExpectedRow][] = [
   ],
   ["a wrong content type", { headers: { "content-type": "text/html" }, body: '{"name":"Key"}' }, key],
   ["no content", { status: 204, body: "" }, failed("not_json")],
-  ["not found", { status: 404, body: "{}" }, failed("http_status")],
-  ["a server's error", { status: 500, body: "{}" }, failed("http_status")],
-  ["too many requests", { status: 429, headers: { "retry-after": "1" }, body: "{}" }, failed("http_status")],
+  ["not found", { status: 404, body: "{}" }, failed("http_404")],
+  ["a server's error", { status: 500, body: "{}" }, failed("http_500")],
   ["a redirect", { status: 302, headers: { location: "GOOD" }, body: "" }, key],
   ["a permanent redirect", { status: 308, headers: { location: "GOOD" }, body: "" }, key],
   ["a redirect to itself", { status: 302, headers: { location: "SELF" }, body: "" }, failed("too_many_redirects")],
@@ -254,7 +253,7 @@ const answers: [string, Served, ExpectedRow][] = [
     { status: 302, headers: { location: "file:///etc/passwd" }, body: "" },
     failed("address_refused"),
   ],
-  ["a redirect to nowhere", { status: 302, body: "{}" }, failed("http_status")],
+  ["a redirect to nowhere", { status: 302, body: "{}" }, failed("http_302")],
   [
     "cookies, many headers",
     {
@@ -296,7 +295,7 @@ const media: [string, Served, ExpectedRow][] = [
     fresh({ file_type: "video/mp4", file_width: null, file_size: 16n }),
   ],
   ["no image", { body: "<html>" }, fresh({ file_type: null, file_error: "not_media" })],
-  ["no file", { status: 404, body: "" }, fresh({ file_type: null, file_error: "http_status" })],
+  ["no file", { status: 404, body: "" }, fresh({ file_type: null, file_error: "http_404" })],
   [
     "a PNG of 4 billion dots",
     { body: images.png(4_294_967_295, 1) },

@@ -154,7 +154,7 @@ test("tries of a token end, and a demand after an hour is another try", async ()
   await update("attempts = 7, priority = 0, next_attempt_at = clock_timestamp()");
   const [job] = await claimTokens(database.db, chainId, [{ ...due, count: 1 }]);
   if (!job) throw new Error("nothing was due");
-  await finishToken(database.db, job, block, { outcome: "failed", fault: "http_status", tokenUri: null, raw: null });
+  await finishToken(database.db, job, block, { outcome: "failed", fault: "http_404", tokenUri: null, raw: null });
   expect(await row(unasked, 3)).toMatchObject({ status: "failed", attempts: 8, next_attempt_at: null });
   expect(await askAgain()).toBeNull();
   await update("attempted_at = clock_timestamp() - interval '2 hours'");

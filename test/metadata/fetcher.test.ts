@@ -3,11 +3,13 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createFetcher, type Fetcher } from "../../src/outbound/fetcher.ts";
+import { Busy } from "../../src/outbound/host-limits.ts";
 
 const bomb = gzipSync(Buffer.alloc(200_000_000, 32));
 let server: Server;
 let base = "";
 let sent = 0;
+const served: string[] = [];
 const fetcher: Fetcher = createFetcher({ allowPrivate: true });
 
 beforeAll(async () => {
@@ -27,6 +29,10 @@ beforeAll(async () => {
         response.write(Buffer.alloc(65_536, 32));
       }, 1);
       response.on("close", () => clearInterval(timer));
+    } else if (kind === "status") {
+      const [status, wait] = rest?.split("/") ?? [];
+      served.push(request.url ?? "");
+      response.writeHead(Number(status), wait === undefined ? {} : { "retry-after": wait }).end();
     } else response.writeHead(404).end();
   });
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
@@ -56,6 +62,38 @@ test("a body without end is cut off", async () => {
 });
 
 test("a status that is no success, and a server that is not there", async () => {
-  expect(await fetcher.fetch(`${base}/missing`)).toEqual({ fault: "http_status" });
+  expect(await fetcher.fetch(`${base}/missing`)).toEqual({ fault: "http_404" });
   expect(await fetcher.fetch("http://127.0.0.1:9/")).toEqual({ fault: "fetch_failed" });
+});
+
+test("each status is a word of its own, with the time that the server wants", async () => {
+  for (const status of [401, 403, 404, 410, 500, 502]) {
+    expect(await fetcher.fetch(`${base}/status/${status}`)).toEqual({ fault: `http_${status}` });
+    expect(await fetcher.fetchHead(`${base}/status/${status}`, 100)).toEqual({ fault: `http_${status}` });
+  }
+  expect(await fetcher.fetch(`${base}/status/403/60`)).toEqual({ fault: "http_403", waitMs: 60_000 });
+});
+
+test.each([
+  ["429/3600", { fault: "http_429", waitMs: 3_600_000 }],
+  ["503/120", { fault: "http_503", waitMs: 120_000 }],
+  ["429", { fault: "http_429" }],
+])("after %s nothing more is asked of that host for a while, by documents and by images", async (answer, fault) => {
+  const own = createFetcher({ allowPrivate: true });
+  try {
+    expect(await own.fetch(`${base}/status/${answer}`)).toEqual(fault);
+    const before = served.length;
+    for (const ask of [own.fetch(`${base}/status/404`), own.fetchHead(`${base}/status/404`, 100)])
+      await expect(ask).rejects.toThrow(Busy);
+    expect(served.length).toBe(before);
+    // Another host of the same server.
+    expect(await own.fetch(`${base.replace("127.0.0.1", "localhost")}/status/404`)).toEqual({ fault: "http_404" });
+  } finally {
+    await own.close();
+  }
+});
+
+test("a server that fails without such a word is asked again", async () => {
+  expect(await fetcher.fetch(`${base}/status/503`)).toEqual({ fault: "http_503" });
+  expect(await fetcher.fetch(`${base}/hops/0`)).toMatchObject({ bytes: Buffer.from('{"at":"end"}') });
 });

@@ -198,7 +198,8 @@ test("what an account created: newest mint first, with all owners, without what 
   ]);
   expect(Object.keys(body.nfts[0])).toEqual([
     ...["chain", "contract_address", "token_id", "name", "description", "metadata", "metadata_url", "file_url"],
-    ...["animation_url", "cached_file_url", "cached_animation_url", "contract", "owner_addresses"],
+    ...["animation_url", "cached_file_url", "cached_animation_url", "contract"],
+    ...["metadata_status", "metadata_error", "metadata_warnings", "owner_addresses"],
   ]);
   const mine = (await apis.v0(`/accounts/creators/${alice}?chain=goerli&page_size=1`)).body;
   expect([mine.nfts[0].owner_addresses, mine.continuation]).toEqual([[alice, bob], null]);

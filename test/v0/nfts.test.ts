@@ -52,6 +52,7 @@ afterAll(() => database.drop());
 const emptyTexts =
   '{"description":null,"thumbnail_url":null,"cached_thumbnail_url":null,"banner_url":null,"cached_banner_url":null,"royalty_bps":null}';
 const contract = `{"name":"Keys","symbol":"TSK","type":"ERC721","metadata":${emptyTexts}}`;
+const reading = '"metadata_status":"FRESH","metadata_error":null,"metadata_warnings":[]';
 const copy = "https://mintyard.test/ipfs/bafyown";
 
 test("details of a token: every member in its place, the metadata byte for byte", async () => {
@@ -60,7 +61,7 @@ test("details of a token: every member in its place, the metadata byte for byte"
     `{"response":"OK","nft":{"chain":"rinkeby","contract_address":"${keys}","token_id":"7","metadata_url":"ipfs://folder/7",` +
       `"metadata":${document},"file_information":null,"file_url":"ipfs://x","animation_url":null,` +
       `"cached_file_url":"${copy}","cached_animation_url":null,"creator_address":"${minter}",` +
-      `"mint_date":"2022-11-26T20:38:59","updated_date":"2022-11-26T20:40:02.113000","rarity":null,"owner":"${alice}"},` +
+      `"mint_date":"2022-11-26T20:38:59","updated_date":"2022-11-26T20:40:02.113000","rarity":null,"owner":"${alice}",${reading}},` +
       `"owner":"${alice}","contract":${contract},"error":null}`,
   );
 });
@@ -71,7 +72,7 @@ test("an account's item without and with what can be included", async () => {
   expect(plain.text).toContain(`"nfts":[{${base},"chain":"goerli"}],"total":2,"continuation":"`);
   const all = await apis.v0(`/accounts/${alice}?chain=goerli&include=metadata,contract_information&include=default`);
   expect(all.text).toContain(
-    `{${base},"metadata":${document},"metadata_url":"ipfs://folder/7","contract":${contract},"chain":"goerli"}`,
+    `{${base},"metadata":${document},"metadata_url":"ipfs://folder/7","contract":${contract},"chain":"goerli",${reading}}`,
   );
   expect(all.body.nfts[1]).toMatchObject({
     token_id: "1",
@@ -91,11 +92,13 @@ test("a contract's items: base members only, those of metadata, and all", async 
   const metadata = await apis.v0(`${path}&include=metadata`);
   expect(Object.keys(metadata.body.nfts[0]).slice(3)).toEqual([
     ...["metadata_url", "metadata", "file_url", "animation_url", "cached_file_url", "cached_animation_url"],
+    ...["metadata_status", "metadata_error", "metadata_warnings"],
   ]);
   const all = await apis.v0(`${path}&include=all`);
   expect(Object.keys(all.body.nfts[0]).slice(3)).toEqual([
     ...["metadata_url", "metadata", "file_information"],
     ...["file_url", "animation_url", "cached_file_url", "cached_animation_url", "mint_date", "updated_date"],
+    ...["metadata_status", "metadata_error", "metadata_warnings"],
   ]);
 });
 

@@ -41,6 +41,10 @@ interface TokenMetadataTable {
   cached_image: string | null;
   cached_animation: string | null;
   id_in_metadata: string | null;
+  /** What was left out of the document, as MEMBER:REASON. */
+  warnings: string[] | null;
+  /** The same of its traits; made by a trigger. */
+  trait_warnings: string[] | null;
   file_width: number | null;
   file_height: number | null;
   file_size: bigint | null;

@@ -1,3 +1,4 @@
+import { LRUCache } from "lru-cache";
 import {
   BaseError,
   type Hex,
@@ -8,10 +9,18 @@ import {
   TimeoutError,
   WebSocketRequestError,
 } from "viem";
-import type { Fault } from "../../outbound/fault.ts";
+import { type Fault, isFault } from "../../outbound/fault.ts";
+import { Busy } from "../../outbound/host-limits.ts";
 import { cleanText } from "./parse-document.ts";
 
-const limits = { gas: numberToHex(5_000_000), returnBytes: 262_144, timeoutMs: 3_000, labelLength: 256 };
+const labelLength = 256;
+/** What a call gets at first. */
+const usual = { gas: 5_000_000, timeoutMs: 3_000 };
+/** What it gets once more where that was not enough: gas by setting, and so much time. */
+const climbTimeoutMs = 10_000;
+/** Calls of that kind at once in a process, as each may keep a node busy for seconds. */
+const climbsAtOnce = 4;
+const busyMs = 1_000;
 
 /** The block that a round of calls reads. Its hash pins the fork: an answer never mixes two. */
 export interface PinnedBlock {
@@ -26,19 +35,65 @@ export async function readHead(client: PublicClient): Promise<PinnedBlock> {
   return { number: block.number, hash: block.hash };
 }
 
+/** The most that one call of an untrusted contract may cost. */
+export interface CallBounds {
+  gas: number;
+  returnedBytes: number;
+}
+
 /**
- * Calls a view function of an untrusted contract: at one block, with a gas limit, a
- * time-out and a limit on what it returns. The client must not follow CCIP-Read.
+ * Calls view functions of untrusted contracts: at one block, with a gas limit, a time-out and a limit on what they
+ * return. The client must not follow CCIP-Read.
  */
-export async function callContract(
+export class ContractCalls {
+  readonly #bounds: CallBounds;
+  /** Contracts of which a call needed more than is usual: the next one begins there. */
+  readonly #costly = new LRUCache<string, true>({ max: 10_000 });
+  #climbing = 0;
+
+  constructor(bounds: CallBounds) {
+    this.#bounds = bounds;
+  }
+
+  async call(client: PublicClient, block: PinnedBlock, to: Hex, data: Hex): Promise<{ data: Buffer } | Fault> {
+    const { gas, returnedBytes } = this.#bounds;
+    return await callContract(client, block, to, data, { ...usual, gas: Math.min(gas, usual.gas), returnedBytes });
+  }
+
+  /** Whether calls of the contract may as well begin with `climb`. */
+  isCostly(client: PublicClient, to: Hex): boolean {
+    return this.#costly.has(keyOf(client, to));
+  }
+
+  /** The same with as much as a call may ever cost. @throws Busy while others do that. */
+  async climb(client: PublicClient, block: PinnedBlock, to: Hex, data: Hex): Promise<{ data: Buffer } | Fault> {
+    if (this.#climbing >= climbsAtOnce) throw new Busy(busyMs);
+    this.#climbing += 1;
+    try {
+      const answer = await callContract(client, block, to, data, { ...this.#bounds, timeoutMs: climbTimeoutMs });
+      if (isFault(answer)) this.#costly.delete(keyOf(client, to));
+      else this.#costly.set(keyOf(client, to), true);
+      return answer;
+    } finally {
+      this.#climbing -= 1;
+    }
+  }
+}
+
+function keyOf({ chain }: PublicClient, to: Hex): string {
+  return `${chain?.id}:${to}`;
+}
+
+async function callContract(
   client: PublicClient,
   block: PinnedBlock,
   to: Hex,
   data: Hex,
+  { gas, returnedBytes, timeoutMs }: CallBounds & { timeoutMs: number },
 ): Promise<{ data: Buffer } | Fault> {
-  const call = { to, data, gas: limits.gas };
+  const call = { to, data, gas: numberToHex(gas) };
   const ask = (at: { blockHash: Hex } | Hex) =>
-    withTimeout(client.request({ method: "eth_call", params: [call, at] }), limits.timeoutMs);
+    withTimeout(client.request({ method: "eth_call", params: [call, at] }), timeoutMs);
   try {
     const answer = await ask({ blockHash: block.hash }).catch((error: unknown) => {
       // An endpoint without EIP-1898 knows blocks by number alone. What it says of a dead branch is found out later.
@@ -46,11 +101,14 @@ export async function callContract(
       throw error;
     });
     if (typeof answer !== "string" || !/^0x/.test(answer)) return { fault: "call_bad_return" };
-    if (answer.length > 2 + limits.returnBytes * 2) return { fault: "call_too_large" };
+    if (answer.length > 2 + returnedBytes * 2) return { fault: "call_too_large" };
     return { data: Buffer.from(answer.slice(2), "hex") };
   } catch (error) {
     if (error instanceof TooSlow) return { fault: "call_timeout" };
-    return { fault: isAnswer(error) ? "call_failed" : "rpc_unavailable" };
+    const answer = answerOf(error);
+    if (answer === null) return { fault: "rpc_unavailable" };
+    // The word is for people: a call that failed is tried with more gas whatever the node says.
+    return { fault: /out of gas|gas required exceeds/i.test(answer.details) ? "call_out_of_gas" : "call_failed" };
   }
 }
 
@@ -82,23 +140,23 @@ export function decodeLabel(data: Buffer): string | null {
     ?.replaceAll(/[\p{Cc}\p{Bidi_Control}]/gu, "")
     .trim()
     .normalize("NFC");
-  return text ? text.slice(0, limits.labelLength).toWellFormed() : null;
+  return text ? text.slice(0, labelLength).toWellFormed() : null;
 }
 
 function isZero(bytes: Buffer): boolean {
   return bytes.every((byte) => byte === 0);
 }
 
-/** Whether the node answered, with an error, as opposed to being silent or overloaded. */
-function isAnswer(error: unknown): boolean {
-  if (!(error instanceof BaseError)) return false;
+/** The error that the node answered with; null: it was silent or overloaded. */
+function answerOf(error: unknown): RpcRequestError | null {
+  if (!(error instanceof BaseError)) return null;
   const silent = error.walk(
     (cause) =>
       cause instanceof HttpRequestError || cause instanceof TimeoutError || cause instanceof WebSocketRequestError,
   );
   const answer = error.walk((cause) => cause instanceof RpcRequestError);
   const busy = answer instanceof RpcRequestError && [429, -32005, -32007, -32001].includes(answer.code);
-  return !silent && answer !== null && !busy;
+  return !silent && answer instanceof RpcRequestError && !busy ? answer : null;
 }
 
 /** Whether the node does not understand the question. */

@@ -1,4 +1,4 @@
-import { type Fault, type FaultCode, isFault } from "../../outbound/fault.ts";
+import { type Fault, isFault } from "../../outbound/fault.ts";
 import { Busy } from "../../outbound/host-limits.ts";
 import { decodeText } from "./call-contract.ts";
 import { parseDocument, textOf, urlOf } from "./parse-document.ts";
@@ -8,7 +8,7 @@ import { ownCopy } from "./read-token.ts";
 /** What a contract's own document says, ready for the columns. */
 export interface ContractDocument {
   uri: string | null;
-  fault: FaultCode | null;
+  fault: Fault | null;
   name: string | null;
   columns: {
     document: string | null;
@@ -44,9 +44,9 @@ export async function readContractDocument(
   const uri = decodeText(answer.data);
   if (uri === null || uri.trim() === "") return none;
   const raw = await read(sources, uri, signal);
-  if (isFault(raw)) return { ...none, uri, fault: raw.fault };
+  if (isFault(raw)) return { ...none, uri, fault: raw };
   const document = parseDocument(raw.bytes);
-  if (isFault(document)) return { ...none, uri, fault: document.fault };
+  if (isFault(document)) return { ...none, uri, fault: document };
   const { members } = document;
   const banner =
     urlOf(members["banner_image"]) || urlOf(members["banner_image_url"]) || urlOf(members["banner"]) || null;

@@ -4,7 +4,7 @@ import { CID } from "multiformats/cid";
 import { identity } from "multiformats/hashes/identity";
 import { sha256 } from "multiformats/hashes/sha2";
 import { byteBound } from "../../cache-bounds.ts";
-import { type Fault, type FaultCode, isFault } from "../../outbound/fault.ts";
+import { type Fault, isFault } from "../../outbound/fault.ts";
 import { type Fetched, type Fetcher, readCapped } from "../../outbound/fetcher.ts";
 import type { IpfsLocation } from "./ipfs-location.ts";
 
@@ -45,7 +45,7 @@ export class GatewayBlocks {
     let blocks = 0;
     const get = async (wanted: CID): Promise<Uint8Array> => {
       blocks += 1;
-      if (blocks > maxBlocks) throw new BlockFault("too_large");
+      if (blocks > maxBlocks) throw new BlockFault({ fault: "too_large" });
       return await this.#block(wanted, gateway, signal, fetcher);
     };
     const storage = {
@@ -61,7 +61,7 @@ export class GatewayBlocks {
       return await readCapped(node.content({ blockReadConcurrency: 1 }));
     } catch (error) {
       const cause = blockFault(error);
-      if (cause) return { fault: cause.fault };
+      if (cause) return cause.fault;
       if (error instanceof Error && error.name === "NotFoundError") return { fault: "ipfs_not_found" };
       if (error instanceof Error && error.name === "Busy") throw error;
       // The blocks are those of the CID, and they are no file tree.
@@ -71,25 +71,25 @@ export class GatewayBlocks {
 
   async #block(cid: CID, gateway: Gateway, signal: AbortSignal, fetcher: Fetcher): Promise<Uint8Array> {
     if (cid.multihash.code === identity.code) return cid.multihash.digest;
-    if (cid.multihash.code !== sha256.code) throw new BlockFault("uri_unsupported");
+    if (cid.multihash.code !== sha256.code) throw new BlockFault({ fault: "uri_unsupported" });
     const key = cid.toV1().toString();
     const known = this.#cache.get(key);
     if (known) return known;
     const url = `${gateway.base}/${key}${gateway.search === "" ? "?" : `${gateway.search}&`}format=raw`;
     const answer = await fetcher.fetch(url, { trusted: gateway.trusted, signal, maxBytes: maxBlockBytes });
-    if (isFault(answer)) throw new BlockFault(answer.fault);
+    if (isFault(answer)) throw new BlockFault(answer);
     const { digest } = await sha256.digest(answer.bytes);
-    if (!Buffer.from(digest).equals(Buffer.from(cid.multihash.digest))) throw new BlockFault("cid_mismatch");
+    if (!Buffer.from(digest).equals(Buffer.from(cid.multihash.digest))) throw new BlockFault({ fault: "cid_mismatch" });
     if (cid.code === dagPbCodec) this.#cache.set(key, answer.bytes);
     return answer.bytes;
   }
 }
 
 class BlockFault extends Error {
-  readonly fault: FaultCode;
+  readonly fault: Fault;
 
-  constructor(fault: FaultCode) {
-    super(fault);
+  constructor(fault: Fault) {
+    super(fault.fault);
     this.fault = fault;
   }
 }

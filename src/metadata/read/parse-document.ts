@@ -3,7 +3,8 @@ import { measureJson } from "../../json/measure-json.ts";
 import type { Fault } from "../../outbound/fault.ts";
 import { decodeJsonText, repairJson } from "./repair-json.ts";
 
-const limits = { depth: 64, members: 5_000, textLength: 65_536, urlLength: 262_144 };
+/** `urlLength` has room for a picture of a whole document's size in base 64. */
+const limits = { depth: 64, members: 5_000, textLength: 65_536, urlLength: 1_500_000 };
 
 /** What a token's metadata says, ready for its columns. */
 export interface TokenDocument {
@@ -19,6 +20,8 @@ export interface TokenDocument {
   animationUrl: string | null;
   /** What `{id}` stands for, where the document has it. */
   id: string | null;
+  /** Members that are there and could not be read whole, as MEMBER:REASON. Traits are PostgreSQL's (`service.read_traits`). */
+  warnings: string[];
   /** All members, for readers with their own columns. */
   members: Record<string, unknown>;
 }
@@ -33,21 +36,49 @@ export function parseDocument(bytes: Uint8Array, id: string | null = null): Toke
   if ("fault" in found) return found;
   const { text, members } = found;
   const hash = hashOf(bytes);
+  const warnings: string[] = [];
   const shown = (name: string) => {
     const member = textOf(members[name]);
+    if (member === null && members[name] != null) warnings.push(`${name}:not_a_text`);
     return member === null || id === null ? member : fillIn(member, id);
   };
+  const cut = (name: string) => {
+    const text = shown(name);
+    if (text === null || text.length <= limits.textLength) return text;
+    warnings.push(`${name}:cut`);
+    return text.slice(0, limits.textLength).toWellFormed();
+  };
+  const link = (name: string) => {
+    const text = linkOf(shown(name) ?? "");
+    if (text.length <= limits.urlLength) return text;
+    warnings.push(`${name}:too_large`);
+    return "";
+  };
+  const [name, description, animationUrl] = [cut("name"), cut("description"), link("animation_url")];
+  const before = warnings.length;
+  const image = pictures.reduce((found, member) => found || link(member), "");
+  // What stood in the way of a picture that another member has is lost to nobody.
+  if (image !== "") warnings.length = before;
   return {
     text,
     hash,
     raw: Buffer.from(text).equals(bytes) ? null : bytes,
-    name: shown("name")?.slice(0, limits.textLength).toWellFormed() ?? null,
-    description: shown("description")?.slice(0, limits.textLength).toWellFormed() ?? null,
-    image: urlOf(shown("image")) || urlOf(shown("image_url")) || null,
-    animationUrl: urlOf(shown("animation_url")),
+    ...{ name, description, image: image || null, animationUrl: animationUrl || null },
     members,
     id: id !== null && idMark.test(text) ? id : null,
+    warnings,
   };
+}
+
+/** Members that may have the picture, the first first. The last two have the picture itself, mostly as SVG. */
+const pictures = ["image", "image_url", "image_data", "svg_image_data"];
+
+/** A link as it can be followed: what is a drawing itself becomes a `data:` URI. */
+function linkOf(text: string): string {
+  const link = text.trim();
+  if (/^<(\?xml|!doctype|!--|svg)[\s>-]/i.test(link) && /<svg[\s>]/i.test(link))
+    return `data:image/svg+xml;base64,${Buffer.from(link).toString("base64")}`;
+  return /^%3c(svg|%3fxml)/i.test(link) ? `data:image/svg+xml,${link}` : link;
 }
 
 const idMark = /\{id\}|%7Bid%7D/i;
@@ -68,10 +99,10 @@ export function cleanText(text: string): string {
   return text.replaceAll("\0", "").toWellFormed();
 }
 
-/** A member that is a URL; one that no reader could use is absent, not cut. */
+/** A member that is a link; one that no reader could use is absent, not cut. */
 export function urlOf(value: unknown): string | null {
-  const text = textOf(value)?.trim() ?? null;
-  return text !== null && text.length > limits.urlLength ? null : text;
+  const link = linkOf(textOf(value) ?? "");
+  return link.length > limits.urlLength ? null : link || null;
 }
 
 export function textOf(value: unknown): string | null {

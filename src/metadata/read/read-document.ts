@@ -1,7 +1,7 @@
 import { type Fault, isFault } from "../../outbound/fault.ts";
 import { type Fetched, type Fetcher, readCapped } from "../../outbound/fetcher.ts";
 import type { MetadataContext } from "../context.ts";
-import { decodeDataUri } from "./data-uri.ts";
+import { decodeDocumentUri } from "./data-uri.ts";
 import type { Gateway, GatewayBlocks } from "./gateway-blocks.ts";
 import { gatewayOf, type IpfsLocation, type IpfsLocations, parseIpfsUri } from "./ipfs-location.ts";
 
@@ -23,9 +23,10 @@ export interface RawDocument extends Fetched {
 export async function readDocument(sources: Sources, uri: string, signal: AbortSignal): Promise<RawDocument | Fault> {
   const text = uri.trim();
   if (text === "") return { fault: "uri_empty" };
-  if (/^data:/i.test(text)) return withCid(decodeDataUri(text), null);
+  if (/^data:/i.test(text)) return withCid(decodeDocumentUri(text), null);
   // Some contracts return the document itself.
   if (text.startsWith("{")) return { bytes: Buffer.from(text), cid: null };
+  if (/^%7b/i.test(text)) return withCid(decodeDocumentUri(`data:,${text}`), null);
   const locations = parseIpfsUri(text);
   if (locations) return await readFromIpfs(sources, locations, text, signal);
   const url = webUrlOf(text);

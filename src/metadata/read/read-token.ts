@@ -1,7 +1,7 @@
 import { encodeFunctionData, type Hex, numberToHex, type PublicClient, parseAbi } from "viem";
 import type { Standard } from "../../db/tables/nft.ts";
 import { type Fault, type FaultCode, isFault } from "../../outbound/fault.ts";
-import { callContract, decodeText, type PinnedBlock } from "./call-contract.ts";
+import { type ContractCalls, decodeText, type PinnedBlock } from "./call-contract.ts";
 import { parseIpfsUri } from "./ipfs-location.ts";
 import { fillIn, parseDocument, type TokenDocument } from "./parse-document.ts";
 import type { MediaInformation, MediaProbe } from "./probe-media.ts";
@@ -33,6 +33,7 @@ export type TokenReading =
   | {
       outcome: "failed";
       fault: FaultCode;
+      waitMs?: number;
       /** Null: the contract returned none. */
       tokenUri: string | null;
       /** What was found at the URI, where it is no metadata. */
@@ -42,19 +43,20 @@ export type TokenReading =
 /** Asks a contract for a token's URI at a block, and reads the document behind it. @throws Busy */
 export async function readToken(
   client: PublicClient,
+  calls: ContractCalls,
   sources: Sources,
   media: MediaProbe,
   block: PinnedBlock,
   token: TokenToRead,
   signal: AbortSignal,
 ): Promise<TokenReading> {
-  const tokenUri = await readTokenUri(client, block, token);
+  const tokenUri = await readTokenUri(client, calls, block, token);
   if (typeof tokenUri !== "string") return { outcome: "failed", fault: tokenUri.fault, tokenUri: null, raw: null };
   // In 64 lower-case hex digits.
   const id = token.standard === "ERC1155" ? numberToHex(token.tokenId, { size: 32 }).slice(2) : null;
   const target = id === null ? tokenUri : fillIn(tokenUri, id);
   const answer = await readDocument(sources, target, signal);
-  if (isFault(answer)) return { outcome: "failed", fault: answer.fault, tokenUri, raw: null };
+  if (isFault(answer)) return { outcome: "failed", ...answer, tokenUri, raw: null };
   const document = parseDocument(answer.bytes, id);
   if (isFault(document)) return { outcome: "failed", fault: document.fault, tokenUri, raw: answer.bytes };
   const { image } = document;
@@ -69,26 +71,31 @@ export async function readToken(
   };
 }
 
-async function readTokenUri(client: PublicClient, block: PinnedBlock, token: TokenToRead): Promise<string | Fault> {
-  const names = token.standard === "ERC1155" ? (["uri", "tokenURI"] as const) : (["tokenURI", "uri"] as const);
-  const first = await callForUri(client, block, token, names[0]);
-  // A proxy may have changed its standard, and some contracts have the other function only.
-  if (typeof first === "string" || (first.fault !== "call_failed" && first.fault !== "call_bad_return")) return first;
-  const second = await callForUri(client, block, token, names[1]);
-  return typeof second === "string" && second.trim() !== "" ? second : first;
-}
-
-async function callForUri(
+/** @throws Busy */
+async function readTokenUri(
   client: PublicClient,
+  calls: ContractCalls,
   block: PinnedBlock,
   token: TokenToRead,
-  functionName: "tokenURI" | "uri",
 ): Promise<string | Fault> {
-  const data = encodeFunctionData({ abi, functionName, args: [token.tokenId] });
-  const answer = await callContract(client, block, token.contract, data);
-  if (isFault(answer)) return answer;
-  return decodeText(answer.data) ?? { fault: "call_bad_return" };
+  const names = token.standard === "ERC1155" ? (["uri", "tokenURI"] as const) : (["tokenURI", "uri"] as const);
+  const ask = async (functionName: "tokenURI" | "uri", cost: "call" | "climb") => {
+    const data = encodeFunctionData({ abi, functionName, args: [token.tokenId] });
+    const answer = await calls[cost](client, block, token.contract, data);
+    return isFault(answer) ? answer : (decodeText(answer.data) ?? ({ fault: "call_bad_return" } as const));
+  };
+  const cost = calls.isCostly(client, token.contract) ? "climb" : "call";
+  const first = await ask(names[0], cost);
+  if (typeof first === "string" || !refusals.includes(first.fault)) return first;
+  // A proxy may have changed its standard, and some contracts have the other function only.
+  const second = await ask(names[1], "call");
+  if (typeof second === "string" && second.trim() !== "") return second;
+  // What drawings need, nobody can tell from a failure: a contract in between gives no reason when its own call ran out of gas.
+  return cost === "climb" || first.fault === "call_bad_return" ? first : await ask(names[0], "climb");
 }
+
+/** Answers that another function, or more gas, may better. */
+const refusals: readonly FaultCode[] = ["call_failed", "call_out_of_gas", "call_bad_return"];
 
 /** CID of our own copy of a file; null when we hold none. */
 export async function ownCopy(sources: Sources, url: string | null): Promise<string | null> {

@@ -87,6 +87,7 @@ export class ChainReader {
     for (const job of contracts)
       this.#start(() =>
         readContract(db, this.#client, head, job, {
+          calls: this.#shared.calls,
           sources: this.#shared.sources,
           cachedBase: `${this.#services.config.publicUrl}/ipfs`,
           signal: this.#rounds.signal,

@@ -2,6 +2,7 @@ import { createFetcher } from "../../outbound/fetcher.ts";
 import { HostLimits } from "../../outbound/host-limits.ts";
 import type { Rounds } from "../../rounds.ts";
 import type { MetadataContext } from "../context.ts";
+import { ContractCalls } from "../read/call-contract.ts";
 import { GatewayBlocks } from "../read/gateway-blocks.ts";
 import { MediaProbe } from "../read/probe-media.ts";
 import { ChainReader } from "./chain-reader.ts";
@@ -15,6 +16,7 @@ export async function runMetadata(services: MetadataContext, rounds: Rounds): Pr
   const fetcher = createFetcher({ allowPrivate: allowPrivateFetch }, limits);
   const shared: Shared = {
     scheduler: new Scheduler({ ...metadata, chains: services.chains.length }),
+    calls: new ContractCalls({ gas: metadata.callGas, returnedBytes: metadata.callBytes }),
     media: new MediaProbe(),
     sources: {
       content: services.content,

@@ -4,6 +4,7 @@ import { toHex } from "../../db/bytes.ts";
 import type { Fetcher } from "../../outbound/fetcher.ts";
 import { Busy } from "../../outbound/host-limits.ts";
 import type { MetadataContext } from "../context.ts";
+import type { ContractCalls } from "../read/call-contract.ts";
 import type { MediaProbe } from "../read/probe-media.ts";
 import type { Sources } from "../read/read-document.ts";
 import { readToken } from "../read/read-token.ts";
@@ -13,6 +14,7 @@ import type { Scheduled, Scheduler } from "./scheduler.ts";
 /** What the chains of one process share. */
 export interface Shared {
   scheduler: Scheduler;
+  calls: ContractCalls;
   media: MediaProbe;
   sources: Sources;
 }
@@ -43,11 +45,11 @@ export class TokenReader {
       tokenId: BigInt(job.tokenId),
       standard: job.standard,
     };
-    const { media, scheduler, sources } = this.#shared;
+    const { calls, media, scheduler, sources } = this.#shared;
     const charged = this.#charge(scheduled);
     const own = { ...sources, fetcher: charged.fetcher };
     try {
-      const reading = await readToken(this.#client, own, media, head, token, this.#signal);
+      const reading = await readToken(this.#client, calls, own, media, head, token, this.#signal);
       if (this.#signal.aborted) return await releaseToken(db, job, 0);
       await finishToken(db, job, head, reading);
       scheduler.succeeded(scheduled, charged.wasUsed());

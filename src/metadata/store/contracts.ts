@@ -5,8 +5,15 @@ import { toHex } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import { claimRows, dueRows, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
 import type { MetadataStatus } from "../../db/tables/metadata.ts";
-import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
-import { callContract, decodeLabel, decodeRoyalty, type PinnedBlock, royaltyCall } from "../read/call-contract.ts";
+import { type Fault, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
+import { Busy } from "../../outbound/host-limits.ts";
+import {
+  type ContractCalls,
+  decodeLabel,
+  decodeRoyalty,
+  type PinnedBlock,
+  royaltyCall,
+} from "../read/call-contract.ts";
 import { readContractDocument } from "../read/contract-document.ts";
 import type { Sources } from "../read/read-document.ts";
 
@@ -55,6 +62,7 @@ export async function claimContracts(db: Kysely<Database>, chainId: number, limi
 
 /** What reading a contract needs beside the chain. */
 export interface ContractSources {
+  calls: ContractCalls;
   sources: Sources;
   /** Base of the URLs of our own copies. */
   cachedBase: string;
@@ -74,18 +82,18 @@ export async function readContract(
   from: ContractSources,
 ): Promise<void> {
   const address = toHex(job.address) as Hex;
+  const call = (data: Hex) => from.calls.call(client, block, address, data);
   const [name, symbol, uri, royalty] = await Promise.all([
-    callContract(client, block, address, selectors.name),
-    callContract(client, block, address, selectors.symbol),
-    callContract(client, block, address, selectors.contractUri),
-    callContract(client, block, address, royaltyCall),
+    call(selectors.name),
+    call(selectors.symbol),
+    readContractUri(client, block, address, from.calls),
+    call(royaltyCall),
   ]);
-  const fungible = await isFungible(db, client, block, job);
+  const fungible = await isFungible(db, call, job);
   const document = await readContractDocument(uri, from);
-  const again = [name, symbol, uri, royalty]
-    .flatMap((answer) => (isFault(answer) ? [answer.fault] : []))
-    .find(isSilence);
-  const retry = again ?? (document.fault && mayPass(document.fault) ? document.fault : undefined);
+  const again = [name, symbol, uri, royalty].find(isSilence);
+  const passing = document.fault && mayPass(document.fault.fault) ? document.fault : null;
+  const retry = again ?? passing;
   const delayMs = retry && retryAfterMs(retry, job.attempts);
   const told = {
     ...(isFault(name) && document.name === null ? {} : { name: labelOf(name) ?? document.name }),
@@ -93,7 +101,7 @@ export async function readContract(
     ...(isFault(royalty) ? {} : { royalty_bps: decodeRoyalty(royalty.data) }),
     ...(isFault(uri) ? {} : { contract_uri: document.uri }),
     ...(fungible === null ? {} : { fungible }),
-    ...(isFault(uri) || (document.fault && mayPass(document.fault)) ? {} : document.columns),
+    ...(isFault(uri) || passing ? {} : document.columns),
   };
   const now = sql<Date>`clock_timestamp()`;
   const isSame = sql.join(
@@ -114,7 +122,7 @@ export async function readContract(
       attempted_at: now,
       fetched_block: block.number,
       error_code: isFault(name) ? name.fault : isFault(symbol) ? symbol.fault : null,
-      uri_error: document.fault,
+      uri_error: document.fault?.fault ?? null,
       status: again ? sql<MetadataStatus>`CASE WHEN m.fetched_at IS NULL THEN 'failed' ELSE 'fresh' END` : "fresh",
       next_attempt_at: sql<Date>`clock_timestamp() + ${pauseMs} * interval '1 millisecond'`,
       ...told,
@@ -139,14 +147,11 @@ export async function readContract(
  */
 async function isFungible(
   db: Kysely<Database>,
-  client: PublicClient,
-  block: PinnedBlock,
+  ask: (data: Hex) => Promise<{ data: Buffer } | Fault>,
   { chainId, address }: ContractJob,
 ): Promise<boolean | null> {
-  const to = toHex(address) as Hex;
-  const ask = (data: Hex) => callContract(client, block, to, data);
   const decimals = await ask(decimalsCall);
-  if (isFault(decimals)) return isSilence(decimals.fault) ? null : false;
+  if (isFault(decimals)) return isSilence(decimals) ? null : false;
   const places = wordOf(decimals.data);
   if (places === null || places === 0n || places > 77n) return false;
   const token = await db
@@ -163,7 +168,7 @@ async function isFungible(
     ask(supports721Call),
     ask(`0x6352211e${BigInt(token.token_id).toString(16).padStart(64, "0")}`),
   ]);
-  for (const answer of [claim, owner]) if (isFault(answer) && isSilence(answer.fault)) return null;
+  if (isSilence(claim) || isSilence(owner)) return null;
   const claims = !isFault(claim) && wordOf(claim.data) === 1n;
   return !claims && (isFault(owner) || (wordOf(owner.data) ?? 0n) === 0n);
 }
@@ -173,9 +178,26 @@ function wordOf(data: Buffer): bigint | null {
   return data.length === 32 ? BigInt(toHex(data)) : null;
 }
 
+/** Most contracts have no such function, so only one that says that its gas was short gets more. */
+async function readContractUri(
+  client: PublicClient,
+  block: PinnedBlock,
+  address: Hex,
+  calls: ContractCalls,
+): Promise<{ data: Buffer } | Fault> {
+  const answer = await calls.call(client, block, address, selectors.contractUri);
+  if (!isFault(answer) || answer.fault !== "call_out_of_gas") return answer;
+  try {
+    return await calls.climb(client, block, address, selectors.contractUri);
+  } catch (error) {
+    if (error instanceof Busy) return { fault: "rpc_unavailable" };
+    throw error;
+  }
+}
+
 /** The node was silent or slow: nothing is known about the contract. */
-function isSilence(fault: FaultCode): boolean {
-  return fault === "rpc_unavailable" || fault === "call_timeout";
+function isSilence(answer: object): answer is Fault {
+  return isFault(answer) && (answer.fault === "rpc_unavailable" || answer.fault === "call_timeout");
 }
 
 function labelOf(answer: { data: Buffer } | Fault): string | null {

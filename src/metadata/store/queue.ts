@@ -5,7 +5,7 @@ import type { Database } from "../../db/database.ts";
 import { claimRows, dueRows, inSeconds, isHeld, noLease, type WorkQueue } from "../../db/lease.ts";
 import type { Standard } from "../../db/tables/nft.ts";
 import { withheldToken } from "../../db/withheld-token.ts";
-import { type Fault, type FaultCode, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
+import { type Fault, isFault, mayPass, retryAfterMs } from "../../outbound/fault.ts";
 import type { PinnedBlock } from "../read/call-contract.ts";
 import { hashOf } from "../read/parse-document.ts";
 import type { MediaInformation } from "../read/probe-media.ts";
@@ -142,7 +142,7 @@ export async function finishToken(
       .set({
         ...read,
         status: sql`CASE WHEN ${isStale} THEN 'pending' ELSE 'failed' END`,
-        next_attempt_at: sql<Date | null>`CASE WHEN ${isStale} THEN ${soon} ELSE ${later(reading.fault, job.attempts)} END`,
+        next_attempt_at: sql<Date | null>`CASE WHEN ${isStale} THEN ${soon} ELSE ${later(reading, job.attempts)} END`,
         error_code: reading.fault,
         // The document that is shown keeps its own hash.
         ...(raw
@@ -167,6 +167,7 @@ export async function finishToken(
       token_uri: reading.tokenUri,
       metadata: document.text,
       id_in_metadata: document.id,
+      warnings: document.warnings.length > 0 ? document.warnings : null,
       metadata_hash: document.hash,
       raw_cid: reading.cid,
       name: document.name,
@@ -198,7 +199,7 @@ export async function finishFile(
       ...fileColumns(file),
       ...(again
         ? {
-            next_attempt_at: sql<Date | null>`coalesce(next_attempt_at, ${later(file.fault, job.attempts)})`,
+            next_attempt_at: sql<Date | null>`coalesce(next_attempt_at, ${later(file, job.attempts)})`,
             attempts: job.attempts,
           }
         : {}),
@@ -215,6 +216,7 @@ const documentColumns = [
   ...([
     "metadata",
     "id_in_metadata",
+    "warnings",
     "raw_cid",
     "name",
     "description",
@@ -277,7 +279,7 @@ async function keepRaw(db: Kysely<Database>, hash: Buffer, bytes: Uint8Array): P
     .execute();
 }
 
-function later(fault: FaultCode, attempts: number) {
+function later(fault: Fault, attempts: number) {
   const ms = retryAfterMs(fault, attempts);
   return ms === null ? sql<Date | null>`NULL::timestamptz` : inSeconds(ms / 1000);
 }

@@ -1,0 +1,360 @@
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { createPublicClient, custom, decodeFunctionData, encodeAbiParameters, type Hex, parseAbi } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { recordReadBlock } from "../../src/metadata/discover/forks.ts";
+import { ContractCalls } from "../../src/metadata/read/call-contract.ts";
+import { GatewayBlocks } from "../../src/metadata/read/gateway-blocks.ts";
+import { MediaProbe } from "../../src/metadata/read/probe-media.ts";
+import { readToken } from "../../src/metadata/read/read-token.ts";
+import { claimTokens, finishFile, finishToken } from "../../src/metadata/store/queue.ts";
+import { createFetcher } from "../../src/outbound/fetcher.ts";
+import { type AnalyticsFixture, createAnalyticsFixture } from "../analytics/analytics-fixture.ts";
+import { addressOf } from "../setup/nft-fixture.ts";
+import { openReadApis, type ReadApis } from "../setup/read-apis.ts";
+import { temporaryFolder } from "../setup/temporary-folder.ts";
+import { images } from "./corpus.ts";
+import { listen, mintOf, type Serving } from "./strange-server.ts";
+
+/*
+ * Documents as people and contracts write them: each is read, shown and found in GraphQL, /v0 and SQL, and what is not shown has
+ * a reason in all three.
+ */
+
+interface Odd {
+  what: string;
+  /** What the contract returns. */
+  uri: string;
+  /** NAME=VALUE, in their order. */
+  traits?: string[];
+  warnings?: string[];
+  /** Shown as the picture; null: there is none. */
+  picture?: string | null;
+  /** Width and height of it. */
+  size?: [number, number];
+  /** Why there is no document. */
+  error?: string;
+}
+
+const fur = '"attributes":[{"trait_type":"Fur","value":"red"}]';
+const list = '[{"trait_type":"Fur","value":"red"}]';
+const text = JSON.stringify;
+const svg = images.svg(10, 20).toString();
+const drawn = (drawing: string) => `data:image/svg+xml;base64,${Buffer.from(drawing).toString("base64")}`;
+const long = `${svg.slice(0, -6)}<text>${"x".repeat(300_000)}</text></svg>`;
+
+/** What is odd of the traits, the document around them included. */
+const traits: [what: string, document: string, traits: string[], warnings?: string[]][] = [
+  ["a NUL in another member", `{${fur},"bio":"a\\u0000b"}`, ["Fur=red"]],
+  ["half a pair in another member", `{${fur},"bio":"\\ud83d"}`, ["Fur=red"]],
+  ["the other half, behind a whole pair", `{${fur},"bio":"\\ud83d\\ude00\\ude00"}`, ["Fur=red"]],
+  ["a number beyond all bounds in another member", `{${fur},"n":[-1e200000]}`, ["Fur=red"]],
+  ["a NUL in a name", `{${fur},"a\\u0000":1}`, ["Fur=red"]],
+  [
+    "all of it in the traits themselves",
+    '{"attributes":[{"trait_type":"a\\u0000b","value":"\\udc00c"},{"trait_type":"n","value":1e200000}]}',
+    ["ab=\ufffdc", "n=1e200000"],
+  ],
+  ["a text that only looks like a NUL", '{"attributes":{"a":"\\\\u0000","b":"\\\\\\u0000"}}', ["a=\\u0000", "b=\\"]],
+  ["a number as a text of 1,000 digits would be", '{"attributes":{"n":1e1000}}', ["n=1e1000"]],
+  ["numbers in other spellings", '{"attributes":{"a":1.50,"b":1E3,"c":-2}}', ["a=1.50", "b=1000", "c=-2"]],
+  ["a list as text", `{"attributes":${text(list)}}`, ["Fur=red"]],
+  ["a list as text of text", `{"attributes":${text(text(list))}}`, ["Fur=red"]],
+  ["a list as text with a NUL in it", `{"attributes":${text(list.replace("red", "r\\u0000ed"))}}`, ["Fur=red"]],
+  ["items as texts", `{"attributes":[${text(list.slice(1, -1))}]}`, ["Fur=red"]],
+  ["a list in a list", `{"attributes":[${list},${list.replace("red", "blue")}]}`, ["Fur=blue", "Fur=red"]],
+  ["the member in itself", `{"attributes":{${fur}}}`, ["Fur=red"]],
+  ["null beside traits", `{"attributes":null,"traits":${list}}`, ["Fur=red"]],
+  ["an empty list beside traits", `{"attributes":[],"traits":${list}}`, ["Fur=red"]],
+  ["an empty text beside traits", `{"attributes":" ","traits":${list}}`, ["Fur=red"]],
+  ["a word beside traits", `{"attributes":"none","traits":${list}}`, ["Fur=red"], ["attributes:not_a_list"]],
+  ["a word", '{"attributes":"none"}', [], ["attributes:not_a_list"]],
+  ["a number", '{"traits":7}', [], ["traits:not_a_list"]],
+  ["a value that is none", '{"attributes":[{"trait_type":"Hat","value":null},null]}', []],
+  [
+    "items and values that are no traits",
+    `{"attributes":[7,"x",{"trait_type":"a"},{"trait_type":"b","value":["c"]},{"value":"d"}]}`,
+    ["=d"],
+    ["attributes:unreadable"],
+  ],
+  [
+    "more traits than are kept",
+    text({ attributes: Object.fromEntries(Array.from({ length: 201 }, (_, at) => [`${1_000 + at}`, at])) }),
+    Array.from({ length: 200 }, (_, at) => `${1_000 + at}=${at}`),
+    ["attributes:too_many"],
+  ],
+  [
+    "a longer value than is kept",
+    text({ attributes: { a: "x".repeat(301) } }),
+    [`a=${"x".repeat(300)}`],
+    ["attributes:cut"],
+  ],
+  [
+    "a number of more digits than are kept",
+    `{"attributes":{"a":${"7".repeat(400)}}}`,
+    [`a=${"7".repeat(300)}`],
+    ["attributes:cut"],
+  ],
+  [
+    "a text of 50,000 levels",
+    text({ attributes: `${"[".repeat(50_000)}${"]".repeat(50_000)}` }),
+    [],
+    ["attributes:unreadable"],
+  ],
+];
+
+/** What is odd of the picture. */
+const pictures: [
+  what: string,
+  document: unknown,
+  picture: string | null,
+  warnings: string[],
+  size?: [number, number],
+][] = [
+  ["image_data alone", { image_data: svg }, drawn(svg), [], [10, 20]],
+  ["image_data beside an empty image", { image: "", image_data: svg }, drawn(svg), [], [10, 20]],
+  ["image_data that is a link", { image_data: drawn(svg) }, drawn(svg), [], [10, 20]],
+  ["svg_image_data", { svg_image_data: svg }, drawn(svg), [], [10, 20]],
+  ["a drawing as image", { image: svg }, drawn(svg), [], [10, 20]],
+  ["a drawing as image_url", { image_url: `\n${svg}` }, drawn(svg), [], [10, 20]],
+  [
+    "a drawing with what XML may have before it",
+    { image: `<?xml version="1.0"?><!-- # -->${svg}` },
+    drawn(`<?xml version="1.0"?><!-- # -->${svg}`),
+    ...([[], [10, 20]] as [string[], [number, number]]),
+  ],
+  [
+    "a drawing with escapes",
+    { image: encodeURIComponent(svg) },
+    `data:image/svg+xml,${encodeURIComponent(svg)}`,
+    ...([[], [10, 20]] as [string[], [number, number]]),
+  ],
+  ["a drawing of 300 KB", { image_data: long }, drawn(long), [], [10, 20]],
+  ["a data: picture of 400 KB", { image: drawn(long) }, drawn(long), [], [10, 20]],
+  ["an image that is an object beside image_data", { image: { a: 1 }, image_data: svg }, drawn(svg), [], [10, 20]],
+  ["an image that is an object", { image: { src: "x" } }, null, ["image:not_a_text"]],
+  ["an image_data that is a list", { image_data: [svg] }, null, ["image_data:not_a_text"]],
+  ["an image_data that is no drawing", { image_data: "red" }, "red", ["image:uri_unsupported"]],
+  ["a page as image", { image: "<html></html>" }, "<html></html>", ["image:uri_unsupported"]],
+  [
+    "a name that is a list and a film that is an object",
+    { name: ["a"], animation_url: {} },
+    null,
+    [...["name:not_a_text", "animation_url:not_a_text"]],
+  ],
+];
+
+const inner = `{"name":"Key","image":"data:image/svg+xml;utf8,<svg xmlns=%22http://www.w3.org/2000/svg%22 width=%2210%22 height=%2220%22/>"}`;
+const [, written = ""] = /"image":"(.*)"}/.exec(inner) ?? [];
+const oneTrait = `{"name":"Key",${fur}}`;
+
+const odd: Odd[] = [
+  ...traits.map(([what, document, expected, warnings = []]) => ({
+    ...{ what: `traits: ${what}`, uri: `data:application/json;base64,${Buffer.from(document).toString("base64")}` },
+    ...{ traits: expected, warnings },
+  })),
+  ...pictures.map(([what, document, picture, warnings, size]) => ({
+    ...{
+      what: `picture: ${what}`,
+      uri: `data:application/json;base64,${Buffer.from(text(document)).toString("base64")}`,
+    },
+    ...{ picture, warnings, ...(size ? { size } : {}) },
+  })),
+  {
+    what: "a URI with the escapes of a picture",
+    uri: `data:application/json;utf8,${inner}`,
+    picture: written,
+    size: [10, 20],
+  },
+  { what: "the same without a word", uri: `data:,${inner}`, picture: written, size: [10, 20] },
+  { what: "escapes alone", uri: encodeURIComponent(oneTrait), traits: ["Fur=red"] },
+  { what: "base64 that is none", uri: `data:application/json;base64,${oneTrait}`, traits: ["Fur=red"] },
+  {
+    what: "base64 that nobody says",
+    uri: `data:application/json,${Buffer.from(oneTrait).toString("base64")}`,
+    traits: ["Fur=red"],
+  },
+  {
+    what: "escapes that mean themselves",
+    uri: 'data:application/json,{"attributes":{"a":"100%25"}}',
+    traits: ["a=100%"],
+  },
+  { what: "neither", uri: "data:application/json;utf8,{%22", error: "not_json" },
+  ...[401, 403, 404, 410, 429, 451, 500, 503].map((status) => ({
+    ...{ what: `a server that says ${status}`, uri: `WEB/${status}`, error: `http_${status}` },
+  })),
+];
+
+const chainId = 31_337;
+const contract = addressOf(0xa1);
+const abi = parseAbi(["function tokenURI(uint256 tokenId) view returns (string)"]);
+const block = { number: 900n, hash: `0x${"12".repeat(32)}` } as const;
+const signal = new AbortController().signal;
+const fetcher = createFetcher({ allowPrivate: true });
+const folder = temporaryFolder();
+let fixture: AnalyticsFixture;
+let apis: ReadApis;
+const servers: Serving[] = [];
+
+beforeAll(async () => {
+  fixture = await createAnalyticsFixture([chainId]);
+  const { database, ledgers } = fixture;
+  apis = openReadApis(database, { env: { MINTYARD_DATA_DIR: folder } });
+  await ledgers[0]?.add(odd.map((_, at) => mintOf(contract, BigInt(at))));
+  await database.pool.query(
+    "INSERT INTO service.token_metadata (chain_id, contract, token_id) SELECT $1, $2, unnest($3::numeric[])",
+    [chainId, Buffer.from(contract.slice(2), "hex"), odd.map((_, at) => at)],
+  );
+  await recordReadBlock(database.db, chainId, block);
+  await readAll();
+});
+afterAll(async () => {
+  for (const server of servers) await server.close();
+  await fetcher.close();
+  await apis?.services.content.close();
+  await fixture?.remove();
+});
+
+/** Each server once: one that is overloaded is asked nothing more for a while. */
+async function addressFor(uri: string): Promise<string> {
+  const status = /^WEB\/(\d+)$/.exec(uri)?.[1];
+  if (status === undefined) return uri;
+  const server = await listen(
+    createServer((_request, response) =>
+      response.writeHead(Number(status), status === "429" ? { "retry-after": "7200" } : {}).end(),
+    ),
+  );
+  servers.push(server);
+  return server.url;
+}
+
+/** As the worker does it, but for the queue. */
+async function readAll(): Promise<void> {
+  const uris = await Promise.all(odd.map(({ uri }) => addressFor(uri)));
+  const request = async ({ params }: { params?: unknown }) => {
+    const [{ data }] = params as [{ data: Hex }];
+    const { args } = decodeFunctionData({ abi, data });
+    return encodeAbiParameters([{ type: "string" }], [uris[Number(args[0])] ?? ""]);
+  };
+  const client = createPublicClient({ transport: custom({ request }) });
+  const { database } = fixture;
+  const sources = { content: apis.services.content, gateways: [], blocks: new GatewayBlocks(fetcher), fetcher };
+  const calls = new ContractCalls({ gas: 5_000_000, returnedBytes: 1_048_576 });
+  const media = new MediaProbe();
+  const due = { contract: Buffer.from(contract.slice(2), "hex"), priority: 3, count: odd.length };
+  const jobs = await claimTokens(database.db, chainId, [due]);
+  expect(jobs).toHaveLength(odd.length);
+  for (const job of jobs) {
+    const token = { contract: contract as Hex, tokenId: BigInt(job.tokenId), standard: "ERC721" } as const;
+    const reading = await readToken(client, calls, sources, media, block, token, signal);
+    await finishToken(database.db, job, block, reading);
+    const image = reading.outcome === "read" && reading.file === null ? reading.document.image : null;
+    if (image !== null) await finishFile(database.db, job, image, await media.probe(sources, image, signal));
+  }
+}
+
+async function traitsOf(at: number): Promise<string[]> {
+  const { rows } = await fixture.database.pool.query<{ trait: string }>(
+    "SELECT name || '=' || value AS trait FROM service.token_trait WHERE token_id = $1 ORDER BY 1",
+    [at],
+  );
+  return rows.map(({ trait }) => trait);
+}
+
+test("traits that can be read are there, and pictures that are drawn in the document", async () => {
+  for (const [at, { what, traits: wanted, picture, size }] of odd.entries()) {
+    if (wanted) expect([what, await traitsOf(at)]).toEqual([what, wanted.toSorted()]);
+    if (picture === undefined) continue;
+    const { data } = await apis.graphql(
+      `{ nft(chain: "goerli", contract: "${contract}", tokenId: "${at}") { fileUrl fileInformation { width height } } }`,
+    );
+    const [width, height] = size ?? [];
+    expect([what, data.nft]).toEqual([what, { fileUrl: picture, fileInformation: size ? { width, height } : null }]);
+    const { body } = await apis.v0(`/nfts/${contract}/${at}?chain=goerli`);
+    expect([what, body.nft.file_url]).toEqual([what, picture]);
+  }
+});
+
+test("what could not be read has its reason in GraphQL, in /v0 and in SQL", async () => {
+  const analyst = await fixture.connectAnalyst();
+  for (const [at, { what, warnings = [], error = null }] of odd.entries()) {
+    const status = error === null ? "FRESH" : "FAILED";
+    const { data } = await apis.graphql(
+      `{ nft(chain: "goerli", contract: "${contract}", tokenId: "${at}") { metadataStatus metadataError metadataWarnings } }`,
+    );
+    const wanted = { metadataStatus: status, metadataError: error, metadataWarnings: warnings };
+    expect([what, data.nft]).toEqual([what, wanted]);
+    const { body } = await apis.v0(`/nfts/${contract}/${at}?chain=goerli`);
+    expect([what, body.nft]).toMatchObject([
+      what,
+      { metadata_status: status, metadata_error: error, metadata_warnings: warnings },
+    ]);
+    const { rows } = await analyst.query(
+      "SELECT status, error_code, warnings FROM analytics.metadata WHERE contract = $1 AND token_id = $2",
+      [contract, at],
+    );
+    const inSql = { status: status.toLowerCase(), error_code: error, warnings: warnings.length > 0 ? warnings : null };
+    expect([what, rows]).toEqual([what, [inSql]]);
+  }
+});
+
+test("lists show the same, where they show metadata", async () => {
+  const path = `/nfts/${contract}?chain=goerli&page_size=50`;
+  const [plain, shown] = [await apis.v0(path), await apis.v0(`${path}&include=metadata`)];
+  expect(plain.body.nfts[0]).not.toHaveProperty("metadata_status");
+  expect(shown.body.nfts.map((nft: Record<string, unknown>) => nft["metadata_warnings"])).toEqual(
+    odd.slice(0, 50).map(({ warnings = [] }) => warnings),
+  );
+  const { data } = await apis.graphql(
+    `{ contract(chain: "goerli", address: "${contract}") { nfts(first: 50) { nodes { metadataWarnings } } } }`,
+  );
+  expect(data.contract.nfts.nodes).toEqual(
+    odd.slice(0, 50).map(({ warnings = [] }) => ({ metadataWarnings: warnings })),
+  );
+});
+
+test("a server that refuses, one that is overloaded and one that lacks the file are asked again at other times", async () => {
+  const { rows } = await fixture.database.pool.query<{ error_code: string; minutes: number }>(
+    `SELECT error_code, round(extract(epoch FROM next_attempt_at - attempted_at) / 60)::int AS minutes
+     FROM service.token_metadata WHERE error_code LIKE 'http%' ORDER BY token_id`,
+  );
+  const wanted: Record<string, number> = {
+    http_401: 10,
+    http_403: 10,
+    http_404: 1,
+    http_410: 60,
+    http_429: 120,
+    http_451: 10,
+  };
+  expect(rows).toHaveLength(8);
+  // Tokens of one contract do not all come back together.
+  for (const { error_code, minutes } of rows) {
+    const minute = wanted[error_code] ?? 1;
+    expect([error_code, Math.abs(minutes - minute) <= minute / 8]).toEqual([error_code, true]);
+  }
+});
+
+test("warnings go with their document", async () => {
+  const { pool } = fixture.database;
+  const at = odd.findIndex(({ what }) => what === "traits: a word");
+  const set = "UPDATE service.token_metadata SET metadata = $1 WHERE token_id = $2";
+  await pool.query(set, [`{${fur}}`, at]);
+  expect(await traitsOf(at)).toEqual(["Fur=red"]);
+  const warnings = async () =>
+    (await pool.query("SELECT trait_warnings FROM service.token_metadata WHERE token_id = $1", [at])).rows;
+  expect(await warnings()).toEqual([{ trait_warnings: null }]);
+  await pool.query(set, ['{"attributes":1}', at]);
+  expect([await traitsOf(at), await warnings()]).toEqual([[], [{ trait_warnings: ["attributes:not_a_list"] }]]);
+});
+
+test("an upgrade reads the traits that stored documents lost", async () => {
+  const { pool } = fixture.database;
+  const before = (await pool.query("SELECT * FROM service.token_trait ORDER BY token_id, name, value")).rows;
+  const warned = "SELECT token_id, trait_warnings FROM service.token_metadata ORDER BY token_id";
+  const warnings = (await pool.query(warned)).rows;
+  await pool.query("DELETE FROM service.token_trait");
+  await pool.query("UPDATE service.token_metadata SET trait_warnings = NULL");
+  await pool.query(await readFile(new URL("../../schema/migrations/0392_lost_traits.sql", import.meta.url), "utf8"));
+  expect((await pool.query("SELECT * FROM service.token_trait ORDER BY token_id, name, value")).rows).toEqual(before);
+  expect((await pool.query(warned)).rows).toEqual(warnings);
+});
