@@ -85,8 +85,8 @@ async function* carOf(
   yield header(root);
   for (const cid of onTheWay) yield* blockOf(cid, await getBlock(blocks, cid));
   const sent = new Set<string>();
-  /** Those whose every block below was sent as well. */
-  const walked = new Set<string>();
+  /** Those whose every block below was sent as well: all of them, where all bytes are asked for. */
+  const walked = range === null ? sent : new Set<string>();
   const repeated = { blocks: 0, bytes: 0 };
   // The last is taken first.
   const ahead = [target];

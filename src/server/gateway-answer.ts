@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
 import type { Context } from "hono";
+import { ServiceError } from "../errors/errors.ts";
 import { type ByteRange, parseRange } from "../http/byte-range.ts";
 import { exposed } from "../http/common-headers.ts";
 import { matchesEtag } from "../http/etag.ts";
@@ -145,11 +146,13 @@ function streamed(
     try {
       yield* chunks;
     } catch (err) {
-      logOnce.write(
-        ...(["error", `broke off ${causeOf(err)}`] as const),
-        { err, requestId: c.get("requestId"), path: c.req.path },
-        "an answer broke off: content cannot be read",
-      );
+      const isAskedTooMuch = err instanceof ServiceError && err.code === "file_too_large";
+      if (!isAskedTooMuch)
+        logOnce.write(
+          ...(["error", `broke off ${causeOf(err)}`] as const),
+          { err, requestId: c.get("requestId"), path: c.req.path },
+          "an answer broke off: content cannot be read",
+        );
       c.env.outgoing.destroy();
     }
   })();
