@@ -180,6 +180,8 @@ test("a block of which a range needs one part here and another there comes with 
   // aabb aabb: the end of the first half and the beginning of the second.
   expect(await blocksOf(cid, "&entity-bytes=2:5")).toBe(4);
   expect(await blocksOf(cid, "&entity-bytes=2:3")).toBe(3);
+  // A part of the first half and all of the second.
+  expect(await blocksOf(cid, "&entity-bytes=2:*")).toBe(4);
   expect(await blocksOf(cid, "&car-dups=y&entity-bytes=2:5")).toBe(5);
 });
 
