@@ -42,7 +42,7 @@ export interface Representation {
   disposition: string | null;
   roots: readonly string[];
   headers?: Record<string, string>;
-  stream(range?: ByteRange): AsyncIterable<Uint8Array>;
+  content: Uint8Array | ((range?: ByteRange) => AsyncIterable<Uint8Array>);
 }
 
 export interface GatewayRequest {
@@ -58,12 +58,6 @@ export interface GatewayRequest {
   url: URL;
   query: URLSearchParams;
   wanted: Wanted;
-}
-
-export async function* slice(load: () => Promise<Uint8Array | null>, range?: ByteRange): AsyncGenerator<Uint8Array> {
-  const bytes = await load();
-  if (!bytes) throw new Error("a block was here and is not any more");
-  yield range ? bytes.subarray(range.offset, range.offset + range.length) : bytes;
 }
 
 /** @param keep whether it is the same whatever the client prefers, so that the fast path may repeat it. */
@@ -90,18 +84,29 @@ export async function respond(request: GatewayRequest, what: Representation, { k
   const length = range?.length ?? size;
   if (length !== null) headers["Content-Length"] = String(length);
   // Before any header of success is set: a file that cannot be read must not look like one that can.
-  const chunks = c.req.method === "HEAD" || length === 0 ? null : await begun(what.stream(range ?? undefined));
-  // Whole answers leave as one piece: streams cost several times what the file itself does.
-  const bytes = chunks && length !== null && length <= wholeBytes ? await collect(chunks, length) : null;
+  const isEmpty = c.req.method === "HEAD" || length === 0;
+  const body = isEmpty ? null : await beginBody(what.content, range, length);
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (range) c.header("Content-Range", `bytes ${range.offset}-${range.offset + range.length - 1}/${size}`);
   const status = range ? 206 : 200;
-  if (chunks === null) return c.body(null, status);
-  if (bytes) {
-    if (!range && keep) files.keep(c.env.incoming, { ...always, ...headers }, bytes);
-    return c.body(bytes, status);
+  if (body === null) return c.body(null, status);
+  if (!(body instanceof Uint8Array)) return c.body(streamed(c, services.logOnce, body), status);
+  if (!range && keep) files.keep(c.env.incoming, { ...always, ...headers }, body);
+  return c.body(body, status);
+}
+
+/** Small answers leave as one piece: streams cost several times what the file itself does. */
+async function beginBody(
+  content: Representation["content"],
+  range: ByteRange | null,
+  length: number | null,
+): Promise<Uint8Array<ArrayBuffer> | AsyncIterable<Uint8Array>> {
+  if (content instanceof Uint8Array) {
+    const part = range ? content.subarray(range.offset, range.offset + range.length) : content;
+    return part as Uint8Array<ArrayBuffer>;
   }
-  return c.body(streamed(c, services.logOnce, chunks), status);
+  const chunks = await begun(content(range ?? undefined));
+  return length !== null && length <= wholeBytes ? await collect(chunks, length) : chunks;
 }
 
 /** Where this representation alone is found: caches that mind no `Vary` keep it apart from the others. */

@@ -22,7 +22,6 @@ import {
   type GatewayRequest,
   type Representation,
   respond,
-  slice,
   unchanged,
 } from "./gateway-answer.ts";
 import { carType, chooseBlocks, chooseFormat, documentTypes, rawType } from "./gateway-format.ts";
@@ -31,6 +30,8 @@ import { documentPage, listingPage, pagesVersion } from "./listing-page.ts";
 
 const indexPolicy =
   "sandbox; default-src 'none'; style-src 'unsafe-inline' 'self'; img-src data: 'self'; media-src 'self'; font-src 'self'";
+
+const onEveryAnswer = Object.entries({ ...always, "Access-Control-Allow-Origin": "*" });
 
 /** Types that a browser shows without running anything; everything else is offered as a download. */
 const shown = /^(image\/(?!svg)|audio\/|video\/|application\/(vnd\.ipld\.dag-)?json$|text\/plain)/;
@@ -44,8 +45,7 @@ const shown = /^(image\/(?!svg)|audio\/|video\/|application\/(vnd\.ipld\.dag-)?j
 export function createGateway(services: Services, files = new FastFiles()): Hono {
   const app = new Hono({ strict: false });
   app.use(async (c, next) => {
-    for (const [name, value] of Object.entries(always)) c.header(name, value);
-    c.header("Access-Control-Allow-Origin", "*");
+    for (const [name, value] of onEveryAnswer) c.header(name, value);
     await next();
   });
   // Hono answers HEAD by running GET and dropping the body.
@@ -118,7 +118,7 @@ async function answerFile(request: GatewayRequest, file: ReadFile): Promise<Resp
     size: file.size,
     disposition: contentDisposition(request.query, { attachment: !shown.test(file.contentType) }),
     roots: file.roots,
-    stream: file.stream,
+    content: file.stream,
   };
   return await respond(request, representation, { keep: true });
 }
@@ -132,7 +132,7 @@ async function answerIndex(request: GatewayRequest, directory: ReadContent, inde
     disposition: contentDisposition(request.query, {}),
     roots: directory.roots,
     headers: { "Content-Security-Policy": indexPolicy },
-    stream: index.stream,
+    content: index.stream,
   });
 }
 
@@ -154,9 +154,9 @@ async function answerDocument(request: GatewayRequest, file: ReadFile): Promise<
     const etag = `"DagIndex-${pagesVersion}_CID-${file.cid}"`;
     return await respond(request, pageOf(request, Buffer.from(documentPage(file.cid)), etag, file.roots));
   }
-  const { cid, size, stream, roots, contentType } = file;
+  const { cid, size, stream: content, roots, contentType } = file;
   const shape = documentShape(request, cid, contentType);
-  return await respond(request, { etag: `"${cid}"`, size, stream, roots, ...shape });
+  return await respond(request, { etag: `"${cid}"`, size, content, roots, ...shape });
 }
 
 async function answerConverted(
@@ -174,7 +174,7 @@ async function answerConverted(
     size: bytes.length,
     roots,
     headers: contentLocation(request),
-    stream: (range) => slice(async () => bytes, range),
+    content: bytes,
     ...documentShape(request, cid, documentTypes[format]),
   });
 }
@@ -187,7 +187,8 @@ function documentShape({ query }: GatewayRequest, cid: string, type: string) {
 
 async function answerBlock(request: GatewayRequest, cid: string, roots: readonly string[]): Promise<Response> {
   const { c, services, query } = request;
-  const size = await readBlockSize(services, cid);
+  const block = c.req.method === "HEAD" ? null : await readBlock(services, cid);
+  const size = block?.length ?? (await readBlockSize(services, cid));
   if (size === null) return refuse(c, 404, "this block is not here");
   return await respond(request, {
     etag: `"${cid}.raw"`,
@@ -196,7 +197,7 @@ async function answerBlock(request: GatewayRequest, cid: string, roots: readonly
     disposition: contentDisposition(query, { attachment: true, name: `${cid}.bin` }),
     roots: roots.length > 0 ? roots : [cid],
     headers: contentLocation(request),
-    stream: (range) => slice(() => readBlock(services, cid), range),
+    content: block ?? new Uint8Array(),
   });
 }
 
@@ -219,7 +220,7 @@ async function answerCar(request: GatewayRequest): Promise<Response> {
     disposition: contentDisposition(query, { attachment: true, name: `${root}.car` }),
     roots: path.length === 0 ? [root] : [],
     headers: contentLocation(request),
-    stream: () => car,
+    content: () => car,
   });
 }
 
@@ -231,7 +232,7 @@ function pageOf({ query }: GatewayRequest, page: Uint8Array, etag: string, roots
     disposition: contentDisposition(query, {}),
     roots,
     headers: { "Cache-Control": forAWeek },
-    stream: (range) => slice(async () => page, range),
+    content: page,
   };
 }
 
