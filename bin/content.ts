@@ -18,8 +18,8 @@ export async function runImport(file: string): Promise<number> {
 /** `mintyard export CID [FILE.car]`: a CAR of content that is stored here; to the standard output without a file. */
 export async function runExport(cid: string, file: string | undefined): Promise<number> {
   return await withStore(async (store) => {
-    const car = await store.exportCar(cid, [], "all");
-    if (!car) throw new Error(`${cid} is not stored here`);
+    const car = await store.exportCar(cid, [], { scope: "all" });
+    if (car === null || car === "outside") throw new Error(`${cid} is not stored here`);
     if (file) await writeWhole(file, car);
     else await pipeline(Readable.from(car, { objectMode: false }), process.stdout, { end: false });
     return 0;

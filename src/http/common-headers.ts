@@ -3,7 +3,8 @@ import { cors } from "hono/cors";
 import type { AppEnv } from "./app-env.ts";
 import { newRequestId } from "./request-id.ts";
 
-const exposed = [
+/** Answer headers that scripts of other origins may read. */
+export const exposed = [
   ...["X-Request-Id", "X-Indexed-Block", "X-Indexed-Hash", "X-Indexed-At", "X-Indexed-Lag-Seconds"],
   ...["Retry-After", "ETag", "Idempotency-Key"],
   ...["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset", "RateLimit-Bucket"],
@@ -20,6 +21,10 @@ const preflight = cors({
     "x-graphql-yoga-csrf",
     "X-Min-Block",
     "If-None-Match",
+    "If-Range",
+    "Range",
+    "Cache-Control",
+    "X-Requested-With",
   ],
   allowMethods: ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS"],
   exposeHeaders: exposed,

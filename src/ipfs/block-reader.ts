@@ -10,6 +10,8 @@ import { countForMinorGc } from "./minor-gc.ts";
 import { OpenFiles } from "./open-files.ts";
 
 const sha256 = 0x12;
+/** The hash of such a CID is the block itself. */
+export const identity = 0x00;
 
 /** Bytes of blocks that were read last and match their hash; large blocks would push all others out. */
 const cacheBytes = 16_777_216;
@@ -29,6 +31,7 @@ export class BlockReader {
 
   /** @returns the size of a block we hold, null for one we do not. */
   async size(cid: CID): Promise<number | null> {
+    if (cid.multihash.code === identity) return cid.multihash.digest.length;
     return (await findBlock(this.#db, cid.multihash.bytes))[0]?.size ?? null;
   }
 
@@ -37,6 +40,7 @@ export class BlockReader {
    * @throws ServiceError `service_unavailable` for one that we hold but cannot read or that was damaged.
    */
   async get(cid: CID): Promise<Uint8Array | null> {
+    if (cid.multihash.code === identity) return cid.multihash.digest;
     if (cid.multihash.code !== sha256) return null;
     const key = Buffer.from(cid.multihash.digest).toString("latin1");
     const cached = this.#cache.get(key);

@@ -13,7 +13,7 @@ import { HostLimits } from "../outbound/host-limits.ts";
 import { BlockReader } from "./block-reader.ts";
 import { CarFile } from "./car-file.ts";
 import { findCar, isRecorded, type KnownEntry, recordCar, recordedFiles } from "./content-index.ts";
-import { type DagScope, exportCar } from "./export-car.ts";
+import { type CarShape, exportCar } from "./export-car.ts";
 import { importCar } from "./import-car.ts";
 import { type Imported, importDirectory, importFile, type NewDirectoryFile, type NewFile } from "./import-content.ts";
 import { type ContentLocation, locateContent, type Whereabouts } from "./locate-content.ts";
@@ -84,12 +84,16 @@ export class ContentStore {
   /**
    * Content as a CAR file, block by block.
    *
-   * @returns null for content that is not here; a block that is lost further down ends the iteration with an error.
+   * @returns null for content that is not here, "outside" for bytes that a file does not have; a block that is lost
+   *   further down ends the iteration with an error.
    */
-  async exportCar(cid: string, path: readonly string[], scope: DagScope): Promise<AsyncIterable<Uint8Array> | null> {
+  async exportCar(
+    cid: string,
+    path: readonly string[],
+    shape: CarShape,
+  ): Promise<AsyncIterable<Uint8Array> | "outside" | null> {
     const parsed = parseCid(cid);
-    if (!parsed || (await this.resolve(cid, path)) === null) return null;
-    return exportCar(this.#blocks, parsed, path, scope);
+    return parsed && (await exportCar(this.#blocks, parsed, path, shape));
   }
 
   /** What `addDirectory` would make of these files; nothing is stored. */
@@ -130,6 +134,12 @@ export class ContentStore {
       return found.stream(range);
     };
     return { ...found, stream };
+  }
+
+  /** The size of a block; null when it is not here. */
+  async blockSize(cid: string): Promise<number | null> {
+    const parsed = parseCid(cid);
+    return parsed && (await this.#blocks.size(parsed));
   }
 
   /** One block as it is, checked against its hash; null when it is not here. */

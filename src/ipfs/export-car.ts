@@ -1,50 +1,141 @@
-import { exporter } from "ipfs-unixfs-exporter";
-import type { CID } from "multiformats/cid";
+import { CID } from "multiformats/cid";
+import { ServiceError } from "../errors/errors.ts";
+import { identity } from "./block-reader.ts";
 import { header, section } from "./car-file.ts";
-import { linksOf } from "./dag-links.ts";
-import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
+import { type Link, linksOf } from "./dag-links.ts";
+import { documentLinks, documentTypes } from "./documents.ts";
+import { type BlockSource, MissingBlock } from "./missing-block.ts";
+import { walk } from "./resolve-content.ts";
 
 /** Of what the path leads to: everything below it; the file, or the directory without its entries; its one block. */
 export type DagScope = "all" | "entity" | "block";
 
+/** First and last byte; negative numbers count from the end of the file, null is its end. */
+export interface EntityBytes {
+  from: number;
+  to: number | null;
+}
+
+export interface CarShape {
+  scope: DagScope;
+  /** Of a file, only the blocks that have these bytes; with the scope `entity`. */
+  bytes?: EntityBytes | null;
+  /** A block comes as often as the walk meets it. */
+  dups?: boolean;
+}
+
+/** What one CAR may repeat: a few small blocks can be linked so that a walk meets them without end. */
+const repeatedBlocks = 16_384;
+const repeatedBytes = 67_108_864;
+
 /**
- * A CAR of content: the blocks along the path, then those of what it leads to, depth first, each once. A few
- * blocks are in memory, each checked against its hash when it is read.
+ * A CAR of content: the blocks along the path, then those of what it leads to, depth first. A few blocks are in memory,
+ * each checked against its hash when it is read. Blocks that are their own CID are left out.
  *
- * @throws MissingBlock, before the first byte for what the path leads to.
+ * @returns null for content that is not here, "outside" for bytes that a file does not have. A block that is missing
+ *   further down ends the iteration with `MissingBlock`.
  */
-export async function* exportCar(
+export async function exportCar(
   blocks: BlockSource,
   root: CID,
   path: readonly string[],
-  scope: DagScope,
-): AsyncGenerator<Uint8Array> {
-  const onTheWay: CID[] = [];
+  shape: CarShape,
+): Promise<AsyncIterable<Uint8Array> | "outside" | null> {
+  const onTheWay = new Map<string, CID>();
   const watched: BlockSource = {
     get: async (cid) => {
-      onTheWay.push(cid);
+      onTheWay.set(keyOf(cid), cid);
       return await blocks.get(cid);
     },
   };
-  const target = await exporter(path.length === 0 ? root : `${root}/${path.join("/")}`, storageOf(watched));
-  const sent = new Set<string>();
+  const found = await walk(watched, root, path);
+  if (!found) return null;
+  const target = CID.parse(found.cid);
+  const isFile = found.kind === "file" && !found.isDocument;
+  const range = shape.bytes && isFile ? rangeOf(shape.bytes, found.size) : null;
+  if (range === "outside") return range;
+  onTheWay.delete(keyOf(target));
+  const size = isFile ? found.size : 0;
+  return carOf(blocks, root, [...onTheWay.values()], { cid: target, start: 0, size }, { ...shape, range });
+}
+
+interface Range {
+  from: number;
+  /** Behind the last byte. */
+  until: number;
+}
+
+function rangeOf({ from, to }: EntityBytes, size: number): Range | "outside" {
+  const first = from < 0 ? Math.max(0, size + from) : from;
+  const last = to === null ? size - 1 : to < 0 ? size + to : to;
+  if (size > 0 && (first >= size || last < 0)) return "outside";
+  // Of no bytes, no part.
+  return first > last ? { from: 0, until: 0 } : { from: first, until: last + 1 };
+}
+
+type Part = Omit<Link, "within">;
+
+async function* carOf(
+  blocks: BlockSource,
+  root: CID,
+  onTheWay: readonly CID[],
+  target: Part,
+  { scope, dups = false, range }: CarShape & { range: Range | null },
+): AsyncGenerator<Uint8Array> {
   yield header(root);
+  for (const cid of onTheWay) yield* blockOf(cid, await getBlock(blocks, cid));
+  const sent = new Set<string>();
+  /** Those whose every block below was sent as well: all of them, where all bytes are asked for. */
+  const walked = range === null ? sent : new Set<string>();
+  const repeated = { blocks: 0, bytes: 0 };
   // The last is taken first.
-  const ahead = [{ cid: target.cid, within: true }, ...onTheWay.reverse().map((cid) => ({ cid, within: false }))];
+  const ahead = [target];
   for (let next = ahead.pop(); next; next = ahead.pop()) {
-    const { cid, within } = next;
-    const isTarget = cid.equals(target.cid);
-    const key = cid.toString();
-    if (sent.has(key) && !(isTarget && within)) continue;
-    const bytes = await blocks.get(cid);
-    if (!bytes) throw new MissingBlock(cid);
-    if (!sent.has(key)) {
-      yield section(cid, bytes.length);
-      yield bytes;
-      sent.add(key);
+    const { cid, start, size } = next;
+    const key = keyOf(cid);
+    const isWhole = range === null || (range.from <= start && start + size <= range.until);
+    if (!dups && isWhole && walked.has(key)) continue;
+    const bytes = await getBlock(blocks, cid);
+    if (!sent.has(key) || dups) yield* blockOf(cid, bytes);
+    if (sent.has(key) && dups) refuseRepeats(repeated, bytes.length);
+    sent.add(key);
+    if (isWhole) walked.add(key);
+    if (scope === "block") continue;
+    for (const link of (await linksBelow(cid, bytes)).toReversed()) {
+      const at = { cid: link.cid, start: start + link.start, size: link.size };
+      if ((scope === "all" || link.within) && (range === null || overlaps(at, range))) ahead.push(at);
     }
-    if (!within || scope === "block") continue;
-    const links = (await linksOf(cid, bytes)).filter((link) => scope === "all" || link.within);
-    for (const link of links.toReversed()) ahead.push({ cid: link.cid, within: true });
   }
+}
+
+async function getBlock(blocks: BlockSource, cid: CID): Promise<Uint8Array> {
+  const bytes = await blocks.get(cid);
+  if (!bytes) throw new MissingBlock(cid);
+  return bytes;
+}
+
+function* blockOf(cid: CID, bytes: Uint8Array): Generator<Uint8Array> {
+  if (cid.multihash.code === identity) return;
+  yield section(cid, bytes.length);
+  yield bytes;
+}
+
+async function linksBelow(cid: CID, bytes: Uint8Array): Promise<Link[]> {
+  if (!documentTypes.has(cid.code)) return await linksOf(cid, bytes);
+  return documentLinks(cid, bytes).map((link) => ({ cid: link, within: false, start: 0, size: 0 }));
+}
+
+function overlaps({ start, size }: Part, { from, until }: Range): boolean {
+  return start < until && start + size > from;
+}
+
+function refuseRepeats(repeated: { blocks: number; bytes: number }, bytes: number): void {
+  repeated.blocks += 1;
+  repeated.bytes += bytes;
+  if (repeated.blocks <= repeatedBlocks && repeated.bytes <= repeatedBytes) return;
+  throw new ServiceError("file_too_large", `a CAR repeats up to ${repeatedBytes} bytes in ${repeatedBlocks} blocks`);
+}
+
+function keyOf(cid: CID): string {
+  return Buffer.from(cid.bytes).toString("latin1");
 }

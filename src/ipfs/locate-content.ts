@@ -1,7 +1,7 @@
 import { type Kysely, sql } from "kysely";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
-import type { BlockReader } from "./block-reader.ts";
+import { type BlockReader, identity } from "./block-reader.ts";
 import { walk } from "./resolve-content.ts";
 
 export interface ContentLocation {
@@ -37,9 +37,10 @@ export async function locateContent(
     ORDER BY asked.position`.execute(db);
   let walks = 0;
   const found: Whereabouts[] = [];
-  for (const [index, { root, entry, block }] of rows.entries()) {
+  for (const [index, { root, entry, block: stored }] of rows.entries()) {
     const path = locations[index]?.path ?? [];
     const cid = cids[index];
+    const block = stored || cid?.multihash.code === identity;
     if (entry) found.push("here");
     else if (root && path.length > 0) found.push("nowhere");
     else if (!block || path.length === 0 || !cid) found.push(block && path.length === 0 ? "here" : "elsewhere");

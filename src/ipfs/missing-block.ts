@@ -1,12 +1,13 @@
 import type { CID } from "multiformats/cid";
+import { ServiceError } from "../errors/errors.ts";
 import type { BlockReader } from "./block-reader.ts";
 
 /** Where blocks come from, checked against their hash; null for one that is not there. */
 export type BlockSource = Pick<BlockReader, "get">;
 
-export class MissingBlock extends Error {
+export class MissingBlock extends ServiceError {
   constructor(cid: CID) {
-    super(`block ${cid} is not here`);
+    super("not_found", `block ${cid} is not here`);
   }
 }
 

@@ -1,8 +1,9 @@
 import { exporter } from "ipfs-unixfs-exporter";
 import type { CID } from "multiformats/cid";
+import { rawCodec } from "./dag-links.ts";
+import { documentTypes } from "./documents.ts";
 import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
 
-const rawCodec = 0x55;
 /** Deeper trees are made to hurt: at 174 links each, five levels hold more than any disk. */
 const deepest = 16;
 
@@ -36,8 +37,9 @@ async function* piecesOf(
   range: { from: number; until: number },
   levels: number,
 ): AsyncGenerator<Piece> {
-  if (cid.code === rawCodec) {
-    yield { start, load: () => leaf(blocks, cid, levels === deepest ? null : size) };
+  const isRoot = levels === deepest;
+  if (cid.code === rawCodec || (isRoot && documentTypes.has(cid.code))) {
+    yield { start, load: () => leaf(blocks, cid, isRoot ? null : size) };
     return;
   }
   const node = await exporter(cid, storageOf(blocks));
@@ -56,7 +58,7 @@ async function* piecesOf(
     at += bytes;
     if (at >= range.until) return;
   }
-  if (levels < deepest && at !== start + size) throw new Error(`${cid} is not as large as its parent says`);
+  if (!isRoot && at !== start + size) throw new Error(`${cid} is not as large as its parent says`);
 }
 
 /** @param size null for a file that is one block, whose size is recorded nowhere else. */

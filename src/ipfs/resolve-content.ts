@@ -1,10 +1,12 @@
-import { exporter } from "ipfs-unixfs-exporter";
+import { exporter, walkPath } from "ipfs-unixfs-exporter";
 import type { Kysely } from "kysely";
 import type { LRUCache } from "lru-cache";
 import { CID } from "multiformats/cid";
 import type { Database } from "../db/database.ts";
 import type { BlockReader } from "./block-reader.ts";
 import { findEntry, type KnownEntry, listEntries } from "./content-index.ts";
+import { dagPbCodec, rawCodec } from "./dag-links.ts";
+import { documentTypes, followLink } from "./documents.ts";
 import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
 import { parseCid } from "./parse-cid.ts";
 import { readFileBytes } from "./read-file-bytes.ts";
@@ -17,6 +19,10 @@ export interface ByteRange {
 export interface ContentFile {
   kind: "file";
   cid: string;
+  /** One block that is no part of a file tree: dag-json, dag-cbor, json or cbor. */
+  isDocument: boolean;
+  /** What the root and each name of the path lead to. */
+  roots: readonly string[];
   size: number;
   /** Detected from the bytes when they were stored, in a directory by who made it; null where that was not done. */
   contentType: string | null;
@@ -33,14 +39,13 @@ export interface DirectoryEntry {
 export interface ContentDirectory {
   kind: "directory";
   cid: string;
+  /** What the root and each name of the path lead to. */
+  roots: readonly string[];
   /** In byte order of the names. */
   entries(): Promise<readonly DirectoryEntry[]>;
 }
 
 export type ResolvedContent = ContentFile | ContentDirectory;
-
-const rawCodec = 0x55;
-const dagPbCodec = 0x70;
 
 /** The table of entries first; a walk over blocks for CIDs that are nobody's root. */
 export async function resolveContent(
@@ -62,29 +67,44 @@ export async function resolveContent(
   if (known?.entry && !remembered) recent.set(key, known);
   if (known?.entry) {
     const { entry } = known;
-    return fileOf(blocks, CID.parse(entry.cid), entry.sizeBytes, entry.contentType);
+    const roots = path.length === 0 ? [root] : [root, entry.cid];
+    return fileOf(blocks, CID.parse(entry.cid), entry.sizeBytes, entry.contentType, roots);
   }
   if (known?.listed) return path.length === 0 ? directoryOfRoot(db, cid, known.carId) : null;
-  if (cid.code === rawCodec) {
-    const size = path.length === 0 ? await blocks.size(cid) : null;
-    return size === null ? null : fileOf(blocks, cid, size, null);
+  if (path.length === 0 && cid.code !== dagPbCodec) {
+    const size = isReadable(cid) ? await blocks.size(cid) : null;
+    return size === null ? null : fileOf(blocks, cid, size, documentTypes.get(cid.code) ?? null, [root]);
   }
-  return cid.code === dagPbCodec ? await walk(blocks, cid, path) : null;
+  return isReadable(cid) ? await walk(blocks, cid, path) : null;
+}
+
+/** Whether content of this codec can be read as a file, a directory or a document. */
+export function isReadable({ code }: CID): boolean {
+  return code === rawCodec || code === dagPbCodec || documentTypes.has(code);
 }
 
 function directoryOfRoot(db: Kysely<Database>, cid: CID, carId: bigint): ContentDirectory {
   return {
     kind: "directory",
     cid: cid.toString(),
+    roots: [cid.toString()],
     entries: async () =>
       (await listEntries(db, carId)).map((entry) => ({ name: entry.path, cid: entry.cid, size: entry.sizeBytes })),
   };
 }
 
-function fileOf(blocks: BlockSource, cid: CID, size: number, contentType: string | null): ContentFile {
+function fileOf(
+  blocks: BlockSource,
+  cid: CID,
+  size: number,
+  contentType: string | null,
+  roots: readonly string[],
+): ContentFile {
   return {
     kind: "file",
     cid: cid.toString(),
+    isDocument: documentTypes.has(cid.code),
+    roots,
     size,
     contentType,
     stream: ({ offset, length } = { offset: 0, length: size }) => readFileBytes(blocks, cid, offset, offset + length),
@@ -99,21 +119,48 @@ const notFound = new Set(["NotFoundError", "NotUnixFSError", "NoResolverError", 
  * exporter takes a whole path and gives the file itself for one name below it.
  */
 export async function walk(blocks: BlockSource, cid: CID, path: readonly string[]): Promise<ResolvedContent | null> {
-  const read = storageOf(readOnce(blocks));
+  const once = readOnce(blocks);
+  const roots = [cid.toString()];
   try {
-    let node = await exporter(cid, read);
-    for (const name of path) {
-      if (node.type !== "directory" || name.includes("/")) return null;
-      node = await exporter(`${node.cid}/${name}`, read);
+    let step: Step | null = { cid, rest: path };
+    while (step.rest.length > 0) {
+      step = await below(once, step);
+      if (!step) return null;
+      roots.push(step.cid.toString());
     }
-    if (node.type === "file" || node.type === "raw") return fileOf(blocks, node.cid, Number(node.size), null);
+    const type = documentTypes.get(step.cid.code);
+    if (type !== undefined) {
+      const bytes = await once.get(step.cid);
+      return bytes && fileOf(blocks, step.cid, bytes.length, type, roots);
+    }
+    const node = await exporter(step.cid, storageOf(once));
+    if (node.type === "file" || node.type === "raw") return fileOf(blocks, node.cid, Number(node.size), null, roots);
     if (node.type !== "directory") return null;
     const { cid: found } = node;
-    return { kind: "directory", cid: found.toString(), entries: () => listNode(blocks, found) };
+    return { kind: "directory", cid: found.toString(), roots, entries: () => listNode(blocks, found) };
   } catch (error) {
     if (error instanceof MissingBlock || notFound.has((error as Error).name)) return null;
     throw error;
   }
+}
+
+interface Step {
+  cid: CID;
+  rest: readonly string[];
+}
+
+async function below(blocks: BlockSource, { cid, rest: path }: Step): Promise<Step | null> {
+  if (documentTypes.has(cid.code)) {
+    const bytes = await blocks.get(cid);
+    return bytes && followLink(cid, bytes, path);
+  }
+  const [name = "", ...rest] = path;
+  const read = storageOf(blocks);
+  const { type } = await exporter(cid, read);
+  if (type !== "directory" || name.includes("/")) return null;
+  let found = cid;
+  for await (const entry of walkPath(`${cid}/${name}`, read)) found = entry.cid;
+  return { cid: found, rest };
 }
 
 /** The blocks of one walk, which looks at each directory twice. */

@@ -16,7 +16,9 @@ const allBytes = 16_777_216;
 const keptMs = 5_000;
 
 /** Headers that make an answer another one than the whole file. */
-const deciding = ["range", "if-range", "if-none-match"] as const;
+const deciding = ["range", "if-range", "if-none-match", "service-worker"] as const;
+/** Types that the gateway answers in another way than with the file. */
+const otherTypes = /vnd\.ip(ld|fs)|x-tar/i;
 
 /**
  * Small files that the gateway answered whole a moment ago, answered again before Hono: the layers
@@ -49,5 +51,5 @@ export class FastFiles {
 
 function isPlain({ method, url = "", headers }: IncomingMessage): boolean {
   if (method !== "GET" || !url.startsWith("/ipfs/") || url.includes("?")) return false;
-  return deciding.every((name) => headers[name] === undefined) && !headers.accept?.includes("vnd.ipld");
+  return deciding.every((name) => headers[name] === undefined) && !otherTypes.test(headers.accept ?? "");
 }

@@ -1,3 +1,5 @@
+import { createHash } from "node:crypto";
+
 interface ListedEntry {
   name: string;
   cid: string;
@@ -17,15 +19,29 @@ export function listingPage(base: string, cid: string, entries: readonly ListedE
         `<td>${size}</td><td><code>${escapeHtml(child)}</code></td></tr>`,
     );
   const more = entries.length > listedEntries ? `<p>The first ${listedEntries} of ${entries.length} names.</p>` : "";
+  return page(cid, ["dag-json", "car"], `${more}<table>\n${rows.join("\n")}\n</table>`);
+}
+
+/** What a document can be had as. */
+export function documentPage(cid: string): string {
+  return page(cid, ["dag-json", "dag-cbor", "raw", "car"], "");
+}
+
+function page(cid: string, formats: readonly string[], body: string): string {
+  const links = formats.map((format) => `<a href="?format=${format}">${format}</a>`);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>${escapeHtml(cid)}</title>
 <style>body{font:14px system-ui,sans-serif;margin:2rem}td{padding:.1rem 1rem .1rem 0}td:nth-child(2){text-align:right}</style>
-</head><body><h1><code>${escapeHtml(cid)}</code></h1>${more}<table>
-${rows.join("\n")}
-</table></body></html>
+</head><body><h1><code>${escapeHtml(cid)}</code></h1><p>${links.join(" ")}</p>${body}</body></html>
 `;
 }
 
 function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
+
+/** Differs when the pages do: caches ask with it whether theirs still holds. */
+export const pagesVersion = createHash("sha256")
+  .update(listingPage("", "", [{ name: "", cid: "", size: 0 }]) + documentPage(""))
+  .digest("hex")
+  .slice(0, 8);

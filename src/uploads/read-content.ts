@@ -1,5 +1,9 @@
 import type { ContentDirectory, ContentFile } from "../ipfs/content-store.ts";
-import type { DagScope } from "../ipfs/export-car.ts";
+import { convertBlock, type DocumentFormat } from "../ipfs/documents.ts";
+import type { CarShape } from "../ipfs/export-car.ts";
+import { MissingBlock } from "../ipfs/missing-block.ts";
+import { parseCid } from "../ipfs/parse-cid.ts";
+import { isReadable } from "../ipfs/resolve-content.ts";
 import { guessTextType, sniffedBytes, sniffType, typeOfName } from "../ipfs/sniff-type.ts";
 import type { Services } from "../services.ts";
 
@@ -12,18 +16,22 @@ export type ReadContent = ReadFile | (ContentDirectory & { index: ReadFile | nul
  * Reads what is public by its CID: everything that was uploaded here, and what others have where the operator wants that.
  *
  * @param path plain segments, not URL-encoded.
+ * @param onlyHere what others have is not asked for.
  * @returns null for content that is not here, and for a text that is no CID.
  */
 export async function readContent(
   services: Services,
   cid: string,
   path: readonly string[],
+  onlyHere = false,
 ): Promise<ReadContent | null> {
-  const content = await services.content.resolveAnywhere(cid, path);
+  const read = (path: readonly string[]) =>
+    onlyHere ? services.content.resolve(cid, path) : services.content.resolveAnywhere(cid, path);
+  const content = await read(path);
   if (content?.kind === "file") return await withType(content, path.at(-1) ?? "");
   if (!content) return null;
   const name = "index.html";
-  const index = await services.content.resolveAnywhere(cid, [...path, name]);
+  const index = await read([...path, name]);
   return { ...content, index: index?.kind === "file" ? await withType(index, name) : null };
 }
 
@@ -31,27 +39,52 @@ async function withType(file: ContentFile, name: string): Promise<ReadFile> {
   return { ...file, contentType: file.contentType ?? (await guessType(file, name)) };
 }
 
+/** A CID of any multibase in its one spelling, and whether its codec is one that `readContent` reads; null for other texts. */
+export function readCid(text: string): { cid: string; isReadable: boolean } | null {
+  const cid = parseCid(text);
+  return cid && { cid: cid.toString(), isReadable: isReadable(cid) };
+}
+
+/** The data of one block in another format; null for a block that is not here. */
+export async function convertContent(
+  services: Services,
+  text: string,
+  format: DocumentFormat,
+): Promise<Uint8Array | "too_large" | "invalid" | null> {
+  const cid = parseCid(text);
+  const block = cid && (await services.content.readBlock(text));
+  return cid && block && convertBlock(cid, block, format);
+}
+
+/** The size of one block; null when it is not here. */
+export async function readBlockSize(services: Services, cid: string): Promise<number | null> {
+  return await services.content.blockSize(cid);
+}
+
 /** One block as it is, for clients that check hashes themselves; null when it is not here. */
 export async function readBlock(services: Services, cid: string): Promise<Uint8Array | null> {
   return await services.content.readBlock(cid);
 }
 
-export type { DagScope } from "../ipfs/export-car.ts";
-
-/** Content as a CAR file, for clients that check hashes themselves; null when it is not here. */
+/** Content as a CAR file, for clients that check hashes themselves; as `exportCar` of the content store. */
 export async function readCar(
   services: Services,
   cid: string,
   path: readonly string[],
-  scope: DagScope,
-): Promise<AsyncIterable<Uint8Array> | null> {
-  return await services.content.exportCar(cid, path, scope);
+  shape: CarShape,
+): Promise<AsyncIterable<Uint8Array> | "outside" | null> {
+  return await services.content.exportCar(cid, path, shape);
 }
 
 async function guessType(file: ContentFile, name: string): Promise<string> {
   const head: Uint8Array[] = [];
   const length = Math.min(sniffedBytes, file.size);
-  if (length > 0) for await (const chunk of file.stream({ offset: 0, length })) head.push(chunk);
+  try {
+    if (length > 0) for await (const chunk of file.stream({ offset: 0, length })) head.push(chunk);
+  } catch (error) {
+    // What is asked for may be a range behind it.
+    if (!(error instanceof MissingBlock)) throw error;
+  }
   const bytes = Buffer.concat(head);
   return sniffType(bytes) ?? typeOfName(name) ?? guessTextType(bytes) ?? "application/octet-stream";
 }

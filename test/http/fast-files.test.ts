@@ -42,6 +42,11 @@ test("everything but a plain GET goes the ordinary way, before and after", async
     expect([head.status, head.headers.get("content-length"), await head.text()]).toEqual([200, "10", ""]);
     expect((await get(`${cid}?format=raw`)).headers.get("content-type")).toBe("application/vnd.ipld.raw");
     expect((await get(cid, { Accept: "application/vnd.ipld.car" })).headers.get("content-type")).toMatch(/ipld\.car/);
+    expect((await get(cid, { Accept: "application/x-tar" })).status).toBe(406);
+    expect((await get(cid, { Accept: "application/vnd.ipfs.ipns-record" })).status).toBe(400);
+    expect((await get(cid, { "Service-Worker": "script" })).status).toBe(400);
+    const json = await get(cid, { Accept: "application/json", "Cache-Control": "only-if-cached" });
+    expect([json.headers.get("content-location"), await json.text()]).toEqual([null, "0123456789"]);
     expect((await get(cid, {}, "POST")).status).toBe(405);
     expect(await (await get(cid)).text()).toBe("0123456789");
   }

@@ -2,6 +2,12 @@ import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
 import { request } from "node:http";
 import { connect } from "node:net";
+import { CarReader } from "@ipld/car/reader";
+import { CarWriter } from "@ipld/car/writer";
+import * as dagPb from "@ipld/dag-pb";
+import { UnixFS } from "ipfs-unixfs";
+import { CID } from "multiformats/cid";
+import { sha256 } from "multiformats/hashes/sha2";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { ApiServer } from "../setup/api-server.ts";
 import { form } from "../uploads/upload-server.ts";
@@ -114,6 +120,97 @@ test("a failure after the first byte ends the connection, so that no reader take
     call.end();
   });
   expect(failed).toBe(true);
+});
+
+/** A file of two equal halves, of which each is two equal halves, up to `size` bytes: few blocks, linked again and again. */
+async function storeHalves(size: number, ...leaves: readonly [Buffer, Buffer]): Promise<CID> {
+  const blocks = new Map<string, { cid: CID; bytes: Uint8Array }>();
+  const add = async (codec: number, bytes: Uint8Array) => {
+    const cid = CID.createV1(codec, await sha256.digest(bytes));
+    blocks.set(`${cid}`, { cid, bytes });
+    return cid;
+  };
+  const join = async (halves: readonly CID[], half: number) => {
+    const blockSizes = halves.map(() => BigInt(half));
+    const links = halves.map((Hash) => ({ Hash, Tsize: half, Name: "" }));
+    return await add(
+      dagPb.code,
+      dagPb.encode({ Data: new UnixFS({ type: "file", blockSizes }).marshal(), Links: links }),
+    );
+  };
+  const pair = await Promise.all(leaves.map((bytes) => add(0x55, bytes)));
+  let half = leaves[0].length;
+  let cid = await join(pair, half);
+  for (half *= 2; half < size; half *= 2) cid = await join([cid, cid], half);
+  const { writer, out } = CarWriter.create([cid]);
+  const writing = (async () => {
+    for (const block of blocks.values()) await writer.put(block);
+    await writer.close();
+  })();
+  await server.services.content.importCar(out);
+  await writing;
+  return cid;
+}
+
+async function blocksOf(cid: CID, query: string): Promise<number> {
+  const answer = await fetch(`${server.url}/ipfs/${cid}?format=car${query}`);
+  const reader = await CarReader.fromBytes(new Uint8Array(await answer.arrayBuffer()));
+  const found: CID[] = [];
+  for await (const one of reader.cids()) found.push(one);
+  return found.length;
+}
+
+test("a CAR whose blocks are linked again and again ends, with repeats and without", async () => {
+  const leaf = Buffer.from("ha");
+  // In 29 blocks.
+  const cid = await storeHalves(2 ** 29, leaf, leaf);
+  expect(await blocksOf(cid, "")).toBe(29);
+  expect(await blocksOf(cid, `&entity-bytes=1:${2 ** 29 - 2}`)).toBe(29);
+  expect(await blocksOf(cid, "&entity-bytes=5:5")).toBe(29);
+  // The whole walk would meet five hundred million blocks.
+  const cut = await raw(`/ipfs/${cid}?format=car&car-dups=y`, []);
+  expect(cut.text).toMatch(/^HTTP\/1\.1 200 /);
+  expect([cut.ended, cut.text.endsWith("0\r\n\r\n")]).toEqual([true, false]);
+  expect(cut.text.length).toBeLessThan(8 * megabyte);
+  expect(await blocksOf(cid, "&car-dups=y&entity-bytes=0:1023")).toBe(18 + 1 + 2 ** 10 - 1);
+});
+
+test("a block of which a range needs one part here and another there comes with both", async () => {
+  const cid = await storeHalves(8, Buffer.from("aa"), Buffer.from("bb"));
+  // aabb aabb: the end of the first half and the beginning of the second.
+  expect(await blocksOf(cid, "&entity-bytes=2:5")).toBe(4);
+  expect(await blocksOf(cid, "&entity-bytes=2:3")).toBe(3);
+  // A part of the first half and all of the second.
+  expect(await blocksOf(cid, "&entity-bytes=2:*")).toBe(4);
+  expect(await blocksOf(cid, "&car-dups=y&entity-bytes=2:5")).toBe(5);
+});
+
+test("what takes the processor to convert is refused, and a document that is none is no fault of the server", async () => {
+  const { content } = server.services;
+  const store = async (text: string) => {
+    async function* stream() {
+      yield Buffer.from(text);
+    }
+    await content.addFile({ stream: stream() }, async () => undefined);
+    return `${CID.createV1(0x0129, await sha256.digest(Buffer.from(text)))}`;
+  };
+  const nested = await store(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
+  const large = await store(JSON.stringify("x".repeat(270_000)));
+  const broken = await store('{"name": ');
+  for (const [cid, query, status] of [
+    [nested, "?format=dag-cbor", 400],
+    [nested, "/0/0", 404],
+    [nested, "?format=car", 200],
+    [large, "?format=dag-cbor", 406],
+    [large, "/0", 404],
+    [large, "", 200],
+    [broken, "?format=dag-json", 400],
+    [broken, "?format=raw", 200],
+  ] as const) {
+    const answer = await fetch(`${server.url}/ipfs/${cid}${query}`);
+    await answer.arrayBuffer();
+    expect([query, answer.status]).toEqual([query, status]);
+  }
 });
 
 test("below a file there is nothing, however the file was found", async () => {

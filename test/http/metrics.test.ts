@@ -58,7 +58,7 @@ describe("/metrics", () => {
     const routes = new Map(counted.map(({ labels, value }) => [`${labels["route"]} ${labels["status"]}`, value]));
     expect(routes.get("/v0/nfts/{contract_address}/{token_id} 404")).toBe(40);
     expect(routes.get("other 404")).toBe(40);
-    expect(routes.get("/ipfs/{cid} 404") ?? routes.get("/ipfs/{cid} 422")).toBe(40);
+    expect(routes.get("/ipfs/{cid} 400")).toBe(40);
     expect(counted.filter(({ labels }) => labels["method"] === "other")).toHaveLength(1);
     // 121 requests with 121 paths: four more series of fourteen samples.
     expect((await size()) - before).toBeLessThanOrEqual(4 * 14 + 14);

@@ -1,0 +1,178 @@
+import { Readable } from "node:stream";
+import type { Context } from "hono";
+import { ServiceError } from "../errors/errors.ts";
+import { type ByteRange, parseRange } from "../http/byte-range.ts";
+import { exposed } from "../http/common-headers.ts";
+import { matchesEtag } from "../http/etag.ts";
+import type { Services } from "../services.ts";
+import { causeOf } from "../telemetry/log-once.ts";
+import type { FastFiles } from "./fast-files.ts";
+import type { Wanted } from "./gateway-format.ts";
+import { refuse } from "./gateway-refusal.ts";
+
+/** Up to this size an answer is in memory before it is sent. */
+const wholeBytes = 1_048_576;
+
+const forEver = "public, max-age=29030400, immutable";
+/** The bytes behind a listing never change, but its page may. */
+export const forAWeek = "public, max-age=604800";
+
+/** On every answer. Without `Vary` a cache could give a CAR to who asks for the picture. */
+export const always = {
+  Vary: "Accept",
+  "X-Content-Type-Options": "nosniff",
+  "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+  "Cross-Origin-Resource-Policy": "cross-origin",
+  // In small letters, as the one of every answer: the fast path merges both by name.
+  "access-control-expose-headers": [
+    ...[...exposed, "Content-Range", "Content-Length", "Content-Location"],
+    ...["X-Ipfs-Path", "X-Ipfs-Roots"],
+  ].join(","),
+};
+
+/** More roots than any path that people make has; the header must not grow with what is asked for. */
+const mostRoots = 64;
+
+/** What is answered, once it is clear what that is. */
+export interface Representation {
+  etag: string;
+  type: string;
+  /** Null: nobody knows before it is made. */
+  size: number | null;
+  disposition: string | null;
+  roots: readonly string[];
+  headers?: Record<string, string>;
+  content: Uint8Array | ((range?: ByteRange) => AsyncIterable<Uint8Array>);
+}
+
+export interface GatewayRequest {
+  c: Context;
+  services: Services;
+  files: FastFiles;
+  /** As it was written. */
+  cid: string;
+  /** In the one spelling. */
+  root: string;
+  path: readonly string[];
+  /** Not Hono's path: an app that is not strict takes the slash off. */
+  url: URL;
+  query: URLSearchParams;
+  wanted: Wanted;
+}
+
+/** @param keep whether it is the same whatever the client prefers, so that the fast path may repeat it. */
+export async function respond(request: GatewayRequest, what: Representation, { keep = false } = {}): Promise<Response> {
+  const { c, services, files } = request;
+  const { etag, size } = what;
+  const headers: Record<string, string> = {
+    ETag: etag,
+    "Cache-Control": forEver,
+    "Content-Type": what.type,
+    "Accept-Ranges": size === null ? "none" : "bytes",
+    ...(what.disposition === null ? {} : { "Content-Disposition": what.disposition }),
+    ...ipfsHeaders(request, what.roots),
+    ...what.headers,
+  };
+  if (matchesEtag(c.req.header("if-none-match"), etag)) return unchanged(c, headers);
+  const ifRange = c.req.header("if-range");
+  const isRange = size !== null && (ifRange === undefined || ifRange === etag);
+  const range = isRange ? parseRange(c.req.header("range"), size) : null;
+  if (range === "unsatisfiable") {
+    c.header("Content-Range", `bytes */${size}`);
+    return refuse(c, 416, "the range lies outside the file");
+  }
+  const length = range?.length ?? size;
+  if (length !== null) headers["Content-Length"] = String(length);
+  // Before any header of success is set: a file that cannot be read must not look like one that can.
+  const isEmpty = c.req.method === "HEAD" || length === 0;
+  const body = isEmpty ? null : await beginBody(what.content, range, length);
+  for (const [name, value] of Object.entries(headers)) c.header(name, value);
+  if (range) c.header("Content-Range", `bytes ${range.offset}-${range.offset + range.length - 1}/${size}`);
+  const status = range ? 206 : 200;
+  if (body === null) return c.body(null, status);
+  if (!(body instanceof Uint8Array)) return c.body(streamed(c, services.logOnce, body), status);
+  if (!range && keep) files.keep(c.env.incoming, { ...always, ...headers }, body);
+  return c.body(body, status);
+}
+
+/** Small answers leave as one piece: streams cost several times what the file itself does. */
+async function beginBody(
+  content: Representation["content"],
+  range: ByteRange | null,
+  length: number | null,
+): Promise<Uint8Array<ArrayBuffer> | AsyncIterable<Uint8Array>> {
+  if (content instanceof Uint8Array) {
+    const part = range ? content.subarray(range.offset, range.offset + range.length) : content;
+    return part as Uint8Array<ArrayBuffer>;
+  }
+  const chunks = await begun(content(range ?? undefined));
+  return length !== null && length <= wholeBytes ? await collect(chunks, length) : chunks;
+}
+
+/** Where this representation alone is found: caches that mind no `Vary` keep it apart from the others. */
+export function contentLocation({ url, query, wanted }: GatewayRequest): Record<string, string> {
+  const members = new URLSearchParams(query);
+  for (const [name, value] of Object.entries(wanted.location)) members.set(name, value);
+  return { "Content-Location": `${url.pathname}?${members}` };
+}
+
+function ipfsHeaders({ url, cid, path }: GatewayRequest, roots: readonly string[]): Record<string, string> {
+  const slash = url.pathname.endsWith("/") ? "/" : "";
+  const whole = `/ipfs/${[cid, ...path].join("/")}${slash}`;
+  return {
+    // A header can say nothing else.
+    ...(/^[\x20-\x7e]+$/.test(whole) ? { "X-Ipfs-Path": whole } : {}),
+    ...(roots.length === 0 || roots.length > mostRoots ? {} : { "X-Ipfs-Roots": roots.join(",") }),
+  };
+}
+
+export function unchanged(c: Context, headers: Record<string, string>): Response {
+  for (const name of ["ETag", "Cache-Control", "Content-Location"]) if (headers[name]) c.header(name, headers[name]);
+  return c.body(null, 304);
+}
+
+async function collect(chunks: AsyncIterable<Uint8Array>, length: number): Promise<Uint8Array<ArrayBuffer>> {
+  const read: Uint8Array[] = [];
+  for await (const chunk of chunks) read.push(chunk);
+  const [first] = read;
+  return (read.length === 1 && first ? first : Buffer.concat(read, length)) as Uint8Array<ArrayBuffer>;
+}
+
+/**
+ * A body of which a part may turn out to be unreadable when its headers are sent already. The connection ends then:
+ * an answer that is merely short, or that closes its chunks in order, would be taken for the whole.
+ */
+function streamed(
+  c: Context,
+  logOnce: Services["logOnce"],
+  chunks: AsyncIterable<Uint8Array>,
+): ReadableStream<Uint8Array> {
+  const watched = (async function* () {
+    try {
+      yield* chunks;
+    } catch (err) {
+      const isAskedTooMuch = err instanceof ServiceError && err.code === "file_too_large";
+      if (!isAskedTooMuch)
+        logOnce.write(
+          ...(["error", `broke off ${causeOf(err)}`] as const),
+          { err, requestId: c.get("requestId"), path: c.req.path },
+          "an answer broke off: content cannot be read",
+        );
+      c.env.outgoing.destroy();
+    }
+  })();
+  return Readable.toWeb(Readable.from(watched, { objectMode: false })) as ReadableStream<Uint8Array>;
+}
+
+/** The same chunks, the first of them read: content that cannot be read fails while there is a status to tell it. */
+async function begun(chunks: AsyncIterable<Uint8Array>): Promise<AsyncIterable<Uint8Array>> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  let next = await iterator.next();
+  return (async function* () {
+    try {
+      for (; !next.done; next = await iterator.next()) yield next.value;
+    } finally {
+      await iterator.return?.();
+    }
+  })();
+}
