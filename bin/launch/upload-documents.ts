@@ -49,7 +49,7 @@ export async function uploadDocuments(
   const { uri, warnings } = await client.uploadDirectory(files);
   for (const { message, count, examples } of warnings)
     reporter.warn(`${message}: ${listed(examples)}${count > examples.length ? ` (${count} in all)` : ""}`);
-  const dead = warnings.find(({ rule }) => rule === "image_dead");
+  const dead = warnings.find(({ rule }) => /^image_dead$|_unfilled$/.test(rule));
   if (dead) throw new CommandError(`${dead.message}: ${listed(dead.examples)}; nothing was paid`);
   if (strict && warnings.length > 0) throw new CommandError("the documents have warnings; nothing was paid");
   journal.write({ step: "directory", uri, documents });

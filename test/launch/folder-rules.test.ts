@@ -83,7 +83,7 @@ test("a picture that is no text is refused, and a placeholder's picture must be 
   const given = { reveal: "later", placeholder: { name: "Not yet", image: "hidden.png" } };
   expect((await launched(other, given)).errors).toEqual([
     "metadata/0.json: image is no text",
-    "the placeholder names hidden.png, which is no file of the folder",
+    "launch.json: the placeholder names hidden.png, which is no file of the folder",
   ]);
 });
 

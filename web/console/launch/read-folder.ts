@@ -1,4 +1,14 @@
-import { type FileName, FileNames, findFileNames, isLeftOut } from "../../../src/uploads/document-files.ts";
+import {
+  type FileName,
+  FileNames,
+  findFileNames,
+  findForeignPictures,
+  isLeftOut,
+  mediaNames,
+  pictureNames,
+  type ShownPicture,
+} from "../../../src/uploads/document-files.ts";
+import { describeFault, findFileFault } from "../../../src/uploads/whole-file.ts";
 
 /** One token of the folder: its document, if the folder has some, and the files that belong to it. */
 export interface FolderToken {
@@ -23,9 +33,6 @@ export interface Folder {
   /** Files that are no part of a token. */
   leftOut: string[];
 }
-
-const pictures = /\.(png|jpe?g|gif|webp|svg|avif|bmp|tiff?)$/i;
-const media = /\.(mp4|webm|mov|m4v|ogv|mp3|wav|ogg|oga|flac|m4a|glb|gltf|html?|pdf)$/i;
 
 interface Found {
   path: string;
@@ -60,7 +67,7 @@ export function filesOfInput(list: FileList): Found[] {
 
 /**
  * Reads a folder as generators write it: pictures, and beside them JSON files that are named by number and name them; without
- * any, pictures that are named by number. The pictures' bytes are not read here.
+ * any, pictures that are named by number. Of the pictures' bytes only those are read that show whether they are whole.
  *
  * @param mostBytes of one file.
  */
@@ -75,10 +82,10 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
     const base = parts.at(-1) ?? "";
     const number = /^(\d+)(\.|$)/.exec(base)?.[1];
     if (parts.some(isLeftOut) || base === "launch.json") leftOut.push(found.path);
-    else if (pictures.test(base) || media.test(base)) {
+    else if (pictureNames.test(base) || mediaNames.test(base)) {
       shown.set(found.path, found);
       const same = images.get(Number(number)) ?? [];
-      if (number !== undefined && pictures.test(base)) images.set(Number(number), [...same, found]);
+      if (number !== undefined && pictureNames.test(base)) images.set(Number(number), [...same, found]);
     } else if (!/\.json$/i.test(base) && !/^\d+$/.test(base))
       problems.push({ file: found.path, text: "is neither a picture nor JSON; take it out of the folder" });
     else if (number === undefined)
@@ -107,6 +114,8 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
     }
   }
   const fileOf = finderOf(shown);
+  const pathOf = new Map([...shown.values()].map(({ path, file }) => [file, path]));
+  const shownPictures: ShownPicture[] = [];
   for (const [id, { path, file }] of documents) {
     const document = await readDocument({ path, file }, problems);
     const token: FolderToken = { id, document, files: [] };
@@ -114,9 +123,12 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
     if (document === null) continue;
     const found = findFileNames(document);
     for (const text of found.faults) problems.push({ file: path, text });
+    const own: ShownPicture = { number: id, document: path, picture: null };
+    shownPictures.push(own);
     for (const name of found.names) {
-      const named = name.name === null ? picture(id, path) : fileOf(name.name);
+      const named = name.name === null ? picture(id, path) : fileOf({ ...name, name: name.name });
       if (named) token.files.push({ name, file: named });
+      if (named && /^image(_url)?$/.test(name.member)) own.picture = pathOf.get(named) ?? null;
       else if (name.name !== null)
         problems.push({
           file: path,
@@ -124,6 +136,9 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
         });
     }
   }
+  const numbered = new Map([...images].map(([id, all]) => [id, all.map(({ path }) => path)]));
+  for (const { document, text } of findForeignPictures(shownPictures, numbered))
+    problems.push({ file: document, text });
   tokens.sort((one, other) => one.id - other.id);
   checkNumbers(tokens, problems);
   const used = [...new Set(tokens.flatMap((token) => token.files.map(({ file }) => file)))];
@@ -133,12 +148,19 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
     else if (file.size === 0) problems.push({ file: path, text: "is empty" });
     else if (file.size > mostBytes)
       problems.push({ file: path, text: `is over the limit of ${mostBytes} bytes; make it smaller` });
+    else {
+      const fault = await findFileFault(path, file.size, async (start, length) => {
+        const from = Math.max(start, 0);
+        return new Uint8Array(await file.slice(from, from + length).arrayBuffer());
+      });
+      if (fault) problems.push({ file: path, text: describeFault(fault) });
+    }
   }
   return { tokens, files: used, bytes: used.reduce((sum, { size }) => sum + size, 0), problems, leftOut };
 }
 
 /** Finds the file that a name in a document means. */
-function finderOf(shown: ReadonlyMap<string, Found>): (name: string) => File | null {
+function finderOf(shown: ReadonlyMap<string, Found>): (name: FileName & { name: string }) => File | null {
   const parts = [...shown.keys()].map((path) => path.split("/").slice(0, -1));
   const [first = []] = parts;
   const differs = first.findIndex((part, at) => parts.some((other) => other[at] !== part));
@@ -147,7 +169,10 @@ function finderOf(shown: ReadonlyMap<string, Found>): (name: string) => File | n
   const below = (path: readonly string[]) => path.slice(above).join("/");
   const paths = new Map([...shown].map(([path, found]) => [below(path.split("/")), found.file]));
   const names = new FileNames(paths.keys(), [...new Set(parts.map(below))]);
-  return (name) => paths.get(names.find(name) ?? "") ?? null;
+  return (name) => {
+    const [only, ...others] = names.find(name);
+    return others.length > 0 ? null : (paths.get(only ?? "") ?? null);
+  };
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

@@ -63,7 +63,7 @@ export async function uploadFolder(job: UploadJob): Promise<UploadedFolder> {
     (waiting) => report({ ...progress, waiting }),
   );
   const warnings = answer.warnings.map(({ message, examples }) => `${message}: ${examples.join(", ")}`);
-  const dead = answer.warnings.find(({ rule }) => rule === "image_dead");
+  const dead = answer.warnings.find(({ rule }) => /^image_dead$|_unfilled$/.test(rule));
   if (dead) throw new Error(`${dead.message}: ${dead.examples.join(", ")}`);
   return { baseUri: answer.metadata_directory_ipfs_uri, warnings };
 }
