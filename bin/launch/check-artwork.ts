@@ -2,8 +2,7 @@ import { open, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { imageSize } from "image-size";
 import { imageSizeFromFile } from "image-size/fromFile";
-import { decodeDataUri } from "../../src/metadata/read/data-uri.ts";
-import { describeFault, type FileFault, findFileFault } from "../../src/uploads/whole-file.ts";
+import { describeFault, type FileFault, findBrokenData, findFileFault } from "../../src/uploads/whole-file.ts";
 import { CommandError } from "../command-error.ts";
 import { type Artwork, listed, readDocument, type Token } from "./read-folder.ts";
 import { type Settings, settingsFile } from "./settings.ts";
@@ -34,7 +33,8 @@ export async function checkArtwork(
     warnings.push("documents are numbered from 1 and token ids from 0: 1.json becomes token 0");
   if (artwork.leftOut.length > 0) warnings.push(`left out, no part of a token: ${listed(artwork.leftOut)}`);
   if (artwork.unused.length > 0) warnings.push(`pictures that no document names: ${listed(artwork.unused)}`);
-  await checkFiles(folder, await sizesOf(folder, artwork, settings, errors), largestBytes, errors);
+  warnings.push(...firsts(artwork.doubts));
+  await checkFiles(folder, await sizesOf(folder, artwork, settings, errors), largestBytes, { errors, warnings });
   const data: string[] = [];
   await checkDocuments(folder, artwork, warnings, data);
   return { errors: [...errors, ...firsts(data)], warnings };
@@ -90,25 +90,26 @@ async function checkFiles(
   folder: string,
   sizes: ReadonlyMap<string, number>,
   largestBytes: number,
-  errors: string[],
+  { errors, warnings }: Findings,
 ): Promise<void> {
   const unreadable: string[] = [];
   const hidden: string[] = [];
+  const rare: string[] = [];
   for (const [path, size] of sizes) {
     if (size === 0) errors.push(`${path} is empty`);
     else if (size > largestBytes) errors.push(`${path} has ${size} bytes; the service takes ${largestBytes}`);
     else {
-      const fault = await faultOf(join(folder, path), size);
-      if (fault) errors.push(`${path} ${describeFault(fault)}`);
-      else if (!noPicture.test(path)) {
-        const type = await typeOf(join(folder, path));
-        if (type === null) unreadable.push(path);
-        else if (shownNowhere.test(type)) hidden.push(path);
-      }
+      const type = noPicture.test(path) ? "" : await typeOf(join(folder, path));
+      const fault = type === null ? null : await faultOf(join(folder, path), size);
+      if (type === null) unreadable.push(path);
+      else if (fault) errors.push(`${path} ${describeFault(fault)}`);
+      else if (shownNowhere.test(type)) hidden.push(path);
+      else if (shownBySome.test(type)) rare.push(path);
     }
   }
   if (unreadable.length > 0) errors.push(`pictures that cannot be read: ${listed(unreadable)}`);
   if (hidden.length > 0) errors.push(`pictures of a kind that no browser shows: ${listed(hidden)}`);
+  if (rare.length > 0) warnings.push(`pictures of a kind that most browsers do not show: ${listed(rare)}`);
 }
 
 async function faultOf(path: string, size: number): Promise<FileFault | null> {
@@ -124,23 +125,20 @@ async function faultOf(path: string, size: number): Promise<FileFault | null> {
 }
 
 const shownNowhere = /^(psd|dds|icns|ktx|pnm|tga)$/;
+const shownBySome = /^(tiff|hei[cf]|j2c|jp2|jxl.*)$/;
 
 /** The kind of a picture; null for what is none. */
 async function typeOf(path: string): Promise<string | null> {
-  const found = ({ width, height, type }: { width: number; height: number; type?: string | undefined }) =>
-    width > 0 && height > 0 ? (type ?? "") : null;
+  const found = ({ width, height, type = "" }: { width: number; height: number; type?: string | undefined }) =>
+    width > 0 && height > 0 ? type : null;
   const atOnce = await imageSizeFromFile(path).then(found, () => null);
-  // The size may stand behind half a megabyte of other data.
-  return atOnce ?? typeOfBytes(await readFile(path));
-}
-
-function typeOfBytes(bytes: Buffer): string | null {
-  // An SVG need not have a size.
+  if (atOnce !== null) return atOnce;
+  // The size may stand behind half a megabyte of other data; an SVG need not have one.
+  const bytes = await readFile(path);
   if (/^\ufeff?\s*(<\?xml[^>]*>|<!--.*?-->|<!DOCTYPE[^>]*>|\s)*<svg[\s>]/is.test(bytes.toString("utf8", 0, 65_536)))
     return "svg";
   try {
-    const { width, height, type = "" } = imageSize(bytes);
-    return width > 0 && height > 0 ? type : null;
+    return found(imageSize(bytes));
   } catch {
     return null;
   }
@@ -149,27 +147,15 @@ function typeOfBytes(bytes: Buffer): string | null {
 async function checkDocuments(folder: string, artwork: Artwork, warnings: string[], errors: string[]): Promise<void> {
   const without = { name: [] as string[], attributes: [] as string[] };
   for (const token of artwork.tokens) {
-    const document = JSON.parse(await readDocument(folder, token.document)) as Record<string, unknown>;
+    const text = await readDocument(folder, token.document);
+    const document = JSON.parse(text) as Record<string, unknown>;
     if (typeof document["name"] !== "string" || document["name"] === "") without.name.push(token.document);
     if (!hasTraits(document["attributes"])) without.attributes.push(token.document);
-    for (const member of ["image", "image_url"])
-      if (await isBrokenData(document[member]))
-        errors.push(`${token.document}: ${member} is a data: link whose picture cannot be read, or is cut short`);
+    errors.push(...(await findBrokenData(text)).map((fault) => `${token.document}: ${fault}`));
   }
   if (without.name.length > 0) warnings.push(`no name in ${listed(without.name)}`);
   if (without.attributes.length > 0)
     warnings.push(`attributes are missing or no list of trait_type and value in ${listed(without.attributes)}`);
-}
-
-/** Of a picture within its link; those too large to be read here are left to the service. */
-async function isBrokenData(link: unknown): Promise<boolean> {
-  if (typeof link !== "string" || !/^data:image\//i.test(link)) return false;
-  const data = decodeDataUri(link.trim());
-  if ("fault" in data) return data.fault !== "too_large";
-  const bytes = Buffer.from(data.bytes);
-  const name = /^data:image\/svg/i.test(link) ? "image.svg" : "image";
-  const read = async (start: number, length: number) => bytes.subarray(Math.max(start, 0), Math.max(start, 0) + length);
-  return (await findFileFault(name, bytes.length, read)) !== null || typeOfBytes(bytes) === null;
 }
 
 function hasTraits(value: unknown): boolean {

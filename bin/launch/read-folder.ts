@@ -34,6 +34,8 @@ export interface Artwork {
   firstNumber: number;
   /** Names in documents that mean no file, and what else keeps a document from being read. */
   faults: readonly string[];
+  /** What can be meant, but is a mistake more often. */
+  doubts: readonly string[];
   /** The file that a name in a token's document means; null: none, or none for certain. */
   fileOf(token: Pick<Token, "document">, name: FileName): string | null;
 }
@@ -110,10 +112,12 @@ export async function readFolder(folder: string): Promise<Artwork> {
     const tokenId = (number ?? 0) - (firstNumber === 1 ? 1 : 0);
     tokens.push({ tokenId, document, files: [...new Set(files)] });
   }
-  faults.push(...findForeignPictures(shown, names.pictures).map(({ document, text }) => `${document}: ${text}`));
+  const doubts: string[] = [];
+  for (const { document, text, isFault } of findForeignPictures(shown, names.pictures))
+    (isFault ? faults : doubts).push(`${document}: ${text}`);
   const used = new Set(tokens.flatMap(({ files }) => files));
   const unused = [...media.keys()].filter((path) => !used.has(path) && path.startsWith(join(images, "/")));
-  return { metadata, tokens, media, unused, leftOut, firstNumber, faults, fileOf };
+  return { metadata, tokens, media, unused, leftOut, firstNumber, faults, doubts, fileOf };
 }
 
 function describeMissing(
@@ -188,6 +192,7 @@ async function filesBelow(folder: string, path: string, leftOut: string[], depth
       leftOut.push(below);
       continue;
     }
+    if (name.includes("\ufffd")) throw new CommandError(`the name of ${below} is not in UTF-8: rename that file`);
     const found = await stat(join(folder, below)).catch(() => null);
     if (!found) throw new CommandError(`${below} is a link to nothing: put the file there`);
     if (found.isDirectory()) files.push(...(await filesBelow(folder, below, leftOut, depth + 1)));

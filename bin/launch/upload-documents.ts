@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { findFileNames, linkFiles } from "../../src/uploads/document-files.ts";
+import { findFileNames, linkFiles, linkOf } from "../../src/uploads/document-files.ts";
 import { CommandError } from "../command-error.ts";
 import { RefusedError, type ServiceClient } from "../service-client.ts";
 import { ContentReader, sha256Of } from "./content-id.ts";
@@ -75,8 +75,9 @@ export async function linkedDocument(
   const { document } = token;
   const text = await readDocument(folder, document);
   return linkFiles(text, findFileNames(text).names, (name) => {
-    const cid = cids.get(artwork.fileOf(token, name) ?? "");
-    if (cid) return `ipfs://${cid}`;
+    const path = artwork.fileOf(token, name) ?? "";
+    const cid = cids.get(path);
+    if (cid) return linkOf(cid, name, path);
     throw new CommandError(`${document} changed meanwhile; leave the folder alone and start again`);
   });
 }

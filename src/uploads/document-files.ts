@@ -54,7 +54,7 @@ export function findFileNames(text: string): { names: FileName[]; faults: string
   const names: FileName[] = [];
   const faults: string[] = [];
   let [image, shown] = [false, false];
-  for (const { start, end, member, value } of scalarsOf(text)) {
+  for (const { start, end, member, value } of valuesOf(text)) {
     image ||= member === "image";
     shown ||= member === "image_data" || (member === "image_url" && typeof value === "string" && value.trim() !== "");
     const place = { start, end, member };
@@ -100,6 +100,12 @@ function isFileName(text: string): boolean {
 
 function isUnfilled(link: string): boolean {
   return !/^ipfs:\/*$/i.test(link) && !isLink(link);
+}
+
+/** The link of a file by its CID. What a name gives to a page or a drawing, such as `?seed=5`, goes with it. */
+export function linkOf(cid: string, { name }: Pick<FileName, "name">, path: string): string {
+  const given = /\.(html?|svg)$/i.test(path) ? /\.(?:html?|svg)([?#].*)$/is.exec(name ?? "")?.[1] : undefined;
+  return `ipfs://${cid}${given === undefined || path.endsWith(given) ? "" : given}`;
 }
 
 /** The document with a link in the place of each name that has one. */
@@ -200,25 +206,27 @@ export interface ShownPicture {
 }
 
 /**
- * Documents that name the picture of another number, which is that token's, while their own is nobody's: they were copied from
- * the other, or a number was mistyped.
+ * Documents that name the picture of another number, which is that token's. Where their own is nobody's they were copied from
+ * the other, or a number was mistyped; else one picture for several tokens can be meant.
  *
  * @param pictures by their numbers.
  */
 export function findForeignPictures(
   tokens: readonly ShownPicture[],
   pictures: ReadonlyMap<number, readonly string[]>,
-): { document: string; text: string }[] {
+): { document: string; text: string; isFault: boolean }[] {
   const used = new Set(tokens.map(({ picture }) => picture));
   const numbers = new Map([...pictures].flatMap(([number, paths]) => paths.map((path) => [path, number] as const)));
   const owners = new Map(tokens.map((token) => [token.number, token]));
   return tokens.flatMap(({ number, document, picture }) => {
     const shown = numbers.get(picture ?? "") ?? number;
     const owner = shown === number ? undefined : owners.get(shown);
+    if (picture === null || owner?.picture !== picture) return [];
     const own = pictures.get(number) ?? [];
-    if (owner?.picture !== picture || own.length === 0 || own.some((path) => used.has(path))) return [];
-    const text = `image names ${picture}, which is the picture of ${owner?.document}, and ${own.join(" and ")} is nobody's: correct the document, or take that file away`;
-    return { document, text };
+    const text = `image names ${picture}, which is the picture of ${owner.document}`;
+    if (own.length === 0 || own.some((path) => used.has(path))) return { document, text, isFault: false };
+    const further = `and ${own.join(" and ")} is nobody's: correct the document, or take that file away`;
+    return { document, text: `${text}, ${further}`, isFault: true };
   });
 }
 
@@ -288,22 +296,26 @@ function embedded(
   });
 }
 
-interface Scalar {
+interface Value {
   start: number;
   end: number;
   member: string;
   value: unknown;
 }
 
-/** Every string, number, boolean and null of a JSON text, with its place and the members that lead to it. */
-function* scalarsOf(text: string): Generator<Scalar> {
+/**
+ * Every string, number, boolean and null of a JSON text, with its place and the members that lead to it. A list or an object is
+ * told as an empty one, at its beginning, before what is in it.
+ */
+function* valuesOf(text: string): Generator<Value> {
   const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
   const levels: { list: boolean; member: string | number; isKey: boolean }[] = [];
   for (const { 0: token, index } of text.matchAll(tokens)) {
     const level = levels.at(-1);
-    if (token === "{") levels.push({ list: false, member: "", isKey: true });
-    else if (token === "[") levels.push({ list: true, member: 0, isKey: false });
-    else if (token === "}" || token === "]") levels.pop();
+    if (token === "{" || token === "[") {
+      if (level) yield { start: index, end: index, member: levels.map((one) => one.member).join("."), value: {} };
+      levels.push(token === "{" ? { list: false, member: "", isKey: true } : { list: true, member: 0, isKey: false });
+    } else if (token === "}" || token === "]") levels.pop();
     else if (token === ":" && level) level.isKey = false;
     else if (token === "," && level) {
       if (level.list) level.member = Number(level.member) + 1;

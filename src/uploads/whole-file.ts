@@ -6,11 +6,16 @@
 /** Bytes of a file from a place on; fewer at its end. */
 export type ReadAt = (start: number, length: number) => Promise<Uint8Array>;
 
-export type FileFault = { fault: "cut" } | { fault: "names"; other: string };
+export type FileFault = { fault: "cut" } | { fault: "text" } | { fault: "kind" } | { fault: "names"; other: string };
 
 /** Texts above this size are not searched for names. */
 const searchedBytes = 4_194_304;
 
+const isBinary = /\.(png|jpe?g|gif|webp|avif|bmp|tiff?|mp4|webm|mov|m4v|ogv|mp3|wav|ogg|oga|flac|m4a|glb|pdf)$/i;
+/** They begin as one of the kinds below. */
+const isPicture = /\.(png|jpe?g|gif|webp|avif)$/i;
+/** An answer of a server that was saved, or what stands for a file in Git. */
+const isText = /^\s*(<!doctype|<html|<\?xml|\{|version https:)/i;
 const beginsAsSvg = /^\ufeff?\s*(<[?!][^>]*>\s*)*<svg[\s>]/i;
 
 /** @returns null for a file that is whole, and for kinds that are not known here. */
@@ -18,6 +23,8 @@ export async function findFileFault(name: string, size: number, read: ReadAt): P
   const head = await read(0, 16);
   const kind = kinds.find(({ begins }) => begins(head));
   if (kind) return (await kind.isWhole(size, read, head)) ? null : { fault: "cut" };
+  if (isBinary.test(name) && isText.test(latin1(head))) return { fault: "text" };
+  if (isPicture.test(name)) return { fault: "kind" };
   if (!/\.(svg|html?|gltf)$/i.test(name) || size > searchedBytes) return null;
   const text = new TextDecoder().decode(await read(0, size));
   if (/\.svg$/i.test(name) && beginsAsSvg.test(text) && !/(<\/svg\s*|\/)>(\s|<!--.*?-->)*$/is.test(text))
@@ -26,10 +33,55 @@ export async function findFileFault(name: string, size: number, read: ReadAt): P
   return other === undefined ? null : { fault: "names", other };
 }
 
+/** Members of a document whose picture stands within its link and is not whole. @param text valid JSON. */
+export async function findBrokenData(text: string): Promise<string[]> {
+  const document = JSON.parse(text) as Record<string, unknown>;
+  const broken: string[] = [];
+  for (const member of ["image", "image_url"]) {
+    const link = document[member];
+    const [, type = "", base64, data = ""] =
+      /^\s*data:image\/(\w+)[^,]*?(;\s*base64)?\s*,(.*)$/is.exec(String(link)) ?? [];
+    if (type === "" || !(await isBroken(type, base64 === undefined ? percentDecode(data) : base64Decode(data))))
+      continue;
+    broken.push(`${member} is a data: link whose picture cannot be read, or is cut short`);
+  }
+  return broken;
+}
+
+async function isBroken(type: string, bytes: Uint8Array | null): Promise<boolean> {
+  if (bytes === null) return true;
+  const read: ReadAt = async (start, length) => bytes.subarray(Math.max(start, 0), Math.max(start, 0) + length);
+  return (await findFileFault(`data.${type}`, bytes.length, read)) !== null;
+}
+
+function base64Decode(data: string): Uint8Array | null {
+  try {
+    return Uint8Array.from(atob(percentDecoded(data).replace(/-/g, "+").replace(/_/g, "/")), (one) =>
+      one.charCodeAt(0),
+    );
+  } catch {
+    return null;
+  }
+}
+
+function percentDecode(data: string): Uint8Array {
+  return new TextEncoder().encode(percentDecoded(data));
+}
+
+/** Contracts and people write a stray `%` as it is. */
+function percentDecoded(data: string): string {
+  try {
+    return decodeURIComponent(data);
+  } catch {
+    return data;
+  }
+}
+
 export function describeFault(found: FileFault): string {
-  return found.fault === "cut"
-    ? "is cut short: copy it again"
-    : `names ${found.other}, another file, which nobody finds once it is stored: put all into one file`;
+  if (found.fault === "cut") return "is cut short: copy it again";
+  if (found.fault === "text") return "is a text, such as a page that a server answered with: fetch the file again";
+  if (found.fault === "kind") return "is no picture of the kind that its name says";
+  return `names ${found.other}, another file, which nobody finds once it is stored: put all into one file`;
 }
 
 interface Kind {
@@ -46,6 +98,8 @@ const kinds: readonly Kind[] = [
   // WebP and WAV; a byte that only fills up may be missing.
   { begins: at(0, "RIFF"), isWhole: async (size, _, head) => numberAt(head, 4, true) + 8 <= size + 1 },
   { begins: at(0, "glTF"), isWhole: async (size, _, head) => numberAt(head, 8, true) <= size },
+  // A picture that browsers show whatever it is called.
+  { begins: at(0, "BM"), isWhole: async () => true },
   // MP4, MOV, AVIF, HEIC.
   { begins: at(4, "ftyp"), isWhole: hasWholeBoxes },
 ];

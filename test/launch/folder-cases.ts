@@ -22,6 +22,8 @@ export interface FolderCase {
   warns?: RegExp;
   /** The file to mend, and why. */
   refused?: readonly [file: string, reason: RegExp];
+  /** Where the console, which looks for pictures and documents in any folder, says something else. */
+  inConsole?: "refused" | WantedToken[];
 }
 
 const cid = "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy";
@@ -191,6 +193,7 @@ const generators: FolderCase[] = [
   },
   {
     name: "OpenSea's drop: documents made of the CSV, which lies beside",
+    inConsole: "refused",
     files: {
       ...numbered(1, 2, (id) => ({
         [`images/${id}.png`]: png(),
@@ -256,6 +259,7 @@ const generators: FolderCase[] = [
   },
   {
     name: "Photoshop: layers' names with spaces, sources beside the exports",
+    inConsole: "refused",
     files: {
       "images/_0000_Layer 1.png": png(),
       "images/0.psd": "8BPS",
@@ -266,6 +270,7 @@ const generators: FolderCase[] = [
   },
   {
     name: "Photoshop: the source beside the export, no image in the document",
+    inConsole: "refused",
     files: { ...one(undefined), "images/0.psd": "8BPS" },
     deployed: oneToken(),
     warns: /images\/0\.psd/,
@@ -288,6 +293,7 @@ const generators: FolderCase[] = [
   },
   {
     name: "an archive that was unpacked into a folder of its own",
+    inConsole: [token("art/metadata/0.json", "art/images/0.png")],
     files: { "art/images/0.png": png(), "art/metadata/0.json": doc("0.png") },
     refused: ["FOLDER", /it needs the folders images\/ and metadata\//],
   },
@@ -357,6 +363,11 @@ const systems: FolderCase[] = [
     warns: /metadata\/_ipfsMetas\.json/,
   },
   {
+    name: "a picture that is in the cloud alone",
+    files: { ...one("0.png"), "images/.1.png.icloud": "bplist00", "metadata/1.json": doc("1.png") },
+    refused: ["metadata/1.json", /image names "1\.png"/],
+  },
+  {
     name: "files and folders that are links",
     files: {
       "store/p.png": png(),
@@ -385,7 +396,24 @@ const systems: FolderCase[] = [
 ];
 
 const name = '{"name":"Étoile","image":"0.png"}';
+const settings = (text: string | Uint8Array) => ({ ...one("0.png"), "launch.json": text });
 const texts: FolderCase[] = [
+  {
+    name: "launch.json in UTF-16",
+    files: settings(Buffer.from('\ufeff{"chain":"goerli"}', "utf16le")),
+    refused: ["launch.json", /not in UTF-8/],
+  },
+  {
+    name: "launch.json with a comma too many",
+    files: settings('{"chain":"goerli",}'),
+    refused: ["launch.json", /no JSON/],
+  },
+  {
+    name: "launch.json with a member that is misspelt",
+    files: one("0.png"),
+    settings: { teamReserve: 5 } as object,
+    refused: ["launch.json", /unknown: teamReserve/],
+  },
   {
     name: "a byte order mark in every document",
     files: { "images/0.png": png(), "metadata/0.json": `\ufeff${JSON.stringify(doc("0.png"))}` },
@@ -413,6 +441,15 @@ const texts: FolderCase[] = [
     ],
   },
   {
+    name: "a member that is written with escapes, and one that is like its first letters",
+    files: {
+      "images/0.png": png(),
+      "metadata/0.json": String.raw`{"name":"Ape","\u0069mage":"0.png","imagery":"0.png","attributes":[]}`,
+    },
+    deployed: oneToken(),
+    keeps: ['"imagery":"0.png"'],
+  },
+  {
     name: "all scripts, half a pair, escapes of every kind",
     files: {
       "images/0.png": png(),
@@ -426,10 +463,12 @@ const texts: FolderCase[] = [
 const names: FolderCase[] = [
   named("decomposed on disk, composed in the document", "\u00e9toile.png", "images/e\u0301toile.png"),
   named("composed on disk, decomposed in the document", "e\u0301toile.png", "images/\u00e9toile.png"),
+  named("both spellings on disk", "e\u0301toile.png", "images/e\u0301toile.png", "images/\u00e9toile.png"),
+  named("a line break in a name", "a\nb.png", "images/a\nb.png", "images/a.png"),
   named("# in a name", "Wookz#525.png", "images/Wookz#525.png", "images/Wookz.png"),
   named("# in a name that is not there, beside what comes before it", "Odd#1.png", null, "images/Odd.png"),
   named("? in a name that is not there, beside what comes before it", "Odd?1.png", null, "images/Odd.png"),
-  named("? in a name", "ipfs://NewUriToReplace/what?.png", "images/what?.png", "images/what"),
+  named("? in a name", "ipfs://NewUriToReplace/what?.png", "images/what?.png", "images/what.png"),
   named("% in a name", "100%.png", "images/100%.png", "images/100.png"),
   named("a space that is escaped", "ipfs://NewUriToReplace/My%20Ape%201.png", "images/My Ape 1.png", "images/My.png"),
   named("an escape that is the name", "My%20Ape.png", "images/My%20Ape.png", "images/My Ape.png"),
@@ -441,7 +480,7 @@ const names: FolderCase[] = [
   named("an emoji and quotes", 'Ape "🦍".png', 'images/Ape "🦍".png'),
   named("a name without extension", "ipfs://NewUriToReplace/0", "images/0.png"),
   named("a name without extension, of two files", "ipfs://NewUriToReplace/0", null, "images/0.png", "images/0.jpg"),
-  named("a picture without extension", "0", "images/0"),
+  { ...named("a picture without extension", "0", "images/0"), inConsole: "refused" },
   {
     name: "a name with a space in a member of one's own",
     files: {
@@ -545,11 +584,15 @@ const pictures: FolderCase[] = [
   },
   {
     name: "documents in the folder of the pictures, too",
+    inConsole: "refused",
     files: { ...one(undefined), "images/0.json": doc("0.png") },
     deployed: oneToken(),
   },
   named("a picture in a folder below, named with it", "rare/0.png", "images/rare/0.png", "images/0.png"),
-  named("a picture in a folder below, named without it", "0.png", null, "images/rare/0.png"),
+  {
+    ...named("a picture in a folder below, named without it", "0.png", null, "images/rare/0.png"),
+    inConsole: [token("metadata/0.json", "images/rare/0.png")],
+  },
   named("a picture outside of its folder, named with a way up", "../../secret.png", null, "images/0.png"),
   {
     name: "a document that was copied from its neighbour",
@@ -575,6 +618,12 @@ const pictures: FolderCase[] = [
     })),
     deployed: [0, 1, 2].map((id) => token(`metadata/${id}.json`, `images/${(id + 1) % 3}.png`)),
   },
+  {
+    name: "a picture for two tokens, of which one has none",
+    files: { ...one("0.png"), "metadata/1.json": doc("0.png") },
+    deployed: [token("metadata/0.json", "images/0.png"), token("metadata/1.json", "images/0.png")],
+    warns: /metadata\/1\.json: image names images\/0\.png, which is the picture of metadata\/0\.json/,
+  },
   refusedPicture("an empty picture", "0.png", "", /is empty/),
   refusedPicture("a PNG that is cut", "0.png", cut(png()), /cut short/),
   refusedPicture("a PNG of which the end was never written", "0.png", cut(png(), true), /cut short/),
@@ -583,6 +632,7 @@ const pictures: FolderCase[] = [
   refusedPicture("a WebP that is cut", "0.webp", cut(riff()), /cut short/),
   refusedPicture("an SVG that is cut", "0.svg", svg("<path d='M0 0h8v8z'/>").slice(0, -12), /cut short/),
   refusedPicture("a page that was saved as a picture", "0.png", "<!DOCTYPE html><p>429</p>", /cannot be read/),
+  refusedPicture("bytes of no kind", "0.png", Buffer.alloc(64, 7), /cannot be read/),
   refusedPicture("a text as a picture", "0.txt", "ape", /no picture/),
   refusedPicture("an SVG of layers in other files", "0.svg", svg('<image href="body.png"/>'), /names body\.png/),
   {
@@ -653,6 +703,28 @@ const animations: FolderCase[] = [
     name: "a model that is cut",
     files: { ...one("0.png", { animation_url: "0.glb" }), "models/0.glb": cut(glb()) },
     refused: ["models/0.glb", /cut short/],
+  },
+  {
+    name: "a page that is given each token's own seed",
+    files: {
+      "images/0.png": png(),
+      "animations/view.html": page,
+      "metadata/0.json": doc("0.png", { animation_url: "ipfs://NewUriToReplace/view.html?seed=5&id=0" }),
+    },
+    deployed: oneToken({ animation_url: "⟨animations/view.html⟩?seed=5&id=0" }),
+  },
+  {
+    name: "a page of an error in the place of a video",
+    files: { ...one("0.png", { animation_url: "0.mp4" }), "videos/0.mp4": "<!DOCTYPE html><h1>404</h1>" },
+    refused: ["videos/0.mp4", /is a text/],
+  },
+  {
+    name: "what stands for a large file in Git",
+    files: {
+      ...one("0.png", { animation_url: "0.glb" }),
+      "models/0.glb": "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n",
+    },
+    refused: ["models/0.glb", /is a text/],
   },
   {
     name: "a model whose buffers are other files",
@@ -754,6 +826,8 @@ const links: FolderCase[] = [
     files: one("0.png", { properties: { hd: "https://ipfs.io/ipfs/NewUriToReplace/9.png" } }),
     refused: ["metadata/0.json", /properties\.hd names/],
   },
+  { name: "an image in a list", files: one(["0.png"]), refused: ["metadata/0.json", /image is no text/] },
+  { name: "an image with its kind", files: one({ uri: "0.png" }), refused: ["metadata/0.json", /image is no text/] },
   { name: "an image that is a number", files: one(0), refused: ["metadata/0.json", /image is no text/] },
 ];
 

@@ -242,6 +242,12 @@ test("linked files and folders are tokens too, and a link to nothing is refused"
   await expect(readFolder(folder)).rejects.toThrow("metadata/2.json is a link to nothing");
 });
 
+test("a file whose name is not in UTF-8 is refused", async () => {
+  const folder = await makeFolder({ "images/0.png": png, "metadata/0.json": document("0.png") });
+  await writeFile(Buffer.concat([Buffer.from(`${folder}/images/caf`), Buffer.from([0xe9]), Buffer.from(".png")]), png);
+  await expect(readFolder(folder)).rejects.toThrow("the name of images/caf\ufffd.png is not in UTF-8");
+});
+
 test("what systems and generators leave behind is left out with a warning", async () => {
   const junk = [
     "images/.DS_Store",

@@ -13,14 +13,14 @@ export async function writeFolder(folder: string, { name, files, settings = {} }
     ...{ chain: "goerli", name: name.slice(0, 40), symbol: "FLD", owner: wallet, treasury: wallet, price: "0.01" },
     ...{ publicMintStart: "2036-01-01T00:00:00Z", tokensPerMint: 1, ...settings },
   };
-  for (const [path, content] of Object.entries({ ...files, "launch.json": whole })) {
+  for (const [path, content] of Object.entries({ "launch.json": whole, ...files })) {
     await mkdir(dirname(join(folder, path)), { recursive: true });
     if (content instanceof LinkTo) await symlink(content.target, join(folder, path));
     else await writeFile(join(folder, path), bytesOf(content));
   }
 }
 
-function bytesOf(content: string | Uint8Array | object): string | Uint8Array {
+export function bytesOf(content: string | Uint8Array | object): string | Uint8Array {
   return typeof content === "string" || content instanceof Uint8Array ? content : JSON.stringify(content);
 }
 
@@ -60,8 +60,8 @@ async function withoutLinks(
   for (const [member, wanted] of Object.entries(links)) {
     const text = memberOf(served, member);
     const pattern = wanted.includes("⟨") ? wanted : `⟨${wanted}⟩`;
-    const paths = [...pattern.matchAll(/⟨(.*?)⟩/g)].flatMap(([, path]) => path || []);
-    const around = pattern.split(/⟨.*?⟩/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
+    const paths = [...pattern.matchAll(/⟨(.*?)⟩/gs)].flatMap(([, path]) => path || []);
+    const around = pattern.split(/⟨.*?⟩/s).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"));
     const link = paths.length > 0 ? "ipfs://([a-zA-Z0-9]+)" : "";
     const found = new RegExp(`^${around.join(link)}$`).exec(String(text));
     expect(found, `${member} is ${JSON.stringify(text)}`).not.toBeNull();

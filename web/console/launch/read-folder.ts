@@ -8,7 +8,7 @@ import {
   pictureNames,
   type ShownPicture,
 } from "../../../src/uploads/document-files.ts";
-import { describeFault, findFileFault } from "../../../src/uploads/whole-file.ts";
+import { describeFault, findBrokenData, findFileFault } from "../../../src/uploads/whole-file.ts";
 
 /** One token of the folder: its document, if the folder has some, and the files that belong to it. */
 export interface FolderToken {
@@ -106,6 +106,8 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
   };
   const tokens: FolderToken[] = [];
   if (documents.size === 0) {
+    for (const path of leftOut.filter((one) => /(^|\/)_?metadata\.json$/i.test(one)))
+      problems.push({ file: path, text: "is no token's document: put one beside each picture, such as 0.json" });
     for (const path of [...shown.keys()].filter((one) => !/(^|\/)\d+\.[^/]*$/.test(one)))
       problems.push({ file: path, text: "is not named by a token's number, such as 0.png" });
     for (const id of images.keys()) {
@@ -122,14 +124,15 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
     tokens.push(token);
     if (document === null) continue;
     const found = findFileNames(document);
-    for (const text of found.faults) problems.push({ file: path, text });
+    for (const text of [...found.faults, ...(await findBrokenData(document))]) problems.push({ file: path, text });
     const own: ShownPicture = { number: id, document: path, picture: null };
     shownPictures.push(own);
     for (const name of found.names) {
       const named = name.name === null ? picture(id, path) : fileOf({ ...name, name: name.name });
-      if (named) token.files.push({ name, file: named });
-      if (named && /^image(_url)?$/.test(name.member)) own.picture = pathOf.get(named) ?? null;
-      else if (name.name !== null)
+      if (named) {
+        token.files.push({ name, file: named });
+        if (/^image(_url)?$/.test(name.member)) own.picture = pathOf.get(named) ?? null;
+      } else if (name.name !== null)
         problems.push({
           file: path,
           text: `${name.member} names ${name.name.slice(0, 120)}, which is no file of the folder`,
@@ -137,8 +140,8 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
     }
   }
   const numbered = new Map([...images].map(([id, all]) => [id, all.map(({ path }) => path)]));
-  for (const { document, text } of findForeignPictures(shownPictures, numbered))
-    problems.push({ file: document, text });
+  for (const { document, text, isFault } of findForeignPictures(shownPictures, numbered))
+    if (isFault) problems.push({ file: document, text });
   tokens.sort((one, other) => one.id - other.id);
   checkNumbers(tokens, problems);
   const used = [...new Set(tokens.flatMap((token) => token.files.map(({ file }) => file)))];
@@ -168,11 +171,17 @@ function finderOf(shown: ReadonlyMap<string, Found>): (name: FileName & { name: 
   const above = differs >= 0 ? differs : Math.max(first.length - 1, 0);
   const below = (path: readonly string[]) => path.slice(above).join("/");
   const paths = new Map([...shown].map(([path, found]) => [below(path.split("/")), found.file]));
-  const names = new FileNames(paths.keys(), [...new Set(parts.map(below))]);
+  // Of files of one name in several folders, a picture is the one in the pictures' own.
+  const folders = [...new Set(parts.map(below))].sort((a, b) => Number(isPictures(b)) - Number(isPictures(a)));
+  const names = new FileNames(paths.keys(), folders);
   return (name) => {
     const [only, ...others] = names.find(name);
     return others.length > 0 ? null : (paths.get(only ?? "") ?? null);
   };
+}
+
+function isPictures(folder: string): boolean {
+  return /(^|\/)images$/i.test(folder);
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
