@@ -116,7 +116,12 @@ async function faultOf(path: string, size: number): Promise<FileFault | null> {
   const file = await open(path);
   try {
     return await findFileFault(path, size, async (start, length) => {
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(length, size)), 0, null, Math.max(start, 0));
+      const { buffer, bytesRead } = await file.read(
+        Buffer.allocUnsafe(Math.min(length, size)),
+        0,
+        null,
+        Math.max(start, 0),
+      );
       return buffer.subarray(0, bytesRead);
     });
   } finally {

@@ -164,19 +164,22 @@ export class FileNames {
    * The files that a name can mean: one, or none, or several that nothing tells apart. Of pictures of one name in several
    * folders it is the one in the pictures' own.
    */
-  find({ name, member, within }: Pick<FileName, "member" | "within"> & { name: string }): string[] {
+  find({ name, member, within }: Pick<FileName, "member" | "within"> & { name: string }): readonly string[] {
     for (const { path, cut } of pathsOf(name, this.#folders)) {
-      const picture = /^image/.test(member) || pictureNames.test(path);
       const places = this.#places(path);
-      const exact = places.map((place) => (this.#paths.has(place) ? [place] : []));
-      const alike = places.map((place) => this.#loose.get(loosely(place)) ?? []);
+      const oneOf = (pathsAt: (place: string) => readonly string[]): readonly string[] => {
+        const all = places.map(pathsAt);
+        const isNear = /^image/.test(member) || pictureNames.test(path) || path.includes("/");
+        return isNear ? (all.find((paths) => paths.length > 0) ?? []) : all.flat();
+      };
+      const exact = oneOf((place) => (this.#paths.has(place) ? [place] : []));
+      if (exact.length > 0) return exact;
+      const alike = oneOf((place) => this.#loose.get(loosely(place)) ?? []);
+      if (alike.length > 0) return alike;
       // A name without an extension is whole only where the document has none, and nothing was cut from it.
-      const whole = !/\.[^./]*$/.test(path) && !cut && !within;
-      const stems = whole ? places.map((place) => this.#stems.get(loosely(place)) ?? []) : [];
-      for (const found of [exact, alike, stems]) {
-        const [first, ...others] = found.filter((paths) => paths.length > 0);
-        if (first) return picture || path.includes("/") ? first : [first, ...others].flat();
-      }
+      if (cut || within || /\.[^./]*$/.test(path)) continue;
+      const stems = oneOf((place) => this.#stems.get(loosely(place)) ?? []);
+      if (stems.length > 0) return stems;
     }
     return [];
   }
@@ -231,14 +234,15 @@ export function findForeignPictures(
 }
 
 /** What a name can mean, the literal first: `ipfs://NewUriToReplace/3.png`, `images/3.png`, `C:\art\images\3.png`, `3.png`. */
-function pathsOf(name: string, folders: readonly string[]): { path: string; cut: boolean }[] {
+function* pathsOf(name: string, folders: readonly string[]): Generator<{ path: string; cut: boolean }> {
   const plain = name.trim();
   const inside =
     /^(?:ipfs|ar):\/*(?:ipfs\/+)*(.+)$/is.exec(plain)?.[1] ?? /^https?:.*?\/ipfs\/(.+)$/is.exec(plain)?.[1];
   const literal = inside ?? plain;
-  const forms = [literal, literal.replace(/[?#].*$/s, "")].flatMap((form) => [form, decoded(form)]);
-  const paths = forms.flatMap((form, at) => {
-    const cut = at > 1 && form !== literal;
+  const shorter = literal.replace(/[?#].*$/s, "");
+  const forms = new Set([literal, decoded(literal), shorter, decoded(shorter)]);
+  for (const form of forms) {
+    const cut = form !== literal && form !== decoded(literal);
     const segments = form
       .replaceAll("\\", "/")
       .split("/")
@@ -247,10 +251,9 @@ function pathsOf(name: string, folders: readonly string[]): { path: string; cut:
     const below = inside !== undefined && segments.length > 1 ? segments.slice(1) : segments;
     const place = below.findLastIndex((segment) => folders.some((folder) => isCalled(folder, segment)));
     const folder = folders.find((one) => isCalled(one, below[place] ?? ""));
-    const all = [below, ...(folder === undefined ? [] : [[folder, ...below.slice(place + 1)]])];
-    return all.map((parts) => ({ path: parts.join("/"), cut }));
-  });
-  return paths.filter(({ path }) => path !== "" && !path.split("/").includes(".."));
+    for (const parts of folder === undefined ? [below] : [below, [folder, ...below.slice(place + 1)]])
+      if (parts.length > 0 && !parts.includes("..")) yield { path: parts.join("/"), cut };
+  }
 }
 
 function isCalled(folder: string, segment: string): boolean {
@@ -304,8 +307,8 @@ interface Value {
 }
 
 /**
- * Every string, number, boolean and null of a JSON text, with its place and the members that lead to it. A list or an object is
- * told as an empty one, at its beginning, before what is in it.
+ * Every string, number, boolean and null of a JSON text, with its place and the members that lead to it. A list or an object as
+ * a member of the document itself is told as an empty one, before what is in it.
  */
 function* valuesOf(text: string): Generator<Value> {
   const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
@@ -313,7 +316,7 @@ function* valuesOf(text: string): Generator<Value> {
   for (const { 0: token, index } of text.matchAll(tokens)) {
     const level = levels.at(-1);
     if (token === "{" || token === "[") {
-      if (level) yield { start: index, end: index, member: levels.map((one) => one.member).join("."), value: {} };
+      if (levels.length === 1) yield { start: index, end: index, member: String(level?.member), value: {} };
       levels.push(token === "{" ? { list: false, member: "", isKey: true } : { list: true, member: 0, isKey: false });
     } else if (token === "}" || token === "]") levels.pop();
     else if (token === ":" && level) level.isKey = false;
