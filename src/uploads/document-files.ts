@@ -239,8 +239,8 @@ function* pathsOf(name: string, folders: readonly string[]): Generator<{ path: s
   const inside =
     /^(?:ipfs|ar):\/*(?:ipfs\/+)*(.+)$/is.exec(plain)?.[1] ?? /^https?:.*?\/ipfs\/(.+)$/is.exec(plain)?.[1];
   const literal = inside ?? plain;
-  const shorter = literal.replace(/[?#].*$/s, "");
-  const forms = new Set([literal, decoded(literal), shorter, decoded(shorter)]);
+  const cuts = [literal, literal.replace(/[?#][^?#]*$/, ""), literal.replace(/[?#].*$/s, "")];
+  const forms = new Set(cuts.flatMap((form) => [form, decoded(form)]));
   for (const form of forms) {
     const cut = form !== literal && form !== decoded(literal);
     const segments = form

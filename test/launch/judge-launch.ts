@@ -52,7 +52,7 @@ function readText(content: string | Uint8Array): string {
 
 /** The document less the members whose files were found to be the right ones. */
 async function withoutLinks(
-  { files }: FolderCase,
+  { name: one, files }: FolderCase,
   served: Record<string, unknown>,
   links: WantedToken["links"],
   follow: Follow,
@@ -70,7 +70,7 @@ async function withoutLinks(
       expect(bytes, `${member} is a dead link`).not.toBeNull();
       expect(
         Buffer.from(bytes ?? []).equals(Buffer.from(bytesOf(files[path] ?? "nothing"))),
-        `${member}: not ${path}`,
+        `${one}: ${member} is not ${path}`,
       ).toBe(true);
     }
   }
