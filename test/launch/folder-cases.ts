@@ -822,6 +822,14 @@ const links: FolderCase[] = [
     refused: ["metadata/0.json", /description names "ipfs:\/\/<CID>\/9\.png"/],
   },
   {
+    name: "a name with a space in a longer text, beside what comes before the space",
+    files: {
+      ...one("Ape.png", { description: "see ipfs://NewUriToReplace/Ape (1).png there" }),
+      "images/Ape.png": png(),
+    },
+    refused: ["metadata/0.json", /description names "ipfs:\/\/NewUriToReplace\/Ape"/],
+  },
+  {
     name: "a placeholder in the gateway of a member of one's own, without the file",
     files: one("0.png", { properties: { hd: "https://ipfs.io/ipfs/NewUriToReplace/9.png" } }),
     refused: ["metadata/0.json", /properties\.hd names/],
