@@ -41,7 +41,7 @@ const placeholders = new RegExp(
 );
 /** Servers that nobody else reaches. */
 const ownHosts =
-  /^([^.]+|.*\.(localhost|local)|127\.[\d.]+|0\.0\.0\.0|10\.[\d.]+|192\.168\.[\d.]+|172\.(1[6-9]|2\d|3[01])\.[\d.]+)$/i;
+  /^([^.[]+|\[::1\]|.*\.(localhost|local)|127\.[\d.]+|0\.0\.0\.0|10\.[\d.]+|192\.168\.[\d.]+|172\.(1[6-9]|2\d|3[01])\.[\d.]+)$/i;
 
 /**
  * Finds every name of a file in a JSON object: whole strings of the members that hold files, and `ipfs://` links anywhere whose

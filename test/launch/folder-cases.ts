@@ -755,10 +755,16 @@ const links: FolderCase[] = [
       "metadata/2.json": doc(`ipfs://${cid}/2.png`),
       "metadata/3.json": doc(`data:image/png;base64,${png().toString("base64")}`),
       "metadata/4.json": doc(undefined, { image_data: svg("<path d='M0 0h8v8z'/>") }),
+      "metadata/5.json": doc("https://[2606:4700:4700::1111]/5.png"),
       "images/unused.png": png(),
     },
-    deployed: [0, 1, 2, 3, 4].map((id) => token(`metadata/${id}.json`)),
-    outside: ["https://example.org/0.png", "http://example.org/1.png", `ipfs://${cid}/2.png`],
+    deployed: [0, 1, 2, 3, 4, 5].map((id) => token(`metadata/${id}.json`)),
+    outside: [
+      "https://example.org/0.png",
+      "http://example.org/1.png",
+      `ipfs://${cid}/2.png`,
+      "https://[2606:4700:4700::1111]/5.png",
+    ],
   },
   {
     name: "a data: link whose picture is cut",
