@@ -1,14 +1,13 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { type FileName, findFileNames } from "../../src/uploads/document-files.ts";
 import {
-  type FileName,
   FileNames,
-  findFileNames,
   findForeignPictures,
   isLeftOut,
   plainNames,
   type ShownPicture,
-} from "../../src/uploads/document-files.ts";
+} from "../../src/uploads/folder-files.ts";
 import { CommandError } from "../command-error.ts";
 import { readText } from "./read-text.ts";
 

@@ -3,8 +3,8 @@ import { type ErrorCode, ServiceError } from "../errors/errors.ts";
 import type { Whereabouts } from "../ipfs/locate-content.ts";
 import { gatewayPath, type IpfsLocation, type IpfsLocations, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { isTooComplex } from "../metadata/read/parse-document.ts";
-import { isLeftOut } from "./document-files.ts";
 import { baseName, entryNames } from "./entry-names.ts";
+import { isLeftOut } from "./folder-files.ts";
 import { filesOf, lintDocument, type Remark } from "./lint-document.ts";
 
 /** A rule that some files of a directory break; the directory is stored all the same. */

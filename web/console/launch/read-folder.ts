@@ -1,13 +1,5 @@
-import {
-  type FileName,
-  FileNames,
-  findFileNames,
-  findForeignPictures,
-  isLeftOut,
-  mediaNames,
-  pictureNames,
-  type ShownPicture,
-} from "../../../src/uploads/document-files.ts";
+import { type FileName, findFileNames, mediaNames, pictureNames } from "../../../src/uploads/document-files.ts";
+import { FileNames, findForeignPictures, isLeftOut, type ShownPicture } from "../../../src/uploads/folder-files.ts";
 import { describeFault, findBrokenData, findFileFault } from "../../../src/uploads/whole-file.ts";
 
 /** One token of the folder: its document, if the folder has some, and the files that belong to it. */
