@@ -24,8 +24,8 @@ async function sources(): Promise<string[]> {
     .filter((file) => file.isFile())
     .map((file) => join(file.parentPath, file.name));
   const guides = (await readdir(docs)).filter((name) => name.endsWith(".md")).map((name) => join(docs, name));
-  const shared = "src/uploads/document-files.ts";
-  const builders = ["package-lock.json", "bin/build-web.ts", "bin/build-guides.ts", shared].map((path) =>
+  const shared = ["document-files.ts", "folder-files.ts", "whole-file.ts"].map((name) => `src/uploads/${name}`);
+  const builders = ["package-lock.json", "bin/build-web.ts", "bin/build-guides.ts", ...shared].map((path) =>
     join(root, path),
   );
   return [...own.sort(), ...guides.sort(), ...builders];

@@ -1,10 +1,11 @@
-import { readFile, stat } from "node:fs/promises";
+import { open, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { imageSize } from "image-size";
 import { imageSizeFromFile } from "image-size/fromFile";
+import { describeFault, type FileFault, findBrokenData, findFileFault } from "../../src/uploads/whole-file.ts";
 import { CommandError } from "../command-error.ts";
 import { type Artwork, listed, readDocument, type Token } from "./read-folder.ts";
-import type { Settings } from "./settings.ts";
+import { type Settings, settingsFile } from "./settings.ts";
 
 export interface Findings {
   /** The launch cannot begin. */
@@ -32,9 +33,11 @@ export async function checkArtwork(
     warnings.push("documents are numbered from 1 and token ids from 0: 1.json becomes token 0");
   if (artwork.leftOut.length > 0) warnings.push(`left out, no part of a token: ${listed(artwork.leftOut)}`);
   if (artwork.unused.length > 0) warnings.push(`pictures that no document names: ${listed(artwork.unused)}`);
-  await checkFiles(folder, await sizesOf(folder, artwork, settings, errors), largestBytes, errors);
-  await checkDocuments(folder, artwork, warnings);
-  return { errors, warnings };
+  warnings.push(...firsts(artwork.doubts));
+  await checkFiles(folder, await sizesOf(folder, artwork, settings, errors), largestBytes, { errors, warnings });
+  const data: string[] = [];
+  await checkDocuments(folder, artwork, warnings, data);
+  return { errors: [...errors, ...firsts(data)], warnings };
 }
 
 /** Everything that is uploaded, with its size. */
@@ -49,7 +52,7 @@ async function sizesOf(
   if (image === undefined) return sizes;
   const found = await stat(join(folder, image)).catch(() => null);
   if (found?.isFile()) sizes.set(image, found.size);
-  else errors.push(`the placeholder names ${image}, which is no file of the folder`);
+  else errors.push(`${settingsFile}: the placeholder names ${image}, which is no file of the folder`);
   return sizes;
 }
 
@@ -66,18 +69,20 @@ export function refuseFindings({ errors, warnings }: Findings, strict: boolean):
   );
 }
 
-function checkNumbers({ tokens, firstNumber }: Artwork, { maxSupply, reserve }: Settings): string[] {
+function checkNumbers({ metadata, tokens, firstNumber }: Artwork, { maxSupply, reserve }: Settings): string[] {
   const errors: string[] = [];
-  if (tokens.length === 0) return ["there is no document of a token"];
-  const present = new Set(tokens.map(({ tokenId }) => tokenId));
+  if (tokens.length === 0) return [`${metadata}: there is no document of a token, such as 0.json`];
+  const present = new Map(tokens.map(({ tokenId, document }) => [tokenId, document]));
   const last = tokens.at(-1)?.tokenId ?? 0;
   const gaps = Array.from({ length: Math.min(last, 1_000_000) }, (_, id) => id).filter((id) => !present.has(id));
   const shown = gaps.map((id) => `${id + (firstNumber === 1 ? 1 : 0)}.json`);
   if (gaps.length > 0) errors.push(`documents are missing: ${listed(shown)}`);
-  if (present.size < tokens.length) errors.push("two documents have the same number");
+  for (const { tokenId, document } of tokens)
+    if (present.get(tokenId) !== document) errors.push(`${document} and ${present.get(tokenId)} have the same number`);
   if (maxSupply !== undefined && maxSupply !== tokens.length)
-    errors.push(`maxSupply is ${maxSupply}, but there are ${tokens.length} documents`);
-  if (reserve > tokens.length) errors.push(`reserve is ${reserve}, more than the ${tokens.length} tokens`);
+    errors.push(`${settingsFile}: maxSupply is ${maxSupply}, but there are ${tokens.length} documents`);
+  if (reserve > tokens.length)
+    errors.push(`${settingsFile}: reserve is ${reserve}, more than the ${tokens.length} tokens`);
   return errors;
 }
 
@@ -85,38 +90,73 @@ async function checkFiles(
   folder: string,
   sizes: ReadonlyMap<string, number>,
   largestBytes: number,
-  errors: string[],
+  { errors, warnings }: Findings,
 ): Promise<void> {
   const unreadable: string[] = [];
+  const hidden: string[] = [];
+  const rare: string[] = [];
   for (const [path, size] of sizes) {
     if (size === 0) errors.push(`${path} is empty`);
     else if (size > largestBytes) errors.push(`${path} has ${size} bytes; the service takes ${largestBytes}`);
-    else if (!noPicture.test(path) && !(await isReadable(join(folder, path)))) unreadable.push(path);
+    else {
+      const type = noPicture.test(path) ? "" : await typeOf(join(folder, path));
+      const fault = type === null ? null : await faultOf(join(folder, path), size);
+      if (type === null) unreadable.push(path);
+      else if (fault) errors.push(`${path} ${describeFault(fault)}`);
+      else if (shownNowhere.test(type)) hidden.push(path);
+      else if (shownBySome.test(type)) rare.push(path);
+    }
   }
   if (unreadable.length > 0) errors.push(`pictures that cannot be read: ${listed(unreadable)}`);
+  if (hidden.length > 0) errors.push(`pictures of a kind that no browser shows: ${listed(hidden)}`);
+  if (rare.length > 0) warnings.push(`pictures of a kind that most browsers do not show: ${listed(rare)}`);
 }
 
-async function isReadable(path: string): Promise<boolean> {
-  const hasSize = ({ width, height }: { width: number; height: number }) => width > 0 && height > 0;
-  const atOnce = await imageSizeFromFile(path).then(hasSize, () => false);
-  if (atOnce) return true;
+async function faultOf(path: string, size: number): Promise<FileFault | null> {
+  const file = await open(path);
+  try {
+    return await findFileFault(path, size, async (start, length) => {
+      const { buffer, bytesRead } = await file.read(
+        Buffer.allocUnsafe(Math.min(length, size)),
+        0,
+        null,
+        Math.max(start, 0),
+      );
+      return buffer.subarray(0, bytesRead);
+    });
+  } finally {
+    await file.close();
+  }
+}
+
+const shownNowhere = /^(psd|dds|icns|ktx|pnm|tga)$/;
+const shownBySome = /^(tiff|hei[cf]|j2c|jp2|jxl.*)$/;
+
+/** The kind of a picture; null for what is none. */
+async function typeOf(path: string): Promise<string | null> {
+  const found = ({ width, height, type = "" }: { width: number; height: number; type?: string | undefined }) =>
+    width > 0 && height > 0 ? type : null;
+  const atOnce = await imageSizeFromFile(path).then(found, () => null);
+  if (atOnce !== null) return atOnce;
   // The size may stand behind half a megabyte of other data; an SVG need not have one.
   const bytes = await readFile(path);
   if (/^\ufeff?\s*(<\?xml[^>]*>|<!--.*?-->|<!DOCTYPE[^>]*>|\s)*<svg[\s>]/is.test(bytes.toString("utf8", 0, 65_536)))
-    return true;
+    return "svg";
   try {
-    return hasSize(imageSize(bytes));
+    return found(imageSize(bytes));
   } catch {
-    return false;
+    return null;
   }
 }
 
-async function checkDocuments(folder: string, artwork: Artwork, warnings: string[]): Promise<void> {
+async function checkDocuments(folder: string, artwork: Artwork, warnings: string[], errors: string[]): Promise<void> {
   const without = { name: [] as string[], attributes: [] as string[] };
   for (const token of artwork.tokens) {
-    const document = JSON.parse(await readDocument(folder, token.document)) as Record<string, unknown>;
+    const text = await readDocument(folder, token.document);
+    const document = JSON.parse(text) as Record<string, unknown>;
     if (typeof document["name"] !== "string" || document["name"] === "") without.name.push(token.document);
     if (!hasTraits(document["attributes"])) without.attributes.push(token.document);
+    errors.push(...(await findBrokenData(text)).map((fault) => `${token.document}: ${fault}`));
   }
   if (without.name.length > 0) warnings.push(`no name in ${listed(without.name)}`);
   if (without.attributes.length > 0)

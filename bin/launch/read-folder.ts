@@ -1,6 +1,13 @@
 import { readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { type FileName, FileNames, findFileNames, isLeftOut } from "../../src/uploads/document-files.ts";
+import { type FileName, findFileNames } from "../../src/uploads/document-files.ts";
+import {
+  FileNames,
+  findForeignPictures,
+  isLeftOut,
+  plainNames,
+  type ShownPicture,
+} from "../../src/uploads/folder-files.ts";
 import { CommandError } from "../command-error.ts";
 import { readText } from "./read-text.ts";
 
@@ -13,6 +20,8 @@ export interface Token {
 }
 
 export interface Artwork {
+  /** The folder of the documents. */
+  metadata: string;
   tokens: readonly Token[];
   /** Files of the folders of media, with their sizes in bytes. */
   media: ReadonlyMap<string, number>;
@@ -24,33 +33,44 @@ export interface Artwork {
   firstNumber: number;
   /** Names in documents that mean no file, and what else keeps a document from being read. */
   faults: readonly string[];
+  /** What can be meant, but is a mistake more often. */
+  doubts: readonly string[];
   /** The file that a name in a token's document means; null: none, or none for certain. */
   fileOf(token: Pick<Token, "document">, name: FileName): string | null;
 }
 
-/** Where tools put pictures and documents: our own layout first, then HashLips'. */
+/** Where tools put pictures and documents: our own layout first, then those of HashLips, and of Sugar, which has one for both. */
 const layouts = [
   ["images", "metadata"],
   ["build/images", "build/json"],
   ["images", "json"],
+  ["assets", "assets"],
 ] as const;
 /** Beside the pictures; what is in them is uploaded when a document names it. */
 const mediaFolders = ["animations", "animation", "videos", "video", "audio", "models", "media", "assets", "gifs"];
 
-/** Finds tokens and their files in a folder. @throws CommandError when it has neither layout, or a document is no JSON. */
+/** Finds tokens and their files in a folder. @throws CommandError when it has no layout, or a document is no JSON. */
 export async function readFolder(folder: string): Promise<Artwork> {
   const [images, metadata] = await findLayout(folder);
+  const together = images === metadata;
   const parent = dirname(images);
   const leftOut: string[] = [];
   const media = new Map<string, number>();
-  for (const name of [basename(images), ...mediaFolders])
-    for (const path of await filesBelow(folder, join(parent, name), leftOut))
-      media.set(path, (await stat(join(folder, path))).size);
+  const beside = await Promise.all(mediaFolders.map((name) => findPath(folder, join(parent, name))));
+  const folders = [...new Set([images, ...beside.filter((path) => path !== null)])];
+  for (const name of folders)
+    for (const path of await filesBelow(folder, name, leftOut))
+      if (!together || !isDocument(path)) media.set(path, (await stat(join(folder, path))).size);
   const relative = (path: string) => (parent === "." ? path : path.slice(parent.length + 1)).replaceAll("\\", "/");
   const paths = new Map([...media.keys()].map((path) => [relative(path), path]));
-  const names = new FileNames(paths.keys(), [basename(images), ...mediaFolders]);
+  const names = new FileNames(
+    paths.keys(),
+    folders.map((path) => basename(path)),
+  );
 
-  const documents = await filesBelow(folder, metadata, leftOut);
+  const documents = together
+    ? (await filesBelow(folder, metadata, [])).filter(isDocument)
+    : await filesBelow(folder, metadata, leftOut);
   const numbered = documents.map((path) => ({ path, number: numberOf(basename(path)) }));
   const wrong = numbered.filter(({ number, path }) => number === null || dirname(path) !== join(metadata));
   if (wrong.length > 0) {
@@ -59,35 +79,59 @@ export async function readFolder(folder: string): Promise<Artwork> {
   }
   numbered.sort((a, b) => (a.number ?? 0) - (b.number ?? 0));
   const firstNumber = numbered[0]?.number ?? 0;
-  const fileOf: Artwork["fileOf"] = ({ document }, { name }) => {
-    if (name !== null) return paths.get(names.find(name) ?? "") ?? null;
-    const [only, ...others] = names.numbered(numberOf(basename(document)) ?? 0);
+  const samePicture = (document: string) => names.pictures.get(numberOf(basename(document)) ?? 0) ?? [];
+  const candidates = (document: string, { name, ...place }: FileName) =>
+    name === null ? samePicture(document) : names.find({ name, ...place });
+  const fileOf: Artwork["fileOf"] = ({ document }, name) => {
+    const [only, ...others] = candidates(document, name);
     return others.length > 0 ? null : (paths.get(only ?? "") ?? null);
   };
   const faults: string[] = [];
   const tokens: Token[] = [];
+  const shown: ShownPicture[] = [];
   for (const { path: document, number } of numbered) {
     const found = findFileNames(await readDocument(folder, document));
     faults.push(...found.faults.map((fault) => `${document}: ${fault}`));
     const files: string[] = [];
+    const token: ShownPicture = { document, number: number ?? 0, picture: null };
+    shown.push(token);
     for (const name of found.names) {
       const file = fileOf({ document }, name);
-      if (file !== null) files.push(file);
-      else faults.push(describeMissing(document, name, images, names.numbered(number ?? 0)));
+      if (file === null) {
+        const several = candidates(document, name);
+        faults.push(describeMissing(document, name, images, several, samePicture(document)));
+        continue;
+      }
+      files.push(file);
+      if (!/^image(_url)?$/.test(name.member)) continue;
+      token.picture = relative(file);
+      if (plainNames.test(file)) faults.push(`${document}: ${name.member} names ${file}, which is no picture`);
     }
     // From 1 as HashLips counts, or from 0: the contract counts from 0.
-    tokens.push({ tokenId: (number ?? 0) - (firstNumber === 1 ? 1 : 0), document, files: [...new Set(files)] });
+    const tokenId = (number ?? 0) - (firstNumber === 1 ? 1 : 0);
+    tokens.push({ tokenId, document, files: [...new Set(files)] });
   }
+  const doubts: string[] = [];
+  for (const { document, text, isFault } of findForeignPictures(shown, names.pictures))
+    (isFault ? faults : doubts).push(`${document}: ${text}`);
   const used = new Set(tokens.flatMap(({ files }) => files));
   const unused = [...media.keys()].filter((path) => !used.has(path) && path.startsWith(join(images, "/")));
-  return { tokens, media, unused, leftOut, firstNumber, faults, fileOf };
+  return { metadata, tokens, media, unused, leftOut, firstNumber, faults, doubts, fileOf };
 }
 
-function describeMissing(document: string, { name, member }: FileName, images: string, sameNumber: string[]): string {
+function describeMissing(
+  document: string,
+  { name, member }: FileName,
+  images: string,
+  several: readonly string[],
+  sameNumber: readonly string[],
+): string {
   const there = sameNumber.length > 0 ? ` (there is ${sameNumber.join(" and ")})` : "";
-  return name === null
-    ? `no picture, or more than one, belongs to ${document}${there}`
-    : `${document}: ${member} names ${JSON.stringify(name.slice(0, 120))}, which is no link and no file of ${images}/${there}`;
+  if (name === null) return `no picture, or more than one, belongs to ${document}${there}`;
+  const named = `${document}: ${member} names ${JSON.stringify(name.slice(0, 120))}`;
+  return several.length > 1
+    ? `${named}, which can be ${several.join(" and ")}: write it with its folder and extension`
+    : `${named}, which is no link and no file of ${images}/${there}`;
 }
 
 /** The JSON text of one document, an object. */
@@ -107,10 +151,24 @@ export function listed(names: readonly string[], most = 10): string {
 }
 
 async function findLayout(folder: string): Promise<readonly [string, string]> {
-  for (const layout of layouts)
-    if ((await Promise.all(layout.map((name) => isFolder(join(folder, name))))).every(Boolean)) return layout;
-  const wanted = layouts.map(([images, metadata]) => `${images}/ and ${metadata}/`).join(", or ");
+  for (const [images, metadata] of layouts) {
+    const found = [await findPath(folder, images), await findPath(folder, metadata)] as const;
+    if (found[0] !== null && found[1] !== null) return [found[0], found[1]];
+  }
+  const wanted = layouts.map((names) => [...new Set(names)].map((name) => `${name}/`).join(" and ")).join(", or ");
   throw new CommandError(`${folder} has no artwork: it needs the folders ${wanted}`);
+}
+
+/** A folder as it is called on disk: some systems take `Images` for `images`. */
+async function findPath(folder: string, path: string): Promise<string | null> {
+  let found = "";
+  for (const name of path.split("/").filter((segment) => segment !== ".")) {
+    const there = await readdir(join(folder, found)).catch((): string[] => []);
+    const called = there.includes(name) ? name : there.find((one) => one.toLowerCase() === name);
+    if (called === undefined) return null;
+    found = join(found, called);
+  }
+  return (await isFolder(join(folder, found))) ? found : null;
 }
 
 async function isFolder(path: string): Promise<boolean> {
@@ -133,6 +191,7 @@ async function filesBelow(folder: string, path: string, leftOut: string[], depth
       leftOut.push(below);
       continue;
     }
+    if (name.includes("\ufffd")) throw new CommandError(`the name of ${below} is not in UTF-8: rename that file`);
     const found = await stat(join(folder, below)).catch(() => null);
     if (!found) throw new CommandError(`${below} is a link to nothing: put the file there`);
     if (found.isDirectory()) files.push(...(await filesBelow(folder, below, leftOut, depth + 1)));
@@ -140,6 +199,11 @@ async function filesBelow(folder: string, path: string, leftOut: string[], depth
     else throw new CommandError(`${below} is no file`);
   }
   return files;
+}
+
+/** In a folder of both, which has pictures that are named by number alone. */
+function isDocument(path: string): boolean {
+  return /\.json$/i.test(path);
 }
 
 function numberOf(name: string): number | null {

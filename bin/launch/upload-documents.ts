@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { findFileNames, linkFiles } from "../../src/uploads/document-files.ts";
+import { findFileNames, linkFiles, linkOf } from "../../src/uploads/document-files.ts";
 import { CommandError } from "../command-error.ts";
-import type { ServiceClient } from "../service-client.ts";
+import { RefusedError, type ServiceClient } from "../service-client.ts";
 import { ContentReader, sha256Of } from "./content-id.ts";
 import type { Journal } from "./journal.ts";
 import { type Artwork, listed, readDocument, type Token } from "./read-folder.ts";
@@ -46,14 +46,23 @@ export async function uploadDocuments(
     );
     return known.uri;
   }
-  const { uri, warnings } = await client.uploadDirectory(files);
+  const inFolder = namesInFolder(artwork.tokens);
+  const { uri, warnings } = await client.uploadDirectory(files).catch((error: unknown) => {
+    throw error instanceof RefusedError ? new RefusedError(error.code, inFolder(error.message)) : error;
+  });
   for (const { message, count, examples } of warnings)
-    reporter.warn(`${message}: ${listed(examples)}${count > examples.length ? ` (${count} in all)` : ""}`);
-  const dead = warnings.find(({ rule }) => rule === "image_dead");
-  if (dead) throw new CommandError(`${dead.message}: ${listed(dead.examples)}; nothing was paid`);
+    reporter.warn(`${message}: ${inFolder(listed(examples))}${count > examples.length ? ` (${count} in all)` : ""}`);
+  const dead = warnings.find(({ rule }) => /^image_dead$|_unfilled$/.test(rule));
+  if (dead) throw new CommandError(`${dead.message}: ${inFolder(listed(dead.examples))}; nothing was paid`);
   if (strict && warnings.length > 0) throw new CommandError("the documents have warnings; nothing was paid");
   journal.write({ step: "directory", uri, documents });
   return uri;
+}
+
+/** What the service says of `0.json`, which is `metadata/1.json` in a folder that counts from 1. */
+function namesInFolder(tokens: readonly Token[]): (text: string) => string {
+  const documents = new Map(tokens.map(({ tokenId, document }) => [`${tokenId}.json`, document]));
+  return (text) => text.replace(/(?<![\w./])\d+\.json\b/g, (name) => documents.get(name) ?? name);
 }
 
 /** A token's document, byte for byte but for the links of its files. */
@@ -66,8 +75,9 @@ export async function linkedDocument(
   const { document } = token;
   const text = await readDocument(folder, document);
   return linkFiles(text, findFileNames(text).names, (name) => {
-    const cid = cids.get(artwork.fileOf(token, name) ?? "");
-    if (cid) return `ipfs://${cid}`;
+    const path = artwork.fileOf(token, name) ?? "";
+    const cid = cids.get(path);
+    if (cid) return linkOf(cid, name, path);
     throw new CommandError(`${document} changed meanwhile; leave the folder alone and start again`);
   });
 }

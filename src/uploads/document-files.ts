@@ -1,5 +1,5 @@
 /**
- * The files of a folder that a metadata document names, and the document with links in their places. Every other byte stays.
+ * The names of files in a metadata document, and the document with links in their places. Every other byte stays.
  * The console's browser code uses this file too: it imports nothing.
  */
 
@@ -12,17 +12,36 @@ export interface FileName {
   member: string;
   /** As it stands in the document; null: `image` is absent or empty, and the picture of the token's number is meant. */
   name: string | null;
+  /** It stands within a longer text, so that its end is a guess. */
+  within?: true;
   /** The JSON text that belongs there. */
   write(link: string): string;
 }
 
 /** Members whose text is the link of a file, whatever stands around them. */
-const fileMembers =
-  /^(image|image_url|animation|animation_url|thumbnail|video|audio|model)$|^properties\.files\.\d+\.uri$/;
+const fileMembers = /^(image|image_url|animation|animation_url)$|^properties\.files\.\d+(\.(uri|url))?$/;
+/** Members that may hold a link, such as `artifactUri` or `content.uri`: a text that ends as files do is one. */
+const linkMembers = /^(thumbnail|video|audio|model)$|(^|[._])(uri|url|src)$|[a-z](Uri|URI|Url|URL)$/;
+/** They lead to pages, and people write them without `https:`. */
+const pageMembers = /^(external|home|site|web)/i;
+/** Files that are shown as pictures by their names. */
+export const pictureNames = /\.(png|jpe?g|gif|webp|svg|avif|bmp|tiff?)$/i;
+/** Other files that pages show or play. */
+export const mediaNames = /\.(mp4|webm|mov|m4v|ogv|mp3|wav|ogg|oga|flac|m4a|glb|gltf|html?|pdf)$/i;
 const contentIds =
   /^(Qm[1-9A-HJ-NP-Za-km-z]{44}|b[a-z2-7]{50,}|B[A-Z2-7]{50,}|z[1-9A-HJ-NP-Za-km-z]{45,}|[fF]01[0-9a-fA-F]{60,}|k[0-9a-z]{45,}|u[\w-]{44,})$/;
-const unfilled = /<[^>]*>|NewUriToReplace/i;
-const placeholders = /ipfs:\/\/[^\s"'<>()[\]{}|\\^`,;]+/gi;
+/** Eight equal letters stand in no hash, but in what stands for one. An identity CID has its text in the place of a hash. */
+const patterned = /^(?!bafkq|bafyq).*(.)\1{7}/i;
+const marks = String.raw`<[^<>\s]*>|\$?\{[^{}\s]*\}|\[[^[\]\s]*\]`;
+const unfilled = /<[^>]*>|\{\w*\}|%7B\w*%7D|NewUriToReplace/i;
+/** Links to IPFS, also through a gateway where a mark stands for the CID. */
+const placeholders = new RegExp(
+  String.raw`(?:ipfs:\/\/|https?:\/\/[^\s"'<>{}]{1,200}?\/ipfs\/(?=NewUriToReplace|<|\$?\{|\[))(?:${marks})?[^\s"'<>()[\]{}|\\^${"`"},;&]*`,
+  "gi",
+);
+/** Servers that nobody else reaches. */
+const ownHosts =
+  /^([^.[]+|\[::1\]|.*\.(localhost|local)|127\.[\d.]+|0\.0\.0\.0|10\.[\d.]+|192\.168\.[\d.]+|172\.(1[6-9]|2\d|3[01])\.[\d.]+)$/i;
 
 /**
  * Finds every name of a file in a JSON object: whole strings of the members that hold files, and `ipfs://` links anywhere whose
@@ -34,13 +53,14 @@ const placeholders = /ipfs:\/\/[^\s"'<>()[\]{}|\\^`,;]+/gi;
 export function findFileNames(text: string): { names: FileName[]; faults: string[] } {
   const names: FileName[] = [];
   const faults: string[] = [];
-  let [image, drawn] = [false, false];
-  for (const { start, end, member, value } of scalarsOf(text)) {
+  let [image, shown] = [false, false];
+  for (const { start, end, member, value } of valuesOf(text)) {
     image ||= member === "image";
-    drawn ||= member === "image_data";
+    shown ||= member === "image_data" || (member === "image_url" && typeof value === "string" && value.trim() !== "");
     const place = { start, end, member };
     if (typeof value !== "string") {
-      if (fileMembers.test(member) && value !== null) faults.push(`${member} is no text`);
+      if (/^(image|animation)/.test(member) && fileMembers.test(member) && value !== null)
+        faults.push(`${member} is no text`);
       if (member === "image" && value === null) names.push({ ...place, name: null, write: JSON.stringify });
       continue;
     }
@@ -48,20 +68,44 @@ export function findFileNames(text: string): { names: FileName[]; faults: string
       if (member === "image") names.push({ ...place, name: null, write: JSON.stringify });
       continue;
     }
-    const whole = fileMembers.test(member) || /^ipfs:\/\/\S*$/i.test(value);
-    if (whole && !isLink(value)) names.push({ ...place, name: value, write: JSON.stringify });
+    if (isWhole(member, value) && !isLink(value)) names.push({ ...place, name: value, write: JSON.stringify });
     else if (!/^data:/i.test(value)) {
-      const found = [...value.matchAll(placeholders)].filter(([link]) => !isLink(withoutStop(link)));
+      const found = [...value.matchAll(placeholders)].filter(([link]) => isUnfilled(withoutStop(link)));
       if (found.length > 0) names.push(...embedded(place, value, found));
     }
   }
-  if (!image && !drawn) {
+  // Readers take `image_url` or `image_data` where `image` is empty.
+  if (shown) return { names: names.filter(({ name }) => name !== null), faults };
+  if (!image) {
     const start = text.indexOf("{") + 1;
     const comma = /^\s*\}/.test(text.slice(start)) ? "" : ",";
     const write = (link: string) => `"image":${JSON.stringify(link)}${comma}`;
     names.unshift({ start, end: start, member: "image", name: null, write });
   }
   return { names, faults };
+}
+
+/** Whether the text is the name of one file from its beginning to its end. */
+function isWhole(member: string, value: string): boolean {
+  if (fileMembers.test(member)) return true;
+  if (linkMembers.test(member) && !/^[a-z][a-z0-9+.-]*:/i.test(value))
+    return !pageMembers.test(member) && isFileName(value);
+  return /^ipfs:\/\/\S*$/i.test(value) || (/^ipfs:\/\/[^"]*$/i.test(value) && isFileName(value));
+}
+
+function isFileName(text: string): boolean {
+  const name = text.replace(/[?#].*$/s, "");
+  return [text, name].some((one) => pictureNames.test(one) || mediaNames.test(one));
+}
+
+function isUnfilled(link: string): boolean {
+  return !/^ipfs:\/*$/i.test(link) && !isLink(link);
+}
+
+/** The link of a file by its CID. What a name gives to a page or a drawing, such as `?seed=5`, goes with it. */
+export function linkOf(cid: string, { name }: Pick<FileName, "name">, path: string): string {
+  const given = /\.(html?|svg)$/i.test(path) ? /\.(?:html?|svg)([?#].*)$/is.exec(name ?? "")?.[1] : undefined;
+  return `ipfs://${cid}${given === undefined || path.endsWith(given) ? "" : given}`;
 }
 
 /** The document with a link in the place of each name that has one. */
@@ -76,103 +120,20 @@ export function linkFiles(text: string, names: readonly FileName[], linkOf: (nam
   return made + text.slice(at);
 }
 
-/** Whether readers can follow a link: nothing of it is left to be filled in. */
+/** Whether readers can follow a link: nothing of it is left to be filled in, and it leads to no machine of its author's. */
 export function isLink(value: string): boolean {
   const text = value.trim();
   if (/^data:[a-z]+\//i.test(text) || /^ar:\/\/[\w-]{43}(\/|$)/i.test(text) || /^ipns:\/\/./i.test(text)) return true;
+  if (unfilled.test(text)) return false;
   const content = /^ipfs:\/*(?:ipfs\/+)*([^/?#]*)/i.exec(text)?.[1];
-  if (content !== undefined) return contentIds.test(content);
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text) || unfilled.test(text)) return false;
+  if (content !== undefined) return isContentId(content);
+  if (!/^https?:\/\//i.test(text) || !URL.canParse(text) || ownHosts.test(new URL(text).hostname)) return false;
   const throughGateway = /\/ipfs\/(?:ipfs\/)*([^/?#]*)/.exec(text)?.[1];
-  return throughGateway === undefined || contentIds.test(throughGateway);
+  return throughGateway === undefined || isContentId(throughGateway);
 }
 
-/** Files of a folder by the names that documents have for them. */
-export class FileNames {
-  readonly #paths = new Map<string, string>();
-  readonly #loose = new Map<string, string[]>();
-  readonly #stems = new Map<string, string[]>();
-  readonly #folders: readonly string[];
-
-  /**
-   * @param paths with slashes, from the folder that holds the folders of media.
-   * @param folders of media below it, the pictures first; "" is that folder itself.
-   */
-  constructor(paths: Iterable<string>, folders: readonly string[]) {
-    this.#folders = folders;
-    for (const path of paths) {
-      this.#paths.set(path, path);
-      push(this.#loose, loosely(path), path);
-      push(this.#stems, loosely(path).replace(/\.[^./]*$/, ""), path);
-    }
-  }
-
-  /** The one file that a name means. @returns null when there is none, or several could be meant. */
-  find(name: string): string | null {
-    for (const path of pathsOf(name, this.#folders)) {
-      const exact = this.#places(path).flatMap((place) => this.#paths.get(place) ?? []);
-      const alike = this.#places(path).map((place) => this.#loose.get(loosely(place)) ?? []);
-      // A name without an extension is whole only where the document has none.
-      const stems = /\.[^./]*$/.test(path)
-        ? []
-        : this.#places(path).map((place) => this.#stems.get(loosely(place)) ?? []);
-      const found = [exact.slice(0, 1), ...alike, ...stems].find((paths) => paths.length > 0);
-      if (found) return found.length === 1 ? (found[0] ?? null) : null;
-    }
-    return null;
-  }
-
-  /** The pictures of a token by its number. */
-  numbered(number: number): string[] {
-    const [pictures = ""] = this.#folders;
-    return this.#stems.get(`${pictures}/${number}`) ?? [];
-  }
-
-  /** From the folder above, and from within each folder. */
-  #places(path: string): string[] {
-    return [path, ...this.#folders.filter(Boolean).map((folder) => `${folder}/${path}`)];
-  }
-}
-
-/** What a name can mean, the literal first: `ipfs://NewUriToReplace/3.png`, `images/3.png`, `C:\art\images\3.png`, `3.png`. */
-function pathsOf(name: string, folders: readonly string[]): string[] {
-  const plain = name.trim();
-  const inside =
-    /^(?:ipfs|ar):\/*(?:ipfs\/+)*(.+)$/is.exec(plain)?.[1] ?? /^https?:.*?\/ipfs\/(.+)$/is.exec(plain)?.[1];
-  const forms = [inside ?? plain, (inside ?? plain).replace(/[?#].*$/s, "")].flatMap((form) => [form, decoded(form)]);
-  const paths = forms.flatMap((form) => {
-    const segments = form
-      .replaceAll("\\", "/")
-      .split("/")
-      .filter((segment) => segment !== "" && segment !== ".");
-    // What stands for the CID is no folder, unless it is all there is.
-    const below = inside !== undefined && segments.length > 1 ? segments.slice(1) : segments;
-    const at = below.findLastIndex((segment) => folders.some((folder) => isCalled(folder, segment)));
-    const folder = folders.find((one) => isCalled(one, below[at] ?? ""));
-    return [below, ...(folder === undefined ? [] : [[folder, ...below.slice(at + 1)]])].map((parts) => parts.join("/"));
-  });
-  return [...new Set(paths)].filter((path) => path !== "" && !path.split("/").includes(".."));
-}
-
-function isCalled(folder: string, segment: string): boolean {
-  return segment !== "" && folder.split("/").at(-1) === segment;
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
-
-/** The same for names that one file system tells apart and another does not. */
-function loosely(path: string): string {
-  return path.normalize("NFC").toLowerCase();
-}
-
-function push(map: Map<string, string[]>, key: string, path: string): void {
-  map.set(key, [...(map.get(key) ?? []), path]);
+function isContentId(text: string): boolean {
+  return contentIds.test(text) && !patterned.test(text);
 }
 
 function withoutStop(link: string): string {
@@ -193,26 +154,30 @@ function embedded(
     const after = quoteless(value.slice(index + name.length, next)) + (at === found.length - 1 ? '"' : "");
     // All are written or none: a name without a link refuses the document.
     const [start, end] = at === 0 ? [place.start, place.end] : [place.end, place.end];
-    return { start, end, member: place.member, name, write: (link) => before + quoteless(link) + after };
+    return { start, end, member: place.member, name, within: true, write: (link) => before + quoteless(link) + after };
   });
 }
 
-interface Scalar {
+interface Value {
   start: number;
   end: number;
   member: string;
   value: unknown;
 }
 
-/** Every string, number, boolean and null of a JSON text, with its place and the members that lead to it. */
-function* scalarsOf(text: string): Generator<Scalar> {
+/**
+ * Every string, number, boolean and null of a JSON text, with its place and the members that lead to it. A list or an object as
+ * a member of the document itself is told as an empty one, before what is in it.
+ */
+function* valuesOf(text: string): Generator<Value> {
   const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
   const levels: { list: boolean; member: string | number; isKey: boolean }[] = [];
   for (const { 0: token, index } of text.matchAll(tokens)) {
     const level = levels.at(-1);
-    if (token === "{") levels.push({ list: false, member: "", isKey: true });
-    else if (token === "[") levels.push({ list: true, member: 0, isKey: false });
-    else if (token === "}" || token === "]") levels.pop();
+    if (token === "{" || token === "[") {
+      if (levels.length === 1) yield { start: index, end: index, member: String(level?.member), value: {} };
+      levels.push(token === "{" ? { list: false, member: "", isKey: true } : { list: true, member: 0, isKey: false });
+    } else if (token === "}" || token === "]") levels.pop();
     else if (token === ":" && level) level.isKey = false;
     else if (token === "," && level) {
       if (level.list) level.member = Number(level.member) + 1;
@@ -223,14 +188,4 @@ function* scalarsOf(text: string): Generator<Scalar> {
       yield { start: index, end: index + token.length, member, value: JSON.parse(token) };
     }
   }
-}
-
-/** Files that operating systems and archives leave behind. */
-export function isSystemFile(name: string): boolean {
-  return /^(\.(?!json$)[^.]|__MACOSX$|(eh)?thumbs(_vista)?\.db$|desktop\.ini$|icon\r$|~\$)/i.test(name);
-}
-
-/** Files of a generator's folder that are no token's: one document with all others, or the collection's own. */
-export function isLeftOut(name: string): boolean {
-  return isSystemFile(name) || /^_?(metadata|collection)\.json$/i.test(name);
 }

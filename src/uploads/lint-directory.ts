@@ -3,8 +3,8 @@ import { type ErrorCode, ServiceError } from "../errors/errors.ts";
 import type { Whereabouts } from "../ipfs/locate-content.ts";
 import { gatewayPath, type IpfsLocation, type IpfsLocations, parseIpfsUri } from "../metadata/read/ipfs-location.ts";
 import { isTooComplex } from "../metadata/read/parse-document.ts";
-import { isLeftOut } from "./document-files.ts";
 import { baseName, entryNames } from "./entry-names.ts";
+import { isLeftOut } from "./folder-files.ts";
 import { filesOf, lintDocument, type Remark } from "./lint-document.ts";
 
 /** A rule that some files of a directory break; the directory is stored all the same. */
@@ -164,8 +164,8 @@ export class DirectoryLint {
   }
 
   #readLinks(document: Record<string, unknown>, file: string): void {
-    for (const link of new Set([document["image"], document["animation_url"], ...filesOf(document)])) {
-      const locations = typeof link === "string" ? parseIpfsUri(link) : null;
+    for (const link of linksOf(document)) {
+      const locations = parseIpfsUri(link);
       if (!locations) continue;
       const key = gatewayPath(locations[0]);
       const known = this.#contents.get(key);
@@ -197,6 +197,22 @@ export class DirectoryLint {
     if (warning.examples.length >= mostExamples) return;
     warning.examples.push(found === undefined ? file.slice(0, 300) : `${file.slice(0, 300)}: ${found}`);
   }
+}
+
+/** More than any document has; each is looked up. */
+const mostLinks = 1_000;
+
+/** What a document links: what it shows, and every text that is a link to IPFS, wherever it stands. */
+function linksOf(document: Record<string, unknown>): Set<string> {
+  const shown = [document["image"], document["animation_url"], ...filesOf(document)];
+  const links = new Set(shown.filter((link) => typeof link === "string").slice(0, mostLinks));
+  const waiting: unknown[] = [document];
+  while (waiting.length > 0 && links.size < mostLinks) {
+    const value = waiting.pop();
+    if (typeof value === "string" && /^(ipfs:|https?:\/\/\S*\/ipfs\/)\S*$/i.test(value)) links.add(value);
+    else if (typeof value === "object" && value !== null) for (const inner of Object.values(value)) waiting.push(inner);
+  }
+  return links;
 }
 
 export function quoted(fileName: string | null): string {

@@ -18,13 +18,14 @@ export function lintDocument(document: Record<string, unknown>): Remark[] {
   const remarks: Remark[] = [];
   const add = (rule: string, message: string, found?: unknown) =>
     remarks.push({ rule, message, ...(found === undefined ? {} : { found: JSON.stringify(found).slice(0, 80) }) });
-  const { name, description, image, image_data: imageData, animation_url: animation, attributes } = document;
+  const { name, description, image, attributes } = document;
+  const { image_url: imageUrl, image_data: imageData, animation_url: animation } = document;
   if (name === undefined || name === "") add("name_missing", "there is no name");
   else if (typeof name !== "string") add("name_type", "name is not text", name);
   if (description === undefined) add("description_missing", "there is no description");
   else if (typeof description !== "string") add("description_type", "description is not text", description);
   if (image === undefined || image === "") {
-    if (imageData === undefined && !animation) add("image_missing", "there is no image");
+    if (imageData === undefined && !imageUrl && !animation) add("image_missing", "there is no image");
   } else if (typeof image !== "string") add("image_type", "image is not text", image);
   else lintLink(add, "image", image);
   for (const uri of filesOf(document)) if (isUnfilled(uri)) addUnfilled(add, "file", uri);

@@ -83,7 +83,7 @@ test("a picture that is no text is refused, and a placeholder's picture must be 
   const given = { reveal: "later", placeholder: { name: "Not yet", image: "hidden.png" } };
   expect((await launched(other, given)).errors).toEqual([
     "metadata/0.json: image is no text",
-    "the placeholder names hidden.png, which is no file of the folder",
+    "launch.json: the placeholder names hidden.png, which is no file of the folder",
   ]);
 });
 
@@ -240,6 +240,12 @@ test("linked files and folders are tokens too, and a link to nothing is refused"
   expect(await launched(folder)).toMatchObject({ errors: [], files: [["images/0.png"], ["images/1.png"]] });
   await symlink(join(far, "gone.json"), join(folder, "metadata/2.json"));
   await expect(readFolder(folder)).rejects.toThrow("metadata/2.json is a link to nothing");
+});
+
+test("a file whose name is not in UTF-8 is refused", async () => {
+  const folder = await makeFolder({ "images/0.png": png, "metadata/0.json": document("0.png") });
+  await writeFile(Buffer.concat([Buffer.from(`${folder}/images/caf`), Buffer.from([0xe9]), Buffer.from(".png")]), png);
+  await expect(readFolder(folder)).rejects.toThrow("the name of images/caf\ufffd.png is not in UTF-8");
 });
 
 test("what systems and generators leave behind is left out with a warning", async () => {

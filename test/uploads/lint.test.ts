@@ -132,11 +132,14 @@ test("what systems and generators leave in a folder is left out with a warning",
     { filename: "Thumbs.db", text: "" },
     { filename: "_metadata.json", text: "[{},{}]" },
     { filename: "metadata.json", text: "[]" },
+    { filename: "0.json:Zone.Identifier", text: "[ZoneTransfer]" },
+    { filename: "@eaDir/0.json@SynoEAStream", text: "" },
+    { filename: "_rarity.json", text: "[]" },
   ];
   const alone = await rest([fine(0)], "?dry_run=true");
   const { body } = await rest([...junk, fine(0)], "?dry_run=true");
-  const examples = [".DS_Store", "._0.json", "desktop.ini", "Thumbs.db", "_metadata.json", "metadata.json"];
-  expect(found(body["warnings"])).toEqual({ left_out: { count: 6, examples } });
+  const examples = junk.map(({ filename }) => filename.split("/").at(-1));
+  expect(found(body["warnings"])).toEqual({ left_out: { count: 9, examples } });
   expect([body["files"], body["metadata_directory_ipfs_uri"]]).toEqual([1, alone.body["metadata_directory_ipfs_uri"]]);
   expect((await graph([...junk, fine(0)], true))["uri"]).toBe(alone.body["metadata_directory_ipfs_uri"]);
   expect(await rest(junk, "")).toMatchObject({ status: 422, body: { error: { code: "parameter_missing" } } });
@@ -150,9 +153,11 @@ test("links into a directory that is stored here, to files that it does not have
     fine(2, { animation_url: `${uri}0.json/deeper` }),
     fine(3, { properties: { files: [null, { uri: `${uri}3.glb` }, { uri: "ipfs://NewUriToReplace/3.glb" }] } }),
     fine(4, { animation_url: "ipfs://NewUriToReplace/4.mp4" }),
+    fine(5, { thumbnail: `${uri}5.png`, levels: [{ art: `https://any.example/ipfs/${uri.slice(7)}6.png` }] }),
+    fine(6, { image: undefined, image_url: `${uri}6.png` }),
   ];
   const expected = {
-    image_dead: { count: 3, examples: ["1.json", "2.json", "3.json"] },
+    image_dead: { count: 6, examples: ["1.json", "2.json", "3.json", "5.json", "5.json"] },
     animation_url_unfilled: { count: 1, examples: ['4.json: "ipfs://NewUriToReplace/4.mp4"'] },
     file_unfilled: { count: 1, examples: ['3.json: "ipfs://NewUriToReplace/3.glb"'] },
   };

@@ -1,4 +1,6 @@
-import { type FileName, FileNames, findFileNames, isLeftOut } from "../../../src/uploads/document-files.ts";
+import { type FileName, findFileNames, mediaNames, pictureNames } from "../../../src/uploads/document-files.ts";
+import { FileNames, findForeignPictures, isLeftOut, type ShownPicture } from "../../../src/uploads/folder-files.ts";
+import { describeFault, findBrokenData, findFileFault } from "../../../src/uploads/whole-file.ts";
 
 /** One token of the folder: its document, if the folder has some, and the files that belong to it. */
 export interface FolderToken {
@@ -23,9 +25,6 @@ export interface Folder {
   /** Files that are no part of a token. */
   leftOut: string[];
 }
-
-const pictures = /\.(png|jpe?g|gif|webp|svg|avif|bmp|tiff?)$/i;
-const media = /\.(mp4|webm|mov|m4v|ogv|mp3|wav|ogg|oga|flac|m4a|glb|gltf|html?|pdf)$/i;
 
 interface Found {
   path: string;
@@ -60,7 +59,7 @@ export function filesOfInput(list: FileList): Found[] {
 
 /**
  * Reads a folder as generators write it: pictures, and beside them JSON files that are named by number and name them; without
- * any, pictures that are named by number. The pictures' bytes are not read here.
+ * any, pictures that are named by number. Of the pictures' bytes only those are read that show whether they are whole.
  *
  * @param mostBytes of one file.
  */
@@ -75,10 +74,10 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
     const base = parts.at(-1) ?? "";
     const number = /^(\d+)(\.|$)/.exec(base)?.[1];
     if (parts.some(isLeftOut) || base === "launch.json") leftOut.push(found.path);
-    else if (pictures.test(base) || media.test(base)) {
+    else if (pictureNames.test(base) || mediaNames.test(base)) {
       shown.set(found.path, found);
       const same = images.get(Number(number)) ?? [];
-      if (number !== undefined && pictures.test(base)) images.set(Number(number), [...same, found]);
+      if (number !== undefined && pictureNames.test(base)) images.set(Number(number), [...same, found]);
     } else if (!/\.json$/i.test(base) && !/^\d+$/.test(base))
       problems.push({ file: found.path, text: "is neither a picture nor JSON; take it out of the folder" });
     else if (number === undefined)
@@ -99,6 +98,8 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
   };
   const tokens: FolderToken[] = [];
   if (documents.size === 0) {
+    for (const path of leftOut.filter((one) => /(^|\/)_?metadata\.json$/i.test(one)))
+      problems.push({ file: path, text: "is no token's document: put one beside each picture, such as 0.json" });
     for (const path of [...shown.keys()].filter((one) => !/(^|\/)\d+\.[^/]*$/.test(one)))
       problems.push({ file: path, text: "is not named by a token's number, such as 0.png" });
     for (const id of images.keys()) {
@@ -107,23 +108,32 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
     }
   }
   const fileOf = finderOf(shown);
+  const pathOf = new Map([...shown.values()].map(({ path, file }) => [file, path]));
+  const shownPictures: ShownPicture[] = [];
   for (const [id, { path, file }] of documents) {
     const document = await readDocument({ path, file }, problems);
     const token: FolderToken = { id, document, files: [] };
     tokens.push(token);
     if (document === null) continue;
     const found = findFileNames(document);
-    for (const text of found.faults) problems.push({ file: path, text });
+    for (const text of [...found.faults, ...(await findBrokenData(document))]) problems.push({ file: path, text });
+    const own: ShownPicture = { number: id, document: path, picture: null };
+    shownPictures.push(own);
     for (const name of found.names) {
-      const named = name.name === null ? picture(id, path) : fileOf(name.name);
-      if (named) token.files.push({ name, file: named });
-      else if (name.name !== null)
+      const named = name.name === null ? picture(id, path) : fileOf({ ...name, name: name.name });
+      if (named) {
+        token.files.push({ name, file: named });
+        if (/^image(_url)?$/.test(name.member)) own.picture = pathOf.get(named) ?? null;
+      } else if (name.name !== null)
         problems.push({
           file: path,
           text: `${name.member} names ${name.name.slice(0, 120)}, which is no file of the folder`,
         });
     }
   }
+  const numbered = new Map([...images].map(([id, all]) => [id, all.map(({ path }) => path)]));
+  for (const { document, text, isFault } of findForeignPictures(shownPictures, numbered))
+    if (isFault) problems.push({ file: document, text });
   tokens.sort((one, other) => one.id - other.id);
   checkNumbers(tokens, problems);
   const used = [...new Set(tokens.flatMap((token) => token.files.map(({ file }) => file)))];
@@ -133,12 +143,19 @@ export async function readFolder(files: readonly Found[], mostBytes: number): Pr
     else if (file.size === 0) problems.push({ file: path, text: "is empty" });
     else if (file.size > mostBytes)
       problems.push({ file: path, text: `is over the limit of ${mostBytes} bytes; make it smaller` });
+    else {
+      const fault = await findFileFault(path, file.size, async (start, length) => {
+        const from = Math.max(start, 0);
+        return new Uint8Array(await file.slice(from, from + length).arrayBuffer());
+      });
+      if (fault) problems.push({ file: path, text: describeFault(fault) });
+    }
   }
   return { tokens, files: used, bytes: used.reduce((sum, { size }) => sum + size, 0), problems, leftOut };
 }
 
 /** Finds the file that a name in a document means. */
-function finderOf(shown: ReadonlyMap<string, Found>): (name: string) => File | null {
+function finderOf(shown: ReadonlyMap<string, Found>): (name: FileName & { name: string }) => File | null {
   const parts = [...shown.keys()].map((path) => path.split("/").slice(0, -1));
   const [first = []] = parts;
   const differs = first.findIndex((part, at) => parts.some((other) => other[at] !== part));
@@ -146,8 +163,17 @@ function finderOf(shown: ReadonlyMap<string, Found>): (name: string) => File | n
   const above = differs >= 0 ? differs : Math.max(first.length - 1, 0);
   const below = (path: readonly string[]) => path.slice(above).join("/");
   const paths = new Map([...shown].map(([path, found]) => [below(path.split("/")), found.file]));
-  const names = new FileNames(paths.keys(), [...new Set(parts.map(below))]);
-  return (name) => paths.get(names.find(name) ?? "") ?? null;
+  // Of files of one name in several folders, a picture is the one in the pictures' own.
+  const folders = [...new Set(parts.map(below))].sort((a, b) => Number(isPictures(b)) - Number(isPictures(a)));
+  const names = new FileNames(paths.keys(), folders);
+  return (name) => {
+    const [only, ...others] = names.find(name);
+    return others.length > 0 ? null : (paths.get(only ?? "") ?? null);
+  };
+}
+
+function isPictures(folder: string): boolean {
+  return /(^|\/)images$/i.test(folder);
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });

@@ -1,4 +1,4 @@
-import { linkFiles } from "../../../src/uploads/document-files.ts";
+import { linkFiles, linkOf } from "../../../src/uploads/document-files.ts";
 import { send, sendPatiently } from "../api.ts";
 import { findUnanswered } from "./find-unanswered.ts";
 import type { FolderToken } from "./read-folder.ts";
@@ -63,7 +63,7 @@ export async function uploadFolder(job: UploadJob): Promise<UploadedFolder> {
     (waiting) => report({ ...progress, waiting }),
   );
   const warnings = answer.warnings.map(({ message, examples }) => `${message}: ${examples.join(", ")}`);
-  const dead = answer.warnings.find(({ rule }) => rule === "image_dead");
+  const dead = answer.warnings.find(({ rule }) => /^image_dead$|_unfilled$/.test(rule));
   if (dead) throw new Error(`${dead.message}: ${dead.examples.join(", ")}`);
   return { baseUri: answer.metadata_directory_ipfs_uri, warnings };
 }
@@ -74,8 +74,14 @@ interface DirectoryAnswer {
 }
 
 /** The document as it is in the folder, with the links of its files; one without a name gets the collection's. */
-function documentOf({ id, document, files }: FolderToken, collection: string, cids: ReadonlyMap<File, string>): string {
-  const links = new Map(files.map(({ name, file }) => [name, `ipfs://${cids.get(file)}`]));
+export function documentOf(
+  { id, document, files }: FolderToken,
+  collection: string,
+  cids: ReadonlyMap<File, string>,
+): string {
+  const links = new Map(
+    files.map(({ name, file }) => [name, linkOf(cids.get(file) ?? "", name ?? { name: null }, file.name)]),
+  );
   const name = `${collection} #${id}`;
   if (document === null) return JSON.stringify({ name, image: links.get(null) });
   const linked = linkFiles(
