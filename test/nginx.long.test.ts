@@ -178,7 +178,7 @@ test.skipIf(nginxVersion === null)(
         code: "service_unavailable",
         message: "no process of the service answers; try again in a moment",
         request_id: id,
-        fix: "Send the same request again after Retry-After seconds; deployments are never done twice.",
+        fix: "Send the same request again after Retry-After seconds; nothing is done twice.",
         docs: "/docs/errors/service_unavailable",
       },
     });

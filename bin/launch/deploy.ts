@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../src/backoff.ts";
 import { CommandError } from "../command-error.ts";
 import { RefusedError, type ServiceClient } from "../service-client.ts";
-import type { DeployInput, Journal } from "./journal.ts";
+import { type DeployInput, type Journal, lastStep, type Step } from "./journal.ts";
 import type { Reporter } from "./reporter.ts";
 import { amountOf } from "./wei.ts";
 
@@ -52,16 +52,26 @@ export async function planDeployment({ client, reporter }: Parts, input: DeployI
   return plan;
 }
 
+/** Requests that made no collection and never will. */
+const over = (steps: readonly Step[]) =>
+  steps.filter((step) => step.step === "deploy_refused" || step.step === "deploy_ended");
+
 /** The key of the next deployment request: the same for every process that launches this folder. */
-export function nextDeploymentKey(journal: Journal): string {
-  return `launch-${journal.last("begun")?.id}-${journal.all("deploy_refused").length + 1}`;
+export function nextDeploymentKey({ steps }: Pick<Journal, "steps">): string {
+  return `launch-${lastStep(steps, "begun")?.id}-${over(steps).length + 1}`;
 }
 
-/** The request that may have been paid for: it is on record, and nothing shows that the service refused it. */
-export function openIntent(journal: Journal) {
-  const intent = journal.last("deploy_intent");
-  const refused = journal.all("deploy_refused").some((step) => step.idempotencyKey === intent?.input.idempotencyKey);
-  return refused ? undefined : intent;
+/** The request that may have been paid for or may still be: it is on record, and nothing shows that it came to nothing. */
+export function openIntent({ steps }: Pick<Journal, "steps">) {
+  const intent = lastStep(steps, "deploy_intent");
+  const isOver = over(steps).some((step) => step.idempotencyKey === intent?.input.idempotencyKey);
+  return isOver ? undefined : intent;
+}
+
+/** What the service answered to the open request; undefined while it has not. */
+export function openDeployment({ steps }: Pick<Journal, "steps">) {
+  if (!openIntent({ steps })) return undefined;
+  return lastStep(steps.slice(steps.findLastIndex(({ step }) => step === "deploy_intent")), "deployment");
 }
 
 /**
@@ -115,9 +125,43 @@ interface Following {
   predictedAddress?: string;
 }
 
-/** Follows a deployment or an update until it is confirmed, and reports each new state. */
+/** A request that came to nothing for good. */
+export class EndedError extends CommandError {
+  readonly id: string;
+  readonly state: string;
+
+  constructor(id: string, state: string, reason: string | null) {
+    super(`${id} ended as ${state.toLowerCase()}${reason ? `: ${reason}` : ""}`);
+    this.id = id;
+    this.state = state;
+  }
+}
+
+/**
+ * Follows a deployment or an update until it is confirmed, and reports each new state.
+ *
+ * @throws EndedError when it came to nothing.
+ */
 export async function untilConfirmed(
   { client, reporter }: Omit<Parts, "journal">,
+  kind: "deployment" | "collectionUpdate",
+  id: string,
+): Promise<Following> {
+  let shown = "";
+  for (let polled = 1; ; polled += 1) {
+    const found = await readState(client, kind, id);
+    const { state, progress, holdReason } = found;
+    if (state === "CONFIRMED" || state === "FINALIZED") return found;
+    const text = `${state.toLowerCase().replaceAll("_", " ")}${progress ? `, ${progress}` : ""}${holdReason ? `: ${holdReason}` : ""}`;
+    if (text !== shown) reporter.step("state", text, { id, state, progress, holdReason });
+    shown = text;
+    await sleep(backoffMs(polled, pauses));
+  }
+}
+
+/** @throws EndedError when it came to nothing. */
+async function readState(
+  client: ServiceClient,
   kind: "deployment" | "collectionUpdate",
   id: string,
 ): Promise<Following> {
@@ -125,23 +169,48 @@ export async function untilConfirmed(
   const query = `query ($id: ID!) {
     ${open} ${kind}(id: $id) { state progress holdReason transactionHash transactionUrl ${kind === "deployment" ? "predictedAddress" : ""} } ${close}
   }`;
-  let shown = "";
-  for (let polled = 1; ; polled += 1) {
-    const data = await client.graphql<Record<string, Following | null> & { viewer?: Record<string, Following | null> }>(
-      query,
-      { id },
-    );
-    const found = kind === "deployment" ? data[kind] : data.viewer?.[kind];
-    if (!found) throw new CommandError(`the service does not know ${kind} ${id}`);
-    const { state, progress, holdReason } = found;
-    if (state === "CONFIRMED" || state === "FINALIZED") return found;
-    if (ended.has(state))
-      throw new CommandError(
-        `${id} ended as ${state.toLowerCase()}: ${holdReason ?? found.transactionUrl ?? found.transactionHash}`,
-      );
-    const text = `${state.toLowerCase().replaceAll("_", " ")}${progress ? `, ${progress}` : ""}${holdReason ? `: ${holdReason}` : ""}`;
-    if (text !== shown) reporter.step("state", text, { id, state, progress, holdReason });
-    shown = text;
-    await sleep(backoffMs(polled, pauses));
+  const data = await client.graphql<Record<string, Following | null> & { viewer?: Record<string, Following | null> }>(
+    query,
+    { id },
+  );
+  const found = kind === "deployment" ? data[kind] : data.viewer?.[kind];
+  if (!found) throw new CommandError(`the service does not know ${kind} ${id}`);
+  const { state, holdReason, transactionUrl, transactionHash } = found;
+  if (ended.has(state)) throw new EndedError(id, state, holdReason ?? transactionUrl ?? transactionHash);
+  return found;
+}
+
+/** Notes that what an earlier run sent came to nothing since: then the next request is a new one. */
+export async function noteEnded({ client, journal, reporter }: Parts): Promise<void> {
+  const sent = openDeployment(journal);
+  if (!sent || journal.last("deployed")) return;
+  try {
+    await readState(client, "deployment", sent.id);
+  } catch (error) {
+    if (!(error instanceof EndedError)) throw error;
+    recordEnded(journal, error);
+    reporter.warn(`${error.message}; it made no collection`);
   }
+}
+
+/**
+ * Follows the open request to its collection.
+ *
+ * @throws CommandError when it came to nothing, which the journal has then.
+ */
+export async function followDeployment(parts: Parts): Promise<Following> {
+  try {
+    return await untilConfirmed(parts, "deployment", openDeployment(parts.journal)?.id ?? "");
+  } catch (error) {
+    if (!(error instanceof EndedError)) throw error;
+    recordEnded(parts.journal, error);
+    throw new CommandError(
+      `${error.message}; it made no collection\n  repeat the command to begin a new deployment: what was uploaded stays`,
+    );
+  }
+}
+
+function recordEnded(journal: Journal, { id, state }: EndedError): void {
+  const idempotencyKey = openIntent(journal)?.input.idempotencyKey ?? "";
+  journal.writeSynced({ step: "deploy_ended", at: new Date().toISOString(), idempotencyKey, id, state });
 }

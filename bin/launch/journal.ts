@@ -23,6 +23,8 @@ export type Step =
   | { step: "deploy_intent"; at: string; input: DeployInput; predictedAddress: string }
   /** The service refused the request whole: nothing was signed or paid. */
   | { step: "deploy_refused"; idempotencyKey: string; reason: string }
+  /** The request ended without a collection, for good: cancelled, expired, or refused by the chain. */
+  | { step: "deploy_ended"; at: string; idempotencyKey: string; id: string; state: string }
   | { step: "deployment"; id: string; transactionHash: string | null; predictedAddress: string }
   | { step: "deployed"; at: string; address: string; transactionHash: string; transactionUrl: string | null }
   | { step: "verified"; at: string }

@@ -5,7 +5,16 @@ import type { ServiceAddress } from "../service-address.ts";
 import { ServiceClient } from "../service-client.ts";
 import { readAllowlist } from "./allowlist.ts";
 import { checkArtwork, filesToUpload, refuseFindings } from "./check-artwork.ts";
-import { nextDeploymentKey, openIntent, type Parts, planDeployment, sendDeployment, untilConfirmed } from "./deploy.ts";
+import {
+  followDeployment,
+  nextDeploymentKey,
+  noteEnded,
+  openDeployment,
+  openIntent,
+  type Parts,
+  planDeployment,
+  sendDeployment,
+} from "./deploy.ts";
 import { type DeployInput, Journal } from "./journal.ts";
 import { printLinks } from "./links.ts";
 import { type Artwork, readFolder } from "./read-folder.ts";
@@ -104,6 +113,7 @@ async function deployOnce(
   options: LaunchOptions,
 ): Promise<Deployed | null> {
   const { journal, reporter } = parts;
+  await noteEnded(parts);
   // Also once it is deployed: it names files that changed meanwhile.
   const uris = await upload(folder, settings, artwork, parts, options);
   let intent = openIntent(journal);
@@ -114,7 +124,10 @@ async function deployOnce(
     const plan = await planDeployment(parts, input);
     if (options.dryRun) return null;
     const most = amountOf(plan.maxCostWei);
-    if (!(await options.confirm(`Deploy ${settings.name} on ${settings.chain} for at most ${most}?`))) return null;
+    const ended = journal.last("deploy_ended");
+    const again = ended ? `Deployment ${ended.id} ended as ${ended.state.toLowerCase()}, without a collection. ` : "";
+    const question = `${again}Deploy ${settings.name} on ${settings.chain} for at most ${most}?`;
+    if (!(await options.confirm(question))) return null;
     journal.writeSynced({
       step: "deploy_intent",
       at: new Date().toISOString(),
@@ -124,8 +137,8 @@ async function deployOnce(
     intent = openIntent(journal);
   }
   if (!intent) throw new Error("the journal lost its last line");
-  if (!journal.last("deployment")) await sendDeployment(parts, intent.input, intent.predictedAddress);
-  const found = await untilConfirmed(parts, "deployment", journal.last("deployment")?.id ?? "");
+  if (!openDeployment(journal)) await sendDeployment(parts, intent.input, intent.predictedAddress);
+  const found = await followDeployment(parts);
   const deployed = {
     address: found.predictedAddress ?? intent.predictedAddress,
     transactionHash: found.transactionHash ?? "",

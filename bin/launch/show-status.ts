@@ -1,5 +1,6 @@
 import type { ServiceAddress } from "../service-address.ts";
 import { ServiceClient } from "../service-client.ts";
+import { openDeployment, openIntent } from "./deploy.ts";
 import { Journal, journalPath, lastStep } from "./journal.ts";
 import type { Reporter } from "./reporter.ts";
 
@@ -9,19 +10,20 @@ const query = `query ($id: ID!) { deployment(id: $id) { state progress holdReaso
 export async function showStatus(folder: string, address: ServiceAddress, reporter: Reporter): Promise<void> {
   const steps = Journal.read(folder);
   const files = steps.filter(({ step }) => step === "file").length;
-  const [begun, directory, intent, sent, deployed] = [
+  const [begun, directory, ended, deployed] = [
     lastStep(steps, "begun"),
     lastStep(steps, "directory"),
-    lastStep(steps, "deploy_intent"),
-    lastStep(steps, "deployment"),
+    lastStep(steps, "deploy_ended"),
     lastStep(steps, "deployed"),
   ];
+  const [intent, sent] = [openIntent({ steps }), openDeployment({ steps })];
   reporter.step("journal", `${journalPath(folder)}, begun ${begun?.at} at ${begun?.service}`, { begun });
   reporter.step("files", `${files} pictures uploaded; metadata ${directory?.uri ?? "not yet"}`, {
     files,
     uri: directory?.uri,
   });
-  if (!intent) return reporter.step("deployment", "not asked for yet");
+  const before = ended ? `${ended.id} ended as ${ended.state.toLowerCase()}, without a collection; ` : "";
+  if (!intent) return reporter.step("deployment", `${before}not asked for yet`);
   if (!sent)
     return reporter.step("deployment", `asked for at ${intent.at}, its answer is not known: resume the launch`);
   const client = new ServiceClient(address);

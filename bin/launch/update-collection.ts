@@ -1,7 +1,7 @@
 import { CommandError } from "../command-error.ts";
 import type { ServiceAddress } from "../service-address.ts";
 import { RefusedError, ServiceClient } from "../service-client.ts";
-import { type Parts, untilConfirmed } from "./deploy.ts";
+import { EndedError, type Parts, untilConfirmed } from "./deploy.ts";
 import { Journal, type UpdateInput, type UpdateKind } from "./journal.ts";
 import type { Reporter } from "./reporter.ts";
 
@@ -65,7 +65,9 @@ async function send({ client, journal, reporter }: Parts, kind: UpdateKind, inpu
     journal.write({ step: "updated", at: new Date().toISOString(), kind, idempotencyKey, transactionHash });
     reporter.step("updated", `${kind} is in force (${transactionHash})`, { kind, transactionHash });
   } catch (error) {
-    if (error instanceof RefusedError) journal.write({ step: "update_refused", idempotencyKey, reason: error.message });
+    // Either way nothing was changed, and the next one is a new request.
+    if (error instanceof RefusedError || error instanceof EndedError)
+      journal.write({ step: "update_refused", idempotencyKey, reason: error.message });
     throw error;
   }
 }

@@ -8,6 +8,7 @@ import {
   type PublicClient,
   size,
   TransactionNotFoundError,
+  type TransactionReceipt,
   TransactionReceiptNotFoundError,
 } from "viem";
 import { standaloneCode } from "../../contracts/abi/standalone-code.ts";
@@ -42,6 +43,14 @@ export async function readTransaction(client: PublicClient, hash: Hash): Promise
   }
 }
 
+/** Null while the transaction is not mined. */
+export async function readReceipt(client: PublicClient, hash: Hash): Promise<TransactionReceipt | null> {
+  return await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
+    if (error instanceof TransactionReceiptNotFoundError) return null;
+    throw error;
+  });
+}
+
 /** Hash of the init code that a transaction runs; null when it is no creation. A contract may only carry bytes along. */
 export function hashOfCreation({ to, input }: { to: Address | null; input: Hex }): Hex | null {
   return to === null ? keccak256(input) : null;
@@ -69,10 +78,7 @@ export async function readExactCreation(
   const transaction = await readTransaction(client, hash);
   if (!transaction || size(transaction.input) !== request.initCodeBytes) return null;
   if (hashOfCreation(transaction) !== request.initCodeHash) return null;
-  const receipt = await client.getTransactionReceipt({ hash }).catch((error: unknown) => {
-    if (error instanceof TransactionReceiptNotFoundError) return null;
-    throw error;
-  });
+  const receipt = await readReceipt(client, hash);
   if (receipt?.status !== "success") return null;
   const address = addressOfCreation(transaction);
   const sender = transaction.from.toLowerCase() as Address;

@@ -3,6 +3,7 @@ import { type Address, getAddress, type Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { toAddress, toBytes } from "../db/bytes.ts";
+import type { IntentState } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { readProgress } from "./confirmation-progress.ts";
@@ -43,7 +44,7 @@ export async function findDeployedContract(
   if (!row) return await findOwnDeployment(services, caller, chain, input.transactionHash as Hash);
   if (confirmedStates.includes(row.state)) return getAddress(toAddress(row.predicted_addr));
   if (!isUndecided(row.state)) {
-    const cause = row.state === "expired" ? "it could not be sent in time" : "the transaction failed";
+    const cause = causes[row.state] ?? "the transaction failed";
     throw new ServiceError("transaction_failed", `${cause}; it created and changed nothing`);
   }
   const { text, confirmations, required } = await readProgress(services, chain, row.mined_block);
@@ -52,6 +53,11 @@ export async function findDeployedContract(
     details: { confirmations: confirmations === null ? null : String(confirmations), required },
   });
 }
+
+const causes: Partial<Record<IntentState, string>> = {
+  expired: "it could not be sent in time",
+  cancelled: "it was cancelled",
+};
 
 /** What was found at a nonce is that of the request whose intent id it deployed, not of the one that has the nonce. */
 export function rootsOf(chain: Chain, hash: Buffer) {

@@ -1,12 +1,12 @@
 import { sql } from "kysely";
 import type { Address, Hash } from "viem";
 import type { Caller } from "../auth/caller.ts";
-import { findChain } from "../chains.ts";
+import { type Chain, findChain } from "../chains.ts";
 import { toAddress, toBytes, toHash } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import type { Services } from "../services.ts";
-import { addressOfCreation, hashOfCreation, readTransaction } from "./exact-creation.ts";
+import { addressOfCreation, hashOfCreation, readReceipt, readTransaction } from "./exact-creation.ts";
 
 export interface ReportedDeployment {
   /** Where the collection stands, or will when the transaction is mined. */
@@ -21,7 +21,7 @@ export interface ReportedDeployment {
  * @param input `transactionHash` in any letter case.
  * @throws ServiceError `value_error` for what is no hash, for a transaction that does not consist of exactly the bytes
  *   of a request of this account, and once the collection of an earlier report stands; `not_found` for one that the
- *   node does not know (yet); `service_unavailable` while it does not answer; what `AccountCalls` throws.
+ *   node does not know (yet); `transaction_failed` for one that the chain refused; `service_unavailable` while it does not answer; what `AccountCalls` throws.
  */
 export async function reportDeployment(
   services: Services,
@@ -49,6 +49,8 @@ export async function reportDeployment(
       "this is not the transaction of a request of this account: it has to have no receiver, and the data that was prepared, unchanged",
       field,
     );
+  if (transaction.blockHash !== null && (await hasFailed(services, caller, chain, hash)))
+    throw new ServiceError("transaction_failed", "the chain refused this transaction: it created no collection", field);
   const { reported_tx: earlier, tx_hash: found } = row;
   if (earlier && found?.equals(earlier) && toHash(earlier) !== hash)
     throw new ServiceError(
@@ -66,6 +68,13 @@ export async function reportDeployment(
     .where("tenant_id", "=", caller.accountId)
     .execute();
   return { address: addressOfCreation(transaction) };
+}
+
+/** Of a transaction that is in a block. */
+async function hasFailed({ accountCalls, rpc }: Services, caller: Caller, chain: Chain, hash: Hash): Promise<boolean> {
+  accountCalls.take(chain, caller.accountId, 1);
+  const receipt = await askNode(chain, () => readReceipt(rpc(chain), hash));
+  return receipt?.status === "reverted";
 }
 
 async function findRequest(services: Services, caller: Caller, chainId: number, initCodeHash: Buffer) {

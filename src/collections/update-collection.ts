@@ -1,11 +1,14 @@
 import { sql } from "kysely";
 import type { Address, Hex } from "viem";
+import { collectionAbi } from "../../contracts/abi/collection.ts";
+import type { RuntimeConfig } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
 import { type Chain, findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
+import { askNode } from "../relay/chain/node-failure.ts";
 import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
 import { acceptUpdate } from "../relay/requests/update-intent.ts";
-import { type ConfigChanges, storeChanges } from "../relay/store/config-changes.ts";
+import { applyChanges, type ConfigChanges, storeChanges } from "../relay/store/config-changes.ts";
 import { endedStates } from "../relay/store/lifecycle.ts";
 import type { Services } from "../services.ts";
 import { checkKey } from "./accept-deployment.ts";
@@ -13,6 +16,7 @@ import { keepTree } from "./allowlists.ts";
 import { checkAgainstChain, frozen } from "./check-against-chain.ts";
 import { checkUpdate } from "./check-update.ts";
 import { getCollection } from "./collections.ts";
+import { confirmedStates } from "./get-deployment.ts";
 import { type CollectionUpdate, getUpdate } from "./get-update.ts";
 import type { UpdateCollectionInput } from "./update-input.ts";
 
@@ -41,8 +45,10 @@ export async function updateCollection(
   const collection = await getCollection(services, caller, { chain: input.chain, address: input.collection });
   const { changes, allowlist } = await checkUpdate(caller, chain, input);
   const earlier = await findEarlier(services, caller, chain, input.collection, changes, idempotencyKey);
+  const undone =
+    earlier.same && idempotencyKey === null && (await isUndone(services, chain, input.collection, changes));
   // A request that comes again asks for its hash: what it did must not be held against it.
-  if (!earlier.same) {
+  if (!earlier.same || undone) {
     if (allowlist && allowlist.entries.length > 0) await services.disk.requireRoom(caller.tier === "free");
     if (earlier.freezing) throw frozen("is being frozen by an earlier update");
     await checkAgainstChain(services, chain, collection, changes, input.fixed ?? {});
@@ -55,6 +61,7 @@ export async function updateCollection(
     changes,
     royaltiesAddressAsSent: input.royaltiesAddress,
     idempotencyKey,
+    undone,
     allowlist,
   });
   void keepTree(services, intent.allowlist_id, allowlist?.stored ?? null);
@@ -66,6 +73,36 @@ export async function updateCollection(
     update: { ...update, transactionHash },
     idempotencyKey: (intent.idem_key ?? "").replace(/^client:/, ""),
   };
+}
+
+/** Whether others, such as the owner's own wallet, have changed since what the newest equal update set. */
+async function isUndone(services: Services, chain: Chain, address: Address, changes: ConfigChanges): Promise<boolean> {
+  const newest = await services.db
+    .selectFrom("service.intent as i")
+    .innerJoin("service.nonce_reservation as s", "s.intent_id", "i.id")
+    .select(["i.state", "s.mined_block"])
+    .where("i.chain_id", "=", chain.id)
+    .where("i.predicted_addr", "=", toBytes(address))
+    .where("i.kind", "=", "update")
+    .where(sql<boolean>`i.payload -> 'changes' = ${JSON.stringify(storeChanges(changes))}::jsonb`)
+    .orderBy("i.seq", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  if (!newest?.mined_block || !confirmedStates.includes(newest.state)) return false;
+  const { mined_block: block } = newest;
+  return await askNode(chain, async () => {
+    const blockNumber = await services.rpc(chain).getBlockNumber();
+    // A node that is behind shows what was before.
+    if (blockNumber < block) return false;
+    const question = { address, abi: collectionAbi, functionName: "getInfo", blockNumber } as const;
+    const { runtimeConfig: now } = await services.rpc(chain).readContract(question);
+    const asked = applyChanges(now, changes);
+    return (Object.keys(asked) as (keyof RuntimeConfig)[]).some((member) =>
+      member === "royaltiesAddress"
+        ? asked[member].toLowerCase() !== now[member].toLowerCase()
+        : asked[member] !== now[member],
+    );
+  });
 }
 
 /** Whether the same update was accepted lately, and whether one that freezes the metadata is on its way. */

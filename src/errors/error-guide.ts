@@ -66,7 +66,10 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
     cause: "The transaction is in no block yet, or in too few of them: the chain needs a number of confirmations.",
     fix: "Ask again in a few seconds; the message says how many confirmations it has, and about how long the rest takes.",
   },
-  transaction_failed: { cause: "The chain refused the transaction for good.", fix: "Send a new deployment." },
+  transaction_failed: {
+    cause: "The chain refused the transaction for good, or it was not sent within its time.",
+    fix: "Nothing was made or changed. The message says why; send the request again, with a new Idempotency-Key if it had one.",
+  },
   method_not_allowed: { cause: "The path exists, but not with this method.", fix: "See /docs for the methods." },
   request_timeout: { cause: "The request came too slowly.", fix: "Send it again, over a better line." },
   file_too_large: { cause: "The body is over the limit.", fix: "Send less at once; /docs names the limits." },
@@ -82,7 +85,7 @@ const guides: Partial<Record<ErrorCode, ErrorGuide>> = {
   not_implemented: { cause: "This operation is not built yet.", fix: "See /docs for what is." },
   service_unavailable: {
     cause: "The database, a chain's node or the storage does not answer, the server is full, or a spending limit is.",
-    fix: "Send the same request again after Retry-After seconds; deployments are never done twice.",
+    fix: "Send the same request again after Retry-After seconds; nothing is done twice.",
   },
   storage_full: {
     cause: "The disk, the database or what free accounts may keep together is nearly full, so nothing more is kept.",

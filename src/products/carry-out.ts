@@ -162,10 +162,8 @@ async function accept(services: Services, caller: Caller, key: string | null, op
         }),
       });
     } catch (error) {
-      const { code } = error as { code?: unknown };
-      if (code === "MY006") throw new ServiceError("value_error", (error as Error).message, { cause: error });
       // The same key, or a token id, was taken in between: now it is found.
-      if (pass > 2 || code !== "23505") throw error;
+      if (pass > 2 || (error as { code?: unknown }).code !== "23505") throw error;
     }
   }
 }

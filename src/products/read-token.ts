@@ -6,6 +6,8 @@ import type { Product } from "./find-product.ts";
 const abi = parseAbi([
   "function ownerOf(uint256 tokenId) view returns (address)",
   "function totalSupply(uint256 id) view returns (uint256)",
+  "function tokenURI(uint256 tokenId) view returns (string)",
+  "function uri(uint256 id) view returns (string)",
 ]);
 
 /**
@@ -44,6 +46,28 @@ export async function readTokenOwner(
     try {
       const question = { address, abi, functionName: "ownerOf", args: [tokenId], ...at } as const;
       return (await services.rpc(chain).readContract(question)).toLowerCase() as Address;
+    } catch (error) {
+      if (isRevert(error)) return null;
+      throw error;
+    }
+  });
+}
+
+/**
+ * A token's URI as the contract returns it; null while the token does not exist.
+ *
+ * @throws as `isMinted`.
+ */
+export async function readTokenUri(
+  services: Services,
+  { chain, address, type }: Product,
+  tokenId: bigint,
+  blockNumber: bigint,
+): Promise<string | null> {
+  return await askNode(chain, async () => {
+    try {
+      const functionName = type === "erc721" ? "tokenURI" : "uri";
+      return await services.rpc(chain).readContract({ address, abi, functionName, args: [tokenId], blockNumber });
     } catch (error) {
       if (isRevert(error)) return null;
       throw error;

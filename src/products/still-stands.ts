@@ -5,12 +5,13 @@ import { toAddress } from "../db/bytes.ts";
 import type { IntentKind } from "../db/tables/relay.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
+import { findOtherSetting, readAgreedRecord } from "../relay/chain/product-record.ts";
 import type { Intent } from "../relay/store/intents.ts";
-import { tokensOf } from "../relay/store/operation-payload.ts";
+import { changesOf, tokensOf } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import type { Product } from "./find-product.ts";
 import { getRequest } from "./get-request.ts";
-import { isMinted, readTokenOwner } from "./read-token.ts";
+import { isMinted, readTokenOwner, readTokenUri } from "./read-token.ts";
 
 /**
  * Whether what a request did is still so: an equal request without a key repeats it then, and is another one otherwise.
@@ -27,8 +28,7 @@ export async function stillStands(
   intent: Intent,
 ): Promise<boolean> {
   if (!confirmedStates.includes(intent.state)) return true;
-  const { tokens } = tokensOf(intent);
-  const [token] = tokens;
+  const [token] = tokensOf(intent).tokens ?? [];
   const tokenId = BigInt(token?.tokenId ?? 0);
   switch (intent.kind) {
     case "mint":
@@ -44,7 +44,10 @@ export async function stillStands(
       return (await readTokenOwner(services, product, tokenId)) !== from;
     }
     case "token_update":
-      return !(await actedSince(services, intent, ["burn", "mint"]));
+      if (await actedSince(services, intent, ["burn", "mint"])) return false;
+      return token?.uri === undefined || (await hasUri(services, caller, product, intent, token.uri));
+    case "contract_update":
+      return await hasSettings(services, caller, product, intent);
     default:
       return true;
   }
@@ -59,11 +62,34 @@ export function goneBeforeFinal(tokenId: bigint): ServiceError {
   );
 }
 
-/** One node that has not seen the mint's block yet must not make it a second mint. */
+/** The newest block; null while the node has not seen the request's own: what it shows is older than that. */
+async function readHead(services: Services, caller: Caller, { chain }: Product, { id }: Intent) {
+  const { block } = await getRequest(services, caller, { id });
+  const head = await askNode(chain, () => services.rpc(chain).getBlock());
+  return block === null || head.number < block ? null : head;
+}
+
+/** The owner may have given the token another URI by its own wallet. */
+async function hasUri(services: Services, caller: Caller, product: Product, intent: Intent, uri: string) {
+  const head = await readHead(services, caller, product, intent);
+  const tokenId = BigInt(tokensOf(intent).tokens[0]?.tokenId ?? 0);
+  return head === null || (await readTokenUri(services, product, tokenId, head.number))?.endsWith(uri) === true;
+}
+
+/** The owner may have changed the settings by its own wallet. Lists of roles are not read: they stand. */
+async function hasSettings(services: Services, caller: Caller, product: Product, intent: Intent): Promise<boolean> {
+  const { chain, address } = product;
+  const head = await readHead(services, caller, product, intent);
+  if (head === null) return true;
+  const nodes = services.relay.nodes(chain);
+  const now = await askNode(chain, () => readAgreedRecord(nodes, chain.relay.quorum, address, head.hash));
+  return findOtherSetting(now, changesOf(intent)) === null;
+}
+
 async function anyMinted(services: Services, caller: Caller, product: Product, intent: Intent): Promise<boolean> {
-  const { block } = await getRequest(services, caller, { id: intent.id });
-  const head = await askNode(product.chain, () => services.rpc(product.chain).getBlockNumber());
-  if (block === null || head < block) return true;
+  const head = (await readHead(services, caller, product, intent))?.number ?? null;
+  // It must not be a second mint.
+  if (head === null) return true;
   for (const { tokenId } of tokensOf(intent).tokens)
     if (await isMinted(services, product, BigInt(tokenId), head)) return true;
   return false;

@@ -1,15 +1,20 @@
+import { sql } from "kysely";
 import type { Caller } from "../auth/caller.ts";
 import { Problems } from "../collections/problems.ts";
+import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { askNode } from "../relay/chain/node-failure.ts";
 import { applyContractChanges, encodeUpdateProduct, readAgreedRecord } from "../relay/chain/product-record.ts";
+import { undecidedStates } from "../relay/store/lifecycle.ts";
+import { changesOf } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import type { Operation } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
 import type { ContractChanges, ContractUpdatePayload } from "./contract-payload.ts";
 import { checkRoles, checkRoyalties } from "./create-contract.ts";
-import { findProduct } from "./find-product.ts";
+import { findProduct, type Product } from "./find-product.ts";
 import type { RoleList } from "./product-calls.ts";
+import { stillStands } from "./still-stands.ts";
 
 export interface UpdateContractInput {
   chain: string;
@@ -25,7 +30,7 @@ export interface UpdateContractInput {
 
 /**
  * A change of a product contract's settings. The contract replaces its whole record, so the call is made from what the
- * chain has right before it is signed, and the database lets one such request be under way at a time.
+ * chain has right before it is signed, once every earlier update of the contract is mined.
  *
  * @throws ServiceError what `findProduct` throws; `parameter_missing` when nothing is to change; `metadata_frozen`.
  */
@@ -41,7 +46,9 @@ export async function updateContract(
   return {
     ...{ chain, kind: "contract_update", operator: product.operator, idempotencyKey: input.idempotencyKey },
     canonical: `${address} ${JSON.stringify(changes)}`,
+    stands: (earlier) => stillStands(services, caller, product, earlier),
     draft: async () => {
+      await checkEarlier(services, product, changes);
       // Checked and simulated with what the chain has now; what is signed is made from what it has then.
       const now = await askNode(chain, () =>
         readAgreedRecord(services.relay.nodes(chain), chain.relay.quorum, address),
@@ -54,6 +61,33 @@ export async function updateContract(
       return { payload, target: address, owner: deployedOwner, data };
     },
   };
+}
+
+/** What updates that are under way take away for good: this one would only be refused by the contract, once they are mined. */
+async function checkEarlier({ db }: Services, { chain, address }: Product, changes: ContractChanges): Promise<void> {
+  const rows = await db
+    .selectFrom("service.intent")
+    .select("payload")
+    .where("chain_id", "=", chain.id)
+    .where("predicted_addr", "=", toBytes(address))
+    .where("kind", "=", sql.lit("contract_update"))
+    .where("state", "in", undecidedStates)
+    .execute();
+  const earlier = rows.map(changesOf);
+  if (earlier.some(({ exit }) => exit))
+    throw new ServiceError("value_error", "an earlier update gives up the service's rights on this contract", {
+      field: "contract",
+    });
+  if (changes.baseUri !== undefined && earlier.some(({ freezeMetadata }) => freezeMetadata))
+    throw new ServiceError("metadata_frozen", "the metadata of this contract is being frozen by an earlier update", {
+      field: "baseUri",
+    });
+  const frozen = earlier.flatMap(({ roles = [] }) => roles.filter(({ freeze }) => freeze).map(({ role }) => role));
+  const role = changes.roles?.find((list) => frozen.includes(list.role))?.role;
+  if (role)
+    throw new ServiceError("value_error", `the list of role ${role} is being frozen by an earlier update`, {
+      field: "roles",
+    });
 }
 
 function checkChanges(input: UpdateContractInput): ContractChanges {

@@ -3,7 +3,7 @@ import { readProgress } from "../collections/confirmation-progress.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { getRequest, type ProductRequest } from "../products/get-request.ts";
 import { listMints } from "../products/list-requests.ts";
-import { countMoved } from "../products/moved-tokens.ts";
+import { readMintedFacts } from "../products/minted-facts.ts";
 import type { TokensPayload } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import { ok } from "./answer.ts";
@@ -33,32 +33,31 @@ export function addMinted(app: V0App, services: Services): void {
     const { number: pageNumber, size: pageSize } = pageParameters(input);
     input.check();
     const caller = c.get("caller");
-    const { mints, total } = await listMints(services, caller, { chain, pageNumber, pageSize });
-    const moved = await countMoved(services, mints);
+    const { nfts, total } = await listMints(services, caller, { chain, pageNumber, pageSize });
+    const factsOf = await readMintedFacts(services, nfts);
     return okRaw(c, {
       total,
-      minted_nfts: mints.flatMap((mint) =>
-        (mint.payload as TokensPayload).tokens.map((token) => {
-          const { contractName, frozen, count } = moved(mint, token.tokenId);
-          const hash = mint.transactionHash;
-          return {
-            chain: chain ?? mint.chain.name,
-            transaction_hash: hash,
-            transaction_external_url: hash && explorerUrl(mint.chain, chain ?? mint.chain.name, hash),
-            contract_name: contractName,
-            contract_address: (mint.payload as TokensPayload).contractAsSent,
-            type: (mint.payload as TokensPayload).type,
-            token_id: token.tokenId,
-            mint_to_address: token.to,
-            metadata_uri: token.uri ?? null,
-            quantity: new RawJson(token.quantity ?? "1"),
-            num_burned_or_transferred: new RawJson(String(count)),
-            burned_transferred_amount: new RawJson(String(count)),
-            metadata_frozen: frozen,
-            mint_date: naiveMicros(mint.createdMicros),
-          };
-        }),
-      ),
+      minted_nfts: nfts.map(({ mint, token }) => {
+        const { contractName, frozen, count } = factsOf(mint, token.tokenId);
+        const { contractAsSent, type } = mint.payload as TokensPayload;
+        const hash = mint.transactionHash;
+        return {
+          chain: chain ?? mint.chain.name,
+          transaction_hash: hash,
+          transaction_external_url: hash && explorerUrl(mint.chain, chain ?? mint.chain.name, hash),
+          contract_name: contractName,
+          contract_address: contractAsSent,
+          type,
+          token_id: token.tokenId,
+          mint_to_address: token.to,
+          metadata_uri: token.uri ?? null,
+          quantity: new RawJson(token.quantity ?? "1"),
+          num_burned_or_transferred: new RawJson(String(count)),
+          burned_transferred_amount: new RawJson(String(count)),
+          metadata_frozen: frozen,
+          mint_date: naiveMicros(mint.createdMicros),
+        };
+      }),
     });
   });
 }

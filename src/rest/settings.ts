@@ -6,12 +6,15 @@ import type { V0App } from "./app.ts";
 /** Names under which the original service showed its chains; the last is the test chain's older one. */
 const shown = { polygon: "polygon", goerli: "goerli", rinkeby: "goerli", ethereum: "ethereum" };
 
+/** Where there is no limit: old clients have a whole number of 32 bits there, and no null. */
+const unlimited = 2 ** 31 - 1;
+
 /** GET /me/settings */
 export function addSettings(app: V0App, services: Services): void {
   app.get("/me/settings", async (c) => {
     const account = await getAccount(services, c.get("session"));
     const { plan } = account;
-    const perMonth = plan.requestsPerMonth === null ? null : Number(plan.requestsPerMonth);
+    const perMonth = Number(plan.requestsPerMonth ?? unlimited);
     const others = account.usage.map((usage) => usage.chain).filter((chain) => !(chain in shown));
     const names: [string, string][] = [
       ...Object.entries(shown),
@@ -28,7 +31,7 @@ export function addSettings(app: V0App, services: Services): void {
         data_usage: { subscription_data_requests_made: account.requestsThisPeriod },
         data_limits: {
           subscription_data_requests_included: perMonth,
-          max_data_requests_per_second: plan.readsPerSecond,
+          max_data_requests_per_second: plan.readsPerSecond ?? unlimited,
           max_data_requests_per_month: perMonth,
         },
       },
@@ -73,14 +76,17 @@ function mintingOf(account: Account, chain: string) {
   const { plan } = account;
   return {
     minting_usage: { total_nfts_minted: usage.mintsTotal, subscription_nfts_minted: usage.mintsThisPeriod },
-    minting_limits: { subscription_mints_included: plan.mintsIncluded, max_mints: plan.maxMints },
+    minting_limits: {
+      subscription_mints_included: plan.mintsIncluded ?? unlimited,
+      max_mints: plan.maxMints ?? unlimited,
+    },
     contract_deployment_usage: {
       total_contracts_deployed: usage.contractsTotal,
       subscription_contracts_deployed: usage.contractsThisPeriod,
     },
     contract_deployment_limits: {
-      subscription_contracts_included: plan.contractsIncluded,
-      max_contracts: plan.maxContracts,
+      subscription_contracts_included: plan.contractsIncluded ?? unlimited,
+      max_contracts: plan.maxContracts ?? unlimited,
     },
     // Wei as texts: they do not fit a JSON number. A chain that is not served has none.
     gas_usage: { wei_today: known ? String(known.gasTodayWei) : null },

@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from "node:crypto";
+import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { addressBlock } from "../../src/accounts/address-block.ts";
+import { defaultPlans } from "../../src/auth/plans.ts";
 import { perDay } from "../../src/auth/rate-limit.ts";
 import { ApiServer } from "../setup/api-server.ts";
 import { send } from "../setup/send.ts";
@@ -63,10 +65,34 @@ test("updates count like deployments: a free account has twenty of both in a day
     if (result.status === "rejected")
       expect(result.reason).toMatchObject({
         code: "MY001",
-        message: expect.stringMatching(/20 deployments and updates/),
+        message: expect.stringMatching(/20 deployments and updates .* until 00:00 UTC.*update of their base URI/),
       });
   const paid = await api.account("growth");
   for (let count = 0; count < 25; count += 1) await accept(paid.id, "update");
+});
+
+test("old clients read a number for each limit, also where the plan has none", async () => {
+  for (const tier of ["free", "growth", "enterprise"] as const) {
+    const { key } = await api.account(tier);
+    const { body } = await send(`${api.url}/v0/me/settings`, { key });
+    const { data_usage_and_limits: reads, minting_usage_and_limits: minting } = body;
+    const numbers = [reads.data_limits, minting.goerli.minting_limits, minting.polygon.contract_deployment_limits];
+    for (const value of numbers.flatMap((limits) => Object.values(limits))) expect(value).toBeTypeOf("number");
+  }
+});
+
+test("the guide for those who migrate names the limits that a free key has", async () => {
+  const guide = await readFile(new URL("../../docs/migrating.md", import.meta.url), "utf8");
+  const plan = defaultPlans.free;
+  for (const figure of [
+    `${plan.transactionsPerDay} deployments and updates in a day (UTC), ${plan.transactionsPerMonth} in a month`,
+    `transfer ${plan.maxMints} tokens`,
+    `deploy ${plan.maxContracts} contracts`,
+    `${plan.deployRequestsPerDay} requests in a day that may deploy or mint, ${plan.deploysPerMinute} in a minute`,
+    `read ${plan.readsPerSecond} times in a second, ${Number(plan.requestsPerMonth).toLocaleString("en")} times in a month`,
+    `${Number(plan.uploadRequestsPerDay).toLocaleString("en")} files in a day, ${plan.uploadsPerMinute} in a minute`,
+  ])
+    expect(guide).toContain(figure);
 });
 
 test("a cancelled request is not counted only if it cost nothing", async () => {

@@ -113,3 +113,14 @@ test("one account makes the node answer so often and no more, and others are ans
   await expect.poll(() => codeOf(reportDeployment(services, other, unknown())), patient).toBe("not_found");
   await expect.poll(() => codeOf(prepareDeployment(services, other, launch())), patient).toBe("ok");
 });
+
+test("a transaction that the chain refused is reported as failed, and waited for no longer", async () => {
+  const data = await fixture.prepare(request());
+  const gas = ((await fixture.chain.estimateGas({ account: owner.account, data })) * 9n) / 10n;
+  await fixture.chain.setAutomine(false);
+  const hash = await owner.sendTransaction({ data, gas });
+  await fixture.chain.setAutomine(true);
+  await fixture.chain.mine({ blocks: 1 });
+  expect((await fixture.chain.getTransactionReceipt({ hash })).status).toBe("reverted");
+  expect((await report(hash)).userErrors).toMatchObject([{ code: "transaction_failed" }]);
+});

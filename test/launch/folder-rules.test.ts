@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { drawImage } from "../../bin/demo-images.ts";
 import { checkArtwork } from "../../bin/launch/check-artwork.ts";
-import { Journal, journalPath } from "../../bin/launch/journal.ts";
+import { nextDeploymentKey, openDeployment, openIntent } from "../../bin/launch/deploy.ts";
+import { type DeployInput, Journal, journalPath, type Step } from "../../bin/launch/journal.ts";
 import { readFolder } from "../../bin/launch/read-folder.ts";
 import { parseSettings, readSettings } from "../../bin/launch/settings.ts";
 import { linkedDocument } from "../../bin/launch/upload-documents.ts";
@@ -264,6 +265,35 @@ test("what systems and generators leave behind is left out with a warning", asyn
   expect(errors).toEqual([]);
   expect(warnings).toHaveLength(1);
   for (const path of [...junk, "metadata/__MACOSX"]) expect(warnings[0]).toContain(path);
+});
+
+test("a deployment that came to nothing is over: the next request has another key, and nothing of the old one's", () => {
+  const input = (idempotencyKey: string): DeployInput => ({ chain: "goerli", idempotencyKey });
+  const begun: Step = { step: "begun", at: "", id: "L", service: "", account: "" };
+  const intent = (key: string): Step => ({ step: "deploy_intent", at: "", input: input(key), predictedAddress: "" });
+  const sent = (id: string): Step => ({ step: "deployment", id, transactionHash: null, predictedAddress: "" });
+  const over = (state: string): Step => ({
+    step: "deploy_ended",
+    at: "",
+    idempotencyKey: "launch-L-1",
+    id: "a",
+    state,
+  });
+  const open = [begun, intent("launch-L-1"), sent("a")];
+  expect([openIntent({ steps: open })?.input, openDeployment({ steps: open })?.id]).toEqual([input("launch-L-1"), "a"]);
+  const refused: Step = { step: "deploy_refused", idempotencyKey: "launch-L-1", reason: "" };
+  for (const end of [over("CANCELLED"), over("EXPIRED"), over("FAILED_ONCHAIN"), refused]) {
+    const steps = [...open, end];
+    expect([openIntent({ steps }), openDeployment({ steps })]).toEqual([undefined, undefined]);
+    expect(nextDeploymentKey({ steps })).toBe("launch-L-2");
+    // Its answer is not known: the answer to the first one is not its own.
+    const again = [...steps, intent("launch-L-2")];
+    expect([openIntent({ steps: again })?.input, openDeployment({ steps: again })]).toEqual([
+      input("launch-L-2"),
+      undefined,
+    ]);
+    expect(openDeployment({ steps: [...again, sent("b")] })?.id).toBe("b");
+  }
 });
 
 test("a lock with one's own process number is an earlier container's, unless this process holds it", async () => {

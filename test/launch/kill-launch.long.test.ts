@@ -3,10 +3,12 @@ import { join } from "node:path";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Step } from "../../bin/launch/journal.ts";
+import { rpc } from "../chaos/fleet.ts";
+import { Client } from "../setup/client.ts";
 import { SeededGenerator } from "../setup/seeded-generator.ts";
 import { type RunningStack, startStackProcess } from "../setup/stack.ts";
 import { temporaryFolder } from "../setup/temporary-folder.ts";
-import { slowness } from "../setup/wait.ts";
+import { slowness, wait } from "../setup/wait.ts";
 import { makeArtwork } from "./artwork.ts";
 import { deployedCollections } from "./deployed-collections.ts";
 import { startLaunch } from "./launch-process.ts";
@@ -76,3 +78,58 @@ test("killed at 30 points, a launch ends as one collection, with each file store
     recorded.flatMap((step) => (step.step === "deployed" ? [step.address] : [])),
   );
 });
+
+test(
+  "a launch whose deployment ended without a collection begins another one, with what was uploaded",
+  async () => {
+    const { apiKey } = stack.ready;
+    const rpcUrl = stack.ready.rpcUrl ?? "";
+    const client = new Client(stack.ready);
+    const env = { MINTYARD_DATA_DIR: stack.dir, MINTYARD_KEY: apiKey };
+    const move = (state: string) => database.query("UPDATE service.relayer_wallet SET state = $1", [state]);
+    /** How the first deployment comes to nothing; each puts things right again. */
+    const ends: Record<string, (journal: string) => Promise<void>> = {
+      // Its bytes are signed, so an empty transaction takes their nonce.
+      cancelled: async (journal) => {
+        const sent = () =>
+          existsSync(journal) && /"step":"deployment","id":"([^"]+)"/.exec(readFileSync(journal, "utf8"))?.[1];
+        const id = await wait("the deployment", sent);
+        const cancel = "mutation ($id: ID!) { cancelDeployment(id: $id) { userErrors { message } } }";
+        const { body } = await client.graphql(cancel, { id });
+        expect(body["data"]).toEqual({ cancelDeployment: { userErrors: [] } });
+        await rpc(rpcUrl, "evm_setAutomine", [true]);
+      },
+      // Never signed: the wallet is halted.
+      expired: async () => {
+        const held = "SELECT id FROM service.intent WHERE kind = 'deploy' AND state = 'held'";
+        const id = await wait("a deployment that waits", async () => (await database.query(held)).rows[0]?.id);
+        const expire =
+          "UPDATE service.intent SET expires_at = clock_timestamp(), version = version + 1 WHERE id = $1 AND state = 'held'";
+        await database.query(expire, [id]);
+        const over = "SELECT FROM service.intent WHERE id = $1 AND state = 'expired'";
+        await wait("its end", async () => (await database.query(over, [id])).rowCount);
+        await move("open");
+      },
+    };
+    for (const [state, end] of Object.entries(ends)) {
+      const folder = join(dir, state);
+      await makeArtwork(folder, { count: 3, seed: seed + state.length, settings: { name: `Ended ${state}` } });
+      if (state === "cancelled") await rpc(rpcUrl, "evm_setAutomine", [false]);
+      else await move("halted");
+      const before = await deployedCollections(stack.ready);
+      const first = startLaunch([folder, "--yes"], env);
+      await end(`${folder}.launch.jsonl`);
+      const ended = await first.ended;
+      expect(ended.code, ended.stderr).toBe(1);
+      expect(ended.stderr).toContain(`ended as ${state}`);
+      const uploads = await numberOf("SELECT count(*) FROM service.upload");
+      const second = await startLaunch([folder, "--yes"], env).ended;
+      expect(second.code, second.stderr).toBe(0);
+      expect(await numberOf("SELECT count(*) FROM service.upload")).toBe(uploads);
+      expect(await deployedCollections(stack.ready)).toHaveLength(before.length + 1);
+      expect((await startLaunch([folder, "--yes"], env).ended).code).toBe(0);
+      expect(await deployedCollections(stack.ready)).toHaveLength(before.length + 1);
+    }
+  },
+  600_000 * slowness,
+);

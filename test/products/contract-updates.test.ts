@@ -3,6 +3,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { toBytes } from "../../src/db/bytes.ts";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
+import { runRelay } from "../../src/relay/track/run-relay.ts";
+import { Rounds } from "../../src/rounds.ts";
 import type { Services } from "../../src/services.ts";
 import { FaultyEndpoint } from "./faulty-endpoint.ts";
 import { ProductScenario, randomAddress } from "./scenario.ts";
@@ -74,6 +76,52 @@ test("one faulty endpoint of three writes nothing into the settings, where two h
     expect(await settingsOf(contract)).toEqual({ ...before, baseUri: "ipfs://a/", receiver: receiver.toLowerCase() });
   } finally {
     await faulty.stop();
+  }
+});
+
+test("updates that come together wait for one another to be mined, and all hold", async () => {
+  const contract = await s.contract();
+  const services = s.h.process({ CONFIRMATIONS_GOERLI: "12" });
+  const stop = new AbortController();
+  const relay = runRelay(services, new Rounds(stop.signal));
+  try {
+    const receiver = randomAddress();
+    const sent = await Promise.all([
+      change(contract, { baseUri: "ipfs://together/" }, services),
+      change(contract, { royaltiesBps: 321n }, services),
+      change(contract, { royaltiesAddress: receiver }, services),
+    ]);
+    for (const { request } of sent) await s.h.untilState(request.id, ["mined"]);
+    const all = { baseUri: "ipfs://together/", bps: 321n, receiver: receiver.toLowerCase() };
+    expect(await settingsOf(contract)).toEqual(all);
+    await s.h.chain.mine({ blocks: 12 });
+    for (const { request } of sent) await s.h.untilState(request.id, ["confirmed", "finalized"]);
+  } finally {
+    stop.abort();
+    await relay;
+  }
+});
+
+test("what an update under way takes away for good is refused before anything is spent", async () => {
+  const lists = (freeze: boolean) => ({ roles: [{ role: "mint" as const, addresses: [randomAddress()], freeze }] });
+  const cases = [
+    [{ freezeMetadata: true }, { baseUri: "ipfs://late/" }, "metadata_frozen"],
+    [{ exit: true }, { royaltiesBps: 1n }, "value_error"],
+    [lists(true), lists(false), "value_error"],
+  ] as const;
+  for (const [first, second, code] of cases) {
+    const contract = await s.contract();
+    await s.h.chain.setAutomine(false);
+    try {
+      await change(contract, first);
+      const accepted = async () => (await s.h.database.pool.query("SELECT FROM service.intent")).rowCount;
+      const before = await accepted();
+      await expect(change(contract, second)).rejects.toMatchObject({ code, message: expect.stringMatching(/earlier/) });
+      expect(await accepted()).toBe(before);
+    } finally {
+      await s.h.chain.setAutomine(true);
+      await s.h.chain.mine({ blocks: 1 });
+    }
   }
 });
 

@@ -10,6 +10,7 @@ import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
 import { getIntent, type Intent, moveIntent, newestRetry } from "../../src/relay/store/intents.ts";
 import { findReservation, listAttempts } from "../../src/relay/store/nonces.ts";
+import { waitForTurn } from "../../src/relay/store/update-order.ts";
 import { preflight } from "../../src/relay/submit/preflight.ts";
 import { reserveNonce } from "../../src/relay/submit/reserve-nonce.ts";
 import { submitIntent } from "../../src/relay/submit/submit-intent.ts";
@@ -43,20 +44,62 @@ test("an update is not made from a branch that lacks the one before it, which a 
   expect(await configOf(contract)).toMatchObject({ royaltiesBps: 777n, publicMintStart: 1_700_000_000n });
 });
 
-test("an update that has its nonce waits for those ahead of it that a reorganisation took: both hold", async () => {
-  const contract = await collection("Ahead");
-  const first = await update(contract, { royaltiesBps: 555n });
-  await until(first.id, ["confirmed"]);
-  const accepted = await assigned(contract, { publicMintStart: 1_600_000_000n });
+test("updates that are built on one that is mined hold, each once and in their order, when its block is taken", async () => {
+  const contract = await collection("Built upon");
+  const first = await update(contract, { royaltiesBps: 777n, prerevealTokenUri: "ipfs://first" });
+  await until(first.id, ["mined"]);
+  const second = await update(contract, { royaltiesBps: 778n });
+  await until(second.id, ["mined"]);
+  const third = await update(contract, { publicMintStart: 1_700_000_000n });
+  // Neither is built upon by another wallet, whose nonces keep no order with theirs.
+  const turns = fixture.wallets.map((wallet) => waitForTurn(fixture.services.db, third, toBytes(wallet), null));
+  expect(await Promise.all(turns)).toEqual([null, "an earlier update of this contract is under way"]);
   await takeAway(first);
-  await fixture.work();
-  expect((await getIntent(fixture.services.db, first.id)).state).toBe("in_flight");
-  const soon = await submitIntent(fixture.services, fixture.chain, await getIntent(fixture.services.db, accepted.id));
-  expect(soon).toMatchObject({ kind: "waiting", reason: "an earlier update of this contract is under way" });
-  await until(first.id, ["finalized"]);
-  await until(accepted.id, ["finalized"]);
-  expect(await configOf(contract)).toMatchObject({ royaltiesBps: 555n, publicMintStart: 1_600_000_000n });
+  for (const { id } of [first, second, third]) await until(id, ["finalized"]);
+  const all = { royaltiesBps: 778n, prerevealTokenURI: "ipfs://first", publicMintStart: 1_700_000_000n };
+  expect(await configOf(contract)).toMatchObject(all);
+  const { rows } = await fixture.database.pool.query(
+    `SELECT i.id FROM service.intent i JOIN service.nonce_reservation s ON s.intent_id = i.id
+     WHERE i.kind = 'update' ORDER BY s.mined_block, s.nonce`,
+  );
+  expect(rows.map(({ id }) => id)).toEqual([first.id, second.id, third.id]);
 });
+
+test("one that was to be cancelled is not built upon before it is confirmed", async () => {
+  const contract = await collection("To be cancelled");
+  const first = await update(contract, { royaltiesBps: 666n });
+  const [attempt] = await listAttempts(fixture.services.db, first.id);
+  const known = () => rpc(nodes.url, "eth_getTransactionByHash", [toHash(attempt?.hash ?? Buffer.alloc(0))]);
+  await expect.poll(known, patient).not.toBeNull();
+  await cancelIntent(fixture.services, fixture.caller.accountId, first.id);
+  await until(first.id, ["mined"]);
+  const second = await acceptOne(contract, { publicMintStart: 1_700_000_000n });
+  const soon = await submitIntent(fixture.services, fixture.chain, second);
+  expect(soon).toMatchObject({ kind: "waiting", reason: "an earlier update of this contract is under way" });
+  await until(second.id, ["finalized"]);
+  expect(await configOf(contract)).toMatchObject({ royaltiesBps: 666n, publicMintStart: 1_700_000_000n });
+});
+
+test.each(["mined", "confirmed"])(
+  "an update that has its nonce waits for those ahead of it that a reorganisation took, %s before: both hold",
+  async (state) => {
+    const contract = await collection("Ahead");
+    const first = await update(contract, { royaltiesBps: 555n });
+    await until(first.id, [state]);
+    const accepted = await assigned(contract, { publicMintStart: 1_600_000_000n });
+    await takeAway(first);
+    await fixture.work();
+    expect((await getIntent(fixture.services.db, first.id)).state).toBe("in_flight");
+    const soon = await submitIntent(fixture.services, fixture.chain, await getIntent(fixture.services.db, accepted.id));
+    expect(soon).toMatchObject({ kind: "waiting", reason: "an earlier update of this contract is under way" });
+    await expect(cancelIntent(fixture.services, fixture.caller.accountId, first.id)).rejects.toThrow(
+      /contains its changes/,
+    );
+    await until(first.id, ["finalized"]);
+    await until(accepted.id, ["finalized"]);
+    expect(await configOf(contract)).toMatchObject({ royaltiesBps: 555n, publicMintStart: 1_600_000_000n });
+  },
+);
 
 test.each([
   ["a block before its collection", false],

@@ -5,7 +5,7 @@ import type { Caller } from "../../src/auth/caller.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
 import { toBytes } from "../../src/db/bytes.ts";
 import { cancelIntent } from "../../src/relay/requests/cancel-intent.ts";
-import { untilSigned } from "../../src/relay/requests/until-signed.ts";
+import { turnMs, untilSigned } from "../../src/relay/requests/until-signed.ts";
 import { acceptUpdate } from "../../src/relay/requests/update-intent.ts";
 import type { ConfigChanges } from "../../src/relay/store/config-changes.ts";
 import { runRelay } from "../../src/relay/track/run-relay.ts";
@@ -111,6 +111,36 @@ test("updates accepted at once land in their order, each on top of the one befor
     [intents.map(({ id }) => id)],
   );
   expect(rows.map(({ id }) => id)).toEqual(intents.map(({ id }) => id));
+});
+
+test("an update is built on the one before as soon as that is mined, however many confirmations are wanted", async () => {
+  const services = h.process({ CONFIRMATIONS_GOERLI: "12" });
+  const stop = new AbortController();
+  const relay = runRelay(services, new Rounds(stop.signal));
+  try {
+    const ids: string[] = [];
+    for (let bps = 201n; bps <= 209n; bps += 1n) {
+      const changes = { royaltiesBps: bps, ...(bps === 201n ? { baseUri: "ipfs://nine/" } : {}) };
+      ids.push((await untilSigned(services, goerli(services), await accept(changes))).id);
+    }
+    const states = async () => {
+      const sent = "SELECT state FROM service.intent WHERE id = ANY($1) AND settled_at IS NULL";
+      return (await api.pool.query(sent, [ids])).rowCount;
+    };
+    expect(await states()).toBe(ids.length);
+    await h.untilState(ids.at(-1) ?? "", ["mined"]);
+    expect(await states()).toBe(ids.length);
+    expect(await runtimeConfig()).toMatchObject({ baseURI: "ipfs://nine/", royaltiesBps: 209n });
+    await h.chain.mine({ blocks: 12 });
+    for (const id of ids) await h.untilState(id, done);
+  } finally {
+    stop.abort();
+    await relay;
+  }
+});
+
+test("an update waits two slow blocks for its turn, and half a minute at most", () => {
+  expect([null, 2_000n, 12_000n, 60_000n].map(turnMs)).toEqual([10_000, 10_000, 24_000, 30_000]);
 });
 
 test("an update that the contract refuses keeps later ones waiting for ten minutes at most", async () => {

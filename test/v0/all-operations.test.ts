@@ -395,6 +395,15 @@ describe("operations on product contracts answer with the original's members, in
     await final(second.body.transaction_hash);
     const easily = await api.get(`/v0/mints/${second.body.transaction_hash}?chain=goerli`);
     expect(easily.body["token_id"]).toBe("2");
+    const listed = async (query: string) => (await api.get(`/v0/me/mints?chain=goerli${query}`)).body;
+    const { total, minted_nfts: nfts } = (await listed("")) as unknown as { total: number; minted_nfts: object[] };
+    expect(nfts).toHaveLength(total);
+    expect(nfts[0]).toMatchObject({ token_id: "2", contract_name: "Easy" });
+    // A page ends within a batch.
+    const pages = Array.from({ length: total }, (_, index) => listed(`&page_size=1&page_number=${index + 1}`));
+    expect((await Promise.all(pages)).map((page) => [page["total"], page["minted_nfts"]])).toEqual(
+      nfts.map((nft) => [total, [nft]]),
+    );
     const { body: report } = await api.get("/v0/reports/uris");
     expect(membersOf(report)).toBe("response report error");
     expect(membersOf(report["report"] ?? {})).toBe("metadata_uri_stats image_uri_stats animation_uri_stats");

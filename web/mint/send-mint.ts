@@ -1,3 +1,4 @@
+import { followTransaction } from "../shared/follow-transaction.ts";
 import type { Provider } from "../shared/wallets.ts";
 import { type MintCall, mintedTokens, quantity, type Receipt } from "./calls.ts";
 import { lacking, type Refusal, refusalOf } from "./refusals.ts";
@@ -14,8 +15,6 @@ export type Progress =
   | { step: "refused"; refusal: Refusal; hash?: Hex };
 
 const pollMs = 1_000;
-/** A transaction that its node has forgotten for so long was dropped. */
-const droppedMs = 60_000;
 
 /**
  * Checks, sends and follows a mint through the visitor's own wallet.
@@ -89,25 +88,8 @@ async function missingFunds(provider: Provider, call: MintCall): Promise<bigint>
 const roughGas = 100_000n;
 
 async function follow(provider: Provider, call: MintCall, hash: Hex, nonce: bigint): Promise<Progress> {
-  for (let lost = 0; ; await new Promise((done) => setTimeout(done, pollMs))) {
-    const receipt = await ask<Receipt>(provider, "eth_getTransactionReceipt", hash);
-    if (receipt) return ended(receipt, call, hash);
-    const known = await ask<object>(provider, "eth_getTransactionByHash", hash);
-    if (known) {
-      lost = 0;
-      continue;
-    }
-    lost += pollMs;
-    const used = await quantity(provider, "eth_getTransactionCount", [call.from, "latest"]).catch(() => nonce);
-    // Its receipt may have come between the two questions.
-    if (used > nonce && lost > 3 * pollMs) return gone("replaced", hash);
-    if (lost > droppedMs) return gone("dropped", hash);
-  }
-}
-
-/** A node that does not answer now may do so in a second; what was sent stays sent. */
-async function ask<T>(provider: Provider, method: string, hash: Hex): Promise<T | null> {
-  return (await provider.request({ method, params: [hash] }).catch(() => null)) as T | null;
+  const end = await followTransaction<Receipt>(provider, { hash, from: call.from, nonce });
+  return typeof end === "string" ? gone(end, hash) : ended(end, call, hash);
 }
 
 function ended(receipt: Receipt, call: MintCall, hash: Hex): Progress {

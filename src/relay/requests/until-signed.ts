@@ -2,8 +2,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../../backoff.ts";
 import type { Chain } from "../../chains.ts";
 import { ServiceError } from "../../errors/errors.ts";
+import { readChainPace } from "../chain/block-pace.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { loggable } from "../chain/node-failure.ts";
+import { replacesRecord } from "../chain/operation.ts";
 import { getIntent, type Intent, lostRequest } from "../store/intents.ts";
 import { broadcast } from "../submit/broadcast.ts";
 import type { Preflight } from "../submit/preflight.ts";
@@ -11,6 +13,8 @@ import type { Submission } from "../submit/submission.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 
 const signWithinMs = 10_000;
+/** An update waits for the one before it to be mined: two blocks, where those are slow. */
+const mostTurnMs = 30_000;
 const retryAfterMs = 200;
 /** A transaction that a node refuses because an earlier nonce has not reached it. Later tries are the worker's. */
 const earlyPause = { firstMs: 50, mostMs: 1_600 };
@@ -21,8 +25,8 @@ const mostTries = 6;
  * bytes are on disk and the relay finishes them whatever happens to this process.
  *
  * @returns the intent, in `signed` or any state after it.
- * @throws ServiceError `service_unavailable` when it could not be signed within ten seconds (it stays
- *   queued, and the same request asks for it again); `value_error` when it ended before it was signed.
+ * @throws ServiceError `service_unavailable` when it could not be signed within ten seconds, or two blocks for an update
+ *   (it stays queued, and the same request asks for it again); `value_error` when it ended before it was signed.
  */
 export async function untilSigned(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent> {
   const signed = await waitForSignature(services, chain, intent);
@@ -31,13 +35,17 @@ export async function untilSigned(services: RelayContext, chain: Chain, intent: 
 }
 
 async function waitForSignature(services: RelayContext, chain: Chain, intent: Intent): Promise<Intent> {
-  const end = performance.now() + signWithinMs;
+  const begun = performance.now();
+  let end = begun + signWithinMs;
+  let waited = false;
   let ready: Preflight | null = null;
   for (let current = intent; ; current = await getIntent(services.db, intent.id)) {
     const submission = await trySubmit(services, chain, current, ready);
     if ("kind" in submission) {
       if (submission.kind === "signed") return submission.intent;
       if (submission.kind === "over") throw ended(submission.intent);
+      if (!waited && replacesRecord(intent.kind)) end = begun + (await readTurnMs(services, chain));
+      waited = true;
       if (submission.kind === "held" || performance.now() > end) throw notYet(submission.intent, submission.reason);
       ready = submission.ready;
     } else if (performance.now() > end) {
@@ -45,6 +53,18 @@ async function waitForSignature(services: RelayContext, chain: Chain, intent: In
     }
     await sleep(retryAfterMs);
   }
+}
+
+/** A development chain makes its blocks at once, or when it is told to. */
+async function readTurnMs(services: RelayContext, chain: Chain): Promise<number> {
+  return chain.local
+    ? signWithinMs
+    : turnMs((await readChainPace(services.relay.nodes(chain), chain))?.blockMs ?? null);
+}
+
+/** How long an update waits for its turn, in milliseconds. @param blockMs the chain's block time; null: not known. */
+export function turnMs(blockMs: bigint | null): number {
+  return Math.min(Math.max(signWithinMs, 2 * Number(blockMs ?? 0n)), mostTurnMs);
 }
 
 async function trySubmit(

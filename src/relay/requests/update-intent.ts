@@ -24,6 +24,8 @@ export interface UpdateRequest {
   royaltiesAddressAsSent?: string | undefined;
   /** The client's own key, valid for ever; null: an equal update is the same one while no other came between. */
   idempotencyKey: string | null;
+  /** What an equal update without a key did was changed since by others: this one is another one. */
+  undone?: boolean;
   /** A new presale list; `changes.presaleMerkleRoot` has to be its root. */
   allowlist: { root: Hex; entries: readonly string[] } | null;
 }
@@ -58,7 +60,7 @@ export async function acceptUpdate(services: RelayContext, request: UpdateReques
     findKey(services.db, tenantId, request.idempotencyKey, requestHash),
     refreshFees(services, chain),
   ]);
-  if (repeats) return repeats;
+  if (repeats && !request.undone) return repeats;
   return await acceptIntent(services.db, {
     id: randomUUID(),
     tenantId,

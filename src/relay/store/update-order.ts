@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import { type Kysely, sql } from "kysely";
 import type { Hash } from "viem";
 import { toHash } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
@@ -19,26 +19,42 @@ const underWay = "an earlier update of this contract is under way";
 
 /**
  * Why an update may not take a nonce now; null when it may. `updateConfig` replaces a whole record, so
- * one made from a state that an earlier one is about to change would take that change back.
+ * one made from a state that an earlier one is about to change would take that change back. One that is mined is built
+ * upon: if its block goes away, nonces keep the order, and the later record contains what it changed.
  *
- * Safe only in the transaction that holds the row of the service's admin wallet: all updates go there.
+ * Safe only in the transaction that holds the wallet's row: it locks what is built upon, so that nobody takes its block back
+ * and cancels it meanwhile.
  *
+ * @param sender null before the wallet is chosen.
  * @param basis null before the call is made.
  */
 export async function waitForTurn(
   db: Kysely<Database>,
   intent: Intent,
+  sender: Buffer | null,
   basis: UpdateBasis | null,
 ): Promise<string | null> {
   if (!isOrdered(intent)) return null;
+  if (sender) await others(db, intent).select("i.id").where(isBuiltUpon(intent, sender)).forShare(["i"]).execute();
   const before = await others(db, intent)
     .select("i.id")
     .where("i.state", "not in", [...endedStates, "confirmed"])
     .where((eb) => eb.or([eb("i.seq", "<", intent.seq), eb("s.nonce", "is not", null)]))
+    .where((eb) => eb.not(isBuiltUpon(intent, sender)))
     .limit(1)
     .executeTakeFirst();
   if (before) return underWay;
   return await lacksNewest(db, intent, basis);
+}
+
+/**
+ * Whether the update in row `i` may be a later one's basis before it is confirmed: after a reorganisation it is mined ahead
+ * of it again, by its lower nonce of the same wallet, and with the same call. One that was to be cancelled may be mined as
+ * nothing then, and what was accepted later decides what of an earlier one is wanted.
+ */
+function isBuiltUpon({ seq }: Intent, sender: Buffer | null) {
+  return sql<boolean>`(i.state = 'mined' AND i.seq < ${seq} AND i.cancel_requested_at IS NULL
+    AND (${sender}::bytea IS NULL OR s.addr IS NOT DISTINCT FROM ${sender}::bytea))`;
 }
 
 /**
@@ -59,6 +75,7 @@ export async function waitForThoseAhead(
     .select("i.id")
     .where("i.state", "not in", [...endedStates, "confirmed"])
     .where((eb) => eb.or([eb("s.addr", "<>", reservation.addr), eb("s.nonce", "<", reservation.nonce)]))
+    .where((eb) => eb.not(isBuiltUpon(intent, reservation.addr)))
     .limit(1)
     .executeTakeFirst();
   if (ahead) return underWay;
@@ -71,25 +88,36 @@ async function lacksNewest(db: Kysely<Database>, intent: Intent, basis: UpdateBa
   return (newest?.hash ?? null) === basis.after ? null : "another update of this contract was mined meanwhile";
 }
 
+/** Where an update stands on the chain. */
+export interface MinedUpdate extends BlockRef {
+  transaction: Hash | null;
+  /** No reorganisation that is reckoned with takes it away any more. */
+  final: boolean;
+  /** One endpoint says so: it is not confirmed. */
+  unconfirmed: boolean;
+}
+
 /**
  * Where the newest mined update of the same collection stands, as far as is known. A call may only be made
  * from a state that has this very block below it: the same number on another branch lacks its effect.
- *
- * @returns `final`: no reorganisation that is reckoned with takes it away any more.
  */
-export async function newestUpdate(
-  db: Kysely<Database>,
-  intent: Intent,
-): Promise<(BlockRef & { final: boolean }) | null> {
+export async function newestUpdate(db: Kysely<Database>, intent: Intent): Promise<MinedUpdate | null> {
   const row = await others(db, intent)
-    .select(["s.mined_block", "s.mined_block_hash", "i.state"])
+    .select(["s.mined_block", "s.mined_block_hash", "s.mined_attempt", "i.state"])
     .where("s.mined_block", "is not", null)
     .orderBy("s.mined_block", "desc")
+    // Of one block, the last in it.
+    .orderBy("s.nonce", "desc")
     .limit(1)
     .executeTakeFirst();
   if (!row?.mined_block || !row.mined_block_hash) return null;
-  const final = (endedStates as readonly string[]).includes(row.state);
-  return { number: row.mined_block, hash: toHash(row.mined_block_hash), final };
+  return {
+    number: row.mined_block,
+    hash: toHash(row.mined_block_hash),
+    transaction: row.mined_attempt && toHash(row.mined_attempt),
+    final: (endedStates as readonly string[]).includes(row.state),
+    unconfirmed: row.state === "mined",
+  };
 }
 
 /**
@@ -123,13 +151,13 @@ function isOrdered({ kind }: Intent): boolean {
   return kind === "update" || kind === "contract_update";
 }
 
-/** Whether a signed call contains what this update changes: then it will hold, whatever becomes of its own transaction. */
+/** Whether a call that has its nonce contains what this update changes: then it will hold, whatever becomes of its own transaction. */
 export async function isInLaterUpdate(db: Kysely<Database>, intent: Intent): Promise<boolean> {
   if (!isOrdered(intent)) return false;
   const row = await others(db, intent)
     .select("i.id")
     .where("i.seq", ">", intent.seq)
-    .where("i.state", "in", ["signed", "in_flight", "mined", "confirmed", "finalized"])
+    .where("i.state", "in", ["assigned", "signed", "in_flight", "mined", "mined_reverted", "confirmed", "finalized"])
     .limit(1)
     .executeTakeFirst();
   return row !== undefined;

@@ -9,7 +9,7 @@ import { type Fees, freshFees } from "../chain/fees.ts";
 import { intrinsicGas } from "../chain/intrinsic-gas.ts";
 import { askNode } from "../chain/node-failure.ts";
 import { replacesRecord } from "../chain/operation.ts";
-import { agreeOnBytes } from "../chain/quorum.ts";
+import { agreeOnBytes, agreeOnOutcome } from "../chain/quorum.ts";
 import { calls, parseMarket, parseQuantity } from "../chain/reads.ts";
 import { explainRevert, isRefusal } from "../chain/revert.ts";
 import type { Node } from "../chain/rpc-nodes.ts";
@@ -74,6 +74,12 @@ async function preflightUpdate(
   const after = await newestUpdate(services.db, intent);
   const superseded = await supersededMembers(services.db, intent);
   const nodes = services.relay.nodes(chain);
+  // What the next record is made from is mined for enough endpoints; of what is confirmed they have said so.
+  if (after?.unconfirmed && after.transaction) {
+    const outcome = { hash: after.transaction, blockHash: after.hash, succeeded: true };
+    if ((await agreeOnOutcome(nodes, chain.relay.quorum, outcome)) !== "agreed")
+      return { waits: "the endpoints do not say the same of this contract's last update" };
+  }
   const isAgreed = (call: RpcCall, answer: Hex) => agreeOnBytes(nodes, chain.relay.quorum, call, answer);
   let waits: NotYet | null = null;
   try {

@@ -8,6 +8,7 @@ import { type Block, calls, parseBlock, parseBlockOrNull, parseHex } from "../ch
 import type { Node } from "../chain/rpc-nodes.ts";
 import type { Intent } from "../store/intents.ts";
 import type { BlockRef } from "../store/nonces.ts";
+import type { MinedUpdate } from "../store/update-order.ts";
 
 /** What the node shows is not what the call has to be made from: a moment later it may be. */
 export interface NotYet {
@@ -30,7 +31,7 @@ const lacking: NotYet = { waits: "the node does not have this contract's last up
  * reorganisation may come between two answers, so nothing is asked by number alone: the configuration is read by the
  * block's hash (EIP-1898), and that block has to descend from the earlier update's, header by header.
  *
- * @param after the block of the update before; `final`: every branch has it.
+ * @param after the update before; where it is final, every branch has its block.
  * @param superseded members that are left as they are.
  * @param isAgreed whether enough endpoints report what this one reported.
  * @throws NodeFault when the node gives no usable answer.
@@ -38,7 +39,7 @@ const lacking: NotYet = { waits: "the node does not have this contract's last up
 export async function prepareUpdate(
   node: Node,
   intent: Intent,
-  after: (BlockRef & { final: boolean }) | null,
+  after: MinedUpdate | null,
   superseded: ReadonlySet<string>,
   isAgreed: (call: RpcCall, answer: Hex) => Promise<boolean>,
 ): Promise<IntentCall | NotYet | Refusal> {

@@ -6,7 +6,7 @@ import { toBytes } from "../../db/bytes.ts";
 import type { Database } from "../../db/database.ts";
 import type { RelayContext } from "../chain/context.ts";
 import type { Fees } from "../chain/fees.ts";
-import { callKind } from "../chain/operation.ts";
+import { callKind, replacesRecord } from "../chain/operation.ts";
 import { batched } from "../store/batch.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { asMoved, type Intent, type Moved } from "../store/intents.ts";
@@ -66,7 +66,9 @@ export async function reserveNonce(
   genesisHash: Hash,
 ): Promise<Assignment> {
   // A connection sees the rows of one account. Updates look at each other's rows, so each goes alone.
-  const name = intent.kind === "update" ? intent.id : `${intent.tenant_id} ${chain.id} ${ready.sender} ${genesisHash}`;
+  const name = replacesRecord(intent.kind)
+    ? intent.id
+    : `${intent.tenant_id} ${chain.id} ${ready.sender} ${genesisHash}`;
   const assign = mayShare(intent) ? shareTogether : assignTogether;
   const assignment = await assign(services, name, { chain, intent, ready, genesisHash });
   if (assignment.kind === "assigned") failpoint("assign-after-commit");
@@ -176,7 +178,7 @@ async function refuse(
   if (wallet.state !== "open") return hold("wallet", `the wallet is ${wallet.state}`);
   const full = isFull({ chain, open }, ahead);
   if (full) return full;
-  const turn = (await waitForTurn(db, intent, ready.call.basis)) ?? (await waitForTokenTurn(db, intent, addr));
+  const turn = (await waitForTurn(db, intent, addr, ready.call.basis)) ?? (await waitForTokenTurn(db, intent, addr));
   if (turn) return { kind: "wait", reason: turn };
   if (ready.balanceWei - open.reservedWei >= neededWei) return null;
   wallet.state = "paused_funds";

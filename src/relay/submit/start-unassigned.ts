@@ -40,7 +40,8 @@ export async function startUnassigned(
       (await getIntent(services.db, intent.id))
     );
   }
-  const turn = (await waitForTurn(services.db, intent, null)) ?? (await waitForTokenTurn(services.db, intent, null));
+  const turn =
+    (await waitForTurn(services.db, intent, null, null)) ?? (await waitForTokenTurn(services.db, intent, null));
   if (turn) return { kind: "waiting", intent, reason: turn, ready: null };
   const choice = await chooseWallet(services, chain, intent);
   const claimed = choice.found ? await claimFound(services, chain, intent) : null;

@@ -1,5 +1,6 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
+import type { IntentKind } from "../../db/tables/relay.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isIntentDone } from "../chain/intent-done.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
@@ -42,7 +43,7 @@ export async function listAssigned(services: RelayContext, chain: Chain): Promis
 
 /**
  * A page of the intents without a nonce, in the order of acceptance. Fresh ones are left to the request that made them.
- * Of the updates of one collection only the first can be tried; the others would take all places for nothing.
+ * Of the updates of one contract only the first that is in no block can be tried; the others would take all places for nothing.
  *
  * @param after the order of acceptance (`seq`) to go on behind.
  * @returns fewer than a page when there are no more.
@@ -52,7 +53,11 @@ export async function listUnassigned(
   chain: Chain,
   after: bigint,
 ): Promise<{ intents: Intent[]; more: boolean }> {
-  const over = sql.join([...endedStates, "confirmed"].map((state) => sql.lit(state)));
+  const over = sql.join([...endedStates, "confirmed", "mined"].map((state) => sql.lit(state)));
+  const isFirst = (kind: IntentKind) => sql<boolean>`(i.kind <> ${sql.lit(kind)} OR NOT EXISTS (
+    SELECT FROM service.intent e
+    WHERE e.kind = ${sql.lit(kind)} AND e.chain_id = i.chain_id AND e.predicted_addr = i.predicted_addr AND e.seq < i.seq
+      AND e.state NOT IN (${over})))`;
   const intents = await services.db
     .selectFrom("service.intent as i")
     .selectAll()
@@ -60,12 +65,8 @@ export async function listUnassigned(
     .where("i.state", "in", [...unassignedStates])
     .where("i.seq", ">", after)
     .where(sql<boolean>`i.updated_at < CASE i.state WHEN 'held' THEN ${msAgo(retryHeldMs)} ELSE ${msAgo(freshMs)} END`)
-    .where(
-      sql<boolean>`(i.kind <> 'update' OR NOT EXISTS (
-        SELECT FROM service.intent e
-        WHERE e.kind = 'update' AND e.chain_id = i.chain_id AND e.predicted_addr = i.predicted_addr AND e.seq < i.seq
-          AND e.state NOT IN (${over})))`,
-    )
+    .where(isFirst("update"))
+    .where(isFirst("contract_update"))
     .orderBy("i.seq")
     .limit(page)
     .execute();

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { coinOf, formatEther, formatFee } from "../../shared/amounts.ts";
+import { followTransaction } from "../../shared/follow-transaction.ts";
 import { isRejection, type Wallet } from "../../shared/wallets.ts";
 import type { Collection } from "../collections.ts";
 import { type InstalledChain, useInstallation, useWallets } from "../installation.ts";
@@ -72,14 +73,16 @@ async function withdrawWith(
   const [gas, price] = await Promise.all([ask<string>("eth_estimateGas", call), ask<string>("eth_gasPrice")]);
   const fee = `about ${formatFee(BigInt(gas) * BigInt(price))} ${coin} for the network`;
   say(`Confirm in your wallet: ${formatEther(balance)} ${coin} to the treasury; it costs ${fee}.`);
+  const nonce = BigInt(await ask<string>("eth_getTransactionCount", from, "latest"));
   const hash = await ask<string>("eth_sendTransaction", call);
-  for (;;) {
-    say(`Sent; waiting for a block. Transaction ${hash}`);
-    const receipt = await ask<{ status: string } | null>("eth_getTransactionReceipt", hash).catch(() => null);
-    if (receipt) {
-      if (BigInt(receipt.status) !== 1n) throw new Error("The transaction failed; the money is still in the contract.");
-      return `${formatEther(balance)} ${coin} are in the treasury. Transaction ${hash}`;
-    }
-    await new Promise((done) => setTimeout(done, 1_000));
-  }
+  say(`Sent; waiting for a block. Transaction ${hash}`);
+  const end = await followTransaction<{ status: string }>(provider, { hash, from: from ?? "", nonce });
+  if (end === "replaced")
+    throw new Error(
+      "Another transaction of this wallet took this one's place: you sped it up or cancelled it. Your wallet shows what became of it.",
+    );
+  if (end === "dropped")
+    throw new Error("The network has dropped the transaction; the money is still in the contract. Withdraw again.");
+  if (BigInt(end.status) !== 1n) throw new Error("The transaction failed; the money is still in the contract.");
+  return `${formatEther(balance)} ${coin} are in the treasury. Transaction ${hash}`;
 }

@@ -50,7 +50,11 @@ export function DeployStep({ draft, change, clear }: StepProps & { clear: () => 
     },
     onError: (error) => {
       // What was refused was not accepted; anything else may have been.
-      if (error instanceof ApiError && error.status < 500) change({ deploying: false });
+      if (!(error instanceof ApiError) || error.status >= 500) return;
+      // What was accepted under this key has ended without a collection: another key makes a new deployment, once asked for.
+      const isOver = error.problems.some(({ field }) => field === "Idempotency-Key");
+      change(isOver ? { deploying: false, idempotencyKey: "" } : { deploying: false });
+      if (isOver) plan.reset();
     },
   });
   const [asked, setAsked] = useState<string | null>(null);

@@ -75,10 +75,25 @@ async function deploymentOf({ chain, transactionHash: hash }: Draft): Promise<Wa
   }
 }
 
+/** Since when no node of the server's has known a wallet's transaction. */
+const unknownSince = new Map<string, number>();
+/** Then its wallet has replaced it, or the network has dropped it. */
+const droppedMs = 60_000;
+
 /** The server looks for the transaction of a wallet once it was told of it; until then it is asked again. */
 async function ownDeployment(draft: Draft): Promise<Way> {
+  const { chain, transactionHash: hash } = draft;
   const found = await deploymentOf(draft);
   if (found.address) return found;
-  const waits = await reportOwnDeployment(draft.chain, draft.transactionHash);
-  return { address: null, text: waits ?? "Your wallet has sent it; it waits for its confirmation.", failed: false };
+  const refused = await reportOwnDeployment(chain, hash);
+  if (refused && refused.code !== "not_found") return { address: null, text: `${refused.message}.`, failed: true };
+  if (!refused) unknownSince.delete(hash);
+  else if (!unknownSince.has(hash)) unknownSince.set(hash, Date.now());
+  if (Date.now() - (unknownSince.get(hash) ?? Date.now()) > droppedMs)
+    return {
+      ...{ address: null, failed: true },
+      text: "The network does not know this transaction any more. If your wallet sped it up, the collection appears among your collections; look there before you deploy again.",
+    };
+  const waits = refused?.message ?? "Your wallet has sent it; it waits for its confirmation.";
+  return { address: null, text: waits, failed: false };
 }

@@ -10,7 +10,7 @@ const prepareQuery = `mutation ($input: DeployCollectionInput!, $sender: Address
   }
 }`;
 const reportQuery = `mutation ($chain: ChainName!, $hash: Hex!) {
-  reportDeployment(chain: $chain, transactionHash: $hash) { collection userErrors { message } }
+  reportDeployment(chain: $chain, transactionHash: $hash) { collection userErrors { code message } }
 }`;
 
 interface Prepared {
@@ -72,11 +72,16 @@ export async function deployWithWallet(
   return hash;
 }
 
+interface Refusal {
+  code: string;
+  message: string;
+}
+
 /** Tells the server which transaction it was. @returns why it does not take it; null once it does. */
-export async function reportOwnDeployment(chain: string, hash: string): Promise<string | null> {
-  interface Answer {
-    reportDeployment: { userErrors: { message: string }[] };
-  }
-  const { reportDeployment } = await graphql<Answer>(reportQuery, { chain, hash });
-  return reportDeployment.userErrors[0]?.message ?? null;
+export async function reportOwnDeployment(chain: string, hash: string): Promise<Refusal | null> {
+  const { reportDeployment } = await graphql<{ reportDeployment: { userErrors: Refusal[] } }>(reportQuery, {
+    chain,
+    hash,
+  });
+  return reportDeployment.userErrors[0] ?? null;
 }

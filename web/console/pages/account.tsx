@@ -19,7 +19,8 @@ interface Settings {
   profile: { name: string; email: string };
   data_usage_and_limits: {
     data_usage: { subscription_data_requests_made: number };
-    data_limits: { max_data_requests_per_month: number | null };
+    /** 2^31 - 1 where there is no limit. */
+    data_limits: { max_data_requests_per_month: number };
   };
   storage_usage_and_limits: {
     storage_usage: { stored_bytes: number };
@@ -50,7 +51,7 @@ function Usage({ settings }: { settings: Settings }) {
   const { storage_usage: stored, storage_limits: room } = settings.storage_usage_and_limits;
   const { transaction_usage: sent, transaction_limits: allowed } = settings.transaction_usage_and_limits;
   const of = (limit: number | null, text = (value: number) => value.toLocaleString()) =>
-    limit === null ? ", without a limit" : ` of ${text(limit)}`;
+    limit === null || limit === 2 ** 31 - 1 ? ", without a limit" : ` of ${text(limit)}`;
   return (
     <section className="card" aria-labelledby="usage">
       <h2 id="usage">{settings.profile.name}</h2>

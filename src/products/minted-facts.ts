@@ -1,6 +1,9 @@
 import { sql } from "kysely";
+import { LRUCache } from "lru-cache";
+import { parseAbi } from "viem";
+import { entryBound } from "../cache-bounds.ts";
 import { toBytes } from "../db/bytes.ts";
-import type { TokensPayload } from "../relay/store/operation-payload.ts";
+import type { OperationToken } from "../relay/store/operation-payload.ts";
 import type { Services } from "../services.ts";
 import type { ProductRequest } from "./get-request.ts";
 
@@ -12,16 +15,21 @@ export interface MintedFacts {
   frozen: boolean;
 }
 
+interface MintedToken {
+  mint: ProductRequest;
+  token: OperationToken;
+}
+
 /**
  * What became of minted tokens by later requests, and what their contracts are called; in one statement.
  *
  * @returns a look-up by mint and token id.
  */
-export async function countMoved(
+export async function readMintedFacts(
   services: Services,
-  mints: readonly ProductRequest[],
+  nfts: readonly MintedToken[],
 ): Promise<(mint: ProductRequest, tokenId: string) => MintedFacts> {
-  const places = mints.map(({ chain, contract }) => ({ chain_id: chain.id, contract: toBytes(contract) }));
+  const places = nfts.map(({ mint: { chain, contract } }) => ({ chain_id: chain.id, contract: toBytes(contract) }));
   const { rows } = await sql<{
     chain_id: number;
     contract: Buffer;
@@ -43,19 +51,43 @@ export async function countMoved(
     FROM places p LEFT JOIN LATERAL (
       SELECT i.kind, jsonb_array_elements(i.payload -> 'tokens') AS token FROM service.intent i
       WHERE i.chain_id = p.chain_id AND i.predicted_addr = p.contract AND i.kind IN ('burn', 'transfer', 'token_update')
-        AND i.state IN ('confirmed', 'finalized')) t ON t.token ->> 'tokenId' = ANY (${mints.flatMap(({ payload }) =>
-          (payload as TokensPayload).tokens.map(({ tokenId }) => tokenId),
-        )}::text[])
+        AND i.state IN ('confirmed', 'finalized')) t ON t.token ->> 'tokenId' = ANY (${nfts.map(({ token }) => token.tokenId)}::text[])
     GROUP BY p.chain_id, p.contract, t.token ->> 'tokenId'`.execute(services.db);
   const found = new Map(rows.map((row) => [`${row.chain_id} ${row.contract.toString("hex")} ${row.token_id}`, row]));
   const names = new Map(rows.map((row) => [`${row.chain_id} ${row.contract.toString("hex")}`, row.name]));
-  return ({ chain, contract }, tokenId) => {
-    const place = `${chain.id} ${contract.slice(2)}`;
-    const row = found.get(`${place} ${tokenId}`);
+  // The contract of easy mints is no account's, so no request has its name.
+  for (const { mint } of nfts) {
+    const place = placeOf(mint);
+    if (!names.get(place)) names.set(place, await readName(services, mint));
+  }
+  return (mint, tokenId) => {
+    const row = found.get(`${placeOf(mint)} ${tokenId}`);
     return {
-      contractName: names.get(place) ?? null,
+      contractName: names.get(placeOf(mint)) ?? null,
       count: BigInt(row?.moved ?? 0),
       frozen: row?.frozen ?? false,
     };
   };
+}
+
+function placeOf({ chain, contract }: ProductRequest): string {
+  return `${chain.id} ${contract.slice(2)}`;
+}
+
+/** By chain and contract: a name never changes. */
+const namesRead = new LRUCache<string, string>(entryBound(1_000));
+const abi = parseAbi(["function name() view returns (string)"]);
+
+/** @returns null while the node does not answer. */
+async function readName(services: Services, mint: ProductRequest): Promise<string | null> {
+  const place = placeOf(mint);
+  const known = namesRead.get(place);
+  if (known !== undefined) return known;
+  const question = { address: mint.contract, abi, functionName: "name" } as const;
+  const name = await services
+    .rpc(mint.chain)
+    .readContract(question)
+    .catch(() => null);
+  if (name !== null) namesRead.set(place, name);
+  return name;
 }

@@ -1,0 +1,50 @@
+import { type Hash, parseGwei } from "viem";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { followTransaction } from "../../web/shared/follow-transaction.ts";
+import { directClient } from "../relay/harness.ts";
+import { startTestChain, type TestChain } from "../setup/local-chain.ts";
+
+let node: TestChain;
+let chain: ReturnType<typeof directClient>;
+beforeAll(async () => {
+  node = await startTestChain();
+  chain = directClient(node);
+  await chain.setAutomine(false);
+});
+afterAll(async () => node?.stop());
+
+const request = async ({ method, params = [] }: { method: string; params?: readonly unknown[] }) =>
+  await chain.request({ method, params } as never);
+
+/** What a wallet sends while nothing is mined; `gwei` is its fee. */
+async function send(gwei: string, more: object = {}): Promise<{ hash: Hash; from: string; nonce: bigint }> {
+  const [from = ""] = (await request({ method: "eth_accounts" })) as string[];
+  const nonce = BigInt((await request({ method: "eth_getTransactionCount", params: [from, "latest"] })) as string);
+  const fee = `0x${parseGwei(gwei).toString(16)}`;
+  const call = { from, to: from, gas: "0x186a0", maxFeePerGas: fee, maxPriorityFeePerGas: fee, ...more };
+  return { hash: (await request({ method: "eth_sendTransaction", params: [call] })) as Hash, from, nonce };
+}
+
+const follow = (sent: Parameters<typeof followTransaction>[1]) =>
+  followTransaction<{ status: string }>({ request }, sent, 10);
+
+test("a transaction that its wallet replaced, or that the network dropped, is waited for no longer", async () => {
+  const slow = await send("10");
+  const waits = follow(slow);
+  await send("50", { nonce: `0x${slow.nonce.toString(16)}` });
+  await chain.mine({ blocks: 1 });
+  expect(await waits).toBe("replaced");
+
+  const dropped = await send("10");
+  const forgotten = follow(dropped);
+  await chain.dropTransaction({ hash: dropped.hash });
+  expect(await forgotten).toBe("dropped");
+});
+
+test("one behind others of its wallet is waited for until it is mined", async () => {
+  const first = await send("10");
+  const second = await send("10");
+  const ends = Promise.all([follow(first), follow(second)]);
+  await chain.mine({ blocks: 1 });
+  expect(await ends).toMatchObject([{ status: "0x1" }, { status: "0x1" }]);
+});

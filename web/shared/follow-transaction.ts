@@ -1,0 +1,43 @@
+/** Of a wallet, what is asked here. */
+interface Provider {
+  request(call: { method: string; params?: readonly unknown[] }): Promise<unknown>;
+}
+
+const pollMs = 1_000;
+/** A transaction that its node has forgotten for so long was dropped. */
+const droppedMs = 60_000;
+
+/**
+ * Waits until a wallet's transaction is in a block, or never will be.
+ *
+ * @param sent its `nonce` is the count of the sender before it was sent.
+ * @param every milliseconds between two looks.
+ * @returns the receipt; `replaced`: the wallet used its nonce for another; `dropped`: the network has forgotten it.
+ */
+export async function followTransaction<Receipt extends object>(
+  provider: Provider,
+  sent: { hash: string; from: string; nonce: bigint },
+  every = pollMs,
+): Promise<Receipt | "replaced" | "dropped"> {
+  // A node that does not answer now may do so in a second; what was sent stays sent.
+  const ask = async <T>(method: string, ...params: unknown[]) =>
+    (await provider.request({ method, params }).catch(() => null)) as T | null;
+  const { hash, from, nonce } = sent;
+  let own = nonce;
+  for (let lost = 0; ; await new Promise((done) => setTimeout(done, every))) {
+    const receipt = await ask<Receipt>("eth_getTransactionReceipt", hash);
+    if (receipt) return receipt;
+    const known = await ask<{ nonce: string }>("eth_getTransactionByHash", hash);
+    if (known) {
+      lost = 0;
+      // Others of this wallet may have waited before it.
+      own = BigInt(known.nonce);
+      continue;
+    }
+    lost += every;
+    const used = BigInt((await ask<string>("eth_getTransactionCount", from, "latest")) ?? own);
+    // Its receipt may have come between the two questions.
+    if (used > own && lost > 3 * every) return "replaced";
+    if (lost > (droppedMs / pollMs) * every) return "dropped";
+  }
+}
