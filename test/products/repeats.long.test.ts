@@ -498,6 +498,7 @@ test.each(Object.entries(requests))(
     const doomed = await make();
     await s.h.chain.setAutomine(false);
     const failed = await hashOf(doomed);
+    await s.h.pooled(s.services, failed as Hex);
     await doomed.refuse.ahead();
     await s.h.chain.mine({ blocks: 1 });
     await s.h.chain.setAutomine(true);
