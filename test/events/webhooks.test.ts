@@ -29,6 +29,15 @@ afterAll(async () => await fixture?.stop());
 const until = async (condition: () => unknown) =>
   await vi.waitFor(async () => expect(await condition()).toBeTruthy(), patient);
 
+/** What came to a path, each event once: one whose answer was late on a busy machine is sent again. */
+const eventsAt = (path: string) => [
+  ...new Map(
+    receiver.received
+      .filter((message) => message.path === path)
+      .map((message) => [headerOf(message, "webhook-id"), message]),
+  ).values(),
+];
+
 /** The convention as its text says it, without its library. */
 function verifyByHand(message: Received, secret: string): boolean {
   const content = `${headerOf(message, "webhook-id")}.${headerOf(message, "webhook-timestamp")}.${message.body}`;
@@ -44,7 +53,7 @@ function verifyByHand(message: Received, secret: string): boolean {
 test("an event is sent, signed by the convention: its library and two implementations of ours agree", async () => {
   const { secret, publicKey } = await make({ types: ["deployment"] });
   await write();
-  await until(() => receiver.received.length === 1);
+  await until(() => eventsAt("/hook").length === 1);
   const [message] = receiver.received;
   if (!message) throw new Error("nothing came");
   const headers = Object.fromEntries(
@@ -129,12 +138,12 @@ test("both secrets are valid while one is rotated", async () => {
   const rotated = (await api.send("POST", `/v1/webhooks/${id}/rotate`, key, { overlapSeconds: 600 })).body.secret;
   expect(rotated).not.toBe(secret);
   await write();
-  await until(() => receiver.received.length === 1);
-  for (const one of [secret, rotated]) expect(verifyByHand(receiver.received[0] as Received, one)).toBe(true);
+  await until(() => eventsAt("/hook").length === 1);
+  for (const one of [secret, rotated]) expect(verifyByHand(eventsAt("/hook")[0] as Received, one)).toBe(true);
   await api.send("POST", `/v1/webhooks/${id}/rotate`, key, { overlapSeconds: 0 });
   await write();
-  await until(() => receiver.received.length === 2);
-  for (const one of [secret, rotated]) expect(verifyByHand(receiver.received[1] as Received, one)).toBe(false);
+  await until(() => eventsAt("/hook").length === 2);
+  for (const one of [secret, rotated]) expect(verifyByHand(eventsAt("/hook")[1] as Received, one)).toBe(false);
 });
 
 test("a server that asks for a pause is sent nothing else meanwhile", async () => {
@@ -150,7 +159,7 @@ test("a server that asks for a pause is sent nothing else meanwhile", async () =
     );
     return rows[0]?.later;
   });
-  expect(receiver.received).toHaveLength(1);
+  expect(eventsAt("/hook")).toHaveLength(1);
 });
 
 test("an endpoint is made between two rounds of matching, and a change is found whenever it was committed", async () => {
@@ -187,11 +196,9 @@ test("an account's events are sent to it alone, also by a replay, and its endpoi
   const foreign = await make({ url: `${receiver.url}/foreign` }, other.key);
   await write();
   await write("chain.finalized", null);
-  await until(() => receiver.received.filter(({ path }) => path === "/foreign").length === 1);
-  await until(() => receiver.received.filter(({ path }) => path === "/hook").length === 2);
-  expect(receiver.received.filter(({ path }) => path === "/foreign").map(({ body }) => JSON.parse(body).type)).toEqual([
-    "chain.finalized",
-  ]);
+  await until(() => eventsAt("/foreign").length === 1);
+  await until(() => eventsAt("/hook").length === 2);
+  expect(eventsAt("/foreign").map(({ body }) => JSON.parse(body).type)).toEqual(["chain.finalized"]);
   const eventId = receiver.received.find(({ body }) => body.includes("deployment.confirmed"))?.headers["webhook-id"];
   expect((await api.send("POST", `/v1/webhooks/${foreign.id}/replay`, other.key, { eventId })).body.replayed).toBe(0);
   for (const [method, path] of [
@@ -216,7 +223,7 @@ test("an account's events are sent to it alone, also by a replay, and its endpoi
 test.each(["matching", "a replay"])("what %s makes while an endpoint is just being given back is sent", async (how) => {
   const { id } = await make({ types: ["burn"] });
   await write("burn.queued");
-  await until(() => receiver.received.length === 1);
+  await until(() => eventsAt("/hook").length === 1);
   const { pool } = api.database;
   await until(
     async () => (await pool.query("SELECT FROM service.webhook WHERE id = $1 AND lease_id IS NULL", [id])).rowCount,
@@ -244,7 +251,7 @@ test.each(["matching", "a replay"])("what %s makes while an endpoint is just bei
   } finally {
     giving.release();
   }
-  await until(() => receiver.received.length === 2);
+  await until(() => eventsAt("/hook").length === 2);
 });
 
 test("one endpoint that hangs delays no other", async () => {
@@ -252,7 +259,7 @@ test("one endpoint that hangs delays no other", async () => {
   await make();
   receiver.answer = ({ path }) => (path === "/slow" ? "hang" : { status: 200 });
   for (let round = 0; round < 5; round += 1) await write();
-  await until(() => receiver.received.filter(({ path }) => path === "/hook").length === 5);
+  await until(() => eventsAt("/hook").length === 5);
   expect((await deliveries(slow.id)).every(({ state }: { state: string }) => state === "pending")).toBe(true);
 });
 
