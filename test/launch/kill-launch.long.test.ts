@@ -97,6 +97,9 @@ test(
         const cancel = "mutation ($id: ID!) { cancelDeployment(id: $id) { userErrors { message } } }";
         const { body } = await client.graphql(cancel, { id });
         expect(body["data"]).toEqual({ cancelDeployment: { userErrors: [] } });
+        const pending = () => rpc<{ input: string }[]>(rpcUrl, "eth_pendingTransactions");
+        await wait("the empty transaction", async () => (await pending()).some(({ input }) => input === "0x"));
+        await rpc(rpcUrl, "evm_mine");
         await rpc(rpcUrl, "evm_setAutomine", [true]);
       },
       // Never signed: the wallet is halted.
