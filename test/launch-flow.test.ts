@@ -258,6 +258,9 @@ test("after the reveal every token shows its own metadata", async () => {
       ["updated_date", expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}$/)],
       ["rarity", null],
       ["owner", holder],
+      ["metadata_status", "FRESH"],
+      ["metadata_error", null],
+      ["metadata_warnings", []],
     ]);
     expect(answer.body["owner"]).toBe(holder);
     expect(answer.body["contract"]).toEqual(record);
