@@ -34,6 +34,7 @@ export const alone: readonly string[] = [
   "indexing/range-spam",
   "ipfs/import-memory",
   "ipfs/minor-gc",
+  "economics/limits",
   "embedded/memory-at-rest",
   "metadata/bombs",
   "metadata/reveal",
