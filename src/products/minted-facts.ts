@@ -56,10 +56,10 @@ export async function readMintedFacts(
   const found = new Map(rows.map((row) => [`${row.chain_id} ${row.contract.toString("hex")} ${row.token_id}`, row]));
   const names = new Map(rows.map((row) => [`${row.chain_id} ${row.contract.toString("hex")}`, row.name]));
   // The contract of easy mints is no account's, so no request has its name.
-  for (const { mint } of nfts) {
-    const place = placeOf(mint);
-    if (!names.get(place)) names.set(place, await readName(services, mint));
-  }
+  const unnamed = new Map(
+    nfts.map(({ mint }) => [placeOf(mint), mint] as const).filter(([place]) => !names.get(place)),
+  );
+  await Promise.all([...unnamed].map(async ([place, mint]) => names.set(place, await readName(services, mint))));
   return (mint, tokenId) => {
     const row = found.get(`${placeOf(mint)} ${tokenId}`);
     return {

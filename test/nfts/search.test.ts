@@ -199,7 +199,7 @@ test("a server of another locale cuts names alike", async () => {
   }
 });
 
-test("what is found follows the metadata, whoever writes it", async () => {
+test("what is found follows every write of the metadata", async () => {
   const { pool } = database;
   const ofToken = "WHERE contract = $1 AND token_id = 0";
   const key = [Buffer.from(given.slice(2), "hex")];

@@ -111,7 +111,7 @@ test("calls of another chain's node are no answers, in a list or alone", async (
   }
 });
 
-test("a user and a password in an endpoint's URL reach it, whoever asks", async () => {
+test("a user and a password in an endpoint's URL reach it from relay, indexer and viem", async () => {
   const { seen, host } = await startNode();
   for (const [written, sent] of [
     ["user:pass", "user:pass"],
