@@ -4,7 +4,7 @@ import { ServiceError } from "../errors/errors.ts";
 export function unknownContract(): ServiceError {
   return new ServiceError(
     "not_found",
-    "not indexed: no contract with NFTs is known at this address on this chain, and none is whose Transfer event has other indexed parameters than ERC-721's (CryptoKitties, Axie)",
+    "not indexed: no NFT is known of this address on this chain; contracts whose Transfer event is not ERC-721's (CryptoKitties, Axie) are not read",
   );
 }
 
