@@ -110,7 +110,7 @@ test("each token's document is stored once", async () => {
   expect(await count("service.upload")).toBe(before + 4);
 });
 
-test("a list takes few transactions, and mints of the original interface one each", async () => {
+test("a list takes fewer transactions than tokens, and mints of the original interface one each", async () => {
   const tokens = Array.from({ length: 12 }, () => ({ to: randomAddress(), uri }));
   const { requests } = await mintBatch(tokens);
   expect(requests).toHaveLength(12);
@@ -120,7 +120,8 @@ test("a list takes few transactions, and mints of the original interface one eac
     ] as unknown as { state: string; transactionHash: string };
   const hashes = await Promise.all(requests.map(async ({ id }) => (await read(id)).transactionHash));
   expect(hashes.every((hash) => /^0x[0-9a-f]{64}$/.test(hash))).toBe(true);
-  expect(new Set(hashes).size).toBeLessThanOrEqual(6);
+  // How few depends on how many of them the machine simulates at once.
+  expect(new Set(hashes).size).toBeLessThan(12);
   for (const { id } of requests) await s.h.until(s.services, id, ["finalized"]);
 
   const apart = await Promise.all(
@@ -143,9 +144,11 @@ test("a list takes a place of the rate for each of its tokens", async () => {
     });
     return Number(headers.get("RateLimit-Remaining"));
   };
+  const began = performance.now();
   const before = await remaining(1);
-  // Places come back while this runs: five each second.
   const taken = before - (await remaining(20));
-  expect(taken).toBeGreaterThan(5);
+  // Places come back while this runs: five each second.
+  const returned = Math.ceil((performance.now() - began) / 200) + 1;
+  expect(taken).toBeGreaterThanOrEqual(20 - returned);
   expect(taken).toBeLessThanOrEqual(20);
 });
