@@ -2,7 +2,7 @@ import type pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type AnalyticsFixture, createAnalyticsFixture } from "./analytics-fixture.ts";
 
-const rowCount = 200_000;
+const rowCount = 60_000;
 
 let fixture: AnalyticsFixture;
 let analyst: pg.Client;
@@ -61,14 +61,14 @@ const filters: Record<string, string> = {
   "history of a token": `SELECT * FROM transfers WHERE chain_id = 1 AND contract_bytes = ${contract} AND token_id = 5`,
   "transfers to a wallet": `SELECT * FROM transfers WHERE chain_id = 1 AND to_address_bytes = ${wallet}`,
   "transfers of a transaction": `SELECT * FROM transfers WHERE chain_id = 1 AND tx_hash_bytes = ${contract}`,
-  "transfers of some blocks": "SELECT * FROM transfers WHERE chain_id = 1 AND block_number BETWEEN 5000 AND 5010",
+  "transfers of some blocks": "SELECT * FROM transfers WHERE chain_id = 1 AND block_number BETWEEN 3000 AND 3010",
   "the newest transfers":
     "SELECT * FROM transfers WHERE chain_id = 1 ORDER BY block_number DESC, log_index DESC LIMIT 10",
-  "mints of some blocks": "SELECT * FROM mints WHERE chain_id = 1 AND block_number BETWEEN 5000 AND 5010",
+  "mints of some blocks": "SELECT * FROM mints WHERE chain_id = 1 AND block_number BETWEEN 3000 AND 3010",
   "daily activity of a contract": `SELECT * FROM daily_activity WHERE chain_id = 1 AND contract_bytes = ${contract}`,
   "distribution of a contract": `SELECT * FROM holders_distribution WHERE chain_id = 1 AND contract_bytes = ${contract}`,
-  "holdings of a contract at a block": `SELECT * FROM holdings_at(1, 15000) WHERE contract_bytes = ${contract}`,
-  "holdings of a token at a block": `SELECT * FROM holdings_at(1, 15000) WHERE contract_bytes = ${contract} AND token_id = 5`,
+  "holdings of a contract at a block": `SELECT * FROM holdings_at(1, 5000) WHERE contract_bytes = ${contract}`,
+  "holdings of a token at a block": `SELECT * FROM holdings_at(1, 5000) WHERE contract_bytes = ${contract} AND token_id = 5`,
   "a collection": `SELECT * FROM collections WHERE chain_id = 1 AND contract_bytes = ${contract}`,
   "metadata of a contract": `SELECT * FROM metadata WHERE chain_id = 1 AND contract_bytes = ${contract}`,
 };

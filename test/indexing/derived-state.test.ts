@@ -58,15 +58,25 @@ const recomputed: Record<string, string> = {
   account_totals: `SELECT owner, standard, count(*) FROM (${holdings}) x GROUP BY 1, 2`,
 };
 
+const shownColumns = new Map<string, string>();
+
+async function columnsOf(view: string): Promise<string> {
+  const known = shownColumns.get(view);
+  if (known) return known;
+  const { rows } = await database.pool.query<{ name: string }>(
+    `SELECT column_name AS name FROM information_schema.columns
+     WHERE table_schema = 'nft' AND table_name = $1 AND column_name <> 'chain_id' ORDER BY ordinal_position`,
+    [view],
+  );
+  const columns = rows.map(({ name }) => name).join(", ");
+  shownColumns.set(view, columns);
+  return columns;
+}
+
 async function differences(): Promise<Record<string, unknown[]>> {
   const found: Record<string, unknown[]> = {};
   for (const [view, sql] of Object.entries(recomputed)) {
-    const { rows: columns } = await database.pool.query<{ name: string }>(
-      `SELECT column_name AS name FROM information_schema.columns
-       WHERE table_schema = 'nft' AND table_name = $1 AND column_name <> 'chain_id' ORDER BY ordinal_position`,
-      [view],
-    );
-    const shown = `SELECT ${columns.map(({ name }) => name).join(", ")} FROM nft.${view}`;
+    const shown = `SELECT ${await columnsOf(view)} FROM nft.${view}`;
     const { rows } = await database.pool.query(
       `(SELECT 'only in view' AS side, * FROM (${shown} EXCEPT ALL (${sql})) a)
        UNION ALL (SELECT 'only in ledger', * FROM ((${sql}) EXCEPT ALL ${shown}) b)`,

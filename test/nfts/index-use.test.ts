@@ -30,7 +30,7 @@ let token = "";
 
 beforeAll(async () => {
   database = await createTestDatabase();
-  await generate(database.url, { tokens: 30_000, contracts: 200, accounts: 5_000 }, () => undefined);
+  await generate(database.url, { tokens: 15_000, contracts: 200, accounts: 3_000 }, () => undefined);
   // What was sent is noted where it leaves, whoever built it.
   database.pool.on("connect", (client) => {
     const query = client.query.bind(client) as (...args: unknown[]) => unknown;
