@@ -33,7 +33,7 @@ function settings(values: Readonly<Record<string, string>>): string {
  *
  * @param serviceUser quoted; the only one who may call them.
  */
-export function administratorFunctions(serviceUser: string): string[] {
+function administratorFunctions(serviceUser: string): string[] {
   const head = "RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$";
   const checkedName = `
     login text := '${analystRole}_' || name;

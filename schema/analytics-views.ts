@@ -12,10 +12,10 @@
  *   a barrier would only keep conditions on token ids from reaching an index (numeric comparison is
  *   not leakproof in PostgreSQL).
  */
-export const analyticsVersion = 1;
+const analyticsVersion = 1;
 
 /** Column name, expression, comment. */
-export type AnalyticsColumn = readonly [name: string, sql: string, comment: string];
+type AnalyticsColumn = readonly [name: string, sql: string, comment: string];
 
 export interface AnalyticsView {
   name: string;

@@ -159,7 +159,7 @@ export function configuredSuffixes(env: Readonly<Record<string, string | undefin
 }
 
 /** The names a request may use, aliases included, for error messages. */
-export function chainNames(chains: readonly Chain[]): string[] {
+function chainNames(chains: readonly Chain[]): string[] {
   const names = chains.map((chain) => chain.name);
   const aliases = Object.entries(chainAliases).filter(([, target]) => names.includes(target));
   return [...names, ...aliases.map(([alias]) => alias)];

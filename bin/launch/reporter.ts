@@ -8,7 +8,7 @@ export interface Reporter {
   end(): void;
 }
 
-export interface Progress {
+interface Progress {
   files: number;
   allFiles: number;
   bytes: number;

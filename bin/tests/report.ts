@@ -15,13 +15,13 @@ interface VitestReport {
   }[];
 }
 
-export interface Counts {
+interface Counts {
   passed: number;
   failed: number;
   skipped: number;
 }
 
-export interface Failure {
+interface Failure {
   /** Where to look, and what failed there. */
   title: string;
   text: string;

@@ -7,7 +7,7 @@ import { packPosition, positionLength, unpackPosition } from "../db/position.ts"
 import type { Standard } from "../db/tables/nft.ts";
 import { contractJoins, type Nft, type NftParts, type NftRow, nftColumns, nftReader } from "../nfts/nft-record.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "../nfts/page.ts";
-import { type Outcome, pagesForEach, readForEach, single } from "../nfts/read-for-each.ts";
+import { type Outcome, pagesForEach, readForEach } from "../nfts/read-for-each.ts";
 import type { Services } from "../services.ts";
 
 export interface ListAcquiredNftsInput {
@@ -33,22 +33,13 @@ interface AcquiredRow extends NftRow {
   batch_index: number;
 }
 
-/**
- * What an account holds on several chains, last acquired first: the account's incoming movements,
- * each kept when it is the last that brought its token and the token is still held.
- */
-export async function listAcquiredNfts(
-  services: Services,
-  caller: Caller,
-  input: ListAcquiredNftsInput,
-): Promise<AcquiredPage> {
-  return single(await listAcquiredOfEach(services, caller, input, [input.account]));
-}
-
 /** The total is never counted. */
 export type AcquiredPage = Page<Nft> & { total: null };
 
-/** The same for several accounts, in one statement. */
+/**
+ * What accounts hold on several chains, last acquired first, in one statement: an account's incoming movements, each kept
+ * when it is the last that brought its token and the token is still held.
+ */
 export async function listAcquiredOfEach(
   services: Services,
   _caller: Caller,

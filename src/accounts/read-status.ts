@@ -8,7 +8,7 @@ import type { Services } from "../services.ts";
 import type { SignerTrouble } from "../signing/trouble.ts";
 
 /** What of a chain is not as it should be; none of them keeps this process from answering. */
-export type Trouble =
+type Trouble =
   /** No block of it is indexed yet. */
   | "index_missing"
   /**

@@ -15,7 +15,7 @@ export const allScopes: readonly Scope[] = ["read", "upload", "deploy", "admin"]
 export type KeyOwner = Omit<Session, "requestId"> & { suspended: boolean };
 
 /** @returns null for a digest of no key, or of one that was revoked or has expired: all the same to the one who asks. */
-export async function findKeyOwner(db: Kysely<Database>, digest: Buffer): Promise<KeyOwner | null> {
+async function findKeyOwner(db: Kysely<Database>, digest: Buffer): Promise<KeyOwner | null> {
   const { rows } = await sql<{
     key_id: string;
     scopes: Scope[];

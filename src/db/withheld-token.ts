@@ -21,19 +21,6 @@ export function withheldToken(key: { chainId: string; contract: string; tokenId:
     ORDER BY r.block_number DESC, r.log_index DESC LIMIT 1)`;
 }
 
-/** What `withheldToken` and `nft.tokens` both have. */
-export interface TokenSource {
-  chain_id: number;
-  contract: Buffer;
-  token_id: string;
-  standard: "ERC721" | "ERC1155";
-  owner: Buffer | null;
-  supply: string;
-  creator: Buffer | null;
-  mint_block: bigint | null;
-  mint_timestamp: bigint | null;
-}
-
 /** The same for a key that a statement has as columns `chain_id`, `contract` and `token_id` of this alias. */
 export function withheldTokenOf(alias: string): string {
   return withheldToken({ chainId: `${alias}.chain_id`, contract: `${alias}.contract`, tokenId: `${alias}.token_id` });

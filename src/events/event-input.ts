@@ -54,7 +54,7 @@ export function readFilter(services: Pick<Services, "chains">, input: EventFilte
   };
 }
 
-export function readFinality(value: string | null | undefined): Finality {
+function readFinality(value: string | null | undefined): Finality {
   const text = (value ?? "latest").toLowerCase();
   const found = finalities.find((name) => name === text);
   if (found) return found;

@@ -126,7 +126,7 @@ export class WebhookMatcher {
 }
 
 /** What is in order: the movements of a contract, and the states of one object of the relay. */
-export function placeOf(event: EventRow): string {
+function placeOf(event: EventRow): string {
   if (event.account_id !== null) return `${event.type.split(".")[0]}:${String(event.data?.["object"] ?? event.id)}`;
   return event.contract ? `${event.chain_id}:${event.contract.toString("hex")}` : event.type;
 }

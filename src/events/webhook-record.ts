@@ -1,7 +1,7 @@
 import type { Selectable } from "kysely";
 import type { Database } from "../db/database.ts";
 import type { EventFilter } from "../outbox/event-filter.ts";
-import { publicKeyText, secretText, unseal } from "../outbox/sign-webhook.ts";
+import { publicKeyText, unseal } from "../outbox/sign-webhook.ts";
 import type { WebhookServices } from "./webhook-owner.ts";
 
 export type WebhookRow = Selectable<Database["service.webhook"]>;
@@ -61,8 +61,4 @@ export function secretsOf(row: WebhookRow, pepper: string): Buffer[] {
   const previous =
     row.previous_secret && row.previous_until && row.previous_until > new Date() ? [row.previous_secret] : [];
   return [row.secret, ...previous].map((sealed) => unseal(sealed, pepper));
-}
-
-export function currentSecret(row: WebhookRow, pepper: string): string {
-  return secretText(unseal(row.secret, pepper));
 }

@@ -14,7 +14,7 @@ import { allowsPrivate, ownedBy, type WebhookOwner, type WebhookServices } from 
 import { filterOfRow, toWebhook, type Webhook, type WebhookRow } from "./webhook-record.ts";
 
 /** What is kept for an endpoint beyond what its filter matches now; renewed by the worker as long as it is there. */
-export const webhookInterestSeconds = 2 * 86_400;
+const webhookInterestSeconds = 2 * 86_400;
 const mostWebhooks = 50;
 const overlapBounds = { seconds: 86_400, most: 7 * 86_400 };
 

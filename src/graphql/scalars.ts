@@ -1,5 +1,4 @@
 import { GraphQLError } from "graphql";
-import { getAddress } from "viem";
 import type { Builder } from "./builder.ts";
 import { UploadedFile } from "./uploaded-file.ts";
 
@@ -58,11 +57,6 @@ export function addScalars(builder: Builder): void {
     parseValue: parseUpload,
     parseLiteral: () => parseUpload(null),
   });
-}
-
-/** The EIP-55 spelling, for the few members that show it. */
-export function checksummed(address: string): string {
-  return getAddress(address.toLowerCase());
 }
 
 function parseUpload(value: unknown): UploadedFile {

@@ -7,7 +7,7 @@ import type { GraphQLContext } from "./builder.ts";
  * The slice that monitors read, written SDL-first: its text is the contract with dashboards, and it
  * needs neither a key nor any type of the rest of the schema.
  */
-export const statusTypeDefs = /* GraphQL */ `
+const statusTypeDefs = /* GraphQL */ `
   type Query {
     "How the service is: its database, and per chain how far the index has come. Needs no key."
     status: ServiceStatus!

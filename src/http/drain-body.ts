@@ -28,7 +28,7 @@ export async function withDrainedBody<E extends { Bindings: HttpBindings }>(
 }
 
 /** Reads what is left of a body and drops it. @returns whether it ended within the bounds. */
-export async function drainBody(request: IncomingMessage): Promise<boolean> {
+async function drainBody(request: IncomingMessage): Promise<boolean> {
   if (request.readableEnded) return true;
   // All of it has come; what was not taken is a few kilobytes.
   if (request.complete) {

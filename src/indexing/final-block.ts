@@ -91,7 +91,7 @@ export async function keepsDeadBlocks(
 }
 
 /** @returns null when the node does not have the block. */
-export async function readBlockHash(gateway: RpcGateway, number: bigint): Promise<string | null> {
+async function readBlockHash(gateway: RpcGateway, number: bigint): Promise<string | null> {
   const block = await gateway.request("eth_getBlockByNumber", [`0x${number.toString(16)}`, false]);
   return hashOf(block);
 }

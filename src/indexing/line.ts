@@ -1,5 +1,5 @@
 /** Those who wait for their turn, first come first; who gives up leaves the line. */
-export class Line {
+class Line {
   readonly #waiting = new Set<() => void>();
 
   get length(): number {

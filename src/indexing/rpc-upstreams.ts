@@ -31,7 +31,7 @@ export interface UpstreamLimits extends RpcLimits {
 }
 
 /** Throws Refused or Absent for a result that shall not be used. */
-export type Check = (result: unknown) => void;
+type Check = (result: unknown) => void;
 
 export interface Asking {
   /** Is asked about each result that is not an error. */

@@ -267,4 +267,4 @@ function storageFault(error: unknown): unknown {
 }
 
 export type { NewDirectoryFile, NewFile } from "./import-content.ts";
-export type { ByteRange, ContentDirectory, ContentFile, DirectoryEntry, ResolvedContent } from "./resolve-content.ts";
+export type { ContentDirectory, ContentFile, ResolvedContent } from "./resolve-content.ts";

@@ -1,5 +1,5 @@
 /** A file below the root of a directory. */
-export interface PinFile {
+interface PinFile {
   name: string;
   bytes: Uint8Array<ArrayBuffer>;
 }

@@ -11,7 +11,7 @@ import { type BlockSource, MissingBlock, storageOf } from "./missing-block.ts";
 import { parseCid } from "./parse-cid.ts";
 import { readFileBytes } from "./read-file-bytes.ts";
 
-export interface ByteRange {
+interface ByteRange {
   offset: number;
   length: number;
 }
@@ -30,7 +30,7 @@ export interface ContentFile {
   stream(range?: ByteRange): AsyncIterable<Uint8Array>;
 }
 
-export interface DirectoryEntry {
+interface DirectoryEntry {
   name: string;
   cid: string;
   size: number;

@@ -8,7 +8,7 @@ import { basename, join } from "node:path";
 export const abandonedAfterMs = 600_000;
 
 /** How long an orphan is kept aside before it goes for good. */
-export const orphanKeptMs = 7 * 86_400_000;
+const orphanKeptMs = 7 * 86_400_000;
 
 /**
  * Removes what dead processes left behind: parts, and orphans that were put aside long ago.

@@ -16,7 +16,7 @@ import type { ContractMember, JsonMember, NftShape } from "./shape.ts";
  */
 
 /** A page's items, and what they show beside their own parts. */
-export interface PageBytes {
+interface PageBytes {
   items: ItemBytes;
   /** Null: no item shows its contract. */
   contracts: ContractBytes | null;

@@ -19,7 +19,7 @@ export interface Facts {
  * Where a value comes from: `request`: it is known before the statement runs; `key`: every item has it; `live`: the index, or
  * the row of the metadata beside its texts; `document`: the document itself; `stored`: the rendered text.
  */
-export type Origin = "request" | "key" | "live" | "document" | "stored";
+type Origin = "request" | "key" | "live" | "document" | "stored";
 
 export interface Field<V> {
   from: Origin;

@@ -70,7 +70,7 @@ export function latin1Of(text: string): string {
 }
 
 /** Base of the URLs of our own copies. */
-export function cachedBase(config: Config): string {
+function cachedBase(config: Config): string {
   return `${config.publicUrl}/ipfs`;
 }
 

@@ -7,7 +7,7 @@ import { packPosition, unpackPosition } from "../db/position.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
-import { type Outcome, pagesForEach, readForEach, single } from "./read-for-each.ts";
+import { type Outcome, pagesForEach, readForEach } from "./read-for-each.ts";
 import { unknownContract } from "./unknown-contract.ts";
 
 export interface ListHoldersInput {
@@ -29,21 +29,16 @@ export interface Holder {
 
 const shape = [32, 20] as const;
 
-/**
- * Who holds what of a contract or of one token, by token id and owner: now, or after a past block.
- * The past is replayed from the ledger, token by token of the page.
- *
- * @throws ServiceError `not_found` for a contract the index has never seen; `value_error` for a
- *   block that the index has not reached.
- */
-export async function listHolders(services: Services, caller: Caller, input: ListHoldersInput): Promise<Page<Holder>> {
-  return single(await listHoldersOfEach(services, caller, input, [input]));
-}
-
 /** Whose holders; all keys of a call have a token id, or none has. */
 export type HolderKey = Pick<ListHoldersInput, "contract" | "tokenId">;
 
-/** The same for several contracts or tokens of a chain, in one statement. */
+/**
+ * Who holds what of contracts or tokens of a chain, by token id and owner: now, or after a past block. The past is replayed
+ * from the ledger, token by token of the page. One statement.
+ *
+ * @returns for a contract that the index has never seen ServiceError `not_found`; `value_error` for a block that the index
+ *   has not reached.
+ */
 export async function listHoldersOfEach(
   services: Services,
   _caller: Caller,

@@ -5,7 +5,7 @@ import { toBytes, toHex } from "../db/bytes.ts";
 import { sealCursor } from "../db/cursor.ts";
 import type { Services } from "../services.ts";
 import { boundsOf, type Page, type PageBounds, type PageRequest, pageOf, refuseTooDeep } from "./page.ts";
-import { type Outcome, pagesForEach, readForEach, single } from "./read-for-each.ts";
+import { type Outcome, pagesForEach, readForEach } from "./read-for-each.ts";
 import { unknownContract } from "./unknown-contract.ts";
 
 export interface ListOwnersInput {
@@ -29,19 +29,10 @@ export interface CollectionOwnerPage extends Page<CollectionOwner> {
 }
 
 /**
- * Who holds tokens of a contract now, by address; each owner once.
+ * Who holds tokens of contracts of a chain now, by address; each owner once. One statement.
  *
- * @throws ServiceError `not_found` for a contract the index has never seen.
+ * @returns for a contract that the index has never seen ServiceError `not_found`.
  */
-export async function listCollectionOwners(
-  services: Services,
-  caller: Caller,
-  input: ListOwnersInput,
-): Promise<CollectionOwnerPage> {
-  return single(await listOwnersOfEach(services, caller, input, [input.contract]));
-}
-
-/** The same for several contracts of a chain, in one statement. */
 export async function listOwnersOfEach(
   services: Services,
   _caller: Caller,

@@ -3,7 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import type { Services } from "../services.ts";
-import { type Outcome, readForEach, single } from "./read-for-each.ts";
+import { type Outcome, readForEach } from "./read-for-each.ts";
 import { unknownContract } from "./unknown-contract.ts";
 
 /** How far the metadata of a collection's live tokens has been read. */
@@ -21,19 +21,10 @@ export interface MetadataProgress {
 const countedTo = 100_000;
 
 /**
- * Tells how many tokens of a contract have their metadata, wait for it, and could not be read.
+ * Tells how many tokens of contracts of a chain have their metadata, wait for it, and could not be read. One statement.
  *
- * @throws ServiceError `not_found` for a contract the index has never seen.
+ * @returns for a contract that the index has never seen ServiceError `not_found`.
  */
-export async function getMetadataProgress(
-  services: Services,
-  caller: Caller,
-  input: { chain: string; contract: string },
-): Promise<MetadataProgress> {
-  return single(await getProgressOfEach(services, caller, input.chain, [input.contract]));
-}
-
-/** The same for several contracts of a chain, in one statement. */
 export async function getProgressOfEach(
   services: Services,
   _caller: Caller,

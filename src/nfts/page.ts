@@ -35,7 +35,7 @@ export interface PageBounds {
 }
 
 export const maxPageSize = 100;
-export const maxOffset = 1_000_000;
+const maxOffset = 1_000_000;
 
 /**
  * Checks a page request.

@@ -88,7 +88,7 @@ export async function pagesForEach<K, R, P>(
 }
 
 /** @returns what it returns, or the ServiceError that it throws. */
-export function outcomeOf<T>(make: () => T): Outcome<T> {
+function outcomeOf<T>(make: () => T): Outcome<T> {
   try {
     return make();
   } catch (error) {

@@ -19,7 +19,7 @@ export interface SearchNftsInput {
 }
 
 /** So many matches are ranked and can be paged through; which ones of a larger number is not promised. */
-export const searchedMatches = 1_000;
+const searchedMatches = 1_000;
 
 const testChain = "goerli";
 const shown = { metadata: false, contract: false };

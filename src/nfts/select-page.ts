@@ -8,7 +8,7 @@ import { addressLength, ContractBytes } from "./contract-bytes.ts";
 import { lightOffset } from "./heavy-read.ts";
 import { type Item, type Layout, layoutOf, type RecordParts, recordOf } from "./item.ts";
 import { ItemBytes } from "./item-bytes.ts";
-import { amongSql, contractsSql, type ItemSources, itemSql, type LiveName, liveNames, type Needs } from "./item-sql.ts";
+import { amongSql, contractsSql, type ItemSources, itemSql, liveNames, type Needs } from "./item-sql.ts";
 import type { PageBounds } from "./page.ts";
 import { readRow, readRows } from "./read-rendered.ts";
 import { itemMark, partMark, type Stale, sqlItemMark } from "./rendered.ts";
@@ -39,7 +39,7 @@ export interface PageList {
 export const keyContract = Symbol("contract");
 
 /** A key's value as the statement writes it: a parameter, or a column of several keys. */
-export type Refs = Readonly<Record<string, string>>;
+type Refs = Readonly<Record<string, string>>;
 
 export interface ListSql {
   /** SELECT of `contract, token_id` and whatever `sources` and the order name, up to WHERE conditions; alias `k`. */
@@ -223,9 +223,4 @@ function forEachKey(names: readonly string[], statement: string): string {
   const arrays = names.map((_, at) => `$${at + 1}::bytea[]`).join(", ");
   return `SELECT page.* FROM unnest(${arrays}) WITH ORDINALITY AS each_key (${names.join(", ")}, each_key)
     LEFT JOIN LATERAL (${statement}) page ON true ORDER BY each_key.each_key`;
-}
-
-/** What a read asks for beside the live values of each token. */
-export function needing(live: readonly LiveName[], more: Omit<PageNeeds, "live">): PageNeeds {
-  return { ...more, live: new Set(live) };
 }

@@ -7,7 +7,7 @@ export interface JsonMember<F extends string = NftMember> {
 }
 
 /** A nested object. */
-export type JsonGroup =
+type JsonGroup =
   | { group: "contract"; members: readonly ContractMember[] }
   | { group: "contractTexts"; members: readonly ContractMember[] }
   | { group: "fileInformation"; members: readonly JsonMember<FileMember>[] };

@@ -4,7 +4,7 @@ import { findChain } from "../chains.ts";
 import { toBytes } from "../db/bytes.ts";
 import { ServiceError } from "../errors/errors.ts";
 import type { Services } from "../services.ts";
-import { readForEach, single } from "./read-for-each.ts";
+import { readForEach } from "./read-for-each.ts";
 
 /** A condition on a token's traits. Members of one filter are joined by and. */
 export interface TraitFilter {
@@ -113,14 +113,6 @@ export function traitCondition(
   return { texts, values };
 }
 
-/** The condition for a statement built by Kysely. */
-export function traitExpression({ texts, values }: TraitCondition): RawBuilder<boolean> {
-  return sql.join(
-    texts.map((text, index) => (index < values.length ? sql`${sql.raw(text)}${values[index]}` : sql.raw(text))),
-    sql``,
-  ) as RawBuilder<boolean>;
-}
-
 export interface TraitSummary {
   name: string;
   tokenCount: bigint;
@@ -131,16 +123,7 @@ export interface TraitSummary {
 const shownValues = 100;
 const shownTraits = 200;
 
-/** How often each trait and value occurs in a contract's metadata. An unknown contract has none. */
-export async function listTraits(
-  services: Services,
-  caller: Caller,
-  input: { chain: string; contract: string },
-): Promise<TraitSummary[]> {
-  return single(await listTraitsOfEach(services, caller, input.chain, [input.contract]));
-}
-
-/** The same for several contracts of a chain, in one statement. */
+/** How often each trait and value occurs in the metadata of several contracts of a chain, in one statement. An unknown contract has none. */
 export async function listTraitsOfEach(
   services: Services,
   _caller: Caller,

@@ -4,7 +4,7 @@ import { readHeavy } from "./heavy-read.ts";
 
 /** Where URIs point to, by the words of the original service's report. */
 export const storageClasses = ["ipfs_cid", "ipfs_gateway", "arweave", "on_chain", "http_centralized", "other"] as const;
-export type StorageClass = (typeof storageClasses)[number];
+type StorageClass = (typeof storageClasses)[number];
 export type UriKind = "metadata" | "image" | "animation";
 
 export interface UriCount {

@@ -17,12 +17,12 @@ export interface Fetched {
   bytes: Uint8Array;
 }
 
-export interface Head extends Fetched {
+interface Head extends Fetched {
   /** Of the whole file; null when the server does not say it. */
   totalBytes: number | null;
 }
 
-export interface FetchOptions {
+interface FetchOptions {
   /** The operator named this URL: its address is not checked, redirects are. */
   trusted?: boolean;
   signal?: AbortSignal;

@@ -23,7 +23,7 @@ interface Wanted {
 
 export const mostTokens = 50;
 /** It is kept in the contract's storage, where each byte is paid for. */
-export const mostUriBytes = 2_048;
+const mostUriBytes = 2_048;
 const mostValue = 2n ** 256n - 1n;
 
 type CheckedToken = Omit<OperationToken, "tokenId"> & { tokenId?: string };

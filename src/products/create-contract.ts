@@ -33,7 +33,7 @@ export interface CreateContractInput {
 }
 
 const mostTextBytes = 8_192;
-export const mostRoleAddresses = 100;
+const mostRoleAddresses = 100;
 
 /**
  * A product contract that the operator deploys: nobody mints there for money; the owner, the service and whoever has a

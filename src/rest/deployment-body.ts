@@ -37,7 +37,7 @@ export function readDeployment(input: Input) {
 }
 
 /** The members that deployments and updates have in common. */
-export function readSettings(input: Input) {
+function readSettings(input: Input) {
   return {
     presaleMintStart: input.date(["presale_mint_start", "presale_mint_start_date"]),
     allowlist: input.addresses("presale_whitelisted_addresses"),

@@ -104,7 +104,7 @@ function member(body: Record<string, unknown>, name: string): unknown {
 }
 
 /** Numbers become JSON's own again. One that a double cannot hold keeps its digits. */
-export function plainJson(value: unknown): unknown {
+function plainJson(value: unknown): unknown {
   if (value instanceof JsonNumber) return isExact(value.value) ? value.value : rawJson(value.source);
   if (Array.isArray(value)) return value.map(plainJson);
   if (value === null || typeof value !== "object") return value;

@@ -31,7 +31,7 @@ export const chainQuery = query(
   "ethereum, polygon, goerli (rinkeby), or a chain this installation added",
   true,
 );
-export const continuationQuery = query("continuation", text, "the previous answer's continuation");
+const continuationQuery = query("continuation", text, "the previous answer's continuation");
 export const pageNumberQuery = query("page_number", z.int().min(1).default(1), "page, from 1");
 export const pageSizeQuery = query("page_size", z.int().min(1).max(50).default(50), "items per page");
 export const refreshQuery = query("refresh_metadata", z.boolean(), "fetch the metadata again");

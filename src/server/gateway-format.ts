@@ -13,7 +13,7 @@ export const documentTypes: Record<DocumentFormat, string> = {
 };
 
 /** How content is answered; null: as what it is. */
-export type Format = "raw" | "car" | DocumentFormat;
+type Format = "raw" | "car" | DocumentFormat;
 
 export interface Wanted {
   format: Format | null;

@@ -27,7 +27,7 @@ export interface GuidePage {
   sections: { anchor: string; title: string; text: string }[];
 }
 
-export const webFolder = join(import.meta.dirname, "../../web/dist");
+const webFolder = join(import.meta.dirname, "../../web/dist");
 
 /** The list of built files, read again when another build has replaced it. */
 export class WebFiles {

@@ -18,7 +18,7 @@ const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src 'self'; " +
   "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-export const pageHeaders = {
+const pageHeaders = {
   "Content-Security-Policy": policy,
   "Cache-Control": "no-cache",
   "X-Content-Type-Options": "nosniff",

@@ -137,6 +137,6 @@ function namedCalls(selector: string, data: string): readonly { name: string; ca
 }
 
 /** The whole call that lets a wallet deploy. */
-export function grantCall(wallet: Address): string {
+function grantCall(wallet: Address): string {
   return `${grantSelector}${relayerRole.slice(2)}${wallet.slice(2).toLowerCase().padStart(64, "0")}`;
 }

@@ -87,7 +87,7 @@ export async function signChecked(
 }
 
 /** Of 65 bytes. v is 27 or 28, or the parity itself. */
-export function partsOf(signature: Hex): { r: Hex; s: Hex; yParity: number } {
+function partsOf(signature: Hex): { r: Hex; s: Hex; yParity: number } {
   const v = Number.parseInt(signature.slice(130), 16);
   return { r: `0x${signature.slice(2, 66)}`, s: `0x${signature.slice(66, 130)}`, yParity: v >= 27 ? v - 27 : v };
 }

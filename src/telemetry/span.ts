@@ -14,7 +14,7 @@ let recorder: Recorder | null = null;
 const active = new AsyncLocalStorage<Span | null>();
 
 /** Values of `SpanKind`, which is an object at run time: the package is loaded only where traces are on. */
-export const spanKinds = { internal: 0, server: 1, client: 2 } as const;
+const spanKinds = { internal: 0, server: 1, client: 2 } as const;
 
 export function setRecorder(made: Recorder | null): void {
   recorder = made;

@@ -2,7 +2,7 @@ import { toHex } from "../db/bytes.ts";
 import type { Standard, TransferView } from "../db/tables/nft.ts";
 
 /** `mint`: from the zero address. `burn`: to it. */
-export type TransferKind = "transfer" | "mint" | "burn";
+type TransferKind = "transfer" | "mint" | "burn";
 
 /** One token that moved; a batch is a record for each of its token ids. Addresses and hashes are lower case. */
 export interface Transfer {

@@ -121,7 +121,7 @@ export function linkFiles(text: string, names: readonly FileName[], linkOf: (nam
 }
 
 /** Whether readers can follow a link: nothing of it is left to be filled in, and it leads to no machine of its author's. */
-export function isLink(value: string): boolean {
+function isLink(value: string): boolean {
   const text = value.trim();
   if (/^data:[a-z]+\//i.test(text) || /^ar:\/\/[\w-]{43}(\/|$)/i.test(text) || /^ipns:\/\/./i.test(text)) return true;
   if (unfilled.test(text)) return false;

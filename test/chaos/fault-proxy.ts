@@ -26,7 +26,7 @@ const transport = [
   "receipts-of-dead-blocks",
 ] as const;
 
-export const proxyFaults: readonly string[] = [...transport, ...Object.keys(rpcFaults)];
+const proxyFaults: readonly string[] = [...transport, ...Object.keys(rpcFaults)];
 
 /** Stands between the service and a node; one request in so many meets a seeded fault. */
 export class FaultProxy {

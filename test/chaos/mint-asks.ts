@@ -9,7 +9,7 @@ import type { Address } from "viem";
  * takes the service's rights midway. `receiver`: to a contract that takes no tokens. `list`: several tokens of an ERC-721
  * contract over GraphQL, each a request of its own, which may share transactions.
  */
-export type MintKind = "drawn" | "chosen" | "batch" | "easy" | "revoked" | "receiver" | "list";
+type MintKind = "drawn" | "chosen" | "batch" | "easy" | "revoked" | "receiver" | "list";
 
 export interface AskedToken {
   /** Nobody else gets a token in the run. Lower case. */

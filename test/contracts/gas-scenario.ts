@@ -41,7 +41,7 @@ export const scenario = {
   ],
 };
 
-export function deploymentConfig(): DeploymentConfig {
+function deploymentConfig(): DeploymentConfig {
   return {
     name: "Lighthouse Postcards 23",
     symbol: "LHP23",
@@ -53,7 +53,7 @@ export function deploymentConfig(): DeploymentConfig {
   };
 }
 
-export function runtimeConfig(changes: Partial<RuntimeConfig> = {}): RuntimeConfig {
+function runtimeConfig(changes: Partial<RuntimeConfig> = {}): RuntimeConfig {
   return {
     baseURI: "",
     metadataUpdatable: true,

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 
 /** One server-sent event as a client reads it. */
-export interface SentEvent {
+interface SentEvent {
   id: string | null;
   event: string;
   // What a test expects of it is said by its assertions.

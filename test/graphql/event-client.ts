@@ -14,7 +14,7 @@ export interface EventClient {
   destroy(): void;
 }
 
-export interface Event {
+interface Event {
   data?: { deployment: { state: string; id: string } | null } | null;
   errors?: { message: string; extensions: { code: string; fix: string; requestId: string } }[];
   extensions?: { freshness: unknown };

@@ -1,14 +1,14 @@
 import { gzipSync } from "node:zlib";
 
 /** A file that the strange server of the corpus serves. */
-export interface Served {
+interface Served {
   status?: number;
   headers?: Record<string, string>;
   body: Uint8Array | string;
 }
 
 /** What a token's row must hold afterwards; members that are not named are not looked at. */
-export interface ExpectedRow {
+interface ExpectedRow {
   status: "fresh" | "failed";
   error_code?: string | null;
   name?: string | null;

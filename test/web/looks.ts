@@ -10,7 +10,7 @@ export interface Look {
   dark: boolean;
 }
 
-export const widths = [360, 768, 1280];
+const widths = [360, 768, 1280];
 export const looks: readonly Look[] = widths.flatMap((width) => [false, true].map((dark) => ({ width, dark })));
 
 export const nameOf = ({ width, dark }: Look) => `${width}${dark ? "-dark" : ""}`;

@@ -21,7 +21,7 @@ const reverts: readonly [RegExp, string, string][] = [
 ];
 
 /** The text that a node gives for a revert may lie in the error's message, or as ABI bytes in one of its members. */
-export function revertText(error: unknown): string {
+function revertText(error: unknown): string {
   const seen: string[] = [];
   const visit = (value: unknown, depth: number): void => {
     if (depth > 4 || value === null || value === undefined) return;

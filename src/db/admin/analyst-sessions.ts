@@ -4,7 +4,7 @@ import { isAnalystSql } from "../../../schema/analyst-role.ts";
 /** Why a session of an analyst is in the service's way. */
 export type Hindrance = "blocks_service" | "notification_queue" | "old_transaction";
 
-export interface HinderingSession {
+interface HinderingSession {
   pid: number;
   role: string;
   database: string;

@@ -9,7 +9,7 @@ import type { Logger } from "../../telemetry/log.ts";
 const keptMs = 5_000;
 
 /** Which mark is passed, for logs and readiness. */
-export type PassedMark = "data_folder" | "database" | "free_accounts";
+type PassedMark = "data_folder" | "database" | "free_accounts";
 
 export interface DiskStatus {
   /** Of the file system of the data folder. */

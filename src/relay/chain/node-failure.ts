@@ -17,7 +17,7 @@ export async function askNode<T>(chain: Chain, read: () => Promise<T>): Promise<
 }
 
 /** A node's words for the log or for evidence: short, one line, without the URL (it may hold a key). */
-export function describeFailure(error: unknown): { code: string; detail: string } {
+function describeFailure(error: unknown): { code: string; detail: string } {
   if (!(error instanceof Error)) return { code: "unknown", detail: "" };
   // The innermost cause may be the node's bare error object.
   const innermost: { name?: unknown; code?: unknown } = error instanceof BaseError ? error.walk() : error;

@@ -23,7 +23,7 @@ export interface ChainView {
   wallets: ReadonlyMap<Address, Wallet>;
 }
 
-export interface Wallet {
+interface Wallet {
   balanceWei: bigint;
   /** Transactions in the newest block. */
   nonce: bigint;

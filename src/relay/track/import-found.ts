@@ -114,7 +114,7 @@ export async function kindOnChain(
   return (await askNode(chain, () => isOwnCollection(services, chain, target))) ? kind : "external";
 }
 
-export function minedBy({ receipt, hash, maxFeePerGas }: SentTransaction) {
+function minedBy({ receipt, hash, maxFeePerGas }: SentTransaction) {
   return {
     mined_block: receipt.blockNumber,
     mined_block_hash: toBytes(receipt.blockHash),

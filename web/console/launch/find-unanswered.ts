@@ -43,7 +43,7 @@ export async function findUnanswered({ account, stored }: Pick<UploadJob, "accou
 const alphabet = "abcdefghijklmnopqrstuvwxyz234567";
 
 /** CIDv1, raw, SHA-256, in base32. @param hash hexadecimal. */
-export function cidOfBlock(hash: string): string {
+function cidOfBlock(hash: string): string {
   let bits = 0;
   let value = 0;
   let text = "b";

@@ -10,7 +10,7 @@ export interface FolderToken {
   files: { name: FileName | null; file: File }[];
 }
 
-export interface FolderProblem {
+interface FolderProblem {
   file: string;
   /** What is wrong, and what to change. */
   text: string;
