@@ -28,7 +28,6 @@ type Trouble =
   | "block_from_future"
   /** A paying wallet signs nothing: its state says why. */
   | "wallet_paused_funds"
-  | "wallet_paused_fee"
   | "wallet_reconcile"
   | "wallet_halted"
   /** A paying wallet has not the factory's relayer role, so it deploys nothing: `mintyard wallets grant`. */
@@ -68,6 +67,8 @@ export interface ChainStatus {
   wallets: { wallet: string; hasRole: boolean | null; externalTransactions: number }[];
   /** Deployments and updates that are not final, by state. */
   queue: Record<string, number>;
+  /** Of them those that wait for something, by its name: `fee`, `budget`, `balance`, `wallet` and so on. */
+  held: Record<string, number>;
   oldestWaitingSeconds: number | null;
   /**
    * What the chain's logs reported and the index does not list, over 100,000 contracts at most: tokens of withheld ranges,
@@ -118,6 +119,7 @@ interface Row {
   roles: { chain_id: number; wallet: string; has_role: boolean }[];
   shared: { chain_id: number; wallet: string; transactions: number; recent: boolean }[];
   queue: { chain_id: number; state: string; items: number; oldest_seconds: number }[];
+  held: { chain_id: number; reason: string; items: number }[];
   flags: { chain_id: number; flag: string; items: number }[];
   metadata: { status: string; items: number }[];
   pins: { state: string; items: number }[];
@@ -162,6 +164,7 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
           max(seen_at) > clock_timestamp() - interval '1 day' AS recent
         FROM service.external_transaction GROUP BY chain_id, addr) s) AS shared,
       (SELECT coalesce(json_agg(q), '[]') FROM service.work_queue q) AS queue,
+      (SELECT coalesce(json_agg(h), '[]') FROM service.held_requests h) AS held,
       (SELECT coalesce(json_agg(f), '[]') FROM (
         SELECT c.chain_id, f.flag, f.items FROM unnest(${services.chains.map(({ id }) => id)}::integer[]) AS c (chain_id)
         CROSS JOIN LATERAL (SELECT flag, sum(count) AS items FROM (
@@ -237,6 +240,7 @@ function chainStatus(
       externalTransactions: shared.find(({ wallet }) => wallet === address)?.transactions ?? 0,
     })),
     queue: Object.fromEntries(queue.map(({ state, items }) => [state, items])),
+    held: Object.fromEntries(mine(row?.held).map(({ reason, items }) => [reason, items])),
     oldestWaitingSeconds: waiting.length ? Math.round(Math.max(...waiting.map((item) => item.oldest_seconds))) : null,
     leftOut: {
       withheldTokens: flagged("withheld"),

@@ -4,7 +4,9 @@ import { type Metrics, readCached } from "../telemetry/metrics.ts";
 import { readStatus, type ServiceStatus } from "./read-status.ts";
 
 const keptMs = 5_000;
-const allStates = ["open", "paused_funds", "paused_fee", "reconcile", "halted"];
+/** Reasons that are shown while nothing waits for them, too: an alert asks for them. */
+const heldFor = { fee: 0, budget: 0, balance: 0, wallet: 0 };
+const allStates = ["open", "paused_funds", "reconcile", "halted"];
 
 /** What `/status` says, as gauges. Every process shows the same: read them with `max`. */
 export function watchStatus({ registry }: Metrics, services: Services): void {
@@ -75,6 +77,15 @@ export function watchStatus({ registry }: Metrics, services: Services): void {
     "mintyard_oldest_waiting_seconds",
     "Age of the oldest deployment without a signature.",
     ({ oldestWaitingSeconds }) => oldestWaitingSeconds ?? 0,
+  );
+  gauge(
+    "mintyard_requests_held",
+    "Requests that wait for something, by reason: fee, budget, balance, wallet and so on.",
+    ["chain", "reason"],
+    (set, { chains }) => {
+      for (const { chain, held } of chains)
+        for (const [reason, items] of Object.entries({ ...heldFor, ...held })) set(items, { chain, reason });
+    },
   );
   perChain(
     "mintyard_troubles",

@@ -221,14 +221,15 @@ async function holdingNode() {
 
 test("what its client has given up is asked no more, and a new question waits for none of it", async () => {
   const slow = await holdingNode();
-  const started = await startRpcGateway(chain, [slow.url], log);
+  // Long: on a busy machine the first are held while the last are not asked yet.
+  const started = await startRpcGateway(chain, [slow.url], log, { timeoutMs: 900_000 });
   closing.push(started.close);
   const giveUp = new AbortController();
   const body = (key: string) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBlockByHash", params: [key] });
-  const abandoned = Array.from({ length: 600 }, (_, index) =>
+  const abandoned = Array.from({ length: 200 }, (_, index) =>
     fetch(started.url, { method: "POST", body: body(`0x${index}`), signal: giveUp.signal }).catch(() => "gave up"),
   );
-  await expect.poll(() => started.activity().running, patient).toBe(600);
+  await expect.poll(() => started.activity().running, patient).toBe(200);
   await expect.poll(slow.held, patient).toEqual({ waiting: 64, left: 0 });
   giveUp.abort();
   expect(new Set(await Promise.all(abandoned))).toEqual(new Set(["gave up"]));

@@ -90,7 +90,7 @@ export const alertCases: Record<string, AlertCase> = {
     minutes: 60,
   },
   MintyardWalletOutOfFunds: steady(walletState("paused_funds"), 1, 0),
-  MintyardWalletFeeTooHigh: steady(walletState("paused_fee"), 1, 0),
+  MintyardFeesTooHigh: steady(`mintyard_requests_held{chain="polygon",reason="fee",process="worker"}`, 2, 0),
   MintyardWalletHalted: steady(walletState("halted"), 1, 0),
   MintyardWalletWithoutRole: steady(`mintyard_wallet_has_role${wallet}`, 0, 1),
   MintyardExternalTransactions: {

@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
-import { parseEther } from "viem";
+import { parseEther, parseGwei } from "viem";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { migrate } from "../../src/db/admin/migrate.ts";
 import { createDatabase } from "../../src/db/pool/pool.ts";
@@ -169,8 +169,6 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     );
     raw.release(true);
     await prometheus.until("MintyardWalletHalted", "MintyardDeploymentsWait");
-    await pool.query("UPDATE service.relayer_wallet SET state = 'paused_fee'");
-    await prometheus.until("MintyardWalletFeeTooHigh");
     await pool.query("UPDATE service.relayer_wallet SET state = 'paused_funds', needed_wei = 1e30");
     await prometheus.until("MintyardWalletOutOfFunds");
     const balance = await chain.chain.getBalance({ address: chain.relayer });
@@ -181,6 +179,19 @@ describe.skipIf(!hasPrometheus)(`a Prometheus that reads the rules${needs}`, () 
     await chain.untilAnnounced(2);
     // It was accepted twenty minutes before its block.
     await prometheus.until("MintyardConfirmationsSlow");
+  });
+
+  test("fees over what may be paid: requests wait for them, and go on when they fall", async () => {
+    const fees = async (baseFeePerGas: bigint) => {
+      await chain.chain.setNextBlockBaseFeePerGas({ baseFeePerGas });
+      await chain.chain.mine({ blocks: 1 });
+    };
+    await fees(parseGwei("100000"));
+    const waits = await deploy("Dear");
+    expect([200, 202, 503]).toContain(waits.status);
+    await prometheus.until("MintyardFeesTooHigh");
+    await fees(parseGwei("1"));
+    await chain.untilAnnounced(3);
   });
 
   test("chains: endpoints that are behind or away, an index that stands or lags, nodes at odds", async () => {

@@ -126,7 +126,7 @@ interface RelayerWalletTable {
   addr: Buffer;
   genesis_hash: Buffer;
   next_nonce: bigint;
-  state: Generated<"open" | "paused_funds" | "paused_fee" | "reconcile" | "halted">;
+  state: Generated<"open" | "paused_funds" | "reconcile" | "halted">;
   /** What its next transaction needs, while it is paused for funds. */
   needed_wei: ColumnType<string | null, bigint | null | undefined, bigint | null>;
   /** The database (`service.incarnation()`) in which the mempools were last asked for this wallet's nonces. */
