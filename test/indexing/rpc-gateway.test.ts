@@ -222,7 +222,7 @@ async function holdingNode() {
 test("what its client has given up is asked no more, and a new question waits for none of it", async () => {
   const slow = await holdingNode();
   // Long: on a busy machine the first are held while the last are not asked yet.
-  const started = await startRpcGateway(chain, [slow.url], log, { timeoutMs: 900_000 });
+  const started = await startRpcGateway(chain, [slow.url], log, { timeoutMs: 900_000, maxAnswerBytes: 1_000_000 });
   closing.push(started.close);
   const giveUp = new AbortController();
   const body = (key: string) => JSON.stringify({ jsonrpc: "2.0", id: 1, method: "eth_getBlockByHash", params: [key] });
