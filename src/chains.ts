@@ -63,6 +63,8 @@ export interface RelayPolicy {
   maxFeeWei: bigint;
   /** No transaction offers a smaller tip for a gas: below the least that nodes take they drop it without a word. */
   minTipWei: bigint;
+  /** Whether lists of roles of product contracts, and the end of the service's rights, are signed here. */
+  signsRoles: boolean;
   /** An unmined transaction is replaced after this many blocks. */
   bumpAfterBlocks: number;
   /** More pending transactions of one wallet than this, and nodes begin to drop them. */
@@ -101,6 +103,7 @@ export function defaultRelayPolicy(chainId: number, local: boolean): RelayPolicy
     keystores: [],
     maxFeeWei: 300n * gwei,
     minTipWei: minTipsWei[chainId] ?? gwei / 10n,
+    signsRoles: local,
     bumpAfterBlocks: 3,
     maxPending: 16,
     finality: "tag",

@@ -12,7 +12,7 @@ import {
 } from "../chains.ts";
 import { readWord } from "../setting-words.ts";
 import { isSignedElsewhere } from "../signing/endpoint.ts";
-import { parseAddresses, parseKeys } from "../signing/signer-config.ts";
+import { parseAddresses, parseKeys, readSignsRoles } from "../signing/signer-config.ts";
 import { ConfigError, count, type Env, evmAddress, hash32, read, readFlag, readWith, units, url } from "./values.ts";
 
 const operators = z
@@ -152,6 +152,7 @@ function loadRelayPolicy(env: Env, suffix: string, id: number, local: boolean): 
     ...defaults,
     maxFeeWei: read(env, `MAX_FEE_GWEI_${suffix}`, units(9), defaults.maxFeeWei),
     minTipWei: read(env, `MIN_TIP_GWEI_${suffix}`, units(9), defaults.minTipWei),
+    signsRoles: readWith(`SIGN_ROLES_${suffix}`, () => readSignsRoles(env, suffix)),
     bumpAfterBlocks: read(env, `BUMP_AFTER_BLOCKS_${suffix}`, count, defaults.bumpAfterBlocks),
     maxPending: read(env, `MAX_PENDING_${suffix}`, count, defaults.maxPending),
     finality: read<"tag" | number>(env, `FINALITY_${suffix}`, finality, defaults.finality),

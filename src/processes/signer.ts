@@ -4,6 +4,7 @@ import { chmodSync, lstatSync, rmSync } from "node:fs";
 import type { Server } from "node:http";
 import { connect } from "node:net";
 import { compactHeapLater, keepHeapSmall } from "../compact-heap.ts";
+import { DaySpending } from "../signing/day-spending.ts";
 import type { Endpoint } from "../signing/http-ask.ts";
 import { openKeyrings } from "../signing/open-keyrings.ts";
 import { loadSignerConfig } from "../signing/signer-config.ts";
@@ -16,10 +17,13 @@ const { token, adminToken, listen } = config;
 const secrets = [token, adminToken, ...config.chains.flatMap(({ keys }) => keys.map((key) => key.slice(2)))];
 const log = createLogger("signer", config.logLevel, secrets);
 const keyrings = await openKeyrings(config, log);
-const server = createSignerServer({ keyrings, token, adminToken, log });
+const spending = new DaySpending(config.spendingFile);
+const server = createSignerServer({ keyrings, token, adminToken, spending, log });
 await open(server, listen, config.socketMode);
-for (const { chain, policy } of keyrings)
-  log.info({ chain, wallets: policy.wallets, factories: policy.factories }, "holds wallets");
+for (const { chain, policy } of keyrings) {
+  const { wallets, factories, roles, dayWei } = policy;
+  log.info({ chain, wallets, factories, roles, dayWei }, "holds wallets");
+}
 log.info(listen, "signing");
 endWithParent();
 onStop(

@@ -11,7 +11,7 @@ import type { Services } from "../services.ts";
 import type { Operation } from "./carry-out.ts";
 import { checkUri } from "./check-tokens.ts";
 import type { ContractChanges, ContractUpdatePayload } from "./contract-payload.ts";
-import { checkRoles, checkRoyalties } from "./create-contract.ts";
+import { checkRoles, checkRoyalties, requireSignedRoles } from "./create-contract.ts";
 import { findProduct, type Product } from "./find-product.ts";
 import type { RoleList } from "./product-calls.ts";
 import { stillStands } from "./still-stands.ts";
@@ -42,6 +42,7 @@ export async function updateContract(
   const product = await findProduct(services, caller, input);
   const { chain, address, asSent, deployedOwner } = product;
   const changes = checkChanges(input);
+  requireSignedRoles(chain, changes.roles ? "roles" : changes.exit ? "exit" : null);
   const payload: ContractUpdatePayload = { contract: address, contractAsSent: asSent, changes };
   return {
     ...{ chain, kind: "contract_update", operator: product.operator, idempotencyKey: input.idempotencyKey },

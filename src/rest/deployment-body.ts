@@ -8,6 +8,7 @@ const legacyNames: Record<string, string> = {
   allowlist: "presale_whitelisted_addresses",
   royaltiesBps: "royalties_share",
   collection: "contract_address",
+  exit: "exit_nftport",
   idempotencyKey: "Idempotency-Key",
 };
 

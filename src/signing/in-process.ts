@@ -31,6 +31,7 @@ export function inProcessSigning(admin: boolean): SigningBackend {
     },
     check: async () => null,
     requireAnswer: async () => undefined,
+    requireRoom: async () => undefined,
     held: async () => null,
     close: () => undefined,
   };
@@ -38,5 +39,6 @@ export function inProcessSigning(admin: boolean): SigningBackend {
 
 /** The rules where the same process compares the factory with the request's own (src/relay/submit/signing-policy.ts). */
 export function callersPolicy({ id, relay }: Chain): SigningPolicy {
-  return { chainId: id, maxFeeWei: relay.maxFeeWei, factories: null, operators: null, wallets: relay.wallets };
+  const { maxFeeWei, wallets, signsRoles } = relay;
+  return { chainId: id, maxFeeWei, factories: null, operators: null, wallets, roles: signsRoles, dayWei: null };
 }

@@ -4,10 +4,13 @@ import type { SigningKind, SigningOrder } from "./signer.ts";
 /*
  * The protocol between the signer and its clients: HTTP on a Unix socket or on loopback, a bearer token, JSON.
  *
- *   POST /v1/sign      an order        200 {"signature":"0x…","hash":"0x…"}; 403 {"refused":"…"}; 400, 401, 404, 413
+ *   POST /v1/sign      an order        200 {"signature":"0x…","hash":"0x…"}; 403 {"refused":"…","reason":"roles"}; 400, 401, 404, 413
  *   POST /v1/sign-many {"orders":[…]}  200 {"answers":[{"status":200,"signature":"0x…","hash":"0x…"},…]}, in their order:
  *                                      each has the status and the members that it would have had alone
- *   GET  /v1/wallets                   200 {"wallets":{"137":["0x…"]}}
+ *   GET  /v1/wallets                   200 {"wallets":{"137":["0x…"]},"room":{"137":"6000000000000000000000"}}: what may
+ *                                      still be signed today, in wei; null: nobody counts
+ *
+ * `reason` stands where the relay holds a request for it: `roles`, `day`.
  *
  * Amounts are decimal strings. A key is in no message.
  */

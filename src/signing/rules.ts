@@ -1,4 +1,5 @@
-import { type Address, decodeAbiParameters, type Hex, parseAbiParameters, toFunctionSelector } from "viem";
+import type { Address, Hex } from "viem";
+import { operatorSelectors, readOperatorCall } from "./operator-calls.ts";
 import type { SigningOrder } from "./signer.ts";
 
 /** What the wallets of one chain may sign, in the eyes of whoever holds their keys. */
@@ -15,6 +16,13 @@ export interface SigningPolicy {
   operators: readonly Address[] | null;
   /** All wallets of the chain here, lower case: the only ones that can be given the right to deploy. */
   wallets: readonly Address[];
+  /**
+   * Whether lists of roles, and the end of the service's rights, are signed for product contracts. Whoever asks for a signature
+   * can name any contract, and those rights outlast whatever is done about it afterwards.
+   */
+  roles: boolean;
+  /** What the transactions of one day (UTC) may cost at most, in wei; null where nobody counts: in the process that asks. */
+  dayWei: bigint | null;
 }
 
 /** Osaka's limit for one transaction (EIP-7825); chains without it have it as a sane bound. */
@@ -26,40 +34,21 @@ export const deploySelector = "0x2781212e";
 export const updateSelector = "0xd761aa48";
 /** `grantRole(bytes32,address)` of the factory. */
 export const grantSelector = "0x2f2ff15d";
-/** What the operator of product contracts is called for: to deploy one, and to act on one. */
-export const operatorSelectors = {
-  deployERC721: "0x28cfc8db",
-  deployERC1155: "0x65bcd503",
-  execute: "0xa05aa016",
-  executeBatch: "0x2daf1148",
-} as const;
-/** What the operator calls of a product contract for the service: nothing of its owner or roles. */
-const productSelectors = new Set<Hex>(
-  [
-    "update((string,bool,bool,uint256,address),(bytes32,address[],bool)[],bool)",
-    "updateTokenUri(uint256,string,bool)",
-    "mintToCaller(address,uint256,string)",
-    "mintByOwner(address,uint256,uint256,string)",
-    "mintByOwnerBatch(address[],uint256[],uint256[],string[])",
-    "transferByOwner(address,uint256)",
-    "transferByOwner(address,uint256,uint256)",
-    "transferByOwnerBatch(address[],uint256[],uint256[])",
-    "burn(uint256)",
-    "burn(uint256,uint256)",
-    "burnBatch(uint256[],uint256[])",
-  ].map((signature) => toFunctionSelector(signature)),
-);
-const executeParameters = parseAbiParameters("bytes32 intent, address target, bytes data");
-const batchParameters = parseAbiParameters([
-  "Call[] calls",
-  "struct Call { bytes32 intent; address target; bytes data; }",
-]);
 /** keccak256 of `RELAYER_ROLE`. */
 export const relayerRole = "0xe2b7fb3b832174769106daebcfd6d1970523240dda11281102db9363b83b0dc4";
+
+/** What a refusal is about, where whoever asked can do something with it. */
+export type RefusalReason = "roles" | "day";
 
 /** An order that the rules forbid. The text names the rule and holds no secret. */
 export class SigningRefused extends Error {
   override readonly name = "SigningRefused";
+  readonly reason: RefusalReason | null;
+
+  constructor(why: string, reason: RefusalReason | null = null) {
+    super(why);
+    this.reason = reason;
+  }
 }
 
 /**
@@ -72,8 +61,8 @@ export class SigningRefused extends Error {
  */
 export function checkOrder(policy: SigningPolicy, sender: Address, order: SigningOrder, admin = false): void {
   const { kind, transaction } = order;
-  const deny = (why: string) => {
-    throw new SigningRefused(why);
+  const deny = (why: string, reason: RefusalReason | null = null) => {
+    throw new SigningRefused(why, reason);
   };
   if (transaction.chainId !== policy.chainId) deny("another chain");
   if (transaction.value !== 0n) deny("it moves money");
@@ -103,11 +92,11 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
       // Which contracts it acts on, and that no money moves, is bound by the operator itself.
       if (!isOperator) deny(`${to} is no operator of this signer`);
       if (!(Object.values(operatorSelectors) as string[]).includes(selector)) deny(`call ${selector} of the operator`);
-      for (const { name, call } of namedCalls(selector, data)) {
+      for (const { name, known, handsOutRights } of actsOf(data as Hex)) {
         // A request's name is a UUID, padded in front.
         if (!/^0x0{32}[0-9a-f]{32}$/.test(name)) deny("its name is the one of no request");
-        if (call !== null && !productSelectors.has(call.slice(0, 10) as Hex))
-          deny("the operator calls nothing of a product contract but mints, updates, burns and transfers");
+        if (!known) deny("the operator calls nothing of a product contract but mints, updates, burns and transfers");
+        if (handsOutRights && !policy.roles) deny(rolesRefused, "roles");
       }
       return;
     case "grant":
@@ -121,19 +110,20 @@ export function checkOrder(policy: SigningPolicy, sender: Address, order: Signin
   }
 }
 
-/** The names in a call of the operator, and what it calls of product contracts under each; null: it deploys one. */
-function namedCalls(selector: string, data: string): readonly { name: string; call: Hex | null }[] {
-  const bytes: Hex = `0x${data.slice(10)}`;
+/** Why a list of roles is not signed, and what changes that. */
+export const rolesRefused =
+  "neither lists of roles nor the end of the service's rights are signed here (SIGN_ROLES_<CHAIN>)";
+
+/** Why nothing more is signed today, and what changes that. */
+export const dayRefused =
+  "what the signer may sign in a day (UTC) has no room for it: wait for the next day, or raise SIGNER_DAY_<CHAIN> of the signer and restart it";
+
+function actsOf(data: Hex) {
   try {
-    if (selector === operatorSelectors.execute) {
-      const [name, , call] = decodeAbiParameters(executeParameters, bytes);
-      return [{ name, call }];
-    }
-    if (selector !== operatorSelectors.executeBatch) return [{ name: bytes.slice(0, 66), call: null }];
-    const [calls] = decodeAbiParameters(batchParameters, bytes);
-    if (calls.length > 0) return calls.map(({ intent, data: call }) => ({ name: intent, call }));
-  } catch {}
-  throw new SigningRefused("the call of the operator cannot be read");
+    return readOperatorCall(data);
+  } catch {
+    throw new SigningRefused("the call of the operator cannot be read");
+  }
 }
 
 /** The whole call that lets a wallet deploy. */

@@ -1,4 +1,5 @@
 import type { Address, Hex } from "viem";
+import type { Chain } from "../chains.ts";
 import { gathered } from "../gathered.ts";
 import type { Logger } from "../telemetry/log.ts";
 import { type Token, tokenOf } from "./endpoint.ts";
@@ -48,7 +49,7 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
       bearer = null;
       throw new SignerError("unauthorized", "401");
     }
-    if (status === 403) throw new SignerError("refused", String(answer["refused"] ?? 403));
+    if (status === 403) throw refusal(answer);
     if (status === 200) return answer;
     const unusable = status >= 500 ? "unreachable" : "refused";
     throw new SignerError(unusable, `${status} ${shown(String(answer["error"] ?? ""))}`);
@@ -86,12 +87,27 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
       });
     } catch (error) {
       proven.clear();
+      if (error instanceof SignerError && error.trouble === "spent") tight.add(order.transaction.chainId);
       throw error;
     }
   };
+  /** Chains whose day was found too full for a transaction: their room is asked for before a nonce is given out. */
+  const tight = new Set<number>();
+  const requireRoom = async (chain: Chain, wei: bigint) => {
+    await health.requireAnswer();
+    if (!tight.has(chain.id)) return;
+    const room = (await health.watch(wallets)).room[chain.id] ?? null;
+    if (room !== null && BigInt(room) < wei) throw new SignerError("spent", `it has room for ${room} wei`, "day");
+    tight.delete(chain.id);
+  };
   const where = "socketPath" in endpoint ? endpoint.socketPath : endpoint.url;
-  const wallets = async () =>
-    expectOk(await read("GET", paths.wallets))["wallets"] as Record<string, readonly string[]>;
+  const wallets = async () => {
+    const answer = expectOk(await read("GET", paths.wallets));
+    return {
+      wallets: asObject(answer["wallets"]) as Record<string, readonly string[]>,
+      room: asObject(answer["room"]) as Record<string, string | null>,
+    };
+  };
   const health = new SignerHealth(log, where, wallets);
   return {
     kind: "signer",
@@ -115,13 +131,20 @@ export function signerProcess({ endpoint, token }: SignerAccess, log: Logger): S
       })),
     check: () => health.check(),
     requireAnswer: () => health.requireAnswer(),
-    held: async (chain) => (await health.watch(wallets))[String(chain.id)] ?? [],
+    requireRoom,
+    held: async (chain) => (await health.watch(wallets)).wallets[String(chain.id)] ?? [],
     close,
   };
 }
 
 /** What the signer says, with the status that it says it by. */
 type Answer = Record<string, unknown> & { status: number };
+
+function refusal(answer: Answer): SignerError {
+  const why = String(answer["refused"] ?? 403);
+  if (answer["reason"] === "day") return new SignerError("spent", why, "day");
+  return new SignerError("refused", why, answer["reason"] === "roles" ? "roles" : null);
+}
 
 function asObject(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { Address, Hex } from "viem";
 import { parseUnits } from "viem/utils";
 import { defaultRelayPolicy, knownChains } from "../chains.ts";
@@ -33,6 +33,8 @@ export interface SignerConfig {
   socketMode: number;
   token: string;
   adminToken: string;
+  /** Where it keeps what it has signed today. */
+  spendingFile: string;
   chains: readonly ChainKeys[];
   /** Keys that lie elsewhere; the rules are kept here all the same. */
   web3Signer: Web3SignerAccess | null;
@@ -54,6 +56,7 @@ export function loadSignerConfig(env: Env = process.env): SignerConfig {
     socketMode: Number.parseInt(mode, 8),
     token: ownToken(readToken(env, "SIGNER_TOKEN", dataDir)),
     adminToken: ownToken(readToken(env, "SIGNER_ADMIN_TOKEN", dataDir)),
+    spendingFile: join(dataDir, "signer-spending.json"),
     chains,
     web3Signer,
     logLevel: readLogLevel(env),
@@ -132,10 +135,28 @@ function loadChainKeys(env: Env, suffix: string, keysElsewhere: boolean): ChainK
       factories: readAddresses(env, `FACTORY_${suffix}`, `FACTORIES_BEFORE_${suffix}`),
       operators: readAddresses(env, `OPERATOR_${suffix}`, `OPERATORS_BEFORE_${suffix}`),
       wallets,
+      roles: readSignsRoles(env, suffix),
+      dayWei: readDay(env, suffix, chainId),
     },
     keys: keysElsewhere ? [] : keys,
     keystores: keysElsewhere ? [] : paths.map((path) => ({ path, passwordFile })),
   };
+}
+
+/** Whether lists of roles are signed: on a local chain, or where the operator says so. @throws Error naming the variable. */
+export function readSignsRoles(env: Env, suffix: string): boolean {
+  return readSwitch(env, `SIGN_ROLES_${suffix}`, readSwitch(env, `LOCAL_${suffix}`, false));
+}
+
+/** Without a limit of its own: what the relay may spend in a day. */
+function readDay(env: Env, suffix: string, chainId: number): bigint {
+  for (const name of [`SIGNER_DAY_${suffix}`, `BUDGET_CHAIN_DAY_${suffix}`]) {
+    const text = env[name]?.trim();
+    if (!text) continue;
+    if (!/^\d{1,15}(\.\d{1,18})?$/.test(text)) throw new Error(`${name}: a decimal number is wanted`);
+    return parseUnits(text, 18);
+  }
+  return defaultRelayPolicy(chainId, readSwitch(env, `LOCAL_${suffix}`, false)).chainDayWei;
 }
 
 function readMaxFee(env: Env, suffix: string, chainId: number): bigint {

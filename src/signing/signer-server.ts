@@ -2,8 +2,9 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Logger } from "../telemetry/log.ts";
 import { LogOnce } from "../telemetry/log-once.ts";
+import type { DaySpending } from "./day-spending.ts";
 import { mostOrderBytes, paths, readOrder, readOrders, type WalletOrder } from "./protocol.ts";
-import { checkOrder, type SigningPolicy, SigningRefused } from "./rules.ts";
+import { checkOrder, dayRefused, type SigningPolicy, SigningRefused } from "./rules.ts";
 import { type Signer, signChecked } from "./signer.ts";
 import { SignerError } from "./trouble.ts";
 
@@ -20,6 +21,7 @@ export interface SignerServerOptions {
   token: string;
   /** Whoever sends it may have roles granted too. */
   adminToken: string;
+  spending: DaySpending;
   log: Logger;
 }
 
@@ -67,8 +69,11 @@ async function handle(options: Answering, request: IncomingMessage): Promise<unk
     throw new Refusal(401, { error: "the token is not this signer's" });
   }
   if (request.method === "GET" && request.url === paths.wallets) {
-    const wallets = options.keyrings.map(({ policy }) => [policy.chainId, policy.wallets]);
-    return { wallets: Object.fromEntries(wallets) };
+    const ofEach = <T>(read: (policy: SigningPolicy) => T) =>
+      Object.fromEntries(options.keyrings.map(({ policy }) => [policy.chainId, read(policy)]));
+    const room = ({ chainId, dayWei }: SigningPolicy) =>
+      dayWei === null ? null : String(options.spending.room(chainId, dayWei));
+    return { wallets: ofEach(({ wallets }) => wallets), room: ofEach(room) };
   }
   if (request.method === "POST" && request.url === paths.sign)
     return await sign(options, parsed(readOrder, await readBody(request)), admin);
@@ -92,7 +97,7 @@ async function signMany(options: Answering, orders: readonly (() => WalletOrder)
   return { answers: await Promise.all(answers) };
 }
 
-async function sign({ keyrings, log, logOnce }: Answering, order: WalletOrder, admin: boolean) {
+async function sign({ keyrings, spending, log, logOnce }: Answering, order: WalletOrder, admin: boolean) {
   const { wallet, kind, transaction } = order;
   const keyring = keyrings.find(({ policy }) => policy.chainId === transaction.chainId);
   const context = { chain: keyring?.chain ?? transaction.chainId, wallet, nonce: transaction.nonce, kind };
@@ -100,6 +105,9 @@ async function sign({ keyrings, log, logOnce }: Answering, order: WalletOrder, a
     const signer = keyring?.signers.find(({ address }) => address === wallet);
     if (!keyring || !signer) throw new SigningRefused(`no key of ${wallet} for chain ${transaction.chainId}`);
     checkOrder(keyring.policy, wallet, order, admin);
+    const { dayWei } = keyring.policy;
+    // Counted before it is signed: what fails after this cost nothing, and counts all the same.
+    if (dayWei !== null && !spending.take(wallet, transaction, dayWei)) throw new SigningRefused(dayRefused, "day");
     const { signature, hash } = await signChecked(signer, order);
     log.info({ ...context, to: transaction.to, hash }, "signed");
     return { signature, hash };
@@ -108,7 +116,7 @@ async function sign({ keyrings, log, logOnce }: Answering, order: WalletOrder, a
     // The same order comes again with every round, until somebody mends it.
     const cause = `${context.chain} ${wallet} ${kind} ${error.message}`;
     logOnce.write("error", cause, { ...context, to: transaction.to, rule: error.message }, "signing refused");
-    throw new Refusal(403, { refused: error.message });
+    throw new Refusal(403, { refused: error.message, ...(error.reason ? { reason: error.reason } : {}) });
   }
 }
 

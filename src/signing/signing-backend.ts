@@ -16,6 +16,12 @@ export interface SigningBackend {
    * @throws SignerError `unreachable` or `unauthorized`.
    */
   requireAnswer(): Promise<void>;
+  /**
+   * The same for a transaction that may cost so much, where a day's limit was met lately.
+   *
+   * @throws SignerError `spent`, and what `requireAnswer` throws.
+   */
+  requireRoom(chain: Chain, wei: bigint): Promise<void>;
   /** Which wallets it holds on a chain, lower case; null when it cannot say. @throws SignerError */
   held(chain: Chain): Promise<readonly string[] | null>;
   close(): void;
@@ -59,7 +65,7 @@ export class SignerHealth {
   record(error: SignerError): void {
     const known = this.#trouble?.kind === error.trouble;
     this.#trouble = { kind: error.trouble, since: performance.now(), error };
-    if (error.trouble === "refused" || error.trouble === "wrong_answer") this.#heard = performance.now();
+    if (error.trouble !== "unreachable" && error.trouble !== "unauthorized") this.#heard = performance.now();
     else this.#heard = Number.NEGATIVE_INFINITY;
     if (known) return;
     const detail = (error.cause as Error | undefined)?.message;
@@ -69,13 +75,14 @@ export class SignerHealth {
 
   /** A signature came, and it is one that can be used. */
   signed(): void {
-    this.#end(["refused", "wrong_answer"]);
+    this.#end(["refused", "spent", "wrong_answer"]);
   }
 
   async check(): Promise<SignerTrouble | null> {
     await this.#hear().catch(() => undefined);
     const trouble = this.#trouble;
-    if (trouble?.kind === "refused" && performance.now() - trouble.since > refusedMs) return null;
+    if ((trouble?.kind === "refused" || trouble?.kind === "spent") && performance.now() - trouble.since > refusedMs)
+      return null;
     return trouble?.kind ?? null;
   }
 

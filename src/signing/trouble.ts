@@ -1,4 +1,5 @@
 import { ServiceError } from "../errors/errors.ts";
+import type { RefusalReason } from "./rules.ts";
 
 /** Why a signer elsewhere does not sign. */
 export type SignerTrouble =
@@ -8,6 +9,8 @@ export type SignerTrouble =
   | "unauthorized"
   /** It forbids what it was asked for; other orders may pass. */
   | "refused"
+  /** It has signed what it may sign in a day. */
+  | "spent"
   /** What came was not the signature that was asked for. */
   | "wrong_answer";
 
@@ -18,7 +21,10 @@ export const signerActions: Record<SignerTrouble, string> = {
     "WEB3SIGNER_URL; accepted requests wait, and are signed when it is back",
   unauthorized: "give this process the signer's token: SIGNER_TOKEN or SIGNER_TOKEN_FILE",
   refused:
-    "compare FACTORY_<CHAIN>, OPERATOR_<CHAIN>, MAX_FEE_GWEI_<CHAIN> and CHAIN_ID_<CHAIN> of the signer with those of this process",
+    "compare FACTORY_<CHAIN>, OPERATOR_<CHAIN>, SIGN_ROLES_<CHAIN>, MAX_FEE_GWEI_<CHAIN> and CHAIN_ID_<CHAIN> of the signer with those of this process",
+  spent:
+    "wait for the next day (UTC), or raise SIGNER_DAY_<CHAIN> of the signer and restart it; if nobody asked for so much, " +
+    "look at its log (signed) for what was",
   wrong_answer:
     "compare the signer's wallets with RELAYER_ADDRESS_<CHAIN>; nothing of such an answer was stored or sent",
 };
@@ -27,18 +33,22 @@ const says: Record<SignerTrouble, string> = {
   unreachable: "the signer does not answer",
   unauthorized: "the signer does not accept this service's credential",
   refused: "the signer refuses to sign it",
+  spent: "the signer has signed what it may sign in a day (UTC)",
   wrong_answer: "the signer gave a signature that cannot be used",
 };
 
 /** A signature that was not given. Clients read that it may come later; the cause has the rest, for the log. */
 export class SignerError extends ServiceError {
   readonly trouble: SignerTrouble;
+  /** Set where the relay holds the request for it. */
+  readonly reason: RefusalReason | null;
 
   /** @param detail for operators: never a secret, and bounded. */
-  constructor(trouble: SignerTrouble, detail: string) {
+  constructor(trouble: SignerTrouble, detail: string, reason: RefusalReason | null = null) {
     const cause = new Error(`${says[trouble]} (${shown(detail)}): ${signerActions[trouble]}`);
     super("service_unavailable", says[trouble], { retryAfterSeconds: 5, cause });
     this.trouble = trouble;
+    this.reason = reason;
   }
 }
 

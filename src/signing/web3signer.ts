@@ -104,6 +104,8 @@ export function web3Signer(
     wallets: ({ id, relay }) => walletsOf(id, relay.wallets),
     check: () => health.check(),
     requireAnswer: () => health.requireAnswer(),
+    // Without a signer in front of it nobody counts.
+    requireRoom: () => health.requireAnswer(),
     held: async () => [...(await health.watch(readKeys)).keys()],
     close,
   };

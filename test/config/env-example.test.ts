@@ -59,7 +59,7 @@ const signer = {
   SIGNER_ADMIN_TOKEN: "x".repeat(32),
 };
 /** Read by the signer's process alone. */
-const ofSigner = /^(SIGNER_LISTEN|SIGNER_SOCKET_MODE|(FACTORIES|OPERATORS)_BEFORE_POLYGON)$/;
+const ofSigner = /^(SIGNER_LISTEN|SIGNER_SOCKET_MODE|SIGNER_DAY_POLYGON|(FACTORIES|OPERATORS)_BEFORE_POLYGON)$/;
 /** Read before there is a configuration, by `npm start`. */
 const ofStart = /^MINTYARD_LOCAL_CHAINS$/;
 const load = (name: string, change: Record<string, string>) =>

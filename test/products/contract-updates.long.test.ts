@@ -1,4 +1,4 @@
-import { createWalletClient, http, parseAbi, parseEther, toFunctionSelector } from "viem";
+import { createWalletClient, http, keccak256, parseAbi, parseEther, stringToHex, toFunctionSelector } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { toBytes } from "../../src/db/bytes.ts";
 import { type CarriedOut, carryOut } from "../../src/products/carry-out.ts";
@@ -170,4 +170,34 @@ test("what the owner changes while an update waits for funds stays changed", asy
   );
   await s.h.until(s.services, rows[0].id, ["finalized"]);
   expect(await settingsOf(contract)).toEqual({ baseUri: "ipfs://a/", bps: 900n, receiver: mine.toLowerCase() });
+});
+
+test("a request for roles that was accepted is held where they are not signed, has no nonce, and goes on where they are", async () => {
+  const contract = await s.contract();
+  // Accepted while nobody signs.
+  const away = s.h.process({
+    ...{ SIGNER_URL: "http://127.0.0.1:9", SIGNER_TOKEN: "x".repeat(43), RELAYER_ADDRESS_GOERLI: s.h.relayer },
+  });
+  const to = randomAddress();
+  const refused = await change(contract, { roles: [{ role: "mint", addresses: [to], freeze: false }] }, away).catch(
+    (error: unknown) => error,
+  );
+  const { deployment: id } = (refused as { details: { deployment: string } }).details;
+  const strict = s.h.process({ SIGN_ROLES_GOERLI: "off" });
+  const held = async () => {
+    const { rows } = await s.h.database.pool.query(
+      `SELECT hold_reason, (SELECT count(*)::int FROM service.nonce_reservation r WHERE r.intent_id = i.id) AS nonces
+       FROM service.intent i WHERE id = $1`,
+      [id],
+    );
+    return rows[0] as unknown;
+  };
+  await s.h.until(strict, id, ["held"]);
+  expect(await held()).toEqual({ hold_reason: "roles", nonces: 0 });
+  await s.h.until(s.services, id, ["finalized"]);
+  const role = keccak256(stringToHex("MINT_ROLE"));
+  const abi = parseAbi(["function hasRole(bytes32, address) view returns (bool)"]);
+  expect(await s.h.chain.readContract({ address: contract, abi, functionName: "hasRole", args: [role, to] })).toBe(
+    true,
+  );
 });

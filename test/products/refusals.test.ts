@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { planCost } from "../../src/collections/plan-cost.ts";
+import { createContract } from "../../src/products/create-contract.ts";
+import { updateContract } from "../../src/products/update-contract.ts";
 import { isRefusal } from "../../src/relay/chain/revert.ts";
 import type { Services } from "../../src/services.ts";
 import { FaultProxy } from "../chaos/fault-proxy.ts";
@@ -53,6 +55,24 @@ test("while the operator is stopped, mints are told to come again, and do", asyn
   faulty.forced = "";
   await s.h.pauseOperator(false);
   await s.ended(await s.mint({ contract, tokens: [token] }));
+});
+
+test("where roles are not signed, requests for them are refused with what to do, before anything is stored", async () => {
+  const contract = await s.contract();
+  const before = await s.sent();
+  const services = s.h.process({ SIGN_ROLES_GOERLI: "off" });
+  const roles = [{ role: "mint" as const, addresses: [randomAddress()], freeze: false }];
+  const refusal = (field: string) => ({
+    ...{ code: "value_error", field },
+    message: expect.stringContaining("SIGN_ROLES_GOERLI=on"),
+  });
+  const place = { chain: "goerli", contract };
+  await expect(updateContract(services, s.caller, { ...place, roles })).rejects.toMatchObject(refusal("roles"));
+  await expect(updateContract(services, s.caller, { ...place, exit: true })).rejects.toMatchObject(refusal("exit"));
+  const fresh = { chain: "goerli", name: "N", symbol: "S", ownerAddress: randomAddress() };
+  await expect(createContract(services, s.caller, { ...fresh, roles })).rejects.toMatchObject(refusal("roles"));
+  await expect(createContract(services, s.caller, { ...fresh, roles: [] })).resolves.toBeDefined();
+  expect(await s.sent()).toBe(before);
 });
 
 /** What nodes say while they cannot simulate, with the codes that they say it with. */

@@ -11,21 +11,30 @@ import {
 } from "../../src/products/product-calls.ts";
 import { intentName } from "../../src/relay/chain/encode-deploy.ts";
 import { encodeUpdateProduct } from "../../src/relay/chain/product-record.ts";
-import { checkOrder, operatorSelectors, type SigningPolicy } from "../../src/signing/rules.ts";
+import { operatorSelectors } from "../../src/signing/operator-calls.ts";
+import { checkOrder, type SigningPolicy } from "../../src/signing/rules.ts";
 
 const operator: Address = `0x${"77".repeat(20)}`;
 const contract: Address = `0x${"88".repeat(20)}`;
 const wallet: Address = `0x${"99".repeat(20)}`;
 const policy: SigningPolicy = {
-  ...{ chainId: 31337, maxFeeWei: 10n ** 12n, factories: [], operators: [operator], wallets: [wallet] },
+  ...{
+    chainId: 31337,
+    maxFeeWei: 10n ** 12n,
+    factories: [],
+    operators: [operator],
+    wallets: [wallet],
+    roles: false,
+    dayWei: null,
+  },
 };
 const abi = productOperatorAbi;
 const name = intentName(randomUUID());
 
-function check(data: Hex): void {
+function check(data: Hex, roles = false): void {
   const fees = { gas: 500_000n, maxFeePerGas: 1n, maxPriorityFeePerGas: 1n };
   const transaction = { chainId: 31337, to: operator, data, value: 0n, nonce: 0, ...fees };
-  checkOrder(policy, wallet, { kind: "operate", transaction });
+  checkOrder({ ...policy, roles }, wallet, { kind: "operate", transaction });
 }
 
 const execute = (call: Hex, intent = name) =>
@@ -51,7 +60,7 @@ describe("of the operator's calls the rules allow", () => {
       check(encodeDeployProduct(type, name, deployment, runtime, []));
     }
     check(execute(encodeTokenUpdate({ tokenId: "1", uri: "ipfs://y" })));
-    check(execute(encodeUpdateProduct(runtime, [], true)));
+    check(execute(encodeUpdateProduct(runtime, [], false)));
   });
 
   const batch = (...calls: { intent: Hex; data: Hex }[]) =>
@@ -69,6 +78,38 @@ describe("of the operator's calls the rules allow", () => {
     expect(() => check(batch({ intent: name, data: mint }, { intent: name, data: grant }))).toThrow("mints, updates");
     expect(() => check(batch({ intent: `0x${"11".repeat(32)}`, data: mint }))).toThrow("name");
     expect(() => check(batch())).toThrow("cannot be read");
+  });
+
+  describe("no list of roles and no end of the service's rights", () => {
+    const roles = [{ role: "mint" as const, addresses: [wallet], freeze: false }];
+    const cleared = [{ role: "mint" as const, addresses: [], freeze: false }];
+    const lists = [
+      execute(encodeUpdateProduct(runtime, roles, false)),
+      execute(encodeUpdateProduct(runtime, cleared, false)),
+      execute(encodeUpdateProduct(runtime, [], true)),
+      batch(
+        { intent: name, data: encodeMint("erc721", [token]) },
+        { intent: name, data: encodeUpdateProduct(runtime, roles, false) },
+      ),
+      encodeDeployProduct("erc721", name, deployment, runtime, roles),
+      encodeDeployProduct("erc1155", name, deployment, runtime, cleared),
+    ];
+
+    test.each(lists.map((data, index) => ({ index, data })))("in call $index, unless roles are signed", ({ data }) => {
+      expect(() => check(data)).toThrow("SIGN_ROLES_<CHAIN>");
+      check(data, true);
+    });
+
+    test("hidden in bytes that another decoder may read otherwise", () => {
+      const plain = encodeUpdateProduct(runtime, [], false);
+      for (const data of [
+        execute(`${plain}00`),
+        `${execute(plain)}${"00".repeat(32)}` as Hex,
+        execute(plain.replace(/^(0x.{8}).{64}/, `$1${"f".repeat(64)}`) as Hex),
+        `${encodeDeployProduct("erc721", name, deployment, runtime, [])}00` as Hex,
+      ])
+        for (const allowed of [false, true]) expect(() => check(data, allowed)).toThrow("cannot be read");
+    });
   });
 
   test("none under another name than a request's, or of what is the owner's", () => {

@@ -100,6 +100,33 @@ test("a signer that is killed while it signs loses nothing and doubles nothing",
   expect(await h.announced()).toHaveLength(announced + 8);
 });
 
+test("what the signer may not sign today is held by that name, costs one nonce at most, and goes on with more room", async () => {
+  await killed();
+  await signer.restart({ SIGNER_DAY_GOERLI: "0" });
+  const before = await reserved();
+  const caller = await h.caller();
+  const ids: string[] = [];
+  for (let index = 0; index < 3; index += 1) {
+    const refused = await deployCollection(services, caller, launch()).catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      code: "service_unavailable",
+      message: expect.stringContaining("the signer has signed what it may sign in a day"),
+    });
+    ids.push((refused as { details: { deployment: string } }).details.deployment);
+  }
+  await relayRound(services, goerli(services), createRelayMemory());
+  const { rows } = await h.database.pool.query(
+    "SELECT state, hold_reason FROM service.intent WHERE id = ANY ($1) ORDER BY seq",
+    [ids],
+  );
+  expect(rows).toEqual(["assigned", "held", "held"].map((state) => ({ state, hold_reason: "signer_day" })));
+  expect((await reserved()).nonces).toBe(before.nonces + 1);
+  expect((await readStatus(services)).chains[0]?.troubles).toContain("signer_spent");
+  await killed();
+  await signer.restart();
+  for (const id of ids) await h.until(services, id, done);
+});
+
 test("a token that the signer does not know is said so, and costs no nonce", async () => {
   const before = await reserved();
   const wrong = h.process({ ...signer.access(), SIGNER_TOKEN: "x".repeat(43) });

@@ -4,6 +4,7 @@ import type { Address } from "viem";
 import { generatePrivateKey } from "viem/accounts";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Chain, defaultRelayPolicy } from "../../src/chains.ts";
+import { DaySpending } from "../../src/signing/day-spending.ts";
 import { keySigner } from "../../src/signing/local-keys.ts";
 import { deploySelector } from "../../src/signing/rules.ts";
 import { type Signer, type SigningOrder, signChecked } from "../../src/signing/signer.ts";
@@ -28,13 +29,14 @@ const order: SigningOrder = {
 let dir: string;
 let backend: SigningBackend;
 let signer: Signer;
+let chain: Chain;
 let server: Server | null = null;
 beforeEach(async () => {
   dir = temporaryFolder();
   backend = signerProcess({ endpoint: { socketPath: join(dir, "signer.sock") }, token: { value: token } }, log);
   const relay = { ...defaultRelayPolicy(31337, true), wallets: [wallet.address] };
-  const chain: Pick<Chain, "id" | "relay"> = { id: 31337, relay };
-  const [first] = backend.wallets(chain as Chain);
+  chain = { id: 31337, relay } as Partial<Chain> as Chain;
+  const [first] = backend.wallets(chain);
   if (!first) throw new Error("no wallet");
   signer = first;
 });
@@ -56,11 +58,39 @@ async function close(): Promise<void> {
 }
 
 /** The signer's own server over a wallet that signs as it is told here. */
-function serverOf(sign: Signer["sign"]): Server {
-  const policy = { chainId: 31337, maxFeeWei: 100n, factories: [factory], operators: [], wallets: [wallet.address] };
-  const signers = [{ ...wallet, sign }];
-  return createSignerServer({ keyrings: [{ chain: "goerli", policy, signers }], token, adminToken: `${token}a`, log });
+function serverOf(sign: Signer["sign"], dayWei: bigint | null = null): Server {
+  const policy = {
+    ...{ chainId: 31337, maxFeeWei: 100n, factories: [factory], operators: [], wallets: [wallet.address] },
+    ...{ roles: false, dayWei },
+  };
+  const keyrings = [{ chain: "goerli", policy, signers: [{ ...wallet, sign }] }];
+  const spending = new DaySpending(join(dir, "spending.json"));
+  return createSignerServer({ keyrings, token, adminToken: `${token}a`, spending, log });
 }
+
+test("a day that is used up is a trouble of its own, asked for before the next nonce, and ends with more room", async () => {
+  const cost = order.transaction.gas * order.transaction.maxFeePerGas;
+  const next = { ...order, transaction: { ...order.transaction, nonce: 8 } };
+  await listen(serverOf(wallet.sign, cost + 1n));
+  await signChecked(signer, order);
+  // The same bytes again, as after a crash, cost nothing more.
+  await signChecked(signer, order);
+  const spent = { code: "service_unavailable", trouble: "spent", reason: "day" };
+  await expect(signChecked(signer, next)).rejects.toMatchObject(spent);
+  expect(await backend.check()).toBe("spent");
+  await expect(backend.requireRoom(chain, cost)).rejects.toMatchObject(spent);
+  await backend.requireRoom(chain, 1n);
+  await expect(signChecked(signer, next)).rejects.toMatchObject(spent);
+  // Another start with the same limit remembers; with a higher one it signs again.
+  await close();
+  await listen(serverOf(wallet.sign, cost + 1n));
+  await expect(backend.requireRoom(chain, cost)).rejects.toMatchObject(spent);
+  await close();
+  await listen(serverOf(wallet.sign, 4n * cost));
+  await backend.requireRoom(chain, cost);
+  await signChecked(signer, next);
+  expect(await backend.check()).toBeNull();
+});
 
 test("a signer with another key than the wallet's is found by its first signature, also after a restart", async () => {
   const other = keySigner(generatePrivateKey());

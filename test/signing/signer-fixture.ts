@@ -73,8 +73,9 @@ export class RunningSigner {
     await this.#process.end("SIGKILL");
   }
 
-  async restart(): Promise<void> {
-    this.#process = await ServiceProcess.start("signer", this.#env);
+  /** @param changes further variables, of this start alone. */
+  async restart(changes: Record<string, string> = {}): Promise<void> {
+    this.#process = await ServiceProcess.start("signer", { ...this.#env, ...changes });
   }
 
   /** Another one with the same settings. @throws Error with its output when it does not start. */

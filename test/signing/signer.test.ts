@@ -30,7 +30,7 @@ let wallet: Address;
 let second: Address;
 let order: Record<string, unknown>;
 beforeAll(async () => {
-  const env = { MAX_FEE_GWEI_GOERLI: "50", FACTORIES_BEFORE_GOERLI: earlier };
+  const env = { MAX_FEE_GWEI_GOERLI: "50", FACTORIES_BEFORE_GOERLI: earlier, SIGNER_DAY_GOERLI: "3" };
   signer = await RunningSigner.start({ id: 31337, factory }, { env });
   [wallet = factory, second = factory] = signer.wallets;
   order = {
@@ -180,6 +180,26 @@ test("its socket and its tokens are its user's alone, and no answer or log line 
   expect(files.map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual(["600", "600", "600"]);
   const texts = [signer.output, (await sign()).text, (await signer.ask("GET", "/v1/wallets")).text];
   for (const key of signer.keys) for (const text of texts) expect(text).not.toContain(key.slice(2));
+});
+
+test("of a day it signs what it may, also after a kill; the reason and what is left are said", async () => {
+  // 0.8 of a coin each, of 3 a day; the tests before took a little.
+  const large = (nonce: number) => sign({ nonce, gas: "16000000" });
+  for (const nonce of [100, 101]) expect((await large(nonce)).status).toBe(200);
+  const full = { status: 403, body: { refused: expect.stringContaining("SIGNER_DAY_<CHAIN>"), reason: "day" } };
+  let nonce = 102;
+  while ((await large(nonce)).status === 200) nonce += 1;
+  expect(nonce).toBeLessThan(104);
+  expect(await large(nonce)).toMatchObject(full);
+  await signer.kill();
+  await signer.restart();
+  expect(await large(nonce)).toMatchObject(full);
+  const { body } = await signer.ask("GET", "/v1/wallets");
+  const left = BigInt((body["room"] as Record<string, string>)[31337] ?? -1);
+  expect(left).toBeGreaterThan(0n);
+  expect(left).toBeLessThan(16_000_000n * 50n * 10n ** 9n);
+  // What fits is still signed.
+  expect((await sign({ nonce })).status).toBe(200);
 });
 
 test("a second signer on the same socket does not start; after a kill the next one takes the socket over", async () => {

@@ -19,6 +19,8 @@ const policy: SigningPolicy = {
   factories: [factory],
   operators: [],
   wallets: [wallet],
+  roles: false,
+  dayWei: null,
 };
 const order: SigningOrder = {
   kind: "deploy",

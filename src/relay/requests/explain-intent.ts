@@ -34,6 +34,12 @@ const reasons: Record<string, string> = {
   budget:
     "the spending limits (BUDGET_…) have no room for it at today's fees: it goes on when they have, or when fees fall",
   wallet: "the wallet is closed: see `mintyard wallets`",
+  roles:
+    "neither lists of roles nor the end of the service's rights are signed here: set SIGN_ROLES_<CHAIN> of the signer, the API and " +
+    "the worker if they are to be",
+  signer_day:
+    "the signer has signed what it may sign in a day (UTC): wait for the next one, or raise SIGNER_DAY_<CHAIN> of the signer and " +
+    "restart it; look at its log for who asked for so much",
   simulation: "the contract would refuse the call as things are",
   done_elsewhere:
     "the operator contract has done it by a transaction whose rows were lost: it ends as that one once that is final",

@@ -77,3 +77,11 @@ export interface ContractUpdatePayload {
 export function changesOf(intent: Pick<Intent, "payload">): ContractChanges {
   return (intent.payload as ContractUpdatePayload).changes;
 }
+
+/** Whether a request sets lists of roles, or ends the service's rights on a contract. */
+export function handsOutRights({ kind, payload }: Pick<Intent, "kind" | "payload">): boolean {
+  if (kind === "contract") return ((payload as { roles?: readonly RoleList[] }).roles ?? []).length > 0;
+  if (kind !== "contract_update") return false;
+  const { roles = [], exit = false } = changesOf({ payload });
+  return roles.length > 0 || exit;
+}

@@ -1,7 +1,10 @@
 import { sql } from "kysely";
 import type { Chain } from "../../chains.ts";
+import { type RefusalReason, rolesRefused } from "../../signing/rules.ts";
+import { SignerError } from "../../signing/trouble.ts";
 import type { RelayContext } from "../chain/context.ts";
-import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
+import { getIntent, type Intent, isUnassigned, moveIntent } from "../store/intents.ts";
+import { handsOutRights } from "../store/operation-payload.ts";
 import type { Step } from "./submission.ts";
 
 /** Later updates of the collection wait behind a refused one, a token id is taken by it, and old clients cannot cancel it. */
@@ -14,7 +17,7 @@ export const doneElsewhere = "done_elsewhere";
  * Records why an intent cannot be signed now. Without a nonce it is held; with one it stays assigned, because the wallet
  * waits behind its nonce until the simulation passes.
  *
- * @param code `simulation`, `fee`, `budget`, `balance`, `wallet` or `done_elsewhere`.
+ * @param code `simulation`, `fee`, `budget`, `balance`, `wallet`, `roles`, `signer_day` or `done_elsewhere`.
  * @param reason the same in words, for the client and the operator.
  */
 export async function holdIntent(
@@ -31,6 +34,28 @@ export async function holdIntent(
   const to = seen.state === "assigned" ? "assigned" : "held";
   const held = await moveIntent(services.db, seen, to, code, reason, whenItExpires(seen, code));
   return held ? { kind: "held", intent: held, reason } : await getIntent(services.db, seen.id);
+}
+
+/** What is held for each thing that the rules of signing forbid for now. */
+export const refusalHolds = { roles: "roles", day: "signer_day" } as const satisfies Record<RefusalReason, string>;
+
+/** The lists of roles of a request, or the end of the service's rights, where they are not signed. */
+export async function holdRoles(services: RelayContext, chain: Chain, intent: Intent): Promise<Step | null> {
+  if (chain.relay.signsRoles || !handsOutRights(intent)) return null;
+  return await holdIntent(services, chain, intent, refusalHolds.roles, rolesRefused);
+}
+
+/** What the signer does not sign now, as it names a reason. @throws the same error where it names none. */
+export async function holdUnsigned(
+  services: RelayContext,
+  chain: Chain,
+  { id }: Intent,
+  error: unknown,
+): Promise<Step> {
+  if (!(error instanceof SignerError) || error.reason === null) throw error;
+  const now = await getIntent(services.db, id);
+  if (!isUnassigned(now) && now.state !== "assigned") return now;
+  return await holdIntent(services, chain, now, refusalHolds[error.reason], error.message);
 }
 
 /** @param reason what the contract answered to the simulation. */

@@ -1,11 +1,13 @@
 import { parseTransaction } from "viem";
 import type { Chain } from "../../chains.ts";
 import { toAddress, toHex } from "../../db/bytes.ts";
+import { SignerError } from "../../signing/trouble.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { bumpFees, type Fees } from "../chain/fees.ts";
 import { callKind } from "../chain/operation.ts";
 import { type Intent, moveIntent } from "../store/intents.ts";
 import type { Attempt, NonceReservation } from "../store/nonces.ts";
+import { refusalHolds } from "./hold-intent.ts";
 import { feeCap } from "./preflight.ts";
 import { raiseGasReservation } from "./raise-reservation.ts";
 import { signAttempt } from "./sign-attempt.ts";
@@ -39,7 +41,7 @@ export function isStale(
 /**
  * Signs the same call, or nothing at all when the intent is cancelled, at the same nonce with higher fees.
  * At the operator's cap, or where the spending limits have no room for more, nothing is signed: the intent shows
- * `hold_reason` fee or budget, and what is signed is sent again.
+ * `hold_reason` fee or budget, or that the signer's day is full, and what is signed is sent again.
  *
  * @param attempts newest first; empty for an intent that is cancelled before its first signature.
  * @returns the intent as it stands; null when another process moved it.
@@ -71,18 +73,28 @@ export async function replaceAttempt(
   if (!fees) {
     const reason = wanted ? "budget" : "fee";
     services.log.warn({ intent: intent.id, cap, reason }, "a cap keeps a transaction waiting");
-    return intent.hold_reason === reason ? intent : await moveIntent(services.db, intent, intent.state, reason);
+    return await show(reason);
   }
   services.log.info({ intent: intent.id, nonce: reservation.nonce, ...fees, empty }, "replacing a transaction");
   const self = toAddress(reservation.addr);
-  return await signAttempt(services, chain, intent, reservation, {
-    kind: empty ? "cancellation" : callKind(intent.kind),
-    to: call?.to ?? self,
-    data: call?.data ?? "0x",
-    gas,
-    fees,
-    headBlock: view.head,
-  });
+  try {
+    return await signAttempt(services, chain, intent, reservation, {
+      kind: empty ? "cancellation" : callKind(intent.kind),
+      to: call?.to ?? self,
+      data: call?.data ?? "0x",
+      gas,
+      fees,
+      headBlock: view.head,
+    });
+  } catch (error) {
+    if (!(error instanceof SignerError) || error.reason === null || !newest) throw error;
+    // What is signed is sent again meanwhile.
+    return await show(refusalHolds[error.reason]);
+  }
+
+  async function show(reason: string): Promise<Intent | null> {
+    return intent.hold_reason === reason ? intent : await moveIntent(services.db, intent, intent.state, reason);
+  }
 
   /** Null when another process moved it meanwhile. */
   async function replaceRaised(raised: Intent): Promise<Intent | null> {

@@ -5,7 +5,7 @@ import { replacesRecord } from "../chain/operation.ts";
 import { getIntent, type Intent } from "../store/intents.ts";
 import { findReservation } from "../store/nonces.ts";
 import { waitForThoseAhead } from "../store/update-order.ts";
-import { holdRefused } from "./hold-intent.ts";
+import { holdRefused, holdRoles } from "./hold-intent.ts";
 import { importDeployment } from "./import-deployment.ts";
 import { payablePlan } from "./payable-plan.ts";
 import { type Preflight, preflight } from "./preflight.ts";
@@ -47,5 +47,7 @@ export async function signAssigned(
   if ("step" in payable) return payable.step;
   const late = await waitForThoseAhead(services.db, intent, reservation, payable.ready.call.basis);
   if (late) return { kind: "waiting", intent, reason: late, ready: null };
+  const forbidden = await holdRoles(services, chain, intent);
+  if (forbidden) return forbidden;
   return (await signAttempt(services, chain, intent, reservation, payable.plan)) ?? (await again());
 }

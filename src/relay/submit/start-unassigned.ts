@@ -10,7 +10,7 @@ import { waitForTurn } from "../store/update-order.ts";
 import { chooseWallet, sendersOf, type WalletChoice } from "./choose-wallet.ts";
 import { claimFound, isInFoundBatch } from "./claim-found.ts";
 import { endAsFound } from "./end-as-found.ts";
-import { holdDone, holdIntent, holdRefused } from "./hold-intent.ts";
+import { holdDone, holdIntent, holdRefused, holdRoles } from "./hold-intent.ts";
 import { importDeployment } from "./import-deployment.ts";
 import { type Payable, payablePlan } from "./payable-plan.ts";
 import { type Preflight, preflight } from "./preflight.ts";
@@ -112,8 +112,10 @@ async function reserveAndSign(
     const reason = "the endpoints do not agree on how many transactions the paying wallet has sent";
     return { kind: "waiting", intent, reason, ready: null };
   }
+  const forbidden = await holdRoles(services, chain, intent);
+  if (forbidden) return forbidden;
   // A nonce that nobody signs for would keep those behind it waiting.
-  await services.relay.signing.requireAnswer();
+  await services.relay.signing.requireRoom(chain, plan.gas * plan.fees.maxFeePerGas);
   const queued = intent.state === "held" ? await moveIntent(services.db, intent, "queued") : intent;
   if (!queued) return await again();
   const { genesisHash } = await services.relay.factory(chain);

@@ -2,6 +2,7 @@ import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { type Intent, newestRetry } from "../store/intents.ts";
 import { followLead } from "./follow-lead.ts";
+import { holdUnsigned } from "./hold-intent.ts";
 import type { Preflight } from "./preflight.ts";
 import { signAssigned } from "./sign-assigned.ts";
 import { startUnassigned } from "./start-unassigned.ts";
@@ -23,7 +24,9 @@ export async function submitIntent(
   let current = intent;
   // Each pass moves on or learns that somebody else did; a few suffice, more would be a livelock.
   for (let pass = 0; pass < 8; pass += 1) {
-    const step = await takeStep(services, chain, current, known);
+    const step = await takeStep(services, chain, current, known).catch((error: unknown) =>
+      holdUnsigned(services, chain, current, error),
+    );
     if ("intent" in step) return step;
     current = step;
   }

@@ -20,7 +20,7 @@ export interface RelayMemory {
   foundReadAt: Map<string, number>;
   /** Rounds in a row in which an intent's nonce was used and none of its transactions was to be found. */
   missing: Map<string, number>;
-  /** Intents with a nonce that the simulation refuses: since when, and when it last did. */
+  /** Intents with a nonce that the simulation or the signer's rules refuse: since when, and when it last did. */
   refused: Map<string, { since: number; last: number }>;
   confirming: ConfirmingPages;
   /** How far the members of batches were looked at, by order of acceptance. */

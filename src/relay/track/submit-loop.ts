@@ -3,6 +3,7 @@ import type { RelayContext } from "../chain/context.ts";
 import { replacesRecord } from "../chain/operation.ts";
 import type { Intent } from "../store/intents.ts";
 import { mayShare, mostMints } from "../submit/form-batch.ts";
+import { refusalHolds } from "../submit/hold-intent.ts";
 import { submitIntent } from "../submit/submit-intent.ts";
 import { attend, type RelayMemory, send } from "./loop-steps.ts";
 import { expireIntents, listAssigned, listUnassigned } from "./page-waiting.ts";
@@ -76,6 +77,6 @@ async function submit(services: RelayContext, chain: Chain, intent: Intent, memo
 
 function recordRefusal(memory: RelayMemory, { id, state, hold_reason: reason }: Intent): void {
   const now = performance.now();
-  if (state !== "assigned" || reason !== "simulation") memory.refused.delete(id);
+  if (state !== "assigned" || (reason !== "simulation" && reason !== refusalHolds.roles)) memory.refused.delete(id);
   else memory.refused.set(id, { since: memory.refused.get(id)?.since ?? now, last: now });
 }
