@@ -17,25 +17,31 @@ export interface LaunchArguments extends ServiceOptions {
   dryRun?: true | undefined;
   yes?: true | undefined;
   pinTimeout: number;
+  filesFrom?: string[] | undefined;
+  trustJournal?: true | undefined;
 }
 
 export async function launch(
   folder: string,
-  { strict, dryRun, yes, pinTimeout, ...where }: LaunchArguments,
+  { strict, dryRun, yes, pinTimeout, filesFrom, trustJournal, ...where }: LaunchArguments,
 ): Promise<number> {
   return await reporting(where, async (reporter) => {
     await runLaunch(folder, findService(where), reporter, {
       strict: strict ?? false,
       dryRun: dryRun ?? false,
       pinTimeoutMs: pinTimeout * 1_000,
-      confirm: async (question) => yes === true || (await ask(question)),
+      filesFrom: filesFrom ?? [],
+      trustJournal: trustJournal ?? false,
+      // `--yes` is about the price alone.
+      confirm: async (question, option) => (option === "--yes" && yes === true) || (await ask(question, option)),
     });
   });
 }
 
 /** Money is spent without a question only where that was asked for. */
-async function ask(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new CommandError(`${question} Nobody can answer here: repeat the command with --yes`);
+async function ask(question: string, option: string): Promise<boolean> {
+  if (!process.stdin.isTTY)
+    throw new CommandError(`${question} Nobody can answer here: repeat the command with ${option}`);
   const answer = await confirm({ message: question, initialValue: false });
   return !isCancel(answer) && answer;
 }

@@ -2,6 +2,8 @@ import { type AnyCommand, addGroup, exitWith, parseWhole, standsAlone, withServi
 
 const commands = () => import("./launch-commands.ts");
 
+const collect = (value: string, before: string[] = []) => [...before, value];
+
 /** Adds `mintyard launch FOLDER`, and what is done with a launched folder afterwards. */
 export function addLaunchCommands(program: AnyCommand): void {
   const group = standsAlone(addGroup(program, "launch", "launch a folder of pictures and documents (docs/launch.md)"));
@@ -13,8 +15,10 @@ export function addLaunchCommands(program: AnyCommand): void {
       .description(does)
       .argument("<folder>", "has images/ and metadata/, or a HashLips build/, and launch.json")
       .option("--strict", "warnings are errors")
-      .option("--dry-run", "end before anything is paid")
+      .option("--dry-run", "say what it would cost; nothing is uploaded or paid")
       .option("--yes", "deploy without a question")
+      .option("--files-from <folder>", "files of the launch may be in here too, behind links; may be repeated", collect)
+      .option("--trust-journal", "go on from a journal that was not written by you on this machine")
       .option("--pin-timeout <seconds>", "how long to wait until everything is pinned", parseWhole, 600)
       .action(async (folder, options) => await exitWith((await commands()).launch(folder, options)));
   group

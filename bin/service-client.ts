@@ -13,7 +13,7 @@ interface UserError {
   message: string;
 }
 
-interface StoredDirectory {
+export interface StoredDirectory {
   uri: string;
   warnings: { rule: string; message: string; count: number; examples: string[] }[];
 }
@@ -101,11 +101,20 @@ export class ServiceClient {
 
   /** @returns its URI, `ipfs://…/`, and what readers will stumble over. @throws RefusedError with each fault of each file. */
   async uploadDirectory(files: ReadonlyMap<string, string>): Promise<StoredDirectory> {
+    return await this.#directory(files, "warnings=true");
+  }
+
+  /** The same without storing anything. */
+  async planDirectory(files: ReadonlyMap<string, string>): Promise<StoredDirectory> {
+    return await this.#directory(files, "dry_run=true");
+  }
+
+  async #directory(files: ReadonlyMap<string, string>, query: string): Promise<StoredDirectory> {
     return await this.#again(async () => {
       const form = new FormData();
       for (const [name, text] of files)
         form.append("metadata_files", new Blob([text], { type: "application/json" }), name);
-      const answer = await this.#send("/v0/metadata/directory?warnings=true", { method: "POST", body: form });
+      const answer = await this.#send(`/v0/metadata/directory?${query}`, { method: "POST", body: form });
       const { metadata_directory_ipfs_uri: uri, warnings } = answer as DirectoryAnswer;
       return { uri, warnings: warnings ?? [] };
     });

@@ -35,6 +35,7 @@ export async function checkArtwork(
   if (artwork.unused.length > 0) warnings.push(`pictures that no document names: ${listed(artwork.unused)}`);
   warnings.push(...firsts(artwork.doubts));
   await checkFiles(folder, await sizesOf(folder, artwork, settings, errors), largestBytes, { errors, warnings });
+  await checkPlaceholder(folder, settings, errors);
   const data: string[] = [];
   await checkDocuments(folder, artwork, warnings, data);
   return { errors: [...errors, ...firsts(data)], warnings };
@@ -54,6 +55,15 @@ async function sizesOf(
   if (found?.isFile()) sizes.set(image, found.size);
   else errors.push(`${settingsFile}: the placeholder names ${image}, which is no file of the folder`);
   return sizes;
+}
+
+/** Its name proves nothing: whatever it is, everybody would see it. */
+async function checkPlaceholder(folder: string, { placeholder, reveal }: Settings, errors: string[]): Promise<void> {
+  const image = reveal === "later" ? placeholder?.image : undefined;
+  // Other names are looked at with the rest.
+  if (image === undefined || !noPicture.test(image)) return;
+  if ((await typeOf(join(folder, image)).catch(() => "")) === null)
+    errors.push(`${settingsFile}: the placeholder names ${image}, which is no picture`);
 }
 
 function firsts(texts: readonly string[], most = 20): string[] {

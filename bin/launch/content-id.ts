@@ -46,13 +46,17 @@ export class ContentReader {
     }
   }
 
+  /** The same of a text that is one chunk at most. */
+  ofText(text: string): string {
+    return cidOf(createHash("sha256").update(text).digest());
+  }
+
   async #readSmall(file: FileHandle): Promise<ContentId> {
     let sizeBytes = 0;
     for (let read = -1; read !== 0; sizeBytes += read)
       ({ bytesRead: read } = await file.read(this.#chunk, sizeBytes, chunkSize - sizeBytes, sizeBytes));
     const digest = createHash("sha256").update(this.#chunk.subarray(0, sizeBytes)).digest();
-    const cid = CID.createV1(raw, createDigest(sha256Code, digest)).toString();
-    return { sha256: digest.toString("hex"), sizeBytes, cid };
+    return { sha256: digest.toString("hex"), sizeBytes, cid: cidOf(digest) };
   }
 
   async #readLarge(file: FileHandle, path: string): Promise<ContentId> {
@@ -74,6 +78,10 @@ export class ContentReader {
     if (!root) throw new Error(`${path} has no content id`);
     return { sha256: hash.digest("hex"), sizeBytes, cid: root.toString() };
   }
+}
+
+function cidOf(digest: Uint8Array): string {
+  return CID.createV1(raw, createDigest(sha256Code, digest)).toString();
 }
 
 export function sha256Of(text: string): string {

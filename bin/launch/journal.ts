@@ -4,6 +4,7 @@ import {
   fsyncSync,
   ftruncateSync,
   linkSync,
+  lstatSync,
   openSync,
   readFileSync,
   rmSync,
@@ -12,6 +13,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { CommandError } from "../command-error.ts";
+import { JournalSeal, readJournalKey } from "./journal-seal.ts";
 
 /** One line of the journal. A line is written once what it says has happened; an `intent` before its request leaves. */
 export type Step =
@@ -48,14 +50,16 @@ export class Journal {
   readonly #steps: Step[];
   readonly #file: number;
   readonly #lock: string;
+  readonly #seal: JournalSeal;
 
   private constructor(path: string, lock: string) {
     this.path = path;
     this.#lock = lock;
+    this.#seal = new JournalSeal(readJournalKey());
     const text = existsSync(path) ? readFileSync(path, "utf8") : "";
     // A process that was killed while it wrote leaves half a line: what it says had not been relied on.
     const whole = text.slice(0, text.lastIndexOf("\n") + 1);
-    this.#steps = parse(whole, path);
+    this.#steps = parse(whole, path, this.#seal);
     this.resumed = this.#steps.length > 0;
     this.#file = openSync(path, "a");
     if (whole.length < text.length) ftruncateSync(this.#file, Buffer.byteLength(whole));
@@ -64,17 +68,33 @@ export class Journal {
   /** `art/` has its journal in `art.launch.jsonl`. @throws CommandError when another launch of the folder runs. */
   static open(folder: string): Journal {
     const path = journalPath(folder);
+    refuseLink(path);
     const lock = `${path}.lock`;
     takeLock(lock);
-    return new Journal(path, lock);
+    try {
+      return new Journal(path, lock);
+    } catch (error) {
+      releaseLock(lock);
+      throw error;
+    }
   }
 
   /** The steps without the lock, for commands that only look. */
-  static read(folder: string): readonly Step[] {
+  static read(folder: string): { steps: readonly Step[]; isOwn: boolean } {
     const path = journalPath(folder);
     if (!existsSync(path)) throw new CommandError(`${folder} was not launched from here: there is no ${path}`);
     const text = readFileSync(path, "utf8");
-    return parse(text.slice(0, text.lastIndexOf("\n") + 1), path);
+    const seal = new JournalSeal(readJournalKey());
+    const steps = parse(text.slice(0, text.lastIndexOf("\n") + 1), path, seal);
+    return { steps, isOwn: seal.isOwn };
+  }
+
+  /**
+   * Whether this user wrote it, on this machine: then what it says was asked about, and may be paid for. What is written after
+   * the person has answered for a foreign one makes it their own.
+   */
+  get isOwn(): boolean {
+    return this.#seal.isOwn;
   }
 
   get steps(): readonly Step[] {
@@ -90,7 +110,8 @@ export class Journal {
   }
 
   write(step: Step): void {
-    writeSync(this.#file, `${JSON.stringify(step)}\n`);
+    const code = this.#seal.write(JSON.stringify(step));
+    writeSync(this.#file, `${JSON.stringify({ ...step, ...(code ? { code } : {}) })}\n`);
     this.#steps.push(step);
   }
 
@@ -106,8 +127,7 @@ export class Journal {
 
   close(): void {
     closeSync(this.#file);
-    held.delete(this.#lock);
-    rmSync(this.#lock, { force: true });
+    releaseLock(this.#lock);
   }
 }
 
@@ -120,13 +140,23 @@ export function journalPath(folder: string): string {
   return join(dirname(path), `${basename(path)}.launch.jsonl`);
 }
 
-function parse(text: string, path: string): Step[] {
+/** A journal that came with a folder may lead to any file of this user, and lines would be written there. */
+function refuseLink(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink())
+    throw new CommandError(
+      `${path} is a link; the journal is a file beside its folder: put it there, or remove the link`,
+    );
+}
+
+function parse(text: string, path: string, seal: JournalSeal): Step[] {
   return text
     .split("\n")
     .filter(Boolean)
     .map((line, index) => {
       try {
-        return JSON.parse(line) as Step;
+        const { code, ...step } = JSON.parse(line) as Step & { code?: unknown };
+        seal.read(JSON.stringify(step), code);
+        return step as Step;
       } catch {
         throw new CommandError(
           `${path}: line ${index + 1} is damaged; restore the file, it says what was paid already`,
@@ -144,6 +174,11 @@ const held = new Set<string>();
 function takeLock(lock: string): void {
   takeFile(lock);
   held.add(lock);
+}
+
+function releaseLock(lock: string): void {
+  held.delete(lock);
+  rmSync(lock, { force: true });
 }
 
 /** A process that is killed between the two calls leaves an empty lock, which nobody holds. */

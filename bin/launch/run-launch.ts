@@ -17,9 +17,11 @@ import {
 } from "./deploy.ts";
 import { type DeployInput, Journal } from "./journal.ts";
 import { printLinks } from "./links.ts";
-import { type Artwork, readFolder } from "./read-folder.ts";
+import { askAbout, findOutside } from "./outside.ts";
+import { planUris, type Uris } from "./plan-uris.ts";
+import { type Artwork, listed, readFolder } from "./read-folder.ts";
 import { inMegabytes, type Reporter } from "./reporter.ts";
-import { readSettings, type Settings } from "./settings.ts";
+import { readSettings, type Settings, settingsFile } from "./settings.ts";
 import { uploadDocuments, uploadPlaceholder } from "./upload-documents.ts";
 import { uploadFiles } from "./upload-files.ts";
 import { verifyCollection } from "./verify-collection.ts";
@@ -29,11 +31,19 @@ import { amountOf, weiOf } from "./wei.ts";
 export interface LaunchOptions {
   /** Warnings are errors. */
   strict: boolean;
-  /** End after the dry run. */
+  /** Say what it would cost, and end: nothing is uploaded, sent or paid. */
   dryRun: boolean;
   pinTimeoutMs: number;
-  /** Asked before money is spent: true goes on. */
-  confirm(question: string): Promise<boolean>;
+  /** Folders outside the launch's own that its files may be in. */
+  filesFrom?: readonly string[];
+  /** Go on from a journal that this user did not write on this machine. */
+  trustJournal?: boolean;
+  /**
+   * Asked before money is spent, and before anything is done that whoever made the folder may have chosen: true goes on.
+   *
+   * @param option of the command line that answers it.
+   */
+  confirm(question: string, option: string): Promise<boolean>;
 }
 
 /**
@@ -51,6 +61,12 @@ export async function runLaunch(
   const settings = await readSettings(folder);
   const artwork = await readFolder(folder);
   const client = new ServiceClient(address);
+  const outside = await findOutside(folder, settings, artwork, options.filesFrom ?? []);
+  if (outside.length > 0) {
+    const { question, option } = askAbout(outside);
+    if (!(await options.confirm(question, option)))
+      throw new CommandError("nothing was uploaded: put those files into the folder, or take their names out of it");
+  }
   const findings = await checkArtwork(folder, artwork, settings, await client.largestFileBytes());
   refuseFindings(findings, options.strict);
   for (const warning of findings.warnings) reporter.warn(warning);
@@ -60,6 +76,11 @@ export async function runLaunch(
   reporter.step("checked", `${counts.tokens} tokens, ${counts.images} files, ${inMegabytes(bytes)} MB`, counts);
   const journal = Journal.open(folder);
   try {
+    if (
+      !journal.isOwn &&
+      !(options.trustJournal || (await options.confirm(describeForeign(journal), "--trust-journal")))
+    )
+      throw new CommandError(`nothing was sent: take ${journal.path} away, and the launch begins anew`);
     await begin(client, journal);
     const parts = { client, journal, reporter };
     const deployed = await deployOnce(folder, settings, artwork, parts, options);
@@ -114,6 +135,10 @@ async function deployOnce(
 ): Promise<Deployed | null> {
   const { journal, reporter } = parts;
   await noteEnded(parts);
+  if (options.dryRun) {
+    await dryRun(folder, settings, artwork, parts, options.strict);
+    return null;
+  }
   // Also once it is deployed: it names files that changed meanwhile.
   const uris = await upload(folder, settings, artwork, parts, options);
   let intent = openIntent(journal);
@@ -122,12 +147,11 @@ async function deployOnce(
   if (!intent) {
     const input = await requestOf(folder, settings, artwork, uris, nextDeploymentKey(journal));
     const plan = await planDeployment(parts, input);
-    if (options.dryRun) return null;
     const most = amountOf(plan.maxCostWei);
     const ended = journal.last("deploy_ended");
     const again = ended ? `Deployment ${ended.id} ended as ${ended.state.toLowerCase()}, without a collection. ` : "";
     const question = `${again}Deploy ${settings.name} on ${settings.chain} for at most ${most}?`;
-    if (!(await options.confirm(question))) return null;
+    if (!(await options.confirm(question, "--yes"))) return null;
     journal.writeSynced({
       step: "deploy_intent",
       at: new Date().toISOString(),
@@ -137,7 +161,11 @@ async function deployOnce(
     intent = openIntent(journal);
   }
   if (!intent) throw new Error("the journal lost its last line");
-  if (!openDeployment(journal)) await sendDeployment(parts, intent.input, intent.predictedAddress);
+  if (!openDeployment(journal)) {
+    const { idempotencyKey } = intent.input;
+    refuseOther(intent.input, await requestOf(folder, settings, artwork, uris, idempotencyKey), journal);
+    await sendDeployment(parts, intent.input, intent.predictedAddress);
+  }
   const found = await followDeployment(parts);
   const deployed = {
     address: found.predictedAddress ?? intent.predictedAddress,
@@ -149,9 +177,39 @@ async function deployOnce(
   return { ...deployed, input: intent.input };
 }
 
-interface Uris {
-  base: string;
-  placeholder: string | null;
+/** What the launch would cost. Nothing is uploaded or sent for good; the journal keeps the key that the address follows from. */
+async function dryRun(
+  folder: string,
+  settings: Settings,
+  artwork: Artwork,
+  parts: Parts,
+  strict: boolean,
+): Promise<void> {
+  const { journal, reporter } = parts;
+  if (openIntent(journal))
+    return reporter.warn(`${journal.path} has a request that was made already: \`mintyard launch\` goes on with it`);
+  const uris = await planUris(folder, settings, artwork, parts, strict);
+  await planDeployment(parts, await requestOf(folder, settings, artwork, uris, nextDeploymentKey(journal)));
+}
+
+/** What a journal of unknown origin would have done. */
+function describeForeign(journal: Journal): string {
+  const { input } = openIntent(journal) ?? {};
+  const of = (member: string) => JSON.stringify(input?.[member] ?? null).slice(0, 120);
+  const request = input
+    ? ` It asks for the collection ${of("name")} on ${of("chain")}, owner ${of("owner")}, treasury ${of("treasury")}.`
+    : "";
+  return `${journal.path} was not written by you on this machine.${request} Go on from it?`;
+}
+
+/** A request on record was asked about in these words, and no others. @throws CommandError naming what differs. */
+function refuseOther(recorded: DeployInput, wanted: DeployInput, journal: Journal): void {
+  const members = [...new Set([...Object.keys(recorded), ...Object.keys(wanted)])];
+  const other = members.filter((member) => JSON.stringify(recorded[member]) !== JSON.stringify(wanted[member]));
+  if (other.length > 0)
+    throw new CommandError(
+      `${journal.path} has a request that is not what ${settingsFile} asks for (${listed(other)}): put back what was asked for, because it may be accepted already`,
+    );
 }
 
 async function upload(

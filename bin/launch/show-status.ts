@@ -8,7 +8,7 @@ const query = `query ($id: ID!) { deployment(id: $id) { state progress holdReaso
 
 /** How far the launch of a folder is, by its journal and by the service. Changes nothing. */
 export async function showStatus(folder: string, address: ServiceAddress, reporter: Reporter): Promise<void> {
-  const steps = Journal.read(folder);
+  const { steps } = Journal.read(folder);
   const files = steps.filter(({ step }) => step === "file").length;
   const [begun, directory, ended, deployed] = [
     lastStep(steps, "begun"),

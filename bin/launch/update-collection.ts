@@ -26,6 +26,10 @@ export async function updateLaunched(
 ): Promise<void> {
   const journal = Journal.open(folder);
   try {
+    if (!journal.isOwn)
+      throw new CommandError(
+        `${journal.path} was not written by you on this machine: \`mintyard launch ${folder}\` asks whether to go on from it`,
+      );
     const parts = { client: new ServiceClient(address), journal, reporter };
     const deployed = journal.last("deployed");
     const chain = journal.last("deploy_intent")?.input.chain;

@@ -1,7 +1,7 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { findFileNames, linkFiles, linkOf } from "../../src/uploads/document-files.ts";
 import { CommandError } from "../command-error.ts";
-import { RefusedError, type ServiceClient } from "../service-client.ts";
+import { RefusedError, type ServiceClient, type StoredDirectory } from "../service-client.ts";
 import { ContentReader, sha256Of } from "./content-id.ts";
 import type { Journal } from "./journal.ts";
 import { type Artwork, listed, readDocument, type Token } from "./read-folder.ts";
@@ -29,14 +29,7 @@ export async function uploadDocuments(
   { client, journal, reporter }: Parts,
   strict: boolean,
 ): Promise<string> {
-  const files = new Map<string, string>();
-  const documents: Record<string, string> = {};
-  for (const token of artwork.tokens) {
-    const { tokenId, document } = token;
-    const text = await linkedDocument(folder, artwork, token, cids);
-    files.set(`${tokenId}.json`, text);
-    documents[document] = sha256Of(text).slice(0, 20);
-  }
+  const { files, documents } = await directoryOf(folder, artwork, cids);
   const known = journal.last("directory");
   if (known) {
     const names = new Set([...Object.keys(known.documents), ...Object.keys(documents)]);
@@ -50,13 +43,41 @@ export async function uploadDocuments(
   const { uri, warnings } = await client.uploadDirectory(files).catch((error: unknown) => {
     throw error instanceof RefusedError ? new RefusedError(error.code, inFolder(error.message)) : error;
   });
+  warnOfDocuments(warnings, artwork.tokens, reporter, strict);
+  journal.write({ step: "directory", uri, documents });
+  return uri;
+}
+
+/** The directory as it is uploaded, and the beginning of each document's SHA-256 by its path. */
+export async function directoryOf(
+  folder: string,
+  artwork: Artwork,
+  cids: ReadonlyMap<string, string>,
+): Promise<{ files: Map<string, string>; documents: Record<string, string> }> {
+  const files = new Map<string, string>();
+  const documents: Record<string, string> = {};
+  for (const token of artwork.tokens) {
+    const { tokenId, document } = token;
+    const text = await linkedDocument(folder, artwork, token, cids);
+    files.set(`${tokenId}.json`, text);
+    documents[document] = sha256Of(text).slice(0, 20);
+  }
+  return { files, documents };
+}
+
+/** @throws CommandError for what no reader would see, and for anything where warnings are errors. */
+export function warnOfDocuments(
+  warnings: StoredDirectory["warnings"],
+  tokens: readonly Token[],
+  reporter: Reporter,
+  strict: boolean,
+): void {
+  const inFolder = namesInFolder(tokens);
   for (const { message, count, examples } of warnings)
     reporter.warn(`${message}: ${inFolder(listed(examples))}${count > examples.length ? ` (${count} in all)` : ""}`);
   const dead = warnings.find(({ rule }) => /^image_dead$|_unfilled$/.test(rule));
   if (dead) throw new CommandError(`${dead.message}: ${inFolder(listed(dead.examples))}; nothing was paid`);
   if (strict && warnings.length > 0) throw new CommandError("the documents have warnings; nothing was paid");
-  journal.write({ step: "directory", uri, documents });
-  return uri;
 }
 
 /** What the service says of `0.json`, which is `metadata/1.json` in a folder that counts from 1. */
@@ -82,19 +103,25 @@ export async function linkedDocument(
   });
 }
 
-/** Uploads what every token shows before the reveal. @returns its URI; null when there is none. */
-export async function uploadPlaceholder(folder: string, settings: Settings, parts: Parts): Promise<string | null> {
-  const { placeholder } = settings;
-  if (!placeholder || settings.reveal === "now") return null;
-  const { client, journal } = parts;
+/** What every token shows before the reveal; null: nothing of its own. */
+export async function placeholderOf(folder: string, { placeholder, reveal }: Settings) {
+  if (!placeholder || reveal === "now") return null;
   const { image, ...document } = placeholder;
   const picture = image ? await new ContentReader().read(join(folder, image)) : null;
-  const text = JSON.stringify(picture ? { ...document, image: `ipfs://${picture.cid}` } : document);
+  return { image, picture, text: JSON.stringify(picture ? { ...document, image: `ipfs://${picture.cid}` } : document) };
+}
+
+/** Uploads what every token shows before the reveal. @returns its URI; null when there is none. */
+export async function uploadPlaceholder(folder: string, settings: Settings, parts: Parts): Promise<string | null> {
+  const made = await placeholderOf(folder, settings);
+  if (!made) return null;
+  const { client, journal } = parts;
+  const { image, picture, text } = made;
   const sha256 = sha256Of(text);
   const known = journal.last("placeholder");
   if (known?.sha256 === sha256) return known.uri;
   if (image && picture && !journal.all("file").some((file) => file.sha256 === picture.sha256)) {
-    const cid = await client.uploadFile(join(folder, image), image);
+    const cid = await client.uploadFile(join(folder, image), basename(image));
     if (cid !== picture.cid) throw new CommandError(`${image} changed while it was uploaded; start again`);
     journal.write({ step: "file", path: image, ...picture });
   }

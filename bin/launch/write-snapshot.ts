@@ -27,7 +27,7 @@ export async function writeSnapshot(
   reporter: Reporter,
   { out, block }: { out: string; block?: string | undefined },
 ): Promise<void> {
-  const steps = Journal.read(folder);
+  const { steps } = Journal.read(folder);
   const deployed = lastStep(steps, "deployed");
   const chain = lastStep(steps, "deploy_intent")?.input.chain;
   if (!deployed || !chain) throw new CommandError(`${folder} is not deployed yet`);

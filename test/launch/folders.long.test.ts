@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { type Address, createPublicClient, http } from "viem";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { runLaunch } from "../../bin/launch/run-launch.ts";
 import { collectionAbi } from "../../contracts/abi/collection.ts";
 import { Client } from "../setup/client.ts";
@@ -12,9 +12,11 @@ import { png } from "./made-files.ts";
 
 // Every folder of the table, launched on a chain, and read through the gateway as a stranger would.
 const stack = leaseStack();
+const config = temporaryFolder();
 
 /** What the launch reported, by event; warnings are texts. */
 async function launch(folder: string) {
+  vi.stubEnv("XDG_CONFIG_HOME", config);
   const events = new Map<string, Record<string, unknown>>();
   const warnings: string[] = [];
   const reporter = {

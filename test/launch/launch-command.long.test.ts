@@ -157,3 +157,57 @@ test("every command of docs/launch.md works in its order", async () => {
   expect(lines).toContainEqual(expect.stringMatching(/^ipfs:\/\/bafybei\w+\/$/));
   expect(lines.at(-1)).toMatch(/^0x[0-9a-f]{40}$/);
 });
+
+/** How many uploads the account has, and the files among them. */
+async function uploads(): Promise<number> {
+  const { body } = await new Client(stack.ready).graphql("{ viewer { uploads(first: 100) { nodes { cid } } } }");
+  return (body as { data: { viewer: { uploads: { nodes: unknown[] } } } }).data.viewer.uploads.nodes.length;
+}
+
+test("a dry run says the cost and the address of the launch, and uploads nothing", async () => {
+  const planned = join(dir, "planned");
+  const settings = { reveal: "later", placeholder: { name: "Not yet", image: "images/0.png" } } as const;
+  await makeArtwork(planned, { count: 3, seed: Date.now() + 1, settings });
+  const before = await uploads();
+  const dry = await launch(planned, "--dry-run", "--json");
+  expect({ code: dry.code, stderr: dry.stderr }).toEqual({ code: 0, stderr: "" });
+  expect(await uploads()).toBe(before);
+  const plan = (run: typeof dry) => eventsOf(run).find(({ event }) => event === "dry_run");
+  const done = await launch(planned, "--yes", "--json");
+  expect(done.code, done.stderr).toBe(0);
+  expect(plan(dry)?.["predictedAddress"]).toBe(plan(done)?.["predictedAddress"]);
+  expect(eventsOf(done).find(({ event }) => event === "links")?.["address"]).toBe(plan(dry)?.["predictedAddress"]);
+  // Once it is deployed, it only says so.
+  const again = await launch(planned, "--dry-run", "--json");
+  expect(eventsOf(again).map(({ event }) => event)).not.toContain("sent");
+});
+
+test("a folder from anywhere publishes nothing of this machine, and its journal pays for nothing, without being asked about", async () => {
+  const hostile = join(dir, "hostile");
+  await writeFile(join(dir, "secret.png"), readFileSync(join(folder, "images/0.png")));
+  const settings = { reveal: "later", placeholder: { name: "Not yet", image: "../secret.png" } } as const;
+  await makeArtwork(hostile, { count: 3, seed: Date.now() + 2, settings });
+  const before = await uploads();
+  for (const option of ["--dry-run", "--yes"]) {
+    const { code, stderr } = await launch(hostile, option);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(`--files-from "${dir}"`) });
+  }
+  expect(await uploads()).toBe(before);
+
+  // A journal with a request of its own: of another user here, who had it asked about.
+  const first = await chain().getBlockNumber();
+  const cut = await launch(hostile, "--files-from", dir);
+  expect(cut.stderr).toContain("repeat the command with --yes");
+  const journal = join(dir, "hostile.launch.jsonl");
+  const steps = readFileSync(journal, "utf8").trim().split("\n");
+  const input = { chain: "goerli", name: "Not mine", owner: wallet, treasury: wallet, idempotencyKey: "x" };
+  const intent = { step: "deploy_intent", at: "", input, predictedAddress: wallet };
+  await writeFile(journal, `${steps.join("\n")}\n${JSON.stringify(intent)}\n`);
+  const asked = await launch(hostile, "--files-from", dir, "--yes");
+  expect(asked).toMatchObject({ code: 1, stderr: expect.stringMatching(/"Not mine".*--trust-journal/s) });
+  expect((await launch("reveal", hostile)).stderr).toContain("not written by you");
+  // Even where it is trusted, the request has to be the folder's own.
+  const trusted = await launch(hostile, "--files-from", dir, "--yes", "--trust-journal");
+  expect(trusted).toMatchObject({ code: 1, stderr: expect.stringContaining("is not what launch.json asks for") });
+  expect(await deployedFrom(first + 1n)).toEqual([]);
+});

@@ -1,7 +1,19 @@
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 const program = join(import.meta.dirname, "../../bin/mintyard.ts");
+
+let config: string | null = null;
+
+/** Where this user's key of journals lies: one for all commands of a test file. */
+function configHome(): string {
+  config ??= mkdtempSync(join(tmpdir(), "mintyard-config-"));
+  return config;
+}
+
+process.once("exit", () => config && rmSync(config, { recursive: true, force: true }));
 
 export interface Ended {
   code: number | null;
@@ -17,7 +29,7 @@ export interface LaunchProcess {
 /** `mintyard launch …` beside a stack, which is found by its data folder. */
 export function startLaunch(args: readonly string[], env: Record<string, string>): LaunchProcess {
   const child = spawn(process.execPath, [program, "launch", ...args], {
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], XDG_CONFIG_HOME: configHome(), ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let [stdout, stderr] = ["", ""];
