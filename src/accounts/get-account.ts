@@ -81,8 +81,8 @@ export async function getAccount(services: Services, caller: Session): Promise<A
         SELECT i.chain_id,
           count(*) FILTER (WHERE i.kind IN ('deploy', 'contract')) AS contracts,
           count(*) FILTER (WHERE i.kind IN ('deploy', 'contract') AND i.created_at >= p.start) AS contracts_now,
-          coalesce(sum(service.actions_of(i.kind, i.payload)), 0)::float8 AS mints,
-          coalesce(sum(service.actions_of(i.kind, i.payload)) FILTER (WHERE i.created_at >= p.start), 0)::float8 AS mints_now
+          coalesce(sum(service.actions_of(i.kind, i.payload, i.gas)), 0)::float8 AS mints,
+          coalesce(sum(service.actions_of(i.kind, i.payload, i.gas)) FILTER (WHERE i.created_at >= p.start), 0)::float8 AS mints_now
         FROM service.intent i
         WHERE i.tenant_id = a.id AND i.retry_number = 0 AND i.kind <> 'update'
           AND i.state NOT IN ('failed_onchain', 'cancelled', 'expired')

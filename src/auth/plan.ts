@@ -26,9 +26,13 @@ export interface Plan {
   /** Presale lists that are kept, and the bytes of their entries together. */
   maxAllowlists: number | null;
   allowlistBytes: bigint | null;
-  /** Deployments and updates together, on all chains; those that ended without a nonce do not count. */
+  /** Deployments and updates together, on all chains, each once for half a million gas; those that ended without a nonce do not count. */
   transactionsPerDay: number | null;
   transactionsPerMonth: number | null;
+  /** The most gas of one deployment, of one update, and of one mint, burn or transfer for each of its tokens. */
+  deployGas: bigint | null;
+  updateGas: bigint | null;
+  tokenGas: bigint | null;
   /** Requests that may ask a chain's node or store something, whatever becomes of them. */
   deployRequestsPerDay: number | null;
   uploadRequestsPerDay: number | null;

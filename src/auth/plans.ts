@@ -9,6 +9,7 @@ const unlimited = {
   deployRequestsPerDay: null,
   uploadRequestsPerDay: null,
 };
+const paidGas = { deployGas: 12_000_000n, updateGas: 12_000_000n, tokenGas: 1_000_000n };
 const uncounted = { mintsIncluded: null, maxMints: null, contractsIncluded: null, maxContracts: null };
 
 /**
@@ -36,6 +37,9 @@ export const defaultPlans: Record<Tier, Plan> = {
     allowlistBytes: 16_777_216n,
     transactionsPerDay: 20,
     transactionsPerMonth: 100,
+    deployGas: 3_000_000n,
+    updateGas: 6_000_000n,
+    tokenGas: 500_000n,
     deployRequestsPerDay: 500,
     uploadRequestsPerDay: 20_000,
   },
@@ -57,6 +61,7 @@ export const defaultPlans: Record<Tier, Plan> = {
     maxAllowlists: 1_000,
     allowlistBytes: 268_435_456n,
     ...unlimited,
+    ...paidGas,
   },
   scale: {
     tier: "scale",
@@ -74,6 +79,7 @@ export const defaultPlans: Record<Tier, Plan> = {
     maxAllowlists: 10_000,
     allowlistBytes: 2_147_483_648n,
     ...unlimited,
+    ...paidGas,
   },
   enterprise: {
     tier: "enterprise",
@@ -88,6 +94,7 @@ export const defaultPlans: Record<Tier, Plan> = {
     maxAllowlists: null,
     allowlistBytes: null,
     ...unlimited,
+    ...{ deployGas: null, updateGas: null, tokenGas: null },
   },
 };
 
@@ -120,6 +127,9 @@ export function planOfRow(row: { [K in keyof PlanTable]: PlanTable[K] | number |
     allowlistBytes: whole(row.allowlist_bytes),
     transactionsPerDay: count(row.transactions_per_day),
     transactionsPerMonth: count(row.transactions_per_month),
+    deployGas: whole(row.deploy_gas),
+    updateGas: whole(row.update_gas),
+    tokenGas: whole(row.token_gas),
     deployRequestsPerDay: count(row.deploy_requests_per_day),
     uploadRequestsPerDay: count(row.upload_requests_per_day),
   };

@@ -1,12 +1,14 @@
 import { createHash } from "node:crypto";
 import { collectionSalt, predictCollection } from "../../contracts/abi/config.ts";
 import type { Caller } from "../auth/caller.ts";
+import { planOf } from "../auth/plans.ts";
 import { ServiceError } from "../errors/errors.ts";
 import { refreshFees } from "../relay/chain/current-fees.ts";
 import { intentName } from "../relay/chain/encode-deploy.ts";
 import { acceptIntent, findKey, type IntentKey, isAccepted, type NewIntent } from "../relay/requests/accept-intent.ts";
 import type { Intent } from "../relay/store/intents.ts";
 import { planGasReservation } from "../relay/submit/budget.ts";
+import { countGas } from "../relay/submit/gas-ceiling.ts";
 import type { Services } from "../services.ts";
 import { keepTree } from "./allowlists.ts";
 import type { CheckedDeployment } from "./check-deployment.ts";
@@ -84,6 +86,7 @@ export async function draftIntent(
     initData,
     salt,
     predicted: predictCollection(target),
+    gas: countGas(planOf(caller), { kind: "deploy", bytes: usedBytes(initData), estimate: null }),
     reservation: planGasReservation(services, chain, {
       tenantId: caller.accountId,
       tier: caller.tier,

@@ -56,6 +56,7 @@ export async function updateCollection(
   const intent = await acceptUpdate(services, {
     tenantId: caller.accountId,
     tier: caller.tier,
+    plan: caller.plan,
     chain,
     contract: input.collection,
     changes,

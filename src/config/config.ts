@@ -22,6 +22,7 @@ import {
   readFlag,
   readRanges,
   readWith,
+  units,
   url,
 } from "./values.ts";
 
@@ -83,6 +84,8 @@ export interface Config {
   globalHourTransactions: number;
   /** Per cent of what a chain may spend that free accounts may use together. */
   freeShare: number;
+  /** What all free accounts may cost together in gas in a day, on all chains, in millionths of a euro. */
+  freeDayMicroEur: bigint;
   /** What `armFailpoints` takes: crashes for the relay's chaos run only; null anywhere else. */
   failpoints: string | null;
   limits: {
@@ -192,6 +195,7 @@ export function loadConfig(env: Env = process.env): Config {
     rpcCheckSeconds: read(env, "RPC_CHECK_SECONDS", positive, 3_600),
     readerCallsPerSecond: read(env, "READER_CALLS_PER_SECOND", positive, 50),
     globalHourTransactions: read(env, "BUDGET_GLOBAL_HOUR", count, 5_000),
+    freeDayMicroEur: read(env, "FREE_ACCOUNTS_DAY_EUR", units(6), 25n * 10n ** 6n),
     freeShare: read(env, "BUDGET_FREE_SHARE", percent, 25),
     failpoints: loadFailpoints(env, chains),
     ipfs: {

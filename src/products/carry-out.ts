@@ -2,6 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { type Address, type Hex, zeroAddress, zeroHash } from "viem";
 import type { Caller } from "../auth/caller.ts";
+import { planOf } from "../auth/plans.ts";
 import { entryBound } from "../cache-bounds.ts";
 import type { Chain } from "../chains.ts";
 import { checkKey, idOfKey } from "../collections/accept-deployment.ts";
@@ -23,6 +24,7 @@ import {
 import { asLost, untilSigned, withoutHash } from "../relay/requests/until-signed.ts";
 import type { Intent } from "../relay/store/intents.ts";
 import { planGasReservation } from "../relay/submit/budget.ts";
+import { type CountedGas, countGas } from "../relay/submit/gas-ceiling.ts";
 import type { Services } from "../services.ts";
 import { getRequest, type ProductRequest } from "./get-request.ts";
 import { type SimulatedCall, simulateCall } from "./simulate-call.ts";
@@ -142,8 +144,9 @@ async function accept(services: Services, caller: Caller, key: string | null, op
     const { id, draft, call } = await draftOf(caller, found.key, operation);
     const { earlier = null, freed = [] } = (await operation.findEarlier?.(draft)) ?? {};
     if (earlier) return earlier;
-    const { refusal } = await simulateCall(services, chain, call);
+    const { refusal, gas: simulated } = await simulateCall(services, chain, call);
     if (refusal !== null) throw refusedBy(refusal);
+    const gas = gasOf(caller, operation, draft, simulated);
     await operation.store?.();
     try {
       return await acceptIntent(services.db, {
@@ -156,8 +159,9 @@ async function accept(services: Services, caller: Caller, key: string | null, op
         initData: draft.data,
         salt: zeroHash,
         predicted: draft.target,
+        gas,
         reservation: planGasReservation(services, chain, {
-          ...{ tenantId: caller.accountId, tier: caller.tier, kind: "operate" },
+          ...{ tenantId: caller.accountId, tier: caller.tier, kind: "operate", estimate: gas.gas },
           bytes: draft.data.length / 2,
         }),
       });
@@ -211,6 +215,7 @@ export async function planOperation(services: Services, caller: Caller, operatio
   await operation.findEarlier?.(draft);
   const { refusal, gas, fees } = await simulateCall(services, operation.chain, call);
   if (refusal !== null) throw refusedBy(refusal);
+  gasOf(caller, operation, draft, gas);
   // Fresh fees double the base fee to leave room.
   const price = (fees.maxFeePerGas + fees.maxPriorityFeePerGas) / 2n;
   return {
@@ -219,6 +224,14 @@ export async function planOperation(services: Services, caller: Caller, operatio
     costWei: gas * price,
     maxCostWei: ((gas * 12n) / 10n) * fees.maxFeePerGas,
   };
+}
+
+/** @throws ServiceError `plan_limit_exceeded`. */
+function gasOf(caller: Caller, { kind }: Operation, draft: OperationDraft, simulated: bigint): CountedGas {
+  const { tokens } = draft.payload as { tokens?: readonly unknown[] };
+  // What was done already, or cannot be simulated yet, has no estimate.
+  const estimate = simulated > 0n ? simulated : null;
+  return countGas(planOf(caller), { kind, bytes: draft.data.length / 2, estimate, tokens: tokens?.length ?? 1 });
 }
 
 function refusedBy(refusal: string): ServiceError {

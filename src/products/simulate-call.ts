@@ -9,6 +9,7 @@ import { explainRevert, isRefusal } from "../relay/chain/revert.ts";
 import type { Node } from "../relay/chain/rpc-nodes.ts";
 import { NodeFault, type RpcCall, type RpcResult } from "../rpc/batch.ts";
 import type { Services } from "../services.ts";
+import { relayerRole } from "../signing/rules.ts";
 
 export interface SimulatedCall {
   to: Address;
@@ -17,8 +18,8 @@ export interface SimulatedCall {
   intent: Hex;
 }
 
-/** The operator refuses every call of the service now, whatever is asked for: a matter of its operator, not of the request. */
-const isClosed = /^(OperatorPaused|MissingRole)\b/;
+/** Words that the operator has for a refusal of every call, and that any contract which is called may have too. */
+const soundsClosed = /^(OperatorPaused|MissingRole)\b/;
 
 /**
  * Runs a call of the operator as its transaction would, without one. A refusal is final for the client, so as many
@@ -47,7 +48,7 @@ export async function simulateCall(
   const answers = await askNode(chain, async () => [simulated, ...(await askOthers(services, chain, estimate))]);
   const dissent = answers.find(({ refusal }) => refusal === null);
   if (dissent) return { ...simulated, gas: dissent.gas, refusal: null };
-  if (answers.some(({ refusal }) => isClosed.test(refusal ?? "")))
+  if (answers.some(({ refusal }) => soundsClosed.test(refusal ?? "")) && (await isClosed(services, chain, to, sender)))
     throw new ServiceError("service_unavailable", "the operator of product contracts takes no requests now", {
       retryAfterSeconds: 10,
     });
@@ -68,6 +69,24 @@ async function isDone(services: Services, chain: Chain, operator: Address, inten
         calls.call(operator, data, "latest"),
       ]);
       return BigInt(parseHex(pending && "result" in pending ? pending : latest, "an answer")) === 1n;
+    }),
+  );
+}
+
+/**
+ * Whether the operator refuses every call of the service now: a matter of its operator, not of the request. It is asked itself,
+ * for the words of a refusal may be those of a contract that was called.
+ */
+async function isClosed(services: Services, chain: Chain, operator: Address, sender: Address): Promise<boolean> {
+  const abi = productOperatorAbi;
+  const role = { abi, functionName: "hasRole", args: [relayerRole, sender] } as const;
+  const questions = [encodeFunctionData({ abi, functionName: "paused" }), encodeFunctionData(role)].map((data) =>
+    calls.call(operator, data, "latest"),
+  );
+  return await askNode(chain, () =>
+    services.relay.nodes(chain).first(async (node) => {
+      const [paused, hasRole] = (await node.ask(questions)).map((answer) => BigInt(parseHex(answer, "an answer")));
+      return paused === 1n || hasRole === 0n;
     }),
   );
 }

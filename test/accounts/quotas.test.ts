@@ -16,13 +16,17 @@ afterAll(() => api?.close());
 const goerli = 31337;
 
 /** What the relay inserts when it accepts a request. @returns the intent's id. */
-async function accept(accountId: string, kind: "deploy" | "update"): Promise<string> {
+async function accept(
+  accountId: string,
+  kind: "deploy" | "update" | "mint",
+  gas: number | null = null,
+): Promise<string> {
   const id = randomUUID();
   await api.database.pool.query(
     `INSERT INTO service.intent (id, root_id, tenant_id, idem_key, req_hash, chain_id, kind, payload, factory, template,
-       owner, init_data, salt, predicted_addr)
-     VALUES ($1, $1, $2, $3, $4, $5, $6, '{}', $7, $7, $7, '\\x', $4, $7)`,
-    [id, accountId, id, randomBytes(32), goerli, kind, randomBytes(20)],
+       owner, init_data, salt, predicted_addr, gas)
+     VALUES ($1, $1, $2, $3, $4, $5, $6, '{"tokens": [{"tokenId": "1"}]}', $7, $7, $7, '\\x', $4, $7, $8)`,
+    [id, accountId, id, randomBytes(32), goerli, kind, randomBytes(20), gas],
   );
   return id;
 }
@@ -69,6 +73,25 @@ test("updates count like deployments: a free account has twenty of both in a day
       });
   const paid = await api.account("growth");
   for (let count = 0; count < 25; count += 1) await accept(paid.id, "update");
+});
+
+test("a request counts once for each half million gas that it begins, in the day and among mints", async () => {
+  const { id, key } = await api.account("free");
+  await accept(id, "update", 500_000);
+  for (let count = 0; count < 3; count += 1) await accept(id, "update", 3_000_000);
+  await expect(accept(id, "deploy", 1_000_000)).rejects.toMatchObject({
+    code: "MY001",
+    message: expect.stringMatching(/20 deployments and updates .*counts 2 times, for its 1000000 gas/),
+  });
+  await accept(id, "deploy", 499_999);
+  for (let count = 0; count < 33; count += 1) await accept(id, "mint", 1_500_000);
+  await expect(accept(id, "mint", 500_001)).rejects.toMatchObject({ code: "MY001" });
+  await accept(id, "mint", 1);
+  const { body } = await send(`${api.url}/graphql`, {
+    key,
+    body: { query: "{ viewer { usage { transactionsToday } } }" },
+  });
+  expect(body).toMatchObject({ data: { viewer: { usage: { transactionsToday: 20 } } } });
 });
 
 test("old clients read a number for each limit, also where the plan has none", async () => {

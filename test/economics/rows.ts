@@ -4,6 +4,7 @@ import { defaultPlans } from "../../src/auth/plans.ts";
 import { usualStreams } from "../../src/auth/stream-permits.ts";
 import { gasShare } from "../../src/config/chain-settings.ts";
 import { loadConfig } from "../../src/config/config.ts";
+import { countedGas } from "../../src/relay/submit/gas-ceiling.ts";
 import type { Cost } from "./meter.ts";
 import type { Row } from "./table.ts";
 
@@ -47,20 +48,22 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
   const rowsOf = (...names: string[]) => most(names, (cost) => cost.rows);
   const allGas = Math.ceil(gasOfOne / 50_000) * 50_000;
   const perDay = `${free.transactionsPerDay} deployments and updates a day, ${free.transactionsPerMonth} a month`;
+  const counted = `${perDay}, each counted once for ${inWords(Number(countedGas))} gas`;
+  const ofPlan = `${inWords(Number(free.deployGas))} for a deployment, ${inWords(Number(free.updateGas))} for an update, ${inWords(Number(free.tokenGas))} for a token`;
   const requests = `${free.deployRequestsPerDay} requests a day that may spend, dry runs and refused ones included`;
   const uploads = `${free.uploadRequestsPerDay?.toLocaleString("en")} uploads a day`;
   return [
     {
       thing: "gas",
       who: "free account",
-      worst: `${allGas.toLocaleString("en")} gas`,
-      bound: `${gasShare} % of FREE_ACCOUNT_DAY_EUR (${dayEur} EUR) a day; ${perDay}`,
+      worst: `${allGas.toLocaleString("en")} gas as measured, by the plan ${ofPlan}`,
+      bound: `${gasShare} % of FREE_ACCOUNT_DAY_EUR (${dayEur} EUR) a day; ${counted}`,
     },
     {
       thing: "gas",
       who: "free accounts together",
       worst: `${allGas.toLocaleString("en")} gas`,
-      bound: `BUDGET_FREE_SHARE (${usual.freeShare} %) of BUDGET_CHAIN_HOUR and BUDGET_CHAIN_DAY`,
+      bound: `FREE_ACCOUNTS_DAY_EUR (${Number(usual.freeDayMicroEur) / 1e6} EUR) on all chains; BUDGET_FREE_SHARE (${usual.freeShare} %) of BUDGET_CHAIN_HOUR and BUDGET_CHAIN_DAY`,
     },
     {
       thing: "gas",
@@ -89,7 +92,7 @@ export function describeCosts({ seen, gasOfOne, reservedBySpent, dayEur }: Found
     {
       thing: "row",
       who: "free account",
-      worst: `${coarse(rowsOf("deployment", "update"), [30, 60])} rows for a transaction, ${rowsOf("upload", "key")} for another request`,
+      worst: `${coarse(rowsOf("deployment", "update"), [35, 60])} rows for a transaction, ${rowsOf("upload", "key")} for another request`,
       bound: `${perDay}; ${requests}; ${uploads}`,
     },
     {

@@ -1,6 +1,9 @@
+import { createWalletClient, type Hex, http, toFunctionSelector } from "viem";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { planCost } from "../../src/collections/plan-cost.ts";
+import { carryOut, planOperation } from "../../src/products/carry-out.ts";
 import { createContract } from "../../src/products/create-contract.ts";
+import { mintTokens } from "../../src/products/mint-tokens.ts";
 import { updateContract } from "../../src/products/update-contract.ts";
 import { isRefusal } from "../../src/relay/chain/revert.ts";
 import type { Services } from "../../src/services.ts";
@@ -73,6 +76,63 @@ test("where roles are not signed, requests for them are refused with what to do,
   await expect(createContract(services, s.caller, { ...fresh, roles })).rejects.toMatchObject(refusal("roles"));
   await expect(createContract(services, s.caller, { ...fresh, roles: [] })).resolves.toBeDefined();
   expect(await s.sent()).toBe(before);
+});
+
+/** A receiver that reverts with an error's selector, as if another contract spoke. */
+const speaking = (signature: string) =>
+  `0x6010600c60003960106000f363${toFunctionSelector(signature).slice(2)}60e01b60005260206000fd` as Hex;
+
+test("a receiver that speaks with the operator's words is a receiver that refuses", async () => {
+  const contract = await s.contract();
+  const wallet = createWalletClient({ transport: http(s.h.node.url), account: await s.unlocked() });
+  const before = await s.sent();
+  for (const signature of ["OperatorPaused()", "MissingRole(address,bytes32)", "IntentDone(bytes32)"]) {
+    const hash = await wallet.sendTransaction({ data: speaking(signature), chain: null });
+    const { contractAddress } = await s.h.chain.waitForTransactionReceipt({ hash });
+    await expect(s.mint({ contract, tokens: [{ to: contractAddress ?? "", uri }] })).rejects.toMatchObject({
+      code: "value_error",
+      message: expect.stringContaining("the contract would refuse it"),
+    });
+  }
+  expect(await s.sent()).toBe(before);
+});
+
+/** A receiver of tokens that fills thirty words of its storage with each. */
+const burner = "0x601e80600b6000396000f3601e5b808055600190038060025763150b7a0260e01b60005260206000f3";
+
+test("what takes more gas than a plan allows is refused before anything is stored, with the figures", async () => {
+  const free = await s.h.caller("free");
+  const wallet = createWalletClient({ transport: http(s.h.node.url), account: await s.unlocked() });
+  const hash = await wallet.sendTransaction({ data: burner, chain: null });
+  const { contractAddress: to = null } = await s.h.chain.waitForTransactionReceipt({ hash });
+  const contract = await s.contract();
+  const fresh = { chain: "goerli", name: "N", symbol: "S", ownerAddress: randomAddress() };
+  const own = await carryOut(s.services, free, await createContract(s.services, free, fresh));
+  await s.ended(own);
+  const rows = async () => (await s.h.database.pool.query("SELECT count(*)::int AS n FROM service.intent")).rows[0].n;
+  const before = [await rows(), await s.sent()];
+  const token = { to: to ?? "", uri };
+  const place = { chain: "goerli", contract: own.request.contract, tokens: [token] };
+  const mint = await mintTokens(s.services, free, place);
+  const dear = {
+    code: "plan_limit_exceeded",
+    message: expect.stringMatching(/takes about [78]\d\d,\d{3} gas, and your plan allows 500,000 for a token/),
+  };
+  await expect(carryOut(s.services, free, mint)).rejects.toMatchObject(dear);
+  await expect(planOperation(s.services, free, mint)).rejects.toMatchObject(dear);
+  const roles = [{ role: "mint" as const, addresses: Array.from({ length: 100 }, randomAddress), freeze: false }];
+  const listed = { ...fresh, roles };
+  await expect(carryOut(s.services, free, await createContract(s.services, free, listed))).rejects.toMatchObject({
+    ...{ code: "plan_limit_exceeded", message: expect.stringContaining("3,000,000 for a deployment") },
+  });
+  expect([await rows(), await s.sent()]).toEqual(before);
+  // A plan that allows more has both.
+  await planOperation(s.services, s.caller, await createContract(s.services, s.caller, listed));
+  const { request } = await s.mint({ contract, tokens: [token] });
+  await s.ended({ request });
+  const stored = "SELECT gas::int AS gas, gas_ceiling::int AS ceiling FROM service.intent WHERE id = $1";
+  const { rows: kept } = await s.h.database.pool.query(stored, [request.id]);
+  expect(kept).toEqual([{ gas: expect.any(Number), ceiling: 1_000_000 }]);
 });
 
 /** What nodes say while they cannot simulate, with the codes that they say it with. */

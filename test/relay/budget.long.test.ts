@@ -97,10 +97,11 @@ async function costOf(hash: `0x${string}`): Promise<bigint> {
   return gasUsed * effectiveGasPrice;
 }
 
-test("three free keys with fifteen large deployments leave almost all of the hour to a paid one", async () => {
+test("three free keys with as many large deployments as their days hold leave almost all of the hour to a paid one", async () => {
   const api = h.process(asPublic);
+  // Each counts five times, for its two million gas.
   for (const free of [await h.caller("free"), await h.caller("free"), await h.caller("free")])
-    for (let count = 0; count < 5; count += 1) await deployCollection(api, free, large());
+    for (let count = 0; count < 4; count += 1) await deployCollection(api, free, large());
   const { reserved, spent } = await ofChain();
   expect(reserved + spent).toBeLessThan(parseEther("0.5"));
   await deployCollection(api, await h.caller("growth"), large());
@@ -154,6 +155,39 @@ test("free accounts together keep to their share of hour and day, and paid ones 
   for (const { scope, reserved, spent } of await places("free%"))
     if (scope !== "free") expect(reserved + spent, scope).toBeLessThanOrEqual((one * 14n) / 4n);
   for (let count = 0; count < 6; count += 1) await deployCollection(api, await h.caller("growth"), launch());
+});
+
+test("what free accounts cost together is bounded in euros, however many there are; paid ones are not in it", async () => {
+  const one = await reservationOfOne(h.process(asPublic));
+  // A coin is worth ten euros; room for about three reservations.
+  const most = (Number(one * 32n) / 1e18).toFixed(6);
+  const api = h.process({
+    ...asPublic,
+    COIN_EUR_GOERLI: "10",
+    FREE_ACCOUNT_DAY_EUR: "50",
+    FREE_ACCOUNTS_DAY_EUR: most,
+  });
+  await h.chain.setAutomine(false);
+  const answers = await Promise.allSettled(
+    Array.from({ length: 6 }, async () => deployCollection(api, await h.caller("free"), launch())),
+  );
+  const refused = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as ServiceError] : []));
+  expect(refused.length).toBeGreaterThanOrEqual(3);
+  expect(refused.length).toBeLessThan(6);
+  for (const error of refused)
+    expect(error).toMatchObject({ code: "service_unavailable", details: { limit: "free-eur" } });
+  await deployCollection(api, await h.caller("growth"), launch());
+  const done = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value.deployment] : []));
+  await h.chain.setAutomine(true);
+  await h.chain.mine({ blocks: 1 });
+  for (const { id } of done) await h.until(api, id, ["confirmed"]);
+  const costs = await Promise.all(done.map(({ transactionHash }) => costOf(transactionHash)));
+  const { spent, reserved } = await place("free-eur");
+  // Millionths of a euro, each rounded up.
+  const worth = Number(costs.reduce((sum, cost) => sum + cost, 0n)) / 1e11;
+  expect(reserved).toBe(0n);
+  expect(Number(spent) - worth).toBeGreaterThanOrEqual(0);
+  expect(Number(spent) - worth).toBeLessThan(10 + worth / 1_000);
 });
 
 test("a limit that only waits for blocks is waited for; when it does not help, Retry-After is true", async () => {

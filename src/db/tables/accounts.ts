@@ -89,6 +89,9 @@ export interface PlanTable {
   allowlist_bytes: bigint | null;
   transactions_per_day: number | null;
   transactions_per_month: number | null;
+  deploy_gas: bigint | null;
+  update_gas: bigint | null;
+  token_gas: bigint | null;
   deploy_requests_per_day: number | null;
   upload_requests_per_day: number | null;
 }

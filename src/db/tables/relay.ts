@@ -94,6 +94,9 @@ interface IntentTable {
   hold_detail: Generated<string | null>;
   version: Generated<number>;
   reserved_wei: ColumnType<string, bigint | undefined, bigint>;
+  /** See `CountedGas`; null in rows of before, and of retries the ceiling alone is kept. */
+  gas: ColumnType<bigint | null, bigint | null | undefined, never>;
+  gas_ceiling: ColumnType<bigint | null, bigint | null | undefined, never>;
   created_at: Generated<Date>;
   updated_at: Generated<Date>;
   expires_at: Generated<Date>;

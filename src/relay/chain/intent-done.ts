@@ -39,8 +39,20 @@ export async function agreeOnDone(services: RelayContext, chain: Chain, intent: 
   return await agreeOnBytes(services.relay.nodes(chain), chain.relay.quorum, doneCall(intent), done);
 }
 
-function doneCall(intent: Intent) {
+/**
+ * The same on top of what waits in a mempool: a node may simulate there, and refuse what waits there to be done. The words of
+ * that refusal say nothing of it, as any contract that is called may choose them.
+ */
+export async function isIntentPending(services: RelayContext, chain: Chain, intent: Intent): Promise<boolean> {
+  if (!isOperation(intent.kind)) return false;
+  return await services.relay.nodes(chain).first(async (node) => {
+    const [pending, latest] = await node.ask([doneCall(intent, "pending"), doneCall(intent)]);
+    return BigInt(parseHex(pending && "result" in pending ? pending : latest, "whether an intent is done")) === 1n;
+  });
+}
+
+function doneCall(intent: Intent, at: "latest" | "pending" = "latest") {
   const args = [intentName(intent.root_id)] as const;
   const data = encodeFunctionData({ abi: productOperatorAbi, functionName: "isIntentDone", args });
-  return calls.call(toAddress(intent.factory), data, "latest");
+  return calls.call(toAddress(intent.factory), data, at);
 }

@@ -9,6 +9,7 @@ import { batched } from "../store/batch.ts";
 import { failpoint } from "../store/failpoint.ts";
 import { type Intent, lostRequest, newestRetry } from "../store/intents.ts";
 import { type GasReservation, keepLimits, wantedLimits } from "../submit/budget.ts";
+import type { CountedGas } from "../submit/gas-ceiling.ts";
 import { withRoom } from "./with-room.ts";
 
 /** What makes two requests one: see `findKey`. */
@@ -45,6 +46,8 @@ export interface NewIntent {
   predicted: Address;
   /** Of a mint: claims on its contract that end when it is accepted. */
   freed?: readonly FreedClaim[];
+  /** See `countGas`. */
+  gas: CountedGas;
   /** See `planGasReservation`. */
   reservation: GasReservation;
 }
@@ -181,11 +184,12 @@ async function insertIntent(db: Kysely<Database>, intent: NewIntent): Promise<In
     WITH ${wantedLimits(intent.reservation)},
     inserted AS (
       INSERT INTO service.intent (id, root_id, tenant_id, idem_key, idem_derived, req_hash, chain_id, kind, payload,
-        allowlist_id, factory, template, owner, init_data, salt, predicted_addr, reserved_wei)
+        allowlist_id, factory, template, owner, init_data, salt, predicted_addr, reserved_wei, gas, gas_ceiling)
       VALUES (${intent.id}, ${intent.id}, ${intent.tenantId}, ${key.stored}, ${key.derived}, ${intent.requestHash},
         ${intent.chainId}, ${intent.kind}, ${JSON.stringify(intent.payload)}, ${listed ? intent.id : null},
         ${toBytes(intent.factory)}, ${toBytes(intent.template)}, ${toBytes(intent.owner)}, ${toBytes(intent.initData)},
-        ${toBytes(intent.salt)}, ${toBytes(intent.predicted)}, ${intent.reservation.wei})
+        ${toBytes(intent.salt)}, ${toBytes(intent.predicted)}, ${intent.reservation.wei},
+        ${intent.gas.gas}, ${intent.gas.ceiling})
       ON CONFLICT (tenant_id, idem_key) DO NOTHING
       RETURNING *),
     list AS (

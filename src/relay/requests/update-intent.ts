@@ -1,6 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
 import { sql } from "kysely";
 import { type Address, type Hex, zeroHash } from "viem";
+import type { Plan } from "../../auth/plan.ts";
+import { defaultPlans } from "../../auth/plans.ts";
 import type { Chain } from "../../chains.ts";
 import { toAddress, toBytes } from "../../db/bytes.ts";
 import type { Tier } from "../../db/tables/accounts.ts";
@@ -10,12 +12,15 @@ import { refreshFees } from "../chain/current-fees.ts";
 import { type ConfigChanges, storeChanges } from "../store/config-changes.ts";
 import type { Intent } from "../store/intents.ts";
 import { planGasReservation } from "../submit/budget.ts";
+import { countGas } from "../submit/gas-ceiling.ts";
 import { acceptIntent, findKey } from "./accept-intent.ts";
 
 export interface UpdateRequest {
   tenantId: string;
   /** Whose limits it counts in; absent: the strictest ones'. */
   tier?: Tier;
+  /** Absent: the default one of the tier. */
+  plan?: Plan | undefined;
   chain: Chain;
   /** A collection that this tenant's deployment made here; any letter case. */
   contract: Address;
@@ -56,6 +61,7 @@ export async function acceptUpdate(services: RelayContext, request: UpdateReques
   const royalties = request.royaltiesAddressAsSent;
   const canonical = `update ${chain.id} ${contract} ${JSON.stringify(changes)}`;
   const requestHash = createHash("sha256").update(canonical).digest();
+  const tier = request.tier ?? "free";
   const [{ repeats, key }] = await Promise.all([
     findKey(services.db, tenantId, request.idempotencyKey, requestHash),
     refreshFees(services, chain),
@@ -78,9 +84,10 @@ export async function acceptUpdate(services: RelayContext, request: UpdateReques
     initData: "0x",
     salt: zeroHash,
     predicted: contract,
+    gas: countGas(request.plan ?? defaultPlans[tier], { kind: "update", bytes: canonical.length, estimate: null }),
     reservation: planGasReservation(services, chain, {
       tenantId,
-      tier: request.tier ?? "free",
+      tier,
       kind: "update",
       bytes: canonical.length,
     }),

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, sql } from "kysely";
-import { formatEther } from "viem";
+import { formatEther, formatUnits } from "viem";
 import type { Chain } from "../../chains.ts";
 import type { Database } from "../../db/database.ts";
 import type { Tier } from "../../db/tables/accounts.ts";
@@ -48,14 +48,17 @@ export interface Spender {
 /**
  * What a request is likely to cost at most: usual gas by today's fee, which has room for twice the base fee.
  *
+ * @param estimate what a node says that it takes; it may be dear.
  * @param bytes of the deployment's init data that are not zero, or of the update's changes, or of a call's data: storage is what costs.
  */
 export function planGasReservation(
   services: RelayContext,
   chain: Chain,
-  request: Spender & { kind: CallKind; bytes: number },
+  request: Spender & { kind: CallKind; bytes: number; estimate?: bigint | null },
 ): GasReservation {
-  const wei = gasOf[request.kind](request.bytes) * likelyFee(chain);
+  const usual = gasOf[request.kind](request.bytes);
+  const signed = ((request.estimate ?? 0n) * 12n) / 10n;
+  const wei = (signed > usual ? signed : usual) * likelyFee(chain);
   return { wei, limits: limitsOf(services, chain, request, wei, "new") };
 }
 
@@ -64,6 +67,10 @@ export function accountScope(accountId: string, chainId: number): string {
   return `tenant:${accountId}:${chainId}`;
 }
 
+/** What all free accounts cost together on all chains, in millionths of a euro (`service.settle_entries`). */
+const eurScope = "free-eur";
+const oneCoin = 10n ** 18n;
+
 /** What an account's transactions may cost on a chain in a day, in wei. */
 export function accountDayWei({ relay: { tenantDayWei, freeAccountDayWei } }: Chain, tier: Tier): bigint {
   return tier === "free" && freeAccountDayWei !== null ? least(tenantDayWei, freeAccountDayWei) : tenantDayWei;
@@ -71,7 +78,7 @@ export function accountDayWei({ relay: { tenantDayWei, freeAccountDayWei } }: Ch
 
 /**
  * Every limit that a transaction of an account counts in. Of a free account: its own day, then the share that free
- * accounts have together, so that paid plans always have the rest.
+ * accounts have together, so that paid plans always have the rest, and what all of them may cost on all chains.
  *
  * @param use `new` for a request, which leaves the part for fee peaks alone; `raise` for one that was accepted.
  */
@@ -83,7 +90,7 @@ export function limitsOf(
   use: "new" | "raise",
 ): Limit[] {
   const { chainHourWei, chainDayWei } = chain.relay;
-  const { freeShare, globalHourTransactions } = services.config;
+  const { freeShare, freeDayMicroEur, globalHourTransactions } = services.config;
   const free = tier === "free";
   const ofChain = (allowed: bigint) => (use === "new" ? allowed - allowed / keptForPeaks : allowed);
   const shared = (allowed: bigint) => (allowed * BigInt(freeShare)) / 100n;
@@ -91,6 +98,7 @@ export function limitsOf(
   const busy = "service_unavailable" as const;
   const together = "all accounts together";
   const freeTogether = "free accounts together (a paid plan has a part of its own)";
+  const microEur = (wei * chain.relay.coinMicroEur + oneCoin - 1n) / oneCoin;
   return [
     {
       scope: accountScope(tenantId, chain.id),
@@ -106,6 +114,10 @@ export function limitsOf(
             { scope: `free:${chain.id}`, unit: "hour", amount: wei, allowed: shared(chainHourWei) },
             { scope: `free-day:${chain.id}`, unit: "day", amount: wei, allowed: shared(chainDayWei) },
             { scope: "free", unit: "hour", amount: 1n, allowed: shared(transactions) },
+            // Coins that are worth nothing cost nothing.
+            ...(microEur > 0n
+              ? [{ scope: eurScope, unit: "day", amount: microEur, allowed: freeDayMicroEur } as const]
+              : []),
           ] as const
         ).map((limit) => ({ ...limit, code: busy, whose: freeTogether }))
       : []),
@@ -191,9 +203,10 @@ const feesSeconds = 300;
 
 /** A client's error: which limit, why, what helps, and when. */
 export function refusalOf({ limit, passes, secondsLeft }: FullLimit): ServiceError {
-  const { code, whose, unit, amount, allowed } = limit;
+  const { code, whose, unit, amount, allowed, scope } = limit;
   if (amount > allowed) {
-    const coins = `${formatEther(amount)} coins at today's fees, and ${formatEther(allowed)} is the most`;
+    const worth = (sum: bigint) => (scope === eurScope ? `${formatUnits(sum, 6)} EUR` : `${formatEther(sum)} coins`);
+    const coins = `${worth(amount)} at today's fees, and ${worth(allowed)} is the most`;
     return new ServiceError(
       code,
       `${whose} may not spend this much in ${article(unit)}: it may cost ${coins}; try again when fees have fallen`,

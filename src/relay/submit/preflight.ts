@@ -145,6 +145,10 @@ async function readAll(
     const needed = estimates[index] ?? busy;
     if (typeof needed !== "bigint") return needed;
     if (needed > ceiling) return { refused: `needs ${needed} gas, over the limit of ${ceiling}` };
+    const { gas_ceiling: most } = intent;
+    // A receiver may take more than when the request was accepted.
+    if (most !== null && needed > most)
+      return { refused: `needs ${needed} gas, and its account's plan allows ${most}` };
     const gas = least((needed * 12n) / 10n, ceiling);
     const within = (cap: bigint) => withinCap(fees, market.baseFee, cap);
     return { ...seen, call, gas, fees: within(feeCap(chain, intent, gas)), wanted: within(chain.relay.maxFeeWei) };

@@ -1,9 +1,9 @@
 import type { Chain } from "../../chains.ts";
 import type { RelayContext } from "../chain/context.ts";
 import { isFirstNonce } from "../chain/first-nonce.ts";
-import { isIntentDone } from "../chain/intent-done.ts";
+import { isIntentDone, isIntentPending } from "../chain/intent-done.ts";
 import { askNode } from "../chain/node-failure.ts";
-import { isOperation, replacesRecord } from "../chain/operation.ts";
+import { replacesRecord } from "../chain/operation.ts";
 import { getIntent, type Intent, moveIntent } from "../store/intents.ts";
 import { isTokenSuperseded, waitForTokenTurn } from "../store/token-order.ts";
 import { waitForTurn } from "../store/update-order.ts";
@@ -90,8 +90,9 @@ async function takeRefusal(
   // A node may simulate on top of its mempool, and this very request may wait there, forgotten here.
   if ((await lacksBasis(services, chain, sender)) && (await takeBasis(services, chain, sender)) === null) return intent;
   // Such a node also says that the operator has done it, which the chain does not show yet.
-  const hold = isOperation(intent.kind) && reason.startsWith("IntentDone") ? holdDone : holdRefused;
-  return await hold(services, chain, intent, reason);
+  if (await askNode(chain, () => isIntentPending(services, chain, intent)))
+    return await holdDone(services, chain, intent);
+  return await holdRefused(services, chain, intent, reason);
 }
 
 /** What the chain has of the request already: its collection, or its effect by another transaction. */

@@ -119,9 +119,9 @@ export async function startRetry(
   return await services.db.transaction().execute(async (transaction) => {
     const inserted = await sql<Pick<Intent, "id" | "state" | "version">>`
       INSERT INTO service.intent (id, root_id, retry_number, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
-        template, owner, init_data, salt, predicted_addr, seq)
+        template, owner, init_data, salt, predicted_addr, gas_ceiling, seq)
       SELECT ${next}::uuid, root_id, retry_number + 1, tenant_id, req_hash, chain_id, kind, payload, allowlist_id, factory,
-        template, owner, init_data, salt, predicted_addr, seq
+        template, owner, init_data, salt, predicted_addr, gas_ceiling, seq
       FROM service.intent WHERE id = ${intent.id}
       ON CONFLICT DO NOTHING RETURNING id, state, version`.execute(transaction);
     const [repeated] = inserted.rows;
