@@ -17,6 +17,11 @@ ALTER ROLE mintyard_analyst SET statement_timeout = '30s';
 ALTER ROLE mintyard_analyst SET lock_timeout = '2s';
 ALTER ROLE mintyard_analyst SET idle_in_transaction_session_timeout = '30s';
 ALTER ROLE mintyard_analyst SET idle_session_timeout = '30min';
+ALTER ROLE mintyard_analyst SET work_mem = '16MB';
+ALTER ROLE mintyard_analyst SET hash_mem_multiplier = '1';
+ALTER ROLE mintyard_analyst SET logical_decoding_work_mem = '1MB';
+ALTER ROLE mintyard_analyst SET temp_buffers = '1MB';
+ALTER ROLE mintyard_analyst SET max_parallel_workers_per_gather = '2';
 ALTER ROLE mintyard_analyst SET search_path = 'analytics';
 ALTER ROLE mintyard_analyst SET TimeZone = 'UTC';
 ALTER ROLE mintyard_analyst SET temp_file_limit = '4GB';
@@ -68,6 +73,11 @@ CREATE OR REPLACE FUNCTION mintyard_admin.create_analyst(name text, verifier tex
     EXECUTE format('ALTER ROLE %I SET lock_timeout = ''2s''', login);
     EXECUTE format('ALTER ROLE %I SET idle_in_transaction_session_timeout = ''30s''', login);
     EXECUTE format('ALTER ROLE %I SET idle_session_timeout = ''30min''', login);
+    EXECUTE format('ALTER ROLE %I SET work_mem = ''16MB''', login);
+    EXECUTE format('ALTER ROLE %I SET hash_mem_multiplier = ''1''', login);
+    EXECUTE format('ALTER ROLE %I SET logical_decoding_work_mem = ''1MB''', login);
+    EXECUTE format('ALTER ROLE %I SET temp_buffers = ''1MB''', login);
+    EXECUTE format('ALTER ROLE %I SET max_parallel_workers_per_gather = ''2''', login);
     EXECUTE format('ALTER ROLE %I SET search_path = ''analytics''', login);
     EXECUTE format('ALTER ROLE %I SET TimeZone = ''UTC''', login);
     BEGIN

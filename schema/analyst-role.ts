@@ -13,6 +13,12 @@ export const analystSettings: Readonly<Record<string, string>> = {
   lock_timeout: "2s",
   idle_in_transaction_session_timeout: "30s",
   idle_session_timeout: "30min",
+  // Of each sort and each hash of each of a session's processes.
+  work_mem: "16MB",
+  hash_mem_multiplier: "1",
+  logical_decoding_work_mem: "1MB",
+  temp_buffers: "1MB",
+  max_parallel_workers_per_gather: "2",
   search_path: "analytics",
   TimeZone: "UTC",
 };

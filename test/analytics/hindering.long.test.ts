@@ -112,6 +112,19 @@ test("an analyst's transaction ends at its bound; younger ones, idle sessions an
   expect(await metrics()).toMatch(/notification_queue_usage\{process="worker"\} 0\b/);
 });
 
+test("a session that notifies, or has a transaction id, is ended: there are few of those for a whole server", async () => {
+  const [plain, hidden, second, reader] = [await analyst(), await analyst(), await analyst(), await analyst()];
+  await plain.query("NOTIFY x, 'y'");
+  await hidden.query("/* a */ -- b\n notify x");
+  await second.query("SELECT 1; NOTIFY x");
+  await reader.query("SELECT 'please notify me'");
+  const { watch, lines, metrics } = startWatch(300);
+  await watch.look();
+  expect(await Promise.all([plain, hidden, second, reader].map(isAlive))).toEqual([false, false, false, true]);
+  expect(lines).toMatchObject(Array.from({ length: 3 }, () => ({ level: 40, reason: "transaction_ids" })));
+  expect(await metrics()).toMatch(/analyst_sessions_ended_total\{reason="transaction_ids",process="worker"\} 3/);
+});
+
 test("a listener idle in a transaction fills the queue of notifications; the watch ends it and commits go on", async () => {
   const listener = await analyst();
   await listener.query("LISTEN x");
@@ -128,8 +141,10 @@ test("a listener idle in a transaction fills the queue of notifications; the wat
   await expect(service.query("NOTIFY live, 'block'")).rejects.toThrow("too many notifications");
   const { watch, lines } = startWatch(300);
   await watch.look();
-  expect(await Promise.all([listener, flooder].map(isAlive))).toEqual([false, true]);
-  expect(lines).toMatchObject([{ queueUsage: expect.any(Number) }, { reason: "notification_queue" }]);
+  expect(await Promise.all([listener, flooder].map(isAlive))).toEqual([false, false]);
+  expect(lines[0]).toMatchObject({ queueUsage: expect.any(Number) });
+  const reasons = lines.slice(1).map(({ reason }) => reason);
+  expect(reasons.toSorted()).toEqual(["notification_queue", "transaction_ids"]);
   expect(watch.queueUsage).toBeLessThan(0.1);
   await service.query("NOTIFY live, 'block'");
 });

@@ -2,7 +2,10 @@ import pg from "pg";
 import { isAnalystSql } from "../../../schema/analyst-role.ts";
 
 /** Why a session of an analyst is in the service's way. */
-export type Hindrance = "blocks_service" | "notification_queue" | "old_transaction";
+export type Hindrance = "blocks_service" | "notification_queue" | "old_transaction" | "transaction_ids";
+
+/** PostgreSQL refuses `NOTIFY` to nobody, and each one uses a transaction id: thousands a second from one session. */
+const notifies = String.raw`(^|;)\s*(/\*[^*]*\*/\s*|--[^\n]*\n\s*)*notify\M`;
 
 interface HinderingSession {
   pid: number;
@@ -30,14 +33,15 @@ export interface Looked {
 /**
  * The analysts' sessions, in any database of the server, that hold a transaction open for too long (it keeps dead rows
  * and transaction ids of everybody), keep the queue of notifications from being emptied, or hold a lock that another
- * session of this database waits for. A session outside a transaction does none of it.
+ * session of this database waits for, or that use transaction ids, of which a server has two thousand million.
  */
 export async function findHinderingAnalysts(client: pg.ClientBase, transactionSeconds: number): Promise<Looked> {
-  const { rows } = await client.query<HinderingSession & { usage: number }>(
+  const { rows } = await client.query<HinderingSession & { usage: number; uses_ids: boolean }>(
     `WITH queue AS (SELECT pg_notification_queue_usage() AS usage),
      analyst AS (
        SELECT a.pid, a.usename AS role, coalesce(a.datname, '') AS database,
-         extract(epoch FROM clock_timestamp() - a.xact_start)::float8 AS seconds, left(a.query, 200) AS statement
+         extract(epoch FROM clock_timestamp() - a.xact_start)::float8 AS seconds, left(a.query, 200) AS statement,
+         a.query ~* $4 OR a.backend_xid IS NOT NULL AS uses_ids
        FROM pg_stat_activity a WHERE ${isAnalystSql("a.usesysid")}),
      blocking AS (
        SELECT unnest(pg_blocking_pids(l.pid)) AS pid FROM pg_locks l
@@ -48,12 +52,13 @@ export async function findHinderingAnalysts(client: pg.ClientBase, transactionSe
        SELECT analyst.*, CASE
          WHEN pid IN (SELECT pid FROM blocking) THEN 'blocks_service'
          WHEN seconds IS NOT NULL AND usage > $2 THEN 'notification_queue'
-         WHEN seconds > $1 THEN 'old_transaction' END AS reason
+         WHEN seconds > $1 THEN 'old_transaction'
+         WHEN uses_ids THEN 'transaction_ids' END AS reason
        FROM analyst, queue)
      SELECT usage, h.* FROM queue LEFT JOIN hindering h ON h.reason IS NOT NULL`,
-    [transactionSeconds, fullestQueue, longestWaitSeconds],
+    [transactionSeconds, fullestQueue, longestWaitSeconds, notifies],
   );
-  const sessions = rows.filter(({ pid }) => pid !== null).map(({ usage: _, ...session }) => session);
+  const sessions = rows.filter(({ pid }) => pid !== null).map(({ usage: _, uses_ids: __, ...session }) => session);
   return { sessions, queueUsage: rows[0]?.usage ?? 0 };
 }
 
