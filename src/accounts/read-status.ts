@@ -162,7 +162,7 @@ async function askStatus(services: Services): Promise<ServiceStatus> {
       (SELECT coalesce(json_agg(s), '[]') FROM (
         SELECT chain_id, '0x' || encode(addr, 'hex') AS wallet, count(*) AS transactions,
           max(seen_at) > clock_timestamp() - interval '1 day' AS recent
-        FROM service.external_transaction GROUP BY chain_id, addr) s) AS shared,
+        FROM service.external_transaction WHERE NOT explained GROUP BY chain_id, addr) s) AS shared,
       (SELECT coalesce(json_agg(q), '[]') FROM service.work_queue q) AS queue,
       (SELECT coalesce(json_agg(h), '[]') FROM service.held_requests h) AS held,
       (SELECT coalesce(json_agg(f), '[]') FROM (

@@ -1,3 +1,4 @@
+import { randomBytes, randomUUID } from "node:crypto";
 import {
   type Address,
   createTestClient,
@@ -11,7 +12,7 @@ import {
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { collectionFactoryAbi } from "../../contracts/abi/collection-factory.ts";
 import type { Caller } from "../../src/auth/caller.ts";
-import { acceptDeployment } from "../../src/collections/accept-deployment.ts";
+import { acceptDeployment, idOfKey } from "../../src/collections/accept-deployment.ts";
 import { checkDeployment } from "../../src/collections/check-deployment.ts";
 import { listCollections } from "../../src/collections/collections.ts";
 import { deployCollection } from "../../src/collections/deploy-collection.ts";
@@ -22,7 +23,9 @@ import { updateCollection } from "../../src/collections/update-collection.ts";
 import { encodeDeploy } from "../../src/relay/chain/encode-deploy.ts";
 import { openWallet } from "../../src/relay/operator/open-wallet.ts";
 import { reconcileWallet } from "../../src/relay/operator/reconcile-wallet.ts";
+import { storedKey } from "../../src/relay/requests/accept-intent.ts";
 import { getIntent } from "../../src/relay/store/intents.ts";
+import { listSharedWallets } from "../../src/relay/submit/external-transactions.ts";
 import { createRelayMemory } from "../../src/relay/track/loop-steps.ts";
 import type { Services } from "../../src/services.ts";
 import { patient } from "../setup/wait.ts";
@@ -51,6 +54,25 @@ beforeAll(async () => {
 });
 afterEach(() => node().setAutomine(true));
 afterAll(() => h?.stop());
+
+test("a transaction that was taken for another installation's is ours once its request is known again", async () => {
+  const input = launch({ idempotencyKey: "comes-again" });
+  const id = idOfKey(caller, storedKey("comes-again"));
+  const note = (nonce: number, root: string) =>
+    h.database.pool.query(
+      `INSERT INTO service.external_transaction (chain_id, addr, nonce, hash, kind, root_id)
+       VALUES ($1, decode($2, 'hex'), $3, $4, 'deploy', $5)`,
+      [h.node.id, h.relayer.slice(2), nonce, randomBytes(32), root],
+    );
+  await note(9_001, id);
+  expect(await listSharedWallets(h.database.db)).toMatchObject([{ wallet: h.relayer, transactions: 1 }]);
+  const { deployment } = await deployCollection(services, caller, input);
+  expect(deployment.id).toBe(id);
+  expect(await listSharedWallets(h.database.db)).toEqual([]);
+  await note(9_002, randomUUID());
+  expect(await listSharedWallets(h.database.db)).toMatchObject([{ transactions: 1 }]);
+  await h.database.pool.query("DELETE FROM service.external_transaction");
+});
 
 const wallet = () => createWalletClient({ transport: http(h.node.url) });
 const node = () => createTestClient({ mode: "hardhat", transport: http(h.node.url) });

@@ -155,6 +155,8 @@ interface ExternalTransactionTable {
   kind: CallKind;
   root_id: string | null;
   seen_at: Generated<Date>;
+  /** Its request came again: it was this installation's, whose rows were lost. Set by a trigger. */
+  explained: Generated<boolean>;
 }
 
 interface NonceReservationTable {

@@ -70,6 +70,8 @@ export interface SharedWallet {
 export async function listSharedWallets(db: Kysely<Database>): Promise<SharedWallet[]> {
   const rows = await db
     .selectFrom("service.external_transaction")
+    // The request of one that is explained was lost here, and is known again.
+    .where("explained", "=", false)
     .select(["chain_id", "addr"])
     .select(({ fn }) => [fn.countAll<bigint>().as("transactions"), fn.max("seen_at").as("last")])
     .groupBy(["chain_id", "addr"])
