@@ -129,3 +129,15 @@ test("a tree of another list is never stored for a list", async () => {
   const proofOf = judge(walletsOf(10));
   expect(await readProof(services, mine.id, walletsOf(10)[3] ?? "0x")).toEqual(proofOf(3));
 });
+
+test("a list counts at least what is stored of it, its tree included", async () => {
+  const { pool } = api.database;
+  const size = async () =>
+    Number((await pool.query("SELECT pg_total_relation_size('service.allowlist')::int8 AS bytes")).rows[0].bytes);
+  const before = await size();
+  const { id, tree } = await store(walletsOf(5_000));
+  await keepTree(services, id, tree.stored);
+  const { rows } = await pool.query("SELECT bytes::int FROM service.allowlist WHERE id = $1", [id]);
+  // The rest is what the pages of a table are not filled with.
+  expect((await size()) - before).toBeLessThan(1.15 * rows[0].bytes);
+});

@@ -162,3 +162,23 @@ test("tries of a token end, and a demand after an hour is another try", async ()
   apis.services.demand = new MetadataDemand(database.pool, apis.services.log);
   expect(await askAgain()).not.toBeNull();
 });
+
+test("a large collection is queued in parts, and no more of all of them waits than the queue may hold", async () => {
+  await database.pool.query("DELETE FROM service.token_metadata");
+  await database.pool.query("UPDATE service.contract_metadata SET demanded_at = NULL");
+  const large = addressOf(0x35);
+  await mint(large, 0);
+  const demand = new MetadataDemand(database.pool, apis.services.log);
+  demand.contract(chainId, large);
+  await demand.flush();
+  const round = async () => {
+    await applyDemand(database.db, chainId, { portion: 10, waiting: 12 });
+    return (await queued(large)).length;
+  };
+  expect([await round(), await round(), await round()]).toEqual([10, 12, 12]);
+  // The rest follows as the queue empties.
+  await database.pool.query("UPDATE service.token_metadata SET next_attempt_at = NULL, status = 'failed'");
+  expect([await round(), await round()]).toEqual([22, 24]);
+  await database.pool.query("UPDATE service.token_metadata SET next_attempt_at = NULL, status = 'failed'");
+  expect([await round(), await round()]).toEqual([tokens, tokens]);
+});

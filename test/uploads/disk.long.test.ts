@@ -122,7 +122,7 @@ describe("what an account keeps in the database", () => {
     api = await ApiServer.start();
     const { pool } = api.database;
     await pool.query(
-      "UPDATE service.plan SET max_awaited_deployments = 3, max_allowlists = 2, allowlist_bytes = 100 WHERE tier = 'free'",
+      "UPDATE service.plan SET max_awaited_deployments = 3, max_allowlists = 2, allowlist_bytes = 300 WHERE tier = 'free'",
     );
     const [account, other] = [await api.account(), await api.account()];
     const all = await Promise.allSettled(Array.from({ length: 6 }, () => pool.query(prepared(account.id))));
@@ -135,7 +135,7 @@ describe("what an account keeps in the database", () => {
     expect(lists.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
     const stored =
       "SELECT allowlists, allowlist_bytes::int AS bytes FROM service.account_storage WHERE account_id = $1";
-    expect((await pool.query(stored, [account.id])).rows).toEqual([{ allowlists: 2, bytes: 43 }]);
+    expect((await pool.query(stored, [account.id])).rows).toEqual([{ allowlists: 2, bytes: 43 + 2 * 96 }]);
   });
 
   test("what expired long ago is cleared away and counts no more; what is awaited or stands stays", async () => {
@@ -167,6 +167,6 @@ describe("what an account keeps in the database", () => {
     );
     const stored =
       "SELECT allowlists, allowlist_bytes::int AS bytes FROM service.account_storage WHERE account_id = $1";
-    expect((await pool.query(stored, [id])).rows).toEqual([{ allowlists: 2, bytes: 10 }]);
+    expect((await pool.query(stored, [id])).rows).toEqual([{ allowlists: 2, bytes: 10 + 2 * 96 }]);
   });
 });

@@ -7,8 +7,11 @@ import type { DemandKind } from "./metadata-demand.ts";
 const most = 500;
 /** Tokens of a list that one demand queues: more than its largest page. */
 const perList = 200;
-/** Rows per statement, far below the statement time-out. */
-const portion = 10_000;
+/**
+ * Tokens of one collection that one round queues, and those of all collections that wait at a time: one read of a large one is
+ * work for hours, and thousands of such reads are no more than that. The rest follows as the queue empties.
+ */
+const usualBounds = { portion: 1_000, waiting: 5_000 };
 /** A token whose tries have ended is tried once more when it is asked for, no sooner than this after the last one. */
 const triedAgainAfter = sql`interval '1 hour'`;
 
@@ -24,7 +27,11 @@ interface Demand {
  *
  * @returns whether there was something.
  */
-export async function applyDemand(db: Kysely<Database>, chainId: number): Promise<boolean> {
+export async function applyDemand(
+  db: Kysely<Database>,
+  chainId: number,
+  bounds: Readonly<typeof usualBounds> = usualBounds,
+): Promise<boolean> {
   const { rows: demands } = await sql<Demand>`
     DELETE FROM service.metadata_demand l USING (
       SELECT kind, address, token_id FROM service.metadata_demand WHERE chain_id = ${chainId} LIMIT ${most} FOR UPDATE SKIP LOCKED
@@ -39,7 +46,7 @@ export async function applyDemand(db: Kysely<Database>, chainId: number): Promis
     chainId,
     of("contract").map(({ address }) => address),
   );
-  await queueDemanded(db, chainId);
+  await queueDemanded(db, chainId, bounds);
   return demands.length > 0;
 }
 
@@ -108,17 +115,29 @@ export async function recordContracts(
   );
 }
 
-async function queueDemanded(db: Kysely<Database>, chainId: number): Promise<void> {
+async function queueDemanded(
+  db: Kysely<Database>,
+  chainId: number,
+  bounds: Readonly<typeof usualBounds>,
+): Promise<void> {
   const waiting = await db
     .selectFrom("service.contract_metadata")
     .select("address")
     .where("chain_id", "=", chainId)
     .where("demanded_at", "is not", null)
     .where("queued_at", "is", null)
+    // None has all turns, however large it is.
+    .orderBy(sql`random()`)
     .limit(most)
     .execute();
+  if (waiting.length === 0) return;
+  let room = bounds.waiting - (await countWaiting(db, chainId, bounds.waiting));
   for (const { address } of waiting) {
-    for (let queued = portion; queued === portion; ) queued = await queueContract(db, chainId, address);
+    const portion = Math.min(bounds.portion, room);
+    if (portion <= 0) return;
+    const queued = await queueContract(db, chainId, address, portion);
+    room -= queued;
+    if (queued === portion) continue;
     await db
       .updateTable("service.contract_metadata")
       .set({ queued_at: sql<Date>`clock_timestamp()` })
@@ -128,7 +147,23 @@ async function queueDemanded(db: Kysely<Database>, chainId: number): Promise<voi
   }
 }
 
-async function queueContract(db: Kysely<Database>, chainId: number, contract: Buffer): Promise<number> {
+/** Tokens that wait because their collections were asked for. */
+async function countWaiting(db: Kysely<Database>, chainId: number, atMost: number): Promise<number> {
+  const { rows } = await sql<{ waiting: number }>`
+    SELECT count(*)::int AS waiting FROM (
+      SELECT FROM service.token_metadata
+      WHERE chain_id = ${chainId} AND priority = 2 AND next_attempt_at IS NOT NULL AND status = 'pending' LIMIT ${atMost}) w`.execute(
+    db,
+  );
+  return rows[0]?.waiting ?? 0;
+}
+
+async function queueContract(
+  db: Kysely<Database>,
+  chainId: number,
+  contract: Buffer,
+  portion: number,
+): Promise<number> {
   const { numAffectedRows } = await sql`
     INSERT INTO service.token_metadata (chain_id, contract, token_id, priority)
     SELECT t.chain_id, t.contract, t.token_id, 2 FROM nft.tokens t
