@@ -49,7 +49,6 @@ export async function createContract(
 ): Promise<Operation> {
   const payload = checkContract(services, caller, input);
   const chain = findChain(services.chains, input.chain);
-  requireSignedRoles(chain, payload.roles.length > 0 ? "roles" : null);
   const { operator } = requireOperator(chain);
   const owner = payload.ownerAddress.toLowerCase() as Address;
   const deployment = {

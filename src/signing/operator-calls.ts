@@ -48,7 +48,7 @@ export interface OperatorAct {
   name: Hex;
   /** It calls nothing else of a product contract than a mint, an update, a burn or a transfer. */
   known: boolean;
-  /** It sets a list of roles, empty ones too, or ends the service's rights on the contract. */
+  /** It sets a list of roles of a contract that stands, empty ones too, or ends the service's rights on it. */
   handsOutRights: boolean;
 }
 
@@ -72,8 +72,9 @@ export function readOperatorCall(data: Hex): readonly OperatorAct[] {
       return calls.map(({ intent, data: call }) => readProductCall(intent, call));
     }
     default: {
-      const [name, , , roles] = decodeExactly(deployParameters, bytes);
-      return [{ name, known: true, handsOutRights: roles.length > 0 }];
+      const [name] = decodeExactly(deployParameters, bytes);
+      // Lists of a contract that is only being made give rights on nothing that is anybody's yet.
+      return [{ name, known: true, handsOutRights: false }];
     }
   }
 }

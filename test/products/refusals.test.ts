@@ -73,8 +73,8 @@ test("where roles are not signed, requests for them are refused with what to do,
   await expect(updateContract(services, s.caller, { ...place, roles })).rejects.toMatchObject(refusal("roles"));
   await expect(updateContract(services, s.caller, { ...place, exit: true })).rejects.toMatchObject(refusal("exit"));
   const fresh = { chain: "goerli", name: "N", symbol: "S", ownerAddress: randomAddress() };
-  await expect(createContract(services, s.caller, { ...fresh, roles })).rejects.toMatchObject(refusal("roles"));
-  await expect(createContract(services, s.caller, { ...fresh, roles: [] })).resolves.toBeDefined();
+  // Nobody has anything yet in a contract that is only being made.
+  await expect(createContract(services, s.caller, { ...fresh, roles })).resolves.toBeDefined();
   expect(await s.sent()).toBe(before);
 });
 

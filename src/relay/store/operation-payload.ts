@@ -78,9 +78,8 @@ export function changesOf(intent: Pick<Intent, "payload">): ContractChanges {
   return (intent.payload as ContractUpdatePayload).changes;
 }
 
-/** Whether a request sets lists of roles, or ends the service's rights on a contract. */
+/** Whether a request sets lists of roles of a contract that stands, or ends the service's rights on it. */
 export function handsOutRights({ kind, payload }: Pick<Intent, "kind" | "payload">): boolean {
-  if (kind === "contract") return ((payload as { roles?: readonly RoleList[] }).roles ?? []).length > 0;
   if (kind !== "contract_update") return false;
   const { roles = [], exit = false } = changesOf({ payload });
   return roles.length > 0 || exit;
